@@ -15,16 +15,16 @@ demo:
 	@go run ./cmd/agent-wrapper demo
 
 test:
-	go run ./internal/testall
+	go run ./internal/test/all
 
 proof:
-	go run ./internal/testall -long
+	go run ./internal/test/all -long
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
 install lint vuln unit race audit execute whitelist differential effects mutants manuals fuzz e2e:
-	go run ./internal/testall $@
+	go run ./internal/test/all $@
 
 # golden rewrites what the tests compare with: read the diff.
 golden:

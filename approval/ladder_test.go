@@ -346,13 +346,13 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
-// reader counts how often each line is read: a ceiling is asked about each
+// reader counts how often each line is read: a gate is asked about each
 // reading.
 type reader map[string]int
 
-func (r reader) Forbid(line string, _ *shell.Facts) permission.Objection {
+func (r reader) Forbid(line string, _ *shell.Facts) permission.Refusal {
 	r[line]++
-	return permission.Objection{}
+	return permission.Refusal{}
 }
 
 // What may be kept for a tool use, and what may be denied, is judged by the
@@ -361,7 +361,7 @@ func TestAskIsReadOnce(t *testing.T) {
 	const line = "npm install && npm test && git push"
 	v := evaluator(t, lists{allow: "Read", deny: "Bash(curl:*)"})
 	read := reader{}
-	v.Ceiling = read
+	v.CommandGate = read
 	r := v.Request(using("Bash: " + line))
 	if rungs, err := Ladder(&r); err != nil || len(rungs) < 2 || len(Denials(&r)) < 3 {
 		t.Fatal(rungs, err)

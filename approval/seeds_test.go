@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
 )
 
 // TestSeedPatterns: what a person of the seeds' original could keep as an

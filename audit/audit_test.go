@@ -60,13 +60,13 @@ func asRead(r permission.Record) permission.Record {
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	l := open(t, path)
-	objected, dry := permission.Record{}, permission.Record{}
-	objected.Result.Objection = permission.Objection{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes, token=hunter2hunter2"}
+	refused, dry := permission.Record{}, permission.Record{}
+	refused.Result.Refusal = permission.Refusal{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes, token=hunter2hunter2"}
 	edited := record(`{"command":"ls"}`, "")
 	edited.Edited = json.RawMessage(`{"command":"rm x"}`)
 	edited = asRead(edited)
-	dry.Result.Objection = permission.Objection{Kind: "too_long", Reason: "600 bytes"}
-	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, objected, dry, edited} {
+	dry.Result.Refusal = permission.Refusal{Kind: "too_long", Reason: "600 bytes"}
+	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, refused, dry, edited} {
 		if err := l.Record(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ type Entry struct {
 	By       string          `json:"by,omitempty"`
 	Held     bool            `json:"held,omitempty"`
 
-	Objection  string `json:"objection,omitempty"`
+	Refusal    string `json:"objection,omitempty"`
 	WouldBlock bool   `json:"would_block,omitempty"`
 
 	Updated json.RawMessage `json:"updated,omitempty"`
@@ -113,8 +113,8 @@ func decision(r permission.Record) *Entry {
 		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held,
 	}
 	e.named(use.Session, use.Agent, use.ID, use.Tool)
-	if o := d.Objection; o.Kind != "" {
-		e.Objection, e.WouldBlock = o.Kind+": "+e.hide(o.Reason), o.Behavior == 0
+	if o := d.Refusal; o.Kind != "" {
+		e.Refusal, e.WouldBlock = o.Kind+": "+e.hide(o.Reason), o.Behavior == 0
 	}
 	e.Dir, e.Rule, e.Reason, e.Message = e.hide(use.Dir), e.hide(d.Rule), e.hide(d.Reason), e.hide(d.Message)
 	m := &liner{dialect: use.Dialect}

@@ -34,7 +34,7 @@ var columns = []struct {
 	{"tier", func(e *Entry) string { return number(uint64(e.Tier)) }},
 	{"by", func(e *Entry) string { return e.By }},
 	{"held", func(e *Entry) string { return strconv.FormatBool(e.Held) }},
-	{"objection", func(e *Entry) string { return e.Objection }},
+	{"objection", func(e *Entry) string { return e.Refusal }},
 	{"would_block", func(e *Entry) string { return strconv.FormatBool(e.WouldBlock) }},
 	{"updated", func(e *Entry) string { return string(e.Updated) }},
 	{"digest", func(e *Entry) string { return e.Digest }},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // readEntry reads a line of any version.
@@ -82,7 +82,7 @@ func Scan(r io.Reader, f *Filter, each func(e *Entry, line []byte) error) error 
 // member says it, else the JSON.
 func inputText(tool string, input json.RawMessage) string {
 	members, err := strictjson.Object(input)
-	if text := patterns.Asked(tool, members); err == nil && text != "" {
+	if text := tools.Asked(tool, members); err == nil && text != "" {
 		return text
 	}
 	return string(input)

@@ -7,12 +7,8 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
-
-// pathFields are the input fields that name the file which a tool edits.
-var pathFields = map[string]string{
-	"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path",
-}
 
 // Path returns the path of the file that a tool use would edit, as the input
 // has it, "" if there is none. Its content is what Source.File wants.
@@ -21,8 +17,9 @@ func Path(use *permission.ToolUse) string {
 	if !ok {
 		return ""
 	}
+	t := tools.Builtin(use.Tool)
 	var path string
-	if json.Unmarshal(values[pathFields[use.Tool]], &path) != nil {
+	if t == nil || t.Does != tools.Write || json.Unmarshal(values[t.Field], &path) != nil {
 		return ""
 	}
 	return path
@@ -39,7 +36,7 @@ type replacement struct {
 // fields that they tell whole.
 func (b *builder) changes(values map[string]json.RawMessage) (blocks []Block, told []string) {
 	switch tool := b.Request.Use.Tool; {
-	case b.File == nil || pathFields[tool] == "":
+	case b.File == nil:
 		return nil, nil
 	case tool == "Edit":
 		var r replacement

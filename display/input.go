@@ -3,13 +3,13 @@ package display
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
@@ -191,7 +191,7 @@ func (b *builder) title(name string) string {
 	return strconv.Quote(b.name(name))
 }
 
-var simpleName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var simpleName = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // hole is the part of a text that is not shown; none if from is to.
 func (l limit) hole(text string) (from, to int) {

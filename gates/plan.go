@@ -43,11 +43,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
@@ -224,7 +224,7 @@ func (p *Plan) fault(path, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s: %s", p.name, at.Line, at.Col, path, fmt.Sprintf(format, args...))
 }
 
-var schemaVersion = regexp.MustCompile(`^1\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$`)
+var schemaVersion = lazyregexp.New(`^1\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$`)
 
 func (p *Plan) version(text string) error {
 	if schemaVersion.MatchString(text) {

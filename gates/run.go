@@ -216,13 +216,13 @@ func lineOf(input json.RawMessage) (string, error) {
 	return in.Command, nil
 }
 
-// madeUp are the objections that count as hallucinated.
+// madeUp are the refusals that count as hallucinated.
 var madeUp = []string{string(whitelist.TooLong), string(whitelist.ShellOperators), string(whitelist.NotWhitelisted), string(whitelist.DangerousArgs)}
 
 // blocked says why a gate was not allowed.
 func (res *Result) blocked(decided *permission.Result) {
 	res.Status, res.Failure, res.Reason = Blocked, Denied, decided.Reason
-	switch o := decided.Objection; {
+	switch o := decided.Refusal; {
 	case decided.Interrupt:
 		res.Failure = Paused
 	case o.Behavior != 0 && slices.Contains(madeUp, o.Kind):
@@ -357,7 +357,7 @@ func (r *Runner) preview(item string, g *Gate) Preview {
 	v.Failure, v.Reason = res.Failure, res.Reason
 	switch d.Behavior {
 	case permission.Allow:
-		v.Would, v.Failure, v.Reason = WouldRun, "", dryRun(d.Objection)
+		v.Would, v.Failure, v.Reason = WouldRun, "", dryRun(d.Refusal)
 	case permission.Ask:
 		v.Would = WouldAsk
 		return v
@@ -375,7 +375,7 @@ func (r *Runner) preview(item string, g *Gate) Preview {
 }
 
 // dryRun is what a whitelist would have said that only tells.
-func dryRun(o permission.Objection) string {
+func dryRun(o permission.Refusal) string {
 	if o.Kind == "" {
 		return ""
 	}

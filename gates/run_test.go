@@ -24,19 +24,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// ceiling is a whitelist: commands with a word in it are objected to.
-type ceiling map[string]permission.Objection
+// wordGate is a whitelist: commands with a word in it are refused.
+type wordGate map[string]permission.Refusal
 
-func (c ceiling) Forbid(line string, _ *shell.Facts) permission.Objection {
+func (c wordGate) Forbid(line string, _ *shell.Facts) permission.Refusal {
 	for word, o := range c {
 		if strings.Contains(line, word) {
 			return o
 		}
 	}
-	return permission.Objection{}
+	return permission.Refusal{}
 }
 
-var objections = ceiling{
+var refusals = wordGate{
 	"magic":   {Behavior: permission.Deny, Kind: "not_whitelisted", Reason: "no such script"},
 	"perhaps": {Behavior: permission.Ask, Kind: "not_whitelisted", Reason: "it is not listed"},
 	"gone":    {Behavior: permission.Deny, Kind: "no_whitelist", Reason: "it cannot be read"},
@@ -100,7 +100,7 @@ func newRig(t *testing.T, text string) *rig {
 	}
 	r := &rig{ends: map[string]process.Result{}, errs: map[string]error{}}
 	r.Runner = &Runner{
-		Decider:  &permission.Evaluator{Policy: compiled, Session: session, Env: workspace.Env{Place: place}, Recorder: r, Pauser: r, Ceiling: objections},
+		Decider:  &permission.Evaluator{Policy: compiled, Session: session, Env: workspace.Env{Place: place}, Recorder: r, Pauser: r, CommandGate: refusals},
 		Recorder: r, Watcher: r, Workspace: dir, Options: shell.Options{Home: "/home/x", Workspace: dir}, Agent: "a1", Session: "s1", Limit: 30 * time.Second,
 		Env: []string{"PATH=/bin", "PWD=/old"}, Output: func(string, string) io.Writer { return io.Discard },
 		Command: plain, run: r.program,

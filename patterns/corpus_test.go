@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // row is one case of the corpus.
@@ -98,7 +99,7 @@ func (r *row) decide() string {
 }
 
 func (r *row) subject(place Place) *Subject {
-	sub := &Subject{Kind: UseTool, Tool: r.Tool, Name: Name(r.Tool, r.Input)}
+	sub := &Subject{Kind: UseTool, Tool: r.Tool, Name: tools.Name(r.Tool, r.Input)}
 	word := func(field string) shell.Word {
 		s, _ := r.Input[field].(string)
 		return shell.Word{Text: s}

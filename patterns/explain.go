@@ -105,8 +105,7 @@ func exactPath(tool string, p *Path) string {
 }
 
 func exactUse(sub *Subject) string {
-	t, known := builtins[sub.Tool]
-	if !known || len(t.fields) == 0 {
+	if len(names(sub.Tool)) == 0 {
 		return sub.Tool
 	}
 	if sub.Name == "" || strings.ContainsAny(sub.Name, "*\n") || strings.TrimSpace(sub.Name) != sub.Name {

@@ -80,7 +80,7 @@ func (p *parser) nameSpec(r *Rule, spec string) (string, error) {
 		}
 		return spec, nil
 	}
-	if len(builtins[r.tool].fields) == 0 {
+	if len(names(r.tool)) == 0 {
 		fix := "write " + r.tool
 		if r.tool == "Monitor" {
 			fix = "write Bash(" + spec + "), which covers Monitor as well"

@@ -37,6 +37,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Rule is one rule of a list. It is read-only.
@@ -229,8 +231,8 @@ func (p *parser) colonForm(at int) error {
 		return p.fail(at, `":*" is no part of an MCP name`, "write "+strings.TrimRight(name, "_")+"__*")
 	}
 	fix := "write Tool(pattern)"
-	if t, ok := builtins[name]; ok {
-		fix = "write " + name + "(pattern); regular expressions are not supported; did you mean " + fromRegexp(name, rest, t.family) + "?"
+	if t := tools.Builtin(name); t != nil {
+		fix = "write " + name + "(pattern); regular expressions are not supported; did you mean " + fromRegexp(name, rest, familyOf(name, t)) + "?"
 	} else if near := nearMiss(name); near != "" {
 		fix = "write Tool(pattern); did you mean " + near + "?"
 	}
@@ -258,8 +260,8 @@ func (p *parser) checkTool(r *Rule) error {
 	if name == "*" {
 		return p.everyTool(r)
 	}
-	if t, ok := builtins[name]; ok {
-		r.family = t.family
+	if t := tools.Builtin(name); t != nil {
+		r.family = familyOf(name, t)
 		return nil
 	}
 	if strings.HasPrefix(name, "mcp__") {

@@ -130,8 +130,8 @@ func (s *Set) indexTool(r *Rule) {
 		return
 	}
 	s.tools[r.tool] = append(s.tools[r.tool], r)
-	if twin := builtins[r.tool].twin; twin != "" {
-		s.tools[twin] = append(s.tools[twin], r)
+	if other := twin(r.tool); other != "" {
+		s.tools[other] = append(s.tools[other], r)
 	}
 }
 

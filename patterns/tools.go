@@ -1,6 +1,11 @@
 package patterns
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
 
 // family says which subjects a tool's rules are about.
 type family uint8
@@ -19,138 +24,53 @@ const (
 // path reports whether the rules of a family have path patterns.
 func (f family) path() bool { return f >= ofReads && f <= ofEditsBy }
 
-// tool is what is known of a tool's rules.
-type tool struct {
-	family family
-	// fields are the input fields that may say what the tool is asked for; the
-	// first that is there counts.
-	fields []string
-	// twin is another name of the same tool.
-	twin string
+// familyOf returns the family of the rules for a tool.
+func familyOf(name string, t *tools.Tool) family {
+	families := [...][2]family{tools.Command: {ofTool, ofLines}, tools.Read: {ofReadsBy, ofReads}, tools.Write: {ofEditsBy, ofEdits}, tools.Fetch: {ofTool, ofFetch}}[t.Does]
+	if name == t.Does.General() {
+		return families[1]
+	}
+	return families[0]
 }
 
-// builtins are the tools of the agent CLI. A name that is nearly one of them
-// is taken for a slip.
-var builtins = map[string]tool{
-	"Bash":         {family: ofLines},
-	"Read":         {family: ofReads},
-	"Grep":         {family: ofReadsBy},
-	"Glob":         {family: ofReadsBy},
-	"LS":           {family: ofReadsBy},
-	"NotebookRead": {family: ofReadsBy},
-	"Edit":         {family: ofEdits},
-	"MultiEdit":    {family: ofEditsBy},
-	"Write":        {family: ofEditsBy},
-	"NotebookEdit": {family: ofEditsBy},
-	"WebFetch":     {family: ofFetch},
-
-	"Agent":        {fields: []string{"subagent_type"}, twin: "Task"},
-	"Task":         {fields: []string{"subagent_type"}, twin: "Agent"},
-	"Skill":        {fields: []string{"skill", "command", "name"}},
-	"SlashCommand": {fields: []string{"command"}},
-	"WebSearch":    {fields: []string{"query"}},
-	"ToolSearch":   {fields: []string{"query"}},
-	"PowerShell":   {fields: []string{"command"}},
-	"Workflow":     {fields: []string{"name", "workflow"}},
-	"SendMessage":  {fields: []string{"to", "recipient"}},
-	"LSP":          {fields: []string{"operation"}},
-	"TaskOutput":   {fields: []string{"task_id"}},
-	"TaskStop":     {fields: []string{"task_id"}},
-	"BashOutput":   {fields: []string{"bash_id"}},
-	"KillBash":     {fields: []string{"shell_id"}},
-	"KillShell":    {fields: []string{"shell_id"}},
-
-	"ReadMcpResource":     {fields: []string{"uri"}, twin: "ReadMcpResourceTool"},
-	"ReadMcpResourceTool": {fields: []string{"uri"}, twin: "ReadMcpResource"},
-
-	"ListMcpResources": {fields: []string{"server"}, twin: "ListMcpResourcesTool"},
-
-	"ListMcpResourcesTool": {fields: []string{"server"}, twin: "ListMcpResources"},
-
-	"AskUserQuestion": {}, "Monitor": {}, "TodoRead": {}, "TodoWrite": {},
-	"TaskCreate": {}, "TaskGet": {}, "TaskList": {}, "TaskUpdate": {},
-	"EnterPlanMode": {}, "ExitPlanMode": {}, "EnterWorktree": {}, "ExitWorktree": {},
-	"CronCreate": {}, "CronDelete": {}, "CronList": {}, "ScheduleWakeup": {},
-	"ListAgents": {}, "ReportFindings": {}, "StructuredOutput": {},
-	"PushNotification": {}, "RemoteTrigger": {}, "Config": {}, "Brief": {},
-	"TeamCreate": {}, "TeamDelete": {}, "Sleep": {}, "REPL": {},
+// names are the fields of a tool that may say what it is asked for.
+func names(tool string) []string {
+	if t := tools.Builtin(tool); t != nil {
+		return t.Names
+	}
+	return nil
 }
 
-// synonyms are names that people write for a built-in tool.
-var synonyms = map[string]string{
-	"create": "Write", "createfile": "Write", "writefile": "Write",
-	"update": "Edit", "editfile": "Edit", "strreplace": "Edit", "patch": "Edit",
-	"fetch": "WebFetch", "browse": "WebFetch", "curl": "WebFetch",
-	"search": "Grep", "find": "Glob", "list": "LS",
-	"view": "Read", "readfile": "Read", "open": "Read", "cat": "Read",
-	"shell": "Bash", "sh": "Bash", "zsh": "Bash", "terminal": "Bash", "exec": "Bash",
-	"execute": "Bash", "run": "Bash", "command": "Bash",
-	"subagent": "Agent", "mcp": "mcp__server__tool",
-}
-
-// Name returns what a tool is asked for: the text of its naming input field
-// (the skill of Skill, the agent type of Task). It is "" for tools without
-// one, and when the field is not there or is no string.
-func Name(tool string, input map[string]any) string {
-	for _, field := range builtins[tool].fields {
-		if s, ok := input[field].(string); ok {
-			return s
-		}
+// twin is another name of a tool, "" if it has none.
+func twin(tool string) string {
+	if t := tools.Builtin(tool); t != nil {
+		return t.Twin
 	}
 	return ""
 }
 
-// askedFields are the input fields that say what the tools are asked for whose
-// rules are about what they do.
-var askedFields = map[string]string{
-	"Bash": "command", "Monitor": "command", "Grep": "pattern", "Glob": "pattern", "LS": "path", "WebFetch": "url",
-	"Read": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookRead": "notebook_path", "NotebookEdit": "notebook_path",
-}
-
-// Asked returns in one text what a tool is asked for: the command, the path, the
-// pattern, the URL, or what Name says; "" if its input does not say it where the
-// tool reads it. What an agent puts beside that is nothing to the tool, and is
-// not to be shown in its place.
-func Asked(tool string, input map[string]any) string {
-	if s, ok := input[askedFields[tool]].(string); ok && askedFields[tool] != "" {
-		return s
-	}
-	return Name(tool, input)
-}
-
-// Builtin reports whether a name is that of a tool of the agent CLI.
-func Builtin(tool string) bool {
-	_, known := builtins[tool]
-	return known
-}
-
 // sameTool reports whether a rule for the tool named a is about the tool b.
 func sameTool(a, b string) bool {
-	return a == b || b != "" && builtins[a].twin == b
+	return a == b || b != "" && twin(a) == b
 }
 
 // nearMiss returns the built-in tool that a name was probably meant for, "" if
 // none is near.
 func nearMiss(name string) string {
 	lower := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
-	for b := range builtins {
+	same, found, best := "", "", 3
+	tools.Builtins(func(b string) {
 		if strings.EqualFold(b, lower) {
-			return b
+			same = b
 		}
-	}
-	if b := synonyms[lower]; b != "" {
-		return b
-	}
-	found, best := "", 3
-	for b := range builtins {
 		d := distance(lower, strings.ToLower(b))
 		if d < best || d == best && b < found {
 			if d <= 1 || d == 2 && (len(b) >= 7 || stutters(lower, strings.ToLower(b))) {
 				found, best = b, d
 			}
 		}
-	}
-	return found
+	})
+	return cmp.Or(same, tools.Synonym(lower), found)
 }
 
 // stutters reports whether name is the built-in name with something stuck to

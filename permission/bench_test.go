@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // benchUses are the tool uses that are measured.
@@ -115,7 +116,7 @@ func BenchmarkLine(b *testing.B) {
 func again(e *evaluation) Decision {
 	r := readings.Get().(*reading)
 	r.use, r.know, r.env, r.dir, r.input = e.use, e.know, e.env, e.dir, e.input
-	if err := r.readLine(tools["Bash"]); err != nil {
+	if err := r.readLine(tools.Builtin(tools.Bash)); err != nil {
 		return refused(err.Error())
 	}
 	d := judge(r, e.policy, e.said, nil)

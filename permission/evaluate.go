@@ -41,7 +41,7 @@ const (
 	noGrounds      grounds = iota
 	agentPaused            // the session is paused
 	catastrophic           // evaluation.catastrophe
-	overCeiling            // evaluation.objection
+	refusedByGate          // evaluation.refusal
 	guardsFile             // a guarded file would change
 	protectsFile           // a protected one would, and no rule spells it
 	noSandbox              // it asks to run outside the sandbox
@@ -76,7 +76,7 @@ func (a answer) held() bool {
 // whole reports whether the answer is about the tool use as a whole, not about
 // one action.
 func (a answer) whole() bool {
-	return a.grounds == agentPaused || a.grounds == catastrophic || a.grounds == overCeiling
+	return a.grounds == agentPaused || a.grounds == catastrophic || a.grounds == refusedByGate
 }
 
 // cause is the rule behind an answer: one of a list, or a granular one.
@@ -134,13 +134,13 @@ func Evaluate(p *Policy, s *Session, use *ToolUse, env Env, tr *Trace) Decision 
 	return decide(p, s.standing(), use, env, nil, tr)
 }
 
-// decide is Evaluate with a ceiling. Whatever goes wrong is a deny.
-func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, tr *Trace) (d Decision) {
+// decide is Evaluate with a gate. Whatever goes wrong is a deny.
+func decide(p *Policy, said *standing, use *ToolUse, env Env, gate CommandGate, tr *Trace) (d Decision) {
 	defer denying(&d, tr)
 	if use == nil {
 		return refused("there is no tool use")
 	}
-	r := read(use, p.knowledge(), env, ceiling)
+	r := read(use, p.knowledge(), env, gate)
 	d = judge(r, p, said, tr)
 	r.release()
 	return d
@@ -198,7 +198,7 @@ func (r *reading) as(p *Policy) *reading {
 	at := slices.IndexFunc(r.others, func(o *reading) bool { return o.know == know })
 	if at < 0 {
 		at = len(r.others)
-		r.others = append(r.others, read(&r.use, know, r.env, r.ceiling))
+		r.others = append(r.others, read(&r.use, know, r.env, r.commandGate))
 	}
 	r.others[at].wordless = r.wordless
 	return r.others[at]

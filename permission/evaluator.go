@@ -23,9 +23,9 @@ type Evaluator struct {
 	Approver Approver
 	// Recorder keeps the record; nil: nothing can be recorded, so everything
 	// is denied.
-	Recorder Recorder
-	Ceiling  Ceiling // nil: none
-	Pauser   Pauser  // nil: nothing but the session pauses the agent
+	Recorder    Recorder
+	CommandGate CommandGate // nil: none
+	Pauser      Pauser      // nil: nothing but the session pauses the agent
 }
 
 // maxAsks is how often a person is asked about one tool use, which they may
@@ -137,14 +137,14 @@ func (r *Record) noteRead(read *reading) {
 // decide reads a tool use and judges it.
 func (v *Evaluator) decide(use *ToolUse) (r *reading, d Decision) {
 	defer denying(&d, nil)
-	r = read(use, v.Policy.knowledge(), v.Env, v.Ceiling)
+	r = read(use, v.Policy.knowledge(), v.Env, v.CommandGate)
 	return r, judge(r, v.Policy, v.standing(), nil)
 }
 
 // Explain decides as CanUseTool does where it asks nobody and records nothing;
 // it fills tr as Evaluate does.
 func (v *Evaluator) Explain(use ToolUse, tr *Trace) Decision {
-	return decide(v.Policy, v.standing(), &use, v.Env, v.Ceiling, tr)
+	return decide(v.Policy, v.standing(), &use, v.Env, v.CommandGate, tr)
 }
 
 // standing is the session as it is now, paused also by the Pauser.

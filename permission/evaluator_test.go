@@ -397,9 +397,9 @@ type badFS struct{ fakeFS }
 
 func (badFS) Resolve(string) (string, bool) { panic("loop") }
 
-type ceilingFunc func(line string, facts *shell.Facts) Objection
+type gateFunc func(line string, facts *shell.Facts) Refusal
 
-func (f ceilingFunc) Forbid(line string, facts *shell.Facts) Objection { return f(line, facts) }
+func (f gateFunc) Forbid(line string, facts *shell.Facts) Refusal { return f(line, facts) }
 
 // "a caught panic" never allows.
 func TestPanics(t *testing.T) {
@@ -413,7 +413,7 @@ func TestPanics(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	v, _ = evaluator(t, spec{allow: "Bash"}, nil)
-	v.Ceiling = ceilingFunc(func(string, *shell.Facts) Objection { panic("x") })
+	v.CommandGate = gateFunc(func(string, *shell.Facts) Refusal { panic("x") })
 	if res := can(t, v, using("Bash", "ls")); res.Behavior != Deny {
 		t.Errorf("%+v", res)
 	}
@@ -421,9 +421,9 @@ func TestPanics(t *testing.T) {
 
 // "A whitelist is a further gate for command actions only": it can only
 // forbid.
-func TestCeiling(t *testing.T) {
+func TestCommandGate(t *testing.T) {
 	v, _ := evaluator(t, spec{allow: "Bash; Read", sessionAllow: "Bash", mode: "bypassPermissions", deny: "Bash(rm:*)"}, nil)
-	v.Ceiling = objecting(Deny)
+	v.CommandGate = refusing(Deny)
 	for line, want := range map[string]string{
 		"npm i": "deny allow-list", "ls": "allow session-allow Bash", "rm x": "deny deny-list Bash(rm:*)",
 	} {
@@ -435,7 +435,7 @@ func TestCeiling(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	if d := Evaluate(v.Policy, v.Session, &ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"npm i"}`)}, nil, nil); d.Behavior != Allow {
-		t.Errorf("Evaluate has no ceiling: %+v", d)
+		t.Errorf("Evaluate has no gate: %+v", d)
 	}
 	var tr Trace
 	if d := v.Explain(using("Bash", "npm i"), &tr); outcome(d) != "deny allow-list" || tr.Decision.Layer != LayerAllowList {
@@ -443,19 +443,19 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// objecting is a ceiling with something against every line that begins with npm.
-func objecting(b Behavior) Ceiling {
-	return ceilingFunc(func(line string, f *shell.Facts) Objection {
+// refusing is a gate with something against every line that begins with npm.
+func refusing(b Behavior) CommandGate {
+	return gateFunc(func(line string, f *shell.Facts) Refusal {
 		if len(f.Actions) == 0 || strings.HasPrefix(line, "npm") {
-			return Objection{Behavior: b, Kind: "not_whitelisted", Reason: "npm is not whitelisted"}
+			return Refusal{Behavior: b, Kind: "not_whitelisted", Reason: "npm is not whitelisted"}
 		}
-		return Objection{}
+		return Refusal{}
 	})
 }
 
 // What is no behavior counts as a deny; an ask takes the place of an allow by
 // lists and tiers, and of nothing else; zero lets the line go on.
-func TestObjections(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		about string
 		spec  spec
@@ -478,15 +478,15 @@ func TestObjections(t *testing.T) {
 		{"another line", spec{allow: "Bash"}, Deny, "ls", "allow default Bash"},
 	} {
 		v, _ := evaluator(t, tt.spec, nil)
-		v.Ceiling = objecting(tt.b)
+		v.CommandGate = refusing(tt.b)
 		use := using("Bash", tt.line)
 		use.Dir = place.Workspace
 		d := v.Request(use).Decision
 		if outcome(d) != tt.want {
 			t.Errorf("%s: %s, want %s (%s)", tt.about, outcome(d), tt.want, d.Reason)
 		}
-		if objected := strings.HasPrefix(tt.line, "npm"); objected != (d.Objection.Kind == "not_whitelisted") {
-			t.Errorf("%s: the decision tells of %+v", tt.about, d.Objection)
+		if refused := strings.HasPrefix(tt.line, "npm"); refused != (d.Refusal.Kind == "not_whitelisted") {
+			t.Errorf("%s: the decision tells of %+v", tt.about, d.Refusal)
 		}
 		var tr Trace
 		if v.Explain(use, &tr); tr.Decision.Behavior != d.Behavior || tr.Decision.Layer != d.Layer {
@@ -495,19 +495,19 @@ func TestObjections(t *testing.T) {
 	}
 }
 
-// Of several ceilings the strictest counts, in any order.
-func TestCeilings(t *testing.T) {
-	saying := func(b Behavior, kind string) Ceiling {
-		return ceilingFunc(func(string, *shell.Facts) Objection { return Objection{Behavior: b, Kind: kind} })
+// Of several gates the strictest counts, in any order.
+func TestCommandGates(t *testing.T) {
+	saying := func(b Behavior, kind string) CommandGate {
+		return gateFunc(func(string, *shell.Facts) Refusal { return Refusal{Behavior: b, Kind: kind} })
 	}
 	none, dry, ask, deny, bad := saying(0, ""), saying(0, "dry"), saying(Ask, "ask"), saying(Deny, "deny"), saying(Deny+1, "bad")
 	for _, tt := range []struct {
-		of   Ceilings
+		of   CommandGates
 		want string
 	}{
-		{nil, ""}, {Ceilings{none, none}, ""}, {Ceilings{none, dry}, "dry"}, {Ceilings{dry, none}, "dry"}, {Ceilings{dry, ask}, "ask"},
-		{Ceilings{ask, dry, none}, "ask"}, {Ceilings{deny, ask, dry}, "deny"}, {Ceilings{none, ask, deny}, "deny"}, {Ceilings{deny, bad}, "bad"},
-		{Ceilings{dry, saying(0, "later")}, "dry"}, {Ceilings{deny, saying(Deny, "later")}, "deny"},
+		{nil, ""}, {CommandGates{none, none}, ""}, {CommandGates{none, dry}, "dry"}, {CommandGates{dry, none}, "dry"}, {CommandGates{dry, ask}, "ask"},
+		{CommandGates{ask, dry, none}, "ask"}, {CommandGates{deny, ask, dry}, "deny"}, {CommandGates{none, ask, deny}, "deny"}, {CommandGates{deny, bad}, "bad"},
+		{CommandGates{dry, saying(0, "later")}, "dry"}, {CommandGates{deny, saying(Deny, "later")}, "deny"},
 	} {
 		if got := tt.of.Forbid("x", nil).Kind; got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)

@@ -122,12 +122,12 @@ func TestHousekeepingSaysWhichField(t *testing.T) {
 // Law: a field that the table does not know makes a use need a rule, whatever
 // its name and whatever else stands there.
 func TestUnknownFieldsNeedARule(t *testing.T) {
-	for tool, fields := range housekeeping {
+	for _, tool := range housekeeping {
 		for i := range 50 {
 			name := fmt.Sprintf("field_%d", i)
 			input := map[string]any{name: i}
 			if i%2 == 0 {
-				for known := range fields {
+				for _, known := range []string{"todos", "query", "task_id", "mode", "to", "description", "subject"} {
 					input[known] = "plan"
 				}
 			}

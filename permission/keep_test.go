@@ -86,7 +86,7 @@ func TestCanKeep(t *testing.T) {
 		s          spec
 		line, rule string
 		list       patterns.List
-		want       string // part of the objection, "" for none
+		want       string // part of the refusal, "" for none
 	}{
 		{gated, "npm i", "Bash(npm i)", patterns.Allow, ""},
 		{gated, "npm i", "Bash(npm:*)", patterns.Allow, ""},

@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"pgregory.net/rapid"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Laws that hold for every policy and every tool use. Strictness is the order
@@ -245,7 +247,7 @@ func TestLawTrace(t *testing.T) {
 func TestLawQuestionsAreNeverAllowed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt)
-		for _, tool := range []string{askQuestion, exitPlan} {
+		for _, tool := range []string{tools.AskQuestion, tools.ExitPlan} {
 			s.allow, s.sessionAllow = plus(s.allow, tool), plus(s.sessionAllow, tool)
 			if d := s.decideOn(t, using(tool, "{}")); d.Behavior == Allow {
 				rt.Fatalf("%s: %s", tool, outcome(d))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // verdict asks the layers, and returns the answer that decides with the act
@@ -131,7 +132,7 @@ func (e *evaluation) speaksFor(i, j int) bool {
 
 // asksPerson reports whether the tool use is itself a question for the person.
 func (e *evaluation) asksPerson() bool {
-	return e.use.Tool == askQuestion || e.use.Tool == exitPlan
+	return e.use.Tool == tools.AskQuestion || e.use.Tool == tools.ExitPlan
 }
 
 // denyWhole returns a layer's hard deny of the tool use as a whole.
@@ -142,8 +143,8 @@ func (e *evaluation) denyWhole(layer Layer) answer {
 			return answer{behavior: Deny, layer: layer, grounds: why}
 		}
 	case LayerAllowList:
-		if b := e.objection.Behavior; b != 0 && b != Ask {
-			return answer{behavior: Deny, layer: layer, grounds: overCeiling}
+		if b := e.refusal.Behavior; b != 0 && b != Ask {
+			return answer{behavior: Deny, layer: layer, grounds: refusedByGate}
 		}
 	}
 	return answer{}
@@ -232,11 +233,11 @@ func (e *evaluation) ruledOut(i int) answer {
 	return maybe
 }
 
-// capped makes an ask of an allow that the ceiling wants a person's word for; a
+// capped makes an ask of an allow that the gate wants a person's word for; a
 // rule of the session, and the mode, are that.
 func (e *evaluation) capped(layer Layer, a answer, i int) answer {
-	if layer >= LayerAllowList && a.behavior == Allow && e.objection.Behavior == Ask && e.acts[i].command() {
-		return answer{behavior: Ask, layer: LayerAllowList, grounds: overCeiling}
+	if layer >= LayerAllowList && a.behavior == Allow && e.refusal.Behavior == Ask && e.acts[i].command() {
+		return answer{behavior: Ask, layer: LayerAllowList, grounds: refusedByGate}
 	}
 	return a
 }

@@ -11,7 +11,7 @@ import (
 
 // TestLinksThatGlobsMeet: pathname expansion may make a name that is a link
 // out of the workspace; then no rule with a specifier and no mode proves a
-// write. Found by the effects test (internal/effects).
+// write. Found by the effects test (internal/test/effects).
 func TestLinksThatGlobsMeet(t *testing.T) {
 	out := fakeFS{links: map[string]string{workspace + "/out/l": "/etc"}}
 	for _, tt := range []struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Part is one action of a tool use that a person is asked about, with the
@@ -191,7 +192,7 @@ func (e *evaluation) standsFor(i int) answer {
 			return a
 		}
 	}
-	if e.use.Tool == exitPlan {
+	if e.use.Tool == tools.ExitPlan {
 		return personal
 	}
 	return e.first(i)

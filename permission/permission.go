@@ -133,9 +133,9 @@ type Decision struct {
 	Parts []Part
 	// Question: the tool use is a question for the person (AskUserQuestion).
 	Question bool
-	// Objection is what the ceiling has against the command line, also where
+	// Refusal is what the gate has against the command line, also where
 	// another layer decided or nothing came of it.
-	Objection Objection
+	Refusal Refusal
 }
 
 // String returns the behavior's name: allow, ask, deny; what is none of them
@@ -216,32 +216,31 @@ type Record struct {
 	Knowledge Knowledge
 }
 
-// Ceiling is a further gate for command lines (a whitelist): it can only take
-// away.
-type Ceiling interface {
+// CommandGate is a further gate for command lines, such as a whitelist. It can
+// only take away.
+type CommandGate interface {
 	// Forbid says what is against a command line. It may be asked several times
 	// about one tool use and must not count.
-	Forbid(line string, facts *shell.Facts) Objection
+	Forbid(line string, facts *shell.Facts) Refusal
 }
 
-// Objection is what a ceiling has against a command line. The zero value is
-// nothing.
-type Objection struct {
+// Refusal is what a gate has against a command line. The zero value is nothing.
+type Refusal struct {
 	// Behavior is Deny, or Ask where a person's word lifts it: for this tool use,
 	// or for the session. Zero lets the line go on: Kind and Reason then say what
 	// would have been refused (dry run).
 	Behavior Behavior
-	Kind     string // a name for programs, "" if there is no objection
+	Kind     string // a name for programs, "" if there is no refusal
 	Reason   string // for a person and the model
 }
 
-// Ceilings are several ceilings, of which each binds: the strictest objection
+// CommandGates are several gates, of which each binds: the strictest refusal
 // counts, and of those that are alike the first.
-type Ceilings []Ceiling
+type CommandGates []CommandGate
 
-// Forbid returns the strictest objection.
-func (c Ceilings) Forbid(line string, facts *shell.Facts) Objection {
-	var worst Objection
+// Forbid returns the strictest refusal.
+func (c CommandGates) Forbid(line string, facts *shell.Facts) Refusal {
+	var worst Refusal
 	for _, one := range c {
 		if o := one.Forbid(line, facts); o.Behavior > worst.Behavior || worst.Kind == "" && o.Behavior == worst.Behavior {
 			worst = o

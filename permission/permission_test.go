@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 const (
@@ -165,16 +166,16 @@ func (f fakeFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 // using returns a tool use: a command line for Bash, a path for the file
 // tools, a URL for WebFetch; other tools get the text as JSON.
 func using(tool, text string) ToolUse {
-	t, known := tools[tool]
-	if !known {
+	t := tools.Builtin(tool)
+	if t == nil || t.Does == 0 {
 		if text == "" {
 			text = "{}"
 		}
 		return ToolUse{ID: "t1", Tool: tool, Input: json.RawMessage(text)}
 	}
-	fields := map[string]string{t.field: text}
-	if t.glob != "" {
-		fields[t.glob] = "*"
+	fields := map[string]string{t.Field: text}
+	if t.Glob != "" {
+		fields[t.Glob] = "*"
 	}
 	input, err := json.Marshal(fields)
 	if err != nil {

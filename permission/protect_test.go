@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
-	"pgregory.net/rapid"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // linked is a file system with links to protected files.
@@ -291,7 +293,7 @@ var protectedTargets = [][2]string{
 func drawWrite(t *rapid.T, target [2]string) ToolUse {
 	tool := rapid.SampledFrom([]string{"Bash", "Bash", "Bash", "Monitor", "Edit", "Write", "MultiEdit", "NotebookEdit"}).Draw(t, "tool")
 	name, commands := target[0]+"/"+target[1], fileWriters
-	if tools[tool].kind != patterns.RunCommand {
+	if tools.Builtin(tool).Does != tools.Command {
 		return using(tool, rapid.SampledFrom(append(paths(name), name+" ", " "+name, name+".")).Draw(t, "path"))
 	}
 	around, words := places, spellings(name)

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // The limits of a tool use; what is beyond them is denied. A longer command
@@ -25,52 +26,8 @@ const (
 	maxField = 16 << 10 // bytes of a path or a URL
 )
 
-// tool says how the input of a built-in tool is read. Tools without an entry
-// are used as a whole: patterns.Name says what they are asked for.
-type tool struct {
-	kind patterns.Kind
-	// field names the path, the URL or the command line.
-	field string
-	// dir: the field may be absent, it is the directory of the shell then.
-	dir bool
-	// tree: everything below the path as well.
-	tree bool
-	// glob names a field with a pattern whose leading directories are followed
-	// from the path.
-	glob string
-}
-
-var tools = map[string]tool{
-	"Bash":         {kind: patterns.RunCommand, field: "command"},
-	"Monitor":      {kind: patterns.RunCommand, field: "command"},
-	"Read":         {kind: patterns.ReadPath, field: "file_path"},
-	"NotebookRead": {kind: patterns.ReadPath, field: "notebook_path"},
-	"LS":           {kind: patterns.ReadPath, field: "path", dir: true},
-	"Grep":         {kind: patterns.ReadPath, field: "path", dir: true, tree: true},
-	"Glob":         {kind: patterns.ReadPath, field: "path", dir: true, tree: true, glob: "pattern"},
-	"Edit":         {kind: patterns.WritePath, field: "file_path"},
-	"MultiEdit":    {kind: patterns.WritePath, field: "file_path"},
-	"Write":        {kind: patterns.WritePath, field: "file_path"},
-	"NotebookEdit": {kind: patterns.WritePath, field: "notebook_path"},
-	"WebFetch":     {kind: patterns.FetchURL, field: "url"},
-}
-
-// The tools that are neither allowed nor refused by lists and modes.
-const (
-	askQuestion = "AskUserQuestion"
-	exitPlan    = "ExitPlanMode"
-	unsandboxed = "dangerouslyDisableSandbox"
-)
-
-// fields are the keys that are looked at: an input with a twin of one, equal
-// but for its case, is refused.
-var fields = []string{
-	"command", "file_path", "notebook_path", "path", "pattern", "url", unsandboxed,
-	"questions", "answers", "skill", "subagent_type", "query", "name",
-}
-
 // inputOptions are how an input is read.
-var inputOptions = []strictjson.Option{strictjson.MaxSize(maxInput), strictjson.Known(fields...)}
+var inputOptions = []strictjson.Option{strictjson.MaxSize(maxInput), strictjson.Known(tools.Known()...)}
 
 // Knowledge is what a tool use is read with. Policies that know the same share
 // one reading.
@@ -84,11 +41,11 @@ type Knowledge struct {
 // all that is asked about that decision: what is decided after an answer is read
 // anew.
 type reading struct {
-	use     ToolUse // as it was: a person may edit it while it is asked about
-	know    Knowledge
-	env     Env
-	ceiling Ceiling // nil: none
-	err     error   // what is malformed about the tool use; it is denied
+	use         ToolUse // as it was: a person may edit it while it is asked about
+	know        Knowledge
+	env         Env
+	commandGate CommandGate // nil: none
+	err         error       // what is malformed about the tool use; it is denied
 
 	dir   string // use.Dir if it is an absolute path
 	input map[string]any
@@ -99,7 +56,7 @@ type reading struct {
 	trims       bool // blanks stand around the path that a file tool is asked for
 	// outsideSandbox: the tool use asks to run outside the sandbox.
 	outsideSandbox bool
-	objection      Objection // of the ceiling to the line
+	refusal        Refusal // of the gate to the line
 
 	found   []risk.Finding // the risks of the actions, by the tables of profile
 	profile risk.Profile
@@ -155,12 +112,12 @@ var readings = sync.Pool{New: func() any { return new(reading) }}
 // maxKept is how many actions a list is kept for.
 const maxKept = 32
 
-// read reads a tool use; ceiling may be nil.
-func read(use *ToolUse, know Knowledge, env Env, ceiling Ceiling) *reading {
+// read reads a tool use; gate may be nil.
+func read(use *ToolUse, know Knowledge, env Env, gate CommandGate) *reading {
 	r := readings.Get().(*reading)
-	r.use, r.know, r.env, r.ceiling = *use, know, env, ceiling
-	if r.err = r.read(); r.err == nil && ceiling != nil && r.facts != nil {
-		r.objection = ceiling.Forbid(r.actions[0].sub.Line, r.facts)
+	r.use, r.know, r.env, r.commandGate = *use, know, env, gate
+	if r.err = r.read(); r.err == nil && gate != nil && r.facts != nil {
+		r.refusal = gate.Forbid(r.actions[0].sub.Line, r.facts)
 	}
 	return r
 }
@@ -186,7 +143,7 @@ func (r *reading) read() error {
 	if err := checkName(r.use.Tool); err != nil {
 		return err
 	}
-	t, known := tools[r.use.Tool]
+	t := tools.Builtin(r.use.Tool)
 	input, err := strictjson.Object(r.use.Input, inputOptions...)
 	if err != nil {
 		return fmt.Errorf("the input of %s: %w", r.use.Tool, err)
@@ -196,10 +153,10 @@ func (r *reading) read() error {
 		r.dir = r.use.Dir
 	}
 	switch {
-	case !known:
+	case t == nil || t.Does == 0:
 		r.readOther()
 		return nil
-	case t.kind == patterns.RunCommand:
+	case t.Does == tools.Command:
 		return r.readLine(t)
 	}
 	return r.readField(t)
@@ -239,53 +196,51 @@ func (r *reading) readOther() {
 		sub: patterns.Subject{
 			Kind: patterns.UseTool,
 			Tool: r.use.Tool,
-			Name: patterns.Name(r.use.Tool, r.input),
+			Name: tools.Name(r.use.Tool, r.input),
 		},
 		parent: -1,
 	}
-	if fields, listed := housekeeping[r.use.Tool]; listed {
-		a.beyond = beyond(fields, r.input)
-		a.chore = a.beyond == ""
-	}
+	beyond, may := tools.Housekeeping(r.use.Tool, r.input)
+	a.beyond, a.chore = beyond, may && beyond == ""
 	r.actions = append(r.actions, a)
 }
 
 // readField reads the use of a tool that reads, writes or fetches what one
 // field of its input says.
-func (r *reading) readField(t tool) error {
+func (r *reading) readField(t *tools.Tool) error {
 	word, err := r.target(t)
 	if err != nil {
 		return err
 	}
 	if len(word.Text) > maxField {
-		return fmt.Errorf("%q in the input of %s is longer than %d bytes", t.field, r.use.Tool, maxField)
+		return fmt.Errorf("%q in the input of %s is longer than %d bytes", t.Field, r.use.Tool, maxField)
 	}
 	does := &shell.Action{
-		Kind: shellKind(t.kind), Need: shell.NeedCover, Path: word,
-		Recursive: t.tree, Parent: -1, From: -1,
+		Kind: shellKind(t.Does), Need: shell.NeedCover, Path: word,
+		Recursive: t.Tree, Parent: -1, From: -1,
 	}
 	r.add(does, &patterns.Subject{Tool: r.use.Tool})
 	return nil
 }
 
 // target returns the path or the URL that a tool is asked for.
-func (r *reading) target(t tool) (shell.Word, error) {
+func (r *reading) target(t *tools.Tool) (shell.Word, error) {
 	word := shell.Word{Text: r.dir}
 	if r.dir == "" {
 		word.Holes = []shell.Hole{{}}
 	}
-	if v := r.input[t.field]; !t.dir || v != nil && v != "" {
-		text, err := r.text(t.field)
+	if v := r.input[t.Field]; !t.Optional || v != nil && v != "" {
+		text, err := r.text(t.Field)
 		if err != nil {
 			return word, err
 		}
 		word = shell.Word{Text: text}
-		r.trims = t.kind != patterns.FetchURL && text != strings.TrimFunc(text, blank)
+		r.trims = t.Does != tools.Fetch && text != strings.TrimFunc(text, blank)
 	}
-	if t.glob == "" {
+	if t.Glob == "" {
 		return word, nil
 	}
-	pattern, err := r.text(t.glob)
+	pattern, err := r.text(t.Glob)
 	if err != nil {
 		return word, err
 	}
@@ -319,19 +274,19 @@ func follow(dir shell.Word, pattern string) shell.Word {
 	return dir
 }
 
-func shellKind(k patterns.Kind) shell.Kind {
+func shellKind(k tools.Kind) shell.Kind {
 	switch k {
-	case patterns.ReadPath:
+	case tools.Read:
 		return shell.Read
-	case patterns.WritePath:
+	case tools.Write:
 		return shell.Write
 	}
 	return shell.Fetch
 }
 
 // readLine reads a command line.
-func (r *reading) readLine(t tool) error {
-	line, err := r.text(t.field)
+func (r *reading) readLine(t *tools.Tool) error {
+	line, err := r.text(t.Field)
 	if err != nil {
 		return err
 	}
@@ -341,7 +296,7 @@ func (r *reading) readLine(t tool) error {
 	case len(line) > shell.MaxLine:
 		return fmt.Errorf("the command line of %s is longer than %d bytes: write what it holds into a file first", r.use.Tool, shell.MaxLine)
 	}
-	v := r.input[unsandboxed]
+	v := r.input[tools.Unsandboxed]
 	r.outsideSandbox = v != nil && v != false
 	r.facts = shell.Analyze(line, shell.Options{
 		Dir:       r.dir,
@@ -353,7 +308,7 @@ func (r *reading) readLine(t tool) error {
 	r.actions = slices.Grow(r.actions, len(r.facts.Actions)+2)
 	outside := r.followConfig()
 	r.catastrophe, _ = risk.Catastrophic(r.facts, r.riskPlace())
-	runs, sub := false, patterns.Subject{Tool: "Bash", Line: line, Simple: r.facts.Simple, Outside: outside}
+	runs, sub := false, patterns.Subject{Tool: tools.Bash, Line: line, Simple: r.facts.Simple, Outside: outside}
 	for i := range r.facts.Actions {
 		does := &r.facts.Actions[i]
 		r.add(does, &sub)
@@ -362,9 +317,9 @@ func (r *reading) readLine(t tool) error {
 	if !runs {
 		// Only redirections or assignments: a deny for Bash as a whole still
 		// has to see that Bash is used.
-		r.addBeside(patterns.Subject{Kind: patterns.Hidden, Tool: "Bash", Line: line})
+		r.addBeside(patterns.Subject{Kind: patterns.Hidden, Tool: tools.Bash, Line: line})
 	}
-	if r.use.Tool != "Bash" {
+	if r.use.Tool != tools.Bash {
 		r.addBeside(patterns.Subject{Kind: patterns.UseTool, Tool: r.use.Tool})
 	}
 	return nil

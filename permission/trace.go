@@ -162,7 +162,7 @@ func (e *evaluation) sessionStep(i int) Step {
 // gateStep is the allow list's step; a match is named although it is no
 // answer.
 func (e *evaluation) gateStep(i int) Step {
-	if a := e.first(i); a.grounds == overCeiling {
+	if a := e.first(i); a.grounds == refusedByGate {
 		return e.stepOf(a, i)
 	}
 	a, listed := e.gate(i), because(e.listing(i).rule)

@@ -7,6 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // maxShown is how many bytes of a command or a path stand in a reason.
@@ -108,8 +109,8 @@ func (e *evaluation) decision(a answer, i int) Decision {
 		Held:       a.behavior == Ask && a.held(),
 		Interrupt:  e.said.paused,
 		Risk:       e.class(),
-		Question:   e.use.Tool == askQuestion,
-		Objection:  e.objection,
+		Question:   e.use.Tool == tools.AskQuestion,
+		Refusal:    e.refusal,
 	}
 	d.Tier = d.Risk.Tier()
 	switch {
@@ -149,8 +150,8 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return append(b, e.said.reason...)
 	case catastrophic:
 		return append(b, e.catastrophe...)
-	case overCeiling:
-		return append(b, e.objection.Reason...)
+	case refusedByGate:
+		return append(b, e.refusal.Reason...)
 	case allowedByMode:
 		return append(b, e.policy.Mode.String()...)
 	case deniedBy, askedBy, allowedBy, allowedForNow:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
 )
 
 const bypassFile = "../testdata/cases/bypass.jsonl"

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // Kit is what a project is made with: a language, a build tool.
@@ -132,7 +133,7 @@ func scripts(project fs.FS) []string {
 	return rules
 }
 
-var target = regexp.MustCompile(`(?m)^([A-Za-z0-9_-]+)[ \t]*:([^=]|$)`)
+var target = lazyregexp.New(`(?m)^([A-Za-z0-9_-]+)[ \t]*:([^=]|$)`)
 
 // targets are rules for the targets of the Makefile.
 func targets(project fs.FS) []string {

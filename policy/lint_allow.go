@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // prefixes goes over the allow rules for commands that leave open what follows.
@@ -50,13 +51,13 @@ func (l *linter) anyFile(r *linted) {
 	inWorkspace := Suggestion{"allow", tool + "(./**)"}
 	switch {
 	case tool == "Read" || tool == "Grep" || tool == "NotebookRead":
-		if l.allowsUse(r, tool, inputFields[tool], "/home/dev/.ssh/id_ed25519") {
+		if l.allowsUse(r, tool, tools.Builtin(tool).Main(), "/home/dev/.ssh/id_ed25519") {
 			l.done[r] = true
 			l.find(LevelWarning, r, "files outside the workspace are read, keys in the home directory among them",
 				"keep to the workspace, or deny what is secret", inWorkspace, Suggestion{"deny", "Read(~/.ssh/**)"})
 		}
-	case tool == "Edit" || family[tool] == "Edit":
-		if l.allowsUse(r, tool, inputFields[tool], "/home/dev/.config/any") {
+	case tool == "Edit" || general(tool) == tools.Editor:
+		if l.allowsUse(r, tool, tools.Builtin(tool).Main(), "/home/dev/.config/any") {
 			l.done[r] = true
 			l.find(LevelWarning, r, "files outside the workspace are changed", "keep to the workspace", inWorkspace)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
@@ -30,11 +31,10 @@ func protects(l *linter) {
 // lifts returns a protected file that may be changed for the sake of a rule, ""
 // if there is none among the paths that its pattern begins with.
 func (l *linter) lifts(r *linted) string {
-	switch tool := r.rule.Tool(); tool {
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+	if tool := r.rule.Tool(); general(tool) == tools.Editor {
 		for _, root := range r.set.Rules()[0].Roots() {
 			for _, file := range []string{root, root + "/x"} {
-				if l.held(tool, file) && l.allowsUse(r, tool, inputFields[tool], file) {
+				if l.held(tool, file) && l.allowsUse(r, tool, tools.Builtin(tool).Main(), file) {
 					return file
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // where is a rule and its place, for another rule's finding.
@@ -182,7 +183,7 @@ func (l *linter) coversAllow(by, r *linted) bool {
 	}
 	if r.cmd == nil {
 		file := l.lifts(r)
-		return file == "" || l.allowsUse(by, r.rule.Tool(), inputFields[r.rule.Tool()], file)
+		return file == "" || l.allowsUse(by, r.rule.Tool(), tools.Builtin(r.rule.Tool()).Main(), file)
 	}
 	for _, line := range l.attempts(r.cmd) {
 		if l.allows(r, line) && !l.allows(by, line) {
@@ -227,9 +228,9 @@ func (l *linter) covers(by, r *linted) bool {
 	case r.cmd != nil && by.cmd != nil:
 		return by.cmd.prefix && leads(by.cmd, r.cmd)
 	case by.rule.Bare() && !r.rule.Bare():
-		return by.rule.Tool() == r.rule.Tool() || family[r.rule.Tool()] == by.rule.Tool()
+		return by.rule.Tool() == r.rule.Tool() || wider(r.rule.Tool()) == by.rule.Tool()
 	case r.rule.Bare() || by.rule.Bare():
-		return r.rule.Bare() && by.rule.Bare() && family[r.rule.Tool()] == by.rule.Tool()
+		return r.rule.Bare() && by.rule.Bare() && wider(r.rule.Tool()) == by.rule.Tool()
 	}
 	return coversPath(by.rule, r.rule) || coversName(by, r.rule)
 }
@@ -261,16 +262,29 @@ func leads(by, r *commandShape) bool {
 	return true
 }
 
-// family are the tools that a rule for another tool is about as well.
-var family = map[string]string{
-	"Write": "Edit", "MultiEdit": "Edit", "NotebookEdit": "Edit",
-	"Grep": "Read", "Glob": "Read", "LS": "Read", "NotebookRead": "Read",
+// general is the tool whose rules for paths are about what a tool does, "" for a
+// tool that neither reads nor writes one.
+func general(tool string) string {
+	t := tools.Builtin(tool)
+	if t == nil || t.Does != tools.Read && t.Does != tools.Write {
+		return ""
+	}
+	return t.Does.General()
+}
+
+// wider is the other tool whose rules are about what a tool does as well, "" for
+// none.
+func wider(tool string) string {
+	if g := general(tool); g != tool {
+		return g
+	}
+	return ""
 }
 
 // coversPath compares path rules: a rule for all below a directory covers
 // rules for what lies there.
 func coversPath(by, r *patterns.Rule) bool {
-	if by.Tool() != r.Tool() && family[r.Tool()] != by.Tool() {
+	if by.Tool() != r.Tool() && wider(r.Tool()) != by.Tool() {
 		return false
 	}
 	dir, found := strings.CutSuffix(specifier(by), "/**")
@@ -309,7 +323,7 @@ func coversName(by *linted, r *patterns.Rule) bool {
 	case r.Tool() == "WebFetch":
 		url := patterns.NewURL(shell.Word{Text: "https://" + strings.TrimPrefix(specifier(r), "domain:") + "/"})
 		sub = &patterns.Subject{Kind: patterns.FetchURL, Tool: "WebFetch", URL: url}
-	case inputFields[r.Tool()] == "file_path" || inputFields[r.Tool()] == "path" || inputFields[r.Tool()] == "notebook_path":
+	case general(r.Tool()) != "":
 		return false
 	}
 	return by.surely(sub, 0)
@@ -349,16 +363,15 @@ func hostOf(word string) string {
 // oneTool looks for path rules that are about one tool, which others go round.
 func oneTool(l *linter) {
 	for _, r := range l.rules {
-		wider := family[r.rule.Tool()]
-		if r.list == patterns.Allow || wider == "" || l.done[r] {
+		text := wider(r.rule.Tool())
+		if r.list == patterns.Allow || text == "" || l.done[r] {
 			continue
 		}
-		text := wider
 		if !r.rule.Bare() {
 			text += "(" + specifier(r.rule) + ")"
 		}
 		l.find(LevelWarning, r, "only the tool "+r.rule.Tool()+" is meant: other tools and commands do the same to these files",
-			"write "+wider+", which is about all of them", Suggestion{r.key, text})
+			"write "+wider(r.rule.Tool())+", which is about all of them", Suggestion{r.key, text})
 	}
 }
 
@@ -430,7 +443,7 @@ func readsDifferently(l *linter) {
 			case l.done[r]:
 			case w.Kind == patterns.Danger && r.cmd == nil:
 				l.find(LevelWarning, r, w.Text, "write it as it is meant")
-			case w.Kind == patterns.Note && inputFields[r.rule.Tool()] != "file_path":
+			case w.Kind == patterns.Note && tools.Builtin(r.rule.Tool()).Main() != "file_path":
 				// Of paths it is noted that they are absolute, which they are meant
 				// to be in a file of ours.
 				l.find(LevelNote, r, w.Text, "write it as it is meant")

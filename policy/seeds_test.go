@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
 )
 
 const seedsFile = "../testdata/cases/seeds.jsonl"

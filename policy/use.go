@@ -6,16 +6,8 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
-
-// inputFields are the fields of a tool's input that a text can stand for.
-var inputFields = map[string]string{
-	"Bash": "command", "Monitor": "command", "SlashCommand": "command",
-	"Read": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path",
-	"NotebookRead": "notebook_path", "NotebookEdit": "notebook_path",
-	"LS": "path", "Grep": "path", "Glob": "path",
-	"WebFetch": "url", "WebSearch": "query", "Skill": "skill", "Task": "subagent_type", "Agent": "subagent_type",
-}
 
 // parseUse reads a tool use in its short form: "Bash(rm -rf x)", or only the
 // name of a tool, whose input is then empty. The text stands for the command,
@@ -38,7 +30,7 @@ func notName(r rune) bool {
 }
 
 func textUse(tool, text string) (string, json.RawMessage, error) {
-	field := inputFields[tool]
+	field := tools.Builtin(tool).Main()
 	if _, _, err := patterns.Parse(tool, patterns.Ask, patterns.Source{}); field == "" && err != nil {
 		return "", nil, err // a near miss of a tool's name
 	}

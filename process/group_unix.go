@@ -47,6 +47,13 @@ func ownGroup(cmd *exec.Cmd) *terminal {
 	return t
 }
 
+// ownSession puts the program into a session of its own: without our terminal it
+// cannot type the answers to its own questions.
+func ownSession(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	dieWithUs(cmd.SysProcAttr)
+}
+
 // inFront reports whether we are in the foreground of a terminal.
 func inFront(in *os.File) bool {
 	front, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)

@@ -1,5 +1,6 @@
-// Package process runs one program for a limited time, in a process group of
-// its own that ends with it. There is no shell.
+// Package process starts programs: one that runs for a limited time, in a process
+// group of its own that ends with it (Command), and one that is talked with until
+// it ends or is killed with all its descendants (Session). There is no shell.
 package process
 
 import (
@@ -156,27 +157,34 @@ type child struct {
 	ended    chan struct{} // closed when the program has ended and is reaped
 }
 
-// start starts the program. One goroutine, on one system thread, stays with it
-// until it has ended: the kernel ends it when the thread that started it ends.
+// start starts the program.
 func (p *child) start() error {
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
+	err := launch(p.cmd, func() {
 		p.attend()
 		_ = p.cmd.Wait() // what it says is in ProcessState: the streams are files
 		close(p.ended)
-	}()
-	err := <-started
+	})
 	if err == nil {
 		p.streams.begin()
 	}
 	return err
+}
+
+// launch starts a program, and has attend stay with it until it has ended. Both
+// are on one system thread: the kernel ends the program when the thread that
+// started it ends.
+func launch(cmd *exec.Cmd, attend func()) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			attend()
+		}
+	}()
+	return <-started
 }
 
 // wait waits for the end of the program and ends what is left of its group.

@@ -77,6 +77,8 @@ var parts = map[string]func(args []string){
 	"leaves": func(args []string) { children(args, false); fmt.Print("done") },
 	// deserter leaves a child in a session of its own, which holds its output.
 	"deserter": func(args []string) { children(args, true); fmt.Print("done") },
+	// settler has a child in a session of its own, and waits.
+	"settler": func(args []string) { children(args, true); wait(register("settler")) },
 	"stopped": func([]string) {
 		register("stopped")
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)

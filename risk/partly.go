@@ -1,9 +1,9 @@
 package risk
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -14,7 +14,7 @@ const (
 	perRead  = 64
 )
 
-var negations = regexp.MustCompile(`!(\s+!)+(\s)`)
+var negations = lazyregexp.New(`!(\s+!)+(\s)`)
 
 // unread looks at the parts of a line that could not be read.
 type unread struct {

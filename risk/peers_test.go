@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 

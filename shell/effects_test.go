@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestEffectsFound holds what the effects test (internal/effects) found that
+// TestEffectsFound holds what the effects test (internal/test/effects) found that
 // real programs did and no action said.
 func TestEffectsFound(t *testing.T) {
 	tests := []struct{ line, want string }{ // "want" is one of the actions

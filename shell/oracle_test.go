@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/realshell"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/realshell"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/realshell"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/realshell"
 )
 
 // variables are the names that mean something to the shell: those that it sets

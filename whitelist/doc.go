@@ -1,7 +1,7 @@
 // Package whitelist holds command lines to a list of known ones, tells which
 // were made up, counts these per agent and plan, and pauses an agent that makes
 // up too many (seed 2). It is a further gate: what it lets through is still
-// decided by package permission, which asks it as its Ceiling.
+// decided by package permission, which asks it as its CommandGate.
 //
 // allowed-commands.json names programs, their subcommands and their arguments.
 // A line is looked at in this order, so that the reason is always the same: its

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // Line is text that a project runs: one command line, or several.
@@ -138,9 +139,9 @@ func scriptsOf(data []byte) ([]string, map[string]string, error) {
 	return names, pkg.Scripts, nil
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_:./@+-]*$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_:./@+-]*$`)
 
-var makeTarget = regexp.MustCompile(`(?m)^([A-Za-z0-9_][A-Za-z0-9_./-]*)[ \t]*::?([^=:]|$)`)
+var makeTarget = lazyregexp.New(`(?m)^([A-Za-z0-9_][A-Za-z0-9_./-]*)[ \t]*::?([^=:]|$)`)
 
 // targetsOf are the targets of a Makefile, sorted.
 func targetsOf(data []byte) []string {
@@ -224,7 +225,7 @@ var commandKeys = []string{
 	"run", "command", "script", "before_script", "after_script", "install", "before_install", "before_deploy", "after_success", "bash",
 }
 
-var expression = regexp.MustCompile(`\$\{\{.*?\}\}`)
+var expression = lazyregexp.New(`\$\{\{.*?\}\}`)
 
 // foreignKeys are the keys under which a step has text for the shell that they
 // are named after.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
-	"github.com/agent-wrapper/agent-wrapper/internal/madeup"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/hallucinate"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -220,7 +220,7 @@ func TestDetection(t *testing.T) {
 			}
 		}
 		kinds, missed := map[string]int{}, 0
-		for _, bad := range madeup.Lines(good, deniedFlags) {
+		for _, bad := range hallucinate.Lines(good, deniedFlags) {
 			kinds[bad.Kind]++
 			e := l.Validate(bad.Text, analyze(bad.Text))
 			if e == nil {

@@ -21,7 +21,7 @@ const LogFile = ".smartergpt/logs/hallucinations.jsonl"
 // ErrAgentPaused is what a *PausedError is.
 var ErrAgentPaused = errors.New("the agent is paused")
 
-// PausedError says that an agent is paused. It wraps the objection that paused
+// PausedError says that an agent is paused. It wraps the refusal that paused
 // it, if there is one.
 type PausedError struct {
 	Count  int    // hallucinated commands
@@ -36,7 +36,7 @@ func (e *PausedError) Error() string {
 // Is reports whether target is ErrAgentPaused.
 func (e *PausedError) Is(target error) bool { return target == ErrAgentPaused }
 
-// Unwrap returns the objection, nil if there is none.
+// Unwrap returns the refusal, nil if there is none.
 func (e *PausedError) Unwrap() error {
 	if e.Cause == nil {
 		return nil
@@ -203,7 +203,7 @@ func (t *Tracker) Escalated(how string, failure error) error {
 
 // Recorder returns a recorder that counts what the whitelist had denied, and
 // then passes the record on. What a paused agent asks for is not counted, nor
-// an objection for another reason than those of a whitelist.
+// a refusal for another reason than those of a whitelist.
 func (t *Tracker) Recorder(next permission.Recorder) permission.Recorder {
 	return &counting{t, next}
 }
@@ -222,7 +222,7 @@ func (c *counting) Record(ctx context.Context, r permission.Record) error {
 
 // count counts what the agent wrote, not what a person made of it.
 func (c *counting) count(r permission.Record) error {
-	d, o := r.Result.Decision, r.Result.Objection
+	d, o := r.Result.Decision, r.Result.Refusal
 	if r.Edited != nil || texts[Reason(o.Kind)] == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
 		return nil
 	}

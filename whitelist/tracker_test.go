@@ -413,10 +413,10 @@ func (f recorderFunc) Record(_ context.Context, r permission.Record) error { ret
 
 // Only what the whitelist had denied counts, before the record is written.
 func TestRecorder(t *testing.T) {
-	objection := permission.Objection{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes"}
-	asking := objection
+	refusal := permission.Refusal{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes"}
+	asking := refusal
 	asking.Behavior = permission.Ask
-	dry := objection
+	dry := refusal
 	dry.Behavior = 0
 	const edited = "edited"
 	for _, tt := range []struct {
@@ -424,16 +424,16 @@ func TestRecorder(t *testing.T) {
 		result permission.Decision
 		counts bool
 	}{
-		{"a person's own words", permission.Decision{Behavior: permission.Deny, Reason: edited, Objection: objection}, false},
-		{"denied by the whitelist", permission.Decision{Behavior: permission.Deny, Objection: objection}, true},
-		{"denied by a rule, and by the whitelist", permission.Decision{Behavior: permission.Deny, Layer: permission.LayerDenyList, Objection: objection}, true},
-		{"asked, and denied", permission.Decision{Behavior: permission.Deny, Objection: asking}, true},
-		{"no behavior", permission.Decision{Objection: objection}, true},
-		{"asked, and allowed", permission.Decision{Behavior: permission.Allow, Objection: asking}, false},
-		{"dry run", permission.Decision{Behavior: permission.Deny, Objection: dry}, false},
-		{"denied for want of a whitelist", permission.Decision{Behavior: permission.Deny, Objection: permission.Objection{Behavior: permission.Deny, Kind: "no_whitelist"}}, false},
+		{"a person's own words", permission.Decision{Behavior: permission.Deny, Reason: edited, Refusal: refusal}, false},
+		{"denied by the whitelist", permission.Decision{Behavior: permission.Deny, Refusal: refusal}, true},
+		{"denied by a rule, and by the whitelist", permission.Decision{Behavior: permission.Deny, Layer: permission.LayerDenyList, Refusal: refusal}, true},
+		{"asked, and denied", permission.Decision{Behavior: permission.Deny, Refusal: asking}, true},
+		{"no behavior", permission.Decision{Refusal: refusal}, true},
+		{"asked, and allowed", permission.Decision{Behavior: permission.Allow, Refusal: asking}, false},
+		{"dry run", permission.Decision{Behavior: permission.Deny, Refusal: dry}, false},
+		{"denied for want of a whitelist", permission.Decision{Behavior: permission.Deny, Refusal: permission.Refusal{Behavior: permission.Deny, Kind: "no_whitelist"}}, false},
 		{"denied by a rule", permission.Decision{Behavior: permission.Deny}, false},
-		{"paused already", permission.Decision{Behavior: permission.Deny, Interrupt: true, Objection: objection}, false},
+		{"paused already", permission.Decision{Behavior: permission.Deny, Interrupt: true, Refusal: refusal}, false},
 	} {
 		tr := newTracker(t, 1)
 		counted, recorded := false, 0
@@ -458,7 +458,7 @@ func TestRecorder(t *testing.T) {
 	r := tr.Recorder(recorderFunc(func(permission.Record) error { return nil }))
 	for _, input := range []string{`{"command":"x"}`, `{`, `{"x":1}`} {
 		bad := permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: json.RawMessage(input)}}
-		bad.Result.Objection = objection
+		bad.Result.Refusal = refusal
 		if err := r.Record(t.Context(), bad); err == nil {
 			t.Error("what cannot be counted is recorded as if it were")
 		}

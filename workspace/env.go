@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // DefaultLimit is how many names Below looks at where Env sets no limit.
@@ -100,13 +101,14 @@ func links(dir string, depth int, left *int) bool {
 
 // about is the kind of subject that the rule covers, without its path.
 func about(rule *patterns.Rule) patterns.Subject {
-	switch tool := rule.Tool(); tool {
-	case "Edit", "MultiEdit", "Write", "NotebookEdit":
-		return patterns.Subject{Kind: patterns.WritePath, Tool: tool}
-	case "Grep", "Glob", "LS", "NotebookRead":
-		return patterns.Subject{Kind: patterns.ReadPath, Tool: tool}
+	t := tools.Builtin(rule.Tool())
+	switch {
+	case t != nil && t.Does == tools.Write:
+		return patterns.Subject{Kind: patterns.WritePath, Tool: rule.Tool()}
+	case t != nil && t.Does == tools.Read:
+		return patterns.Subject{Kind: patterns.ReadPath, Tool: rule.Tool()}
 	}
-	return patterns.Subject{Kind: patterns.ReadPath, Tool: "Read"}
+	return patterns.Subject{Kind: patterns.ReadPath, Tool: tools.Reader}
 }
 
 // search is one walk.

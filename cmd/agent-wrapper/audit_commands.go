@@ -47,11 +47,14 @@ func atMostFile(cmd *cobra.Command, args []string) error {
 
 // recordPlace is where the record of the arguments is, and its head.
 func recordPlace(args []string) (file, head string, err error) {
-	f := &auditFlags{}
+	dirs := userDirs()
 	if len(args) > 0 {
-		f.file = args[0]
+		file = args[0]
+	} else if file, err = dirs.Record(); err != nil {
+		return "", "", opening(err)
 	}
-	return f.place()
+	head, err = dirs.Head(file)
+	return file, head, err
 }
 
 // openToRead opens the record of the arguments.

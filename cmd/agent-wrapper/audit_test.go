@@ -16,7 +16,7 @@ import (
 func TestTailFollows(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	r, err := openRecord(path, audit.Options{})
+	r, err := audit.Open(path, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,14 @@ func TestPointInTime(t *testing.T) {
 func TestVerifyShows(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	f := &auditFlags{file: path, sync: "none"}
-	r, err := f.open()
+	head, err := userDirs().Head(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(head), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r, err := audit.Open(path, audit.Options{Head: head})
 	if err != nil {
 		t.Fatal(err)
 	}

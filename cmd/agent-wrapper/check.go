@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
@@ -60,17 +61,17 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 	if err != nil {
 		return err
 	}
-	for _, w := range c.warnings {
+	for _, w := range c.Warnings {
 		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
 	}
-	d := c.evaluator().Explain(*use, nil)
+	d := c.Explain(*use, nil)
 	if form.json {
 		err = writeJSON(a.out, policy.Answer{
 			Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,
 			Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(),
 		})
 	} else {
-		explainDecision(a.out, d)
+		display.WriteDecision(a.out, d)
 	}
 	if err != nil {
 		return err

@@ -101,14 +101,14 @@ func (a *app) classifier(cmd *cobra.Command, rules *policyFlags, tables *riskFla
 	if !slices.ContainsFunc(changed(cmd), asked) {
 		return c, nil
 	}
-	p, err := rules.compile()
+	p, err := rules.load()
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range p.warnings {
+	for _, w := range p.Warnings {
 		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
 	}
-	c.Policy, c.Dir, c.Env = p.policy, p.place.Workspace, workspace.Env{Place: p.place}
+	c.Policy, c.Dir, c.Env = p.Policy, p.Place.Workspace, workspace.Env{Place: p.Place}
 	return c, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // decided is what came out for a tool use.
@@ -298,7 +298,7 @@ func byRun(t *testing.T, flags ...string) []decided {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		if e.Type != claude.DecisionEvent {
+		if e.Type != wrapper.DecisionEvent {
 			continue
 		}
 		if strings.Contains(e.Reason, "there is nobody to ask") {

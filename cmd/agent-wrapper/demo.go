@@ -3,18 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
-	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/demo"
 )
@@ -53,24 +55,21 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	}
 	defer os.RemoveAll(dir)
 	script := demo.Default()
-	c, err := demoPolicy(rules, script, filepath.Join(dir, "work"))
+	e, err := demoEngine(rules, script, filepath.Join(dir, "work"))
 	if err != nil {
 		return err
 	}
-	record, err := openRecord(filepath.Join(dir, "audit.jsonl"), audit.Options{})
-	if err != nil {
-		return err
-	}
-	defer closing(record, &err)
+	defer closing(e, &err)
 	ctx, screen := a.screen(ctx)
 	events, err := newStream(screen, output)
 	if err != nil {
 		return err
 	}
-	events.note(policyText(c.spec))
-	options := &claude.Options{Prompt: "show what you can do", Start: script.Start(c.place.Workspace)}
-	outcome, err := c.run(ctx, options, record, nil, events, a.demoPerson(noInput, events, screen, c))
-	if lost := screen.failed(); lost != nil {
+	events.note(policyText(e.Spec))
+	e.SetApprover(a.demoPerson(noInput, events, screen, e.Rules))
+	agent := claude.Agent{Start: script.Start(e.Place.Workspace)}
+	outcome, err := drive(ctx, e, agent, &wrapper.Task{Prompt: "show what you can do"}, events)
+	if lost := screen.Failed(); lost != nil {
 		return lost
 	}
 	if err == nil {
@@ -80,8 +79,9 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	return runEnd(outcome, err)
 }
 
-// demoPolicy lays out the workspace and makes the policy for it.
-func demoPolicy(rules *policyFlags, script demo.Script, dir string) (*compiled, error) {
+// demoEngine lays out the workspace and opens an engine for it, with a record
+// beside the workspace.
+func demoEngine(rules *policyFlags, script demo.Script, dir string) (*engine.Engine, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -89,23 +89,24 @@ func demoPolicy(rules *policyFlags, script demo.Script, dir string) (*compiled, 
 		return nil, err
 	}
 	rules.cwd, rules.isolated = dir, true
-	if rules.file != "" {
-		return rules.compile()
-	}
-	place, err := rules.place()
+	o, err := rules.options()
 	if err != nil {
 		return nil, err
 	}
-	base, err := demo.Policy()
+	o.Record, o.Uncounted = dir+".audit.jsonl", true
+	o.Head = o.Record + ".head"
+	if rules.file == "" {
+		base, err := demo.Policy()
+		if err != nil {
+			return nil, err
+		}
+		o.Base = []policy.Source{{Kind: policy.Named, Name: "the demo", Spec: base, Trusted: true}}
+	}
+	r, err := load(o)
 	if err != nil {
 		return nil, err
 	}
-	sources, warnings, err := rules.sources(place)
-	if err != nil {
-		return nil, err
-	}
-	own := policy.Source{Kind: policy.Named, Name: "the demo", Spec: base, Trusted: true}
-	return rules.merged(place, append([]policy.Source{own}, sources...), warnings)
+	return open(r)
 }
 
 // policyText shows a policy in a few lines.
@@ -128,22 +129,21 @@ func policyText(s *policy.Spec) string {
 
 // demoPerson answers the demo's questions: the person at the terminal, else
 // somebody who always says the same.
-func (a *app) demoPerson(noInput bool, events *stream, s *screen, c *compiled) permission.Approver {
-	if person := a.approver(noInput, events, s, c.desk()); person != nil {
+func (a *app) demoPerson(noInput bool, events *stream, s *ask.Screen, r *engine.Rules) permission.Approver {
+	if person := a.approver(noInput, events, s, asking(r)); person != nil {
 		return person
 	}
 	if events.json {
-		s = &screen{out: discard{}}
+		s = ask.NewScreen(io.Discard, nil)
 	}
-	return &mime{asker: newAsker(nil, s, c.desk())}
+	return &mime{ask.New(nil, s, asking(r)), s}
 }
 
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
 // mime plays a person: the question is shown, and the answer that fits it.
-type mime struct{ *asker }
+type mime struct {
+	asker  *ask.Approver
+	screen *ask.Screen
+}
 
 // mimed are the answers to questions in which a text stands, first come first
 // served.
@@ -156,33 +156,28 @@ var mimed = []struct {
 	{"", "deny", permission.Answer{Behavior: permission.Deny}},
 }
 
+// unbroken is how wide a line is where there is no terminal.
+const unbroken = 400
+
 // Approve gives the answer for the question.
-func (m *mime) Approve(_ context.Context, ask permission.Request) (permission.Answer, error) {
-	text, err := m.question(&ask)
+func (m *mime) Approve(_ context.Context, question permission.Request) (permission.Answer, error) {
+	text, err := m.asker.Preview(&question, unbroken)
 	if err != nil {
 		return permission.Answer{}, err
 	}
 	for _, x := range mimed {
 		if strings.Contains(text, x.about) {
-			m.screen.ask(text + prompt + x.typed + "\n")
+			m.screen.Ask(text + ask.Prompt + x.typed + "\n")
 			return x.answer, nil
 		}
 	}
 	return permission.Answer{}, tty.ErrGone
 }
 
-// unbroken is how wide a line is where there is no terminal.
-const unbroken = 400
-
-// question is what a person would see.
-func (m *mime) question(ask *permission.Request) (string, error) {
-	if !ask.Decision.Question {
-		shown, o := m.shown(*ask, false, m.asker.choices(ask)), display.TextOptions{Width: unbroken}
-		return shown.Text(o) + shown.Menu(o), nil
+func texts(items []policy.Item) []string {
+	var out []string
+	for _, item := range items {
+		out = append(out, item.Text)
 	}
-	asked, err := choices(ask.Use.Input)
-	if err != nil {
-		return "", err
-	}
-	return asked[0].text() + asked[0].help(), nil
+	return out
 }

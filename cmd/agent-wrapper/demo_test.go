@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
-	"github.com/agent-wrapper/agent-wrapper/internal/picture"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/picture"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 

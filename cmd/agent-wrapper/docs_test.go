@@ -20,7 +20,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 func page(t *testing.T, name string) string {
@@ -153,7 +153,7 @@ func TestDocsExec(t *testing.T) {
 // docs/events.md has every type of event and every field.
 func TestDocsEvents(t *testing.T) {
 	text := page(t, "docs/events.md")
-	file, err := parser.ParseFile(token.NewFileSet(), "../../wrapper/claude/events.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../wrapper/event.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestDocsEvents(t *testing.T) {
 	if types < 10 {
 		t.Errorf("%d types of events found", types)
 	}
-	for f := range reflect.TypeFor[claude.Event]().Fields() {
+	for f := range reflect.TypeFor[wrapper.Event]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "type" && !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("docs/events.md has no field %s", name)

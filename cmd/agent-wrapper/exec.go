@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -117,8 +118,7 @@ var shells = map[string]struct {
 type job struct {
 	*app
 	flags    *execFlags
-	compiled *compiled
-	record   *record
+	engine   *engine.Engine
 	place    *execution.Place
 	kube     *execution.Kubeconfig // nil: none was given
 	env      []string
@@ -134,26 +134,39 @@ func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
 	if err := f.check(line); err != nil {
 		return err
 	}
-	f.unbound = true // a whitelist is for agents: here a person gives the command
-	c, err := f.compile()
+	e, err := f.engine()
 	if err != nil {
 		return err
 	}
-	if c.policy.Mode == modes.BypassPermissions {
-		return usage("mode bypassPermissions is for run: leave it out, or give another --mode")
-	}
-	record, err := f.audit.open()
-	if err != nil {
-		return err
-	}
-	defer closing(record, &err)
-	c.policy.Guarded = append(c.policy.Guarded, record.files...)
-	j := &job{app: a, flags: f, compiled: c, record: record}
+	defer closing(e, &err)
+	j := &job{app: a, flags: f, engine: e}
 	if err := j.prepare(line); err != nil {
 		return err
 	}
 	defer j.leave()
 	return j.do(ctx)
+}
+
+// engine is what decides in exec. A whitelist is for agents: here a person gives
+// the command.
+func (f *execFlags) engine() (*engine.Engine, error) {
+	f.unbound = true
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.audit.into(o); err != nil {
+		return nil, err
+	}
+	o.Uncounted = true
+	r, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	if r.Policy.Mode == modes.BypassPermissions {
+		return nil, usage("mode bypassPermissions is for run: leave it out, or give another --mode")
+	}
+	return open(r)
 }
 
 // leave removes the private files.
@@ -164,7 +177,7 @@ func (j *job) leave() {
 }
 
 // sessionName is what a session may be called.
-var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var sessionName = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
 // check refuses flags and lines that cannot be meant.
 func (f *execFlags) check(line string) error {
@@ -189,7 +202,7 @@ func (f *execFlags) check(line string) error {
 // prepare gets everything that the decision and the command need.
 func (j *job) prepare(line string) error {
 	f := j.flags
-	for _, w := range j.compiled.warnings {
+	for _, w := range j.engine.Warnings {
 		j.say("warning: %s", w)
 	}
 	if err := j.cleanEnvironment(); err != nil {
@@ -201,10 +214,11 @@ func (j *job) prepare(line string) error {
 			return fileError("--kubeconfig", err)
 		}
 	}
-	state, err := stateDir()
-	if err != nil {
-		return err
+	state := userDirs().State
+	if state == "" {
+		return opening(engine.ErrNoState)
 	}
+	var err error
 	if j.place, err = execution.NewPlace(filepath.Join(state, "exec-runs")); err != nil {
 		return err
 	}
@@ -238,7 +252,7 @@ type bashInput struct {
 
 // makeUse makes the tool use that is decided.
 func (j *job) makeUse(line string) error {
-	dir := j.compiled.place.Workspace
+	dir := j.engine.Place.Workspace
 	if j.flags.temp {
 		var err error
 		if dir, err = j.place.Temp(); err != nil {
@@ -283,7 +297,7 @@ func (j *job) joinSession(s *execution.Sessions) error {
 		}
 	}
 	j.sessions, j.use.Session = s, execSession+id
-	j.scope = execution.Scope{Session: id, Dir: j.compiled.place.Workspace}
+	j.scope = execution.Scope{Session: id, Dir: j.engine.Place.Workspace}
 	if j.flags.temp {
 		j.scope.Dir = "" // that of a run is nobody else's
 	}
@@ -295,9 +309,9 @@ func (j *job) joinSession(s *execution.Sessions) error {
 		return err
 	}
 	for _, r := range rules {
-		add := j.compiled.session.Deny
+		add := j.engine.Session.Deny
 		if r.List == "allow" {
-			add = j.compiled.session.Allow
+			add = j.engine.Session.Allow
 		}
 		if err := add(r.Text); err != nil {
 			return fmt.Errorf("a rule of this session: %w", err)
@@ -308,9 +322,8 @@ func (j *job) joinSession(s *execution.Sessions) error {
 
 // do decides, runs and records.
 func (j *job) do(ctx context.Context) error {
-	v := j.compiled.evaluator()
-	v.Recorder, v.Approver = j.record, j.approver()
-	res, err := v.CanUseTool(ctx, j.use)
+	j.engine.SetApprover(j.approver())
+	res, err := j.engine.CanUseTool(ctx, j.use)
 	if err != nil {
 		return err
 	}
@@ -331,12 +344,12 @@ func (j *job) run(ctx context.Context, line string) error {
 	if j.kube != nil {
 		path, err := j.place.Keep("kubeconfig", j.kube.Data)
 		if err != nil {
-			return errors.Join(err, j.record.Outcome(j.outcome(process.Result{}, err)))
+			return errors.Join(err, j.engine.Outcome(j.outcome(process.Result{}, err)))
 		}
 		env = append(env, "KUBECONFIG="+path)
 	}
 	res, err := j.command(line, env).Run(ctx)
-	if recErr := j.record.Outcome(j.outcome(res, err)); recErr != nil {
+	if recErr := j.engine.Outcome(j.outcome(res, err)); recErr != nil {
 		return errors.Join(err, fmt.Errorf("the command ran (exit code %d), and that cannot be recorded: %w", res.Exit, recErr))
 	}
 	if err != nil {
@@ -393,7 +406,7 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+:,./-]+$`)
 
 // shellWord writes a word so that a shell reads it as it is. One with an equals
 // sign is quoted: it would set a variable.

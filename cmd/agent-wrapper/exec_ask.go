@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/execution"
-	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -19,23 +19,22 @@ func (j *job) approver() permission.Approver {
 	if j.flags.noInput {
 		return nobody("nobody is asked, as --no-input says")
 	}
-	d := j.compiled.desk() // without keep: what is allowed for good counts for agents too
-	person := j.app.approver(false, &stream{}, &screen{out: j.out}, d)
+	o := asking(j.engine.Rules) // what is allowed for good would count for agents too
+	person := j.app.approver(false, &stream{}, ask.NewScreen(j.out, nil), o)
 	if person == nil {
-		person = j.terminal(d)
+		person = j.terminal(o)
 	}
 	return &patient{person: person, job: j}
 }
 
 // terminal is the person at the terminal of the process, where standard input
 // is something else.
-func (j *job) terminal(d desk) permission.Approver {
+func (j *job) terminal(o ask.Options) permission.Approver {
 	file, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil || !isTerminal(file) {
 		return nobody("there is no terminal to ask at")
 	}
-	d.colour, d.editor, d.interrupt = colours(), newEditor(file), interrupt
-	return newAsker(tty.New(file, file), &screen{out: file}, d)
+	return terminalApprover(file, file, ask.NewScreen(file, nil), o)
 }
 
 // nobody is why nobody can be asked.
@@ -62,31 +61,31 @@ func (u unanswered) Error() string { return "not answered within " + time.Durati
 func (u unanswered) Is(err error) bool { return err == context.DeadlineExceeded }
 
 // Approve asks.
-func (p *patient) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+func (p *patient) Approve(ctx context.Context, q permission.Request) (permission.Answer, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if limit := p.job.flags.patience; limit > 0 {
 		limited, cancel = context.WithTimeout(ctx, limit)
 	}
 	defer cancel()
-	ans, err := p.person.Approve(limited, ask)
+	ans, err := p.person.Approve(limited, q)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		err = unanswered(p.job.flags.patience)
 	}
 	if err == nil && ans.Scope == permission.ScopeSession {
-		p.job.note(&ask, ans)
+		p.job.note(&q, ans)
 	}
 	return ans, err
 }
 
 // note notes the rules of an answer that the evaluator keeps for the session.
-func (j *job) note(ask *permission.Request, ans permission.Answer) {
+func (j *job) note(q *permission.Request, ans permission.Answer) {
 	list, name := patterns.Deny, "deny"
-	if allows(ans) {
+	if ans.Behavior == permission.Allow {
 		list, name = patterns.Allow, "allow"
 	}
 	now := time.Now()
 	for _, text := range ans.Rules {
-		if ask.CanKeep(list, text) == nil {
+		if q.CanKeep(list, text) == nil {
 			j.keep = append(j.keep, execution.Rule{Scope: j.scope, List: name, Text: text, At: now, Until: now.Add(j.flags.ttl)})
 		}
 	}

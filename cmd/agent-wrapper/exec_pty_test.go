@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/execution"
 )
 
@@ -197,7 +198,7 @@ func (x *terminal) answerNever() {
 	x.t.Helper()
 	x.wait("deny for this session\n")
 	for !strings.Contains(x.screen()[x.seen:], "is kept for") {
-		if strings.Contains(x.screen()[x.seen:], prompt) {
+		if strings.Contains(x.screen()[x.seen:], ask.Prompt) {
 			x.press("1")
 			return
 		}

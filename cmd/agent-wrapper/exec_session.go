@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/execution"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
@@ -34,9 +35,9 @@ allowed so never lets a command of tier 3 run.`,
 
 // execSessions are the sessions of this user.
 func execSessions() (*execution.Sessions, error) {
-	dir, err := stateDir()
-	if err != nil {
-		return nil, err
+	dir := userDirs().State
+	if dir == "" {
+		return nil, opening(engine.ErrNoState)
 	}
 	return execution.SessionsAt(filepath.Join(dir, sessionsDir)), nil
 }

@@ -12,11 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
 // executeFlags are the flags of execute.
@@ -69,7 +68,14 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	if f.limit <= 0 {
 		return usage("--timeout %v: a gate needs some time", f.limit)
 	}
-	p, err := f.compilePlanned()
+	s := ask.NewScreen(a.err, nil)
+	o := &engine.Options{Agent: f.agent, Plan: f.path, Warn: func(text string) {
+		fmt.Fprintf(s, "agent-wrapper: %s\n", visible.Line(text))
+	}}
+	if err := f.audit.into(o); err != nil {
+		return err
+	}
+	p, err := f.plannedBy(o)
 	if err != nil {
 		return fmt.Errorf("nothing runs: %w", err)
 	}
@@ -84,7 +90,7 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	if f.dryRun {
 		return a.rehearse(f, p, plan)
 	}
-	return a.runGates(ctx, f, p, plan)
+	return a.runGates(ctx, f, p, plan, s)
 }
 
 // lift takes the whitelists away if a person said so in our own environment and
@@ -96,47 +102,40 @@ func (p *planned) lift(a *app) error {
 	case value != "1":
 		a.warn(fmt.Sprintf("%s=%s does nothing: only 1 lifts the whitelist", gates.Bypass, value))
 		return nil
-	case p.spec.WhitelistBypass == "off":
+	case p.Spec.WhitelistBypass == "off":
 		return &coded{codeDenied, fmt.Errorf("%s=1 is refused: the policy of this machine forbids to lift a whitelist", gates.Bypass)}
 	}
-	p.lifted, p.ceiling, p.names = true, nil, []string{"none: lifted by " + gates.Bypass}
+	p.Lift()
+	p.lifted, p.names = true, []string{"none: lifted by " + gates.Bypass}
 	return nil
 }
 
 // runner is the runner of a plan's gates, but for what only a real run has.
 func (f *executeFlags) runner(p *planned) *gates.Runner {
 	return &gates.Runner{
-		Workspace: p.place.Workspace, Options: p.options(), Agent: f.agent, Session: "execute-" + rand.Text()[:12],
+		Workspace: p.Place.Workspace, Options: p.options(), Agent: f.agent, Session: "execute-" + rand.Text()[:12],
 		Command: p.command, Shell: p.shell(), Env: gates.Environment(os.Environ()), Limit: f.limit,
 	}
 }
 
 // runGates runs a plan.
-func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *gates.Plan) (err error) {
-	record, err := f.audit.open()
+func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *gates.Plan, s *ask.Screen) (err error) {
+	e, err := open(p.Rules)
 	if err != nil {
 		return err
 	}
-	defer closing(record, &err)
-	p.policy.Guarded = append(p.policy.Guarded, record.files...)
-	if err := p.recordLift(a, record, f.path); err != nil {
+	defer closing(e, &err)
+	if err := p.recordLift(a, e, f.path); err != nil {
 		return err
 	}
-	s := &screen{out: a.err}
-	d := p.desk()
-	d.keep = f.keeper(p.compiled)
-	person := a.approver(f.noInput, &stream{out: s, json: true}, s, d)
-	v, g, err := p.gateEvaluator(f, record, s, person)
-	if err != nil {
-		return err
-	}
-	defer g.close()
+	person := a.approver(f.noInput, &stream{out: s, json: true}, s, keeping(p.Rules))
+	e.SetApprover(person)
 	r := f.runner(p)
 	watch := &progress{out: s}
 	if isTerminal(a.err) {
 		watch.every = elapsed
 	}
-	r.Decider, r.Recorder, r.Watcher, r.Output = v, record, watch, watch.output
+	r.Decider, r.Recorder, r.Watcher, r.Output = e, e, watch, watch.output
 	tellBlocked(s, foreseen(r, plan, person == nil))
 	results, err := r.Run(ctx, plan)
 	if err := errors.Join(a.writeResults(f, p, results), err); err != nil {
@@ -146,35 +145,19 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 }
 
 // recordLift writes down that the whitelist is lifted, before anything runs.
-func (p *planned) recordLift(a *app, r *record, path string) error {
+func (p *planned) recordLift(a *app, record interface {
+	Note(name, words string) error
+}, path string) error {
 	if !p.lifted {
 		return nil
 	}
 	words := fmt.Sprintf("%s=1 in the environment: no whitelist binds this run of %s", gates.Bypass, absolute(path))
-	if err := r.Note("whitelist_bypass", words); err != nil {
+	if err := record.Note("whitelist_bypass", words); err != nil {
 		return fmt.Errorf("the whitelist is not lifted and nothing runs: %w", err)
 	}
 	const line = "!!! ------------------------------------------------------------"
 	fmt.Fprintf(a.err, "%s\n!!! THE WHITELIST IS LIFTED for this run (%s=1).\n!!! Deny rules, tiers and the guard against catastrophes still hold.\n!!! It is in the record: agent-wrapper audit search --kind note\n%s\n", line, gates.Bypass, line)
 	return nil
-}
-
-// gateEvaluator decides gates: what it denies for a whitelist is counted for the
-// agent and the plan, and a paused agent runs nothing.
-func (p *planned) gateEvaluator(f *executeFlags, r *record, s io.Writer, person permission.Approver) (*permission.Evaluator, *guard, error) {
-	tell := func(text string) { fmt.Fprintf(s, "agent-wrapper: %s\n", visible.Line(text)) }
-	g, err := p.guard(guardFlags{agent: f.agent, plan: f.path}, r, tell)
-	if err != nil {
-		return nil, nil, err
-	}
-	v := p.evaluator()
-	v.Approver, v.Recorder, v.Pauser = person, g.recorder(p.rehearses() && !p.lifted), g
-	return v, g, nil
-}
-
-// GateEnded records what became of a gate that was allowed.
-func (r *record) GateEnded(use permission.ToolUse, failed bool, exit *int) error {
-	return r.Outcome(audit.Outcome{Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool, Failed: failed, Exit: exit})
 }
 
 // foreseen is what would become of gates now. With nobody there, what would be
@@ -264,12 +247,12 @@ func (a *app) writeResults(f *executeFlags, p *planned, results []gates.Result) 
 
 // rehearse shows what execute would do. Nothing is recorded or counted.
 func (a *app) rehearse(f *executeFlags, p *planned, plan *gates.Plan) error {
-	j, err := journal()
+	tracker, err := p.Tracker()
 	if err != nil {
-		return err
+		return opening(err)
 	}
-	v := p.evaluator()
-	v.Pauser = &whitelist.Tracker{Journal: j, Key: whitelist.Key{Agent: f.agent, Plan: planID(f.path)}, Threshold: p.threshold()}
+	v := p.Evaluator()
+	v.Pauser = tracker
 	r := f.runner(p)
 	r.Decider = v
 	list := foreseen(r, plan, f.noInput)

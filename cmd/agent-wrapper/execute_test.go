@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/gates"
 )
@@ -17,7 +18,7 @@ import (
 // lifted; where it is, that is loud.
 func TestLiftIsRecordedFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	r, err := openRecord(path, audit.Options{})
+	r, err := audit.Open(path, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestLiftIsRecordedFirst(t *testing.T) {
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		p := &progress{out: &screen{out: &out}, every: 5 * time.Second}
+		p := &progress{out: ask.NewScreen(&out, nil), every: 5 * time.Second}
 		w := p.output("a\x1b[2J", "t")
 		p.Begins("a\x1b[2J", "t")
 		time.Sleep(12 * time.Second)

@@ -459,7 +459,7 @@ func (s *site) counted(kills int) {
 	defer record.Close()
 	denied := 0
 	err = audit.Scan(record, &audit.Filter{Kind: "decision", Behavior: "deny"}, func(e *audit.Entry, _ []byte) error {
-		if e.Objection != "" {
+		if e.Refusal != "" {
 			denied++
 		}
 		return nil

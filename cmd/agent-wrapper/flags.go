@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -72,31 +72,30 @@ func aliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
+// options are the engine's options of these flags.
+func (p *policyFlags) options() (*engine.Options, error) {
+	settings, err := p.said()
+	if err != nil {
+		return nil, err
+	}
+	dirs := userDirs()
+	o := &engine.Options{
+		Dir: p.cwd, Dirs: &dirs, Policy: p.file, FrontMatter: p.chat, Isolated: p.isolated,
+		Settings: settings, Origin: "flags", Unbound: p.unbound,
+	}
+	for _, text := range p.rules {
+		if file, ok := strings.CutPrefix(text, "@"); ok {
+			o.Guard = append(o.Guard, file)
+		}
+	}
+	return o, nil
+}
+
 // workspace returns the workspace directory, absolute and without symbolic
 // links.
 func (p *policyFlags) workspace() (string, error) {
-	if info, err := os.Stat(p.cwd); p.cwd != "" && (err != nil || !info.IsDir()) {
-		return "", usage("--cwd: there is no directory %s", p.cwd)
-	}
-	dir, err := filepath.Abs(p.cwd)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
-}
-
-// place is what the rules' paths are relative to.
-func (p *policyFlags) place() (patterns.Place, error) {
-	dir, err := p.workspace()
-	if err != nil {
-		return patterns.Place{}, err
-	}
-	home, err := os.UserHomeDir()
-	if err != nil || !filepath.IsAbs(home) {
-		home = ""
-	}
-	fold := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
-	return patterns.Place{Workspace: dir, Home: home, Fold: fold}, nil
+	place, err := (&engine.Options{Dir: p.cwd}).Place()
+	return place.Workspace, opening(err)
 }
 
 // changed lists the flags that were given.

@@ -3,30 +3,20 @@ package main
 import (
 	"fmt"
 	"os/user"
-	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// journalDir is where the journal lies, in the state directory.
-const journalDir = "hallucinations"
-
 // journal is this user's journal of hallucinated commands.
 func journal() (*whitelist.Journal, error) {
-	dir, err := stateDir()
-	if err != nil {
-		return nil, err
-	}
-	return whitelist.NewJournal(filepath.Join(dir, journalDir, "journal.jsonl")), nil
+	j, err := userDirs().Journal()
+	return j, opening(err)
 }
-
-// planID names a plan in the journal: the absolute path of its file, or of the
-// workspace that an agent works in without one.
-func planID(plan string) string { return absolute(plan) }
 
 // subject are the flags that say whose hallucinated commands are meant.
 type subject struct{ plan, agent string }
@@ -38,7 +28,7 @@ func (s *subject) add(cmd *cobra.Command, plan string) {
 
 // is reports whether an agent on a plan is meant.
 func (s *subject) is(agent, plan string) bool {
-	return (s.plan == "" || plan == planID(s.plan)) && (s.agent == "" || agent == s.agent)
+	return (s.plan == "" || plan == engine.PlanID(s.plan)) && (s.agent == "" || agent == s.agent)
 }
 
 const onlyPlan = "only those on the plan in this `file`, or in this workspace"
@@ -209,7 +199,7 @@ agent-wrapper hallucinations list --plan FILE`,
 			if err != nil {
 				return err
 			}
-			resumed, err := j.Resume(planID(of.plan), of.agent, me())
+			resumed, err := j.Resume(engine.PlanID(of.plan), of.agent, me())
 			return a.cleared("resumed", resumed, func(s whitelist.Standing) int { return s.Led }, err)
 		},
 	}

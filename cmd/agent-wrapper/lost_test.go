@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -126,31 +125,6 @@ func TestLostOutput(t *testing.T) {
 		lost(t, cmd, complaints, audit, 1)
 	})
 }
-
-// TestLostAtQuestion: what cannot be shown cannot be answered.
-func TestLostAtQuestion(t *testing.T) {
-	s := &screen{out: failing{}}
-	var told error
-	s.lost = func(err error) { told = err }
-	s.hold()
-	if _, err := s.Write([]byte("beside")); err != nil || told != nil {
-		t.Errorf("what waits is lost: %v, %v", err, told)
-	}
-	s.ask("may it?")
-	if told == nil || s.failed() != told {
-		t.Errorf("told %v, failed %v", told, s.failed())
-	}
-	s = &screen{out: failing{}}
-	s.hold()
-	s.Write([]byte("beside"))
-	if s.release(); s.failed() == nil {
-		t.Error("what had waited is lost without a word")
-	}
-}
-
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 // TestSignals: a signal that ends a run ends it in good order: the agent dies,
 // the record is closed. One that was ignored at the start is none.

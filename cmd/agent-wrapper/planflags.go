@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -32,7 +33,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 
 // planned is a policy with the whitelists of gates.
 type planned struct {
-	*compiled
+	*engine.Rules
 	// lifted: no whitelist binds, since a person lifted them.
 	lifted bool
 	// names are the whitelists, for people.
@@ -43,43 +44,51 @@ type planned struct {
 // machine, user and workspace, with a bare Bash in the allow list, because here
 // the whitelist is the gate and the plan is the caller's own word. A mode that
 // answers for commands does not count: it would lift ask rules.
-func (f *planFlags) compilePlanned() (*planned, error) {
+func (f *planFlags) compilePlanned() (*planned, error) { return f.plannedBy(&engine.Options{}) }
+
+// plannedBy is compilePlanned for an engine that records and counts as o says.
+func (f *planFlags) plannedBy(o *engine.Options) (*planned, error) {
 	f.allow = append(f.allow, "Bash")
 	f.unbound = true // they are read below, with others
-	c, err := f.compile()
+	own, err := f.options()
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range append([]*permission.Policy{c.policy}, c.policy.Further...) {
+	own.Record, own.Sync, own.Agent, own.Plan, own.Warn = o.Record, o.Sync, o.Agent, o.Plan, o.Warn
+	r, err := load(own)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range append([]*permission.Policy{r.Policy}, r.Policy.Further...) {
 		if p.Mode != modes.Plan && p.Mode != modes.DontAsk {
 			p.Mode = modes.Default
 		}
 	}
-	c.warnings = slices.DeleteFunc(c.warnings, func(w string) bool { return strings.HasPrefix(w, "--allow:") }) // of our own rule
-	p := &planned{compiled: c}
+	r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "--allow:") }) // of our own rule
+	p := &planned{Rules: r}
 	return p, p.readWhitelists(f)
 }
 
 // readWhitelists reads the whitelists that bind gates. One that cannot be read
 // is an error.
 func (p *planned) readWhitelists(f *planFlags) error {
-	usual := f.usualWhitelist(p.place)
+	usual := p.UsualWhitelist()
 	if f.whitelist != "" {
 		usual = "" // another takes its place
 	}
-	files := p.whitelistFiles(usual)
+	files := p.WhitelistFiles(usual)
 	if f.whitelist != "" && !slices.Contains(files, absolute(f.whitelist)) {
 		files = append(files, absolute(f.whitelist))
 	}
 	for _, file := range files {
 		list, err := whitelist.Read(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return usage("there is no whitelist %s%s", file, p.namedIn(file))
+			return usage("there is no whitelist %s%s", file, p.NamedIn(file))
 		}
 		if err != nil {
-			return usage("the whitelist cannot be used: %w%s", err, p.namedIn(file))
+			return usage("the whitelist cannot be used: %w%s", err, p.NamedIn(file))
 		}
-		p.policy.Guarded = append(p.policy.Guarded, file)
+		p.Guard(file)
 		p.bind(list, file)
 	}
 	if len(files) == 0 {
@@ -92,14 +101,13 @@ func (p *planned) readWhitelists(f *planFlags) error {
 const builtIn = "built-in"
 
 func (p *planned) bind(list *whitelist.List, name string) {
-	p.lists = append(p.lists, list)
 	p.names = append(p.names, name)
-	p.ceiling = append(p.ceiling, p.validator(list, true))
+	p.Bind(list, true)
 }
 
 // tellLists says which whitelist binds, where nobody named one.
 func (p *planned) tellLists(a *app) {
-	for _, w := range p.warnings {
+	for _, w := range p.Warnings {
 		a.warn(w)
 	}
 	if slices.Contains(p.names, builtIn) {
@@ -118,7 +126,7 @@ func (p *planned) plan(path string) (*gates.Plan, error) {
 		return nil, usage("there is no plan %s", path)
 	}
 	if err == nil {
-		err = plan.Check(p.place.Workspace, p.mayBeSet)
+		err = plan.Check(p.Place.Workspace, p.mayBeSet)
 	}
 	switch ext := filepath.Ext(path); {
 	case err != nil && (ext == ".yml" || ext == ".yaml"):
@@ -129,7 +137,7 @@ func (p *planned) plan(path string) (*gates.Plan, error) {
 	if !slices.ContainsFunc(plan.Items, func(i gates.Item) bool { return len(i.Gates) > 0 }) {
 		return nil, usage("%s: the plan has no gate, so nothing would be checked: give an item gates, each with a name and what it is to run", path)
 	}
-	p.policy.Guarded = append(p.policy.Guarded, absolute(path))
+	p.Guard(absolute(path))
 	return plan, nil
 }
 
@@ -140,17 +148,17 @@ func (p *planned) mayBeSet(name string) bool {
 		facts := shell.Analyze(name+"=x true", shell.Options{})
 		return !slices.ContainsFunc(facts.Actions, func(a shell.Action) bool { return a.Kind == shell.Opaque })
 	}
-	return !slices.ContainsFunc(p.lists, func(l *whitelist.List) bool { return !slices.Contains(l.Policy().AllowEnvVars, name) })
+	return !slices.ContainsFunc(p.Whitelists(), func(l *whitelist.List) bool { return !slices.Contains(l.Policy().AllowEnvVars, name) })
 }
 
 // options are how the evaluator reads lines.
 func (p *planned) options() shell.Options {
-	return shell.Options{Home: p.place.Home, Workspace: p.place.Workspace, Catalog: p.policy.Catalog}
+	return shell.Options{Home: p.Place.Home, Workspace: p.Place.Workspace, Catalog: p.Policy.Catalog}
 }
 
 // shell reports whether lines that need a shell get one.
 func (p *planned) shell() bool {
-	return p.lifted || !slices.ContainsFunc(p.lists, func(l *whitelist.List) bool {
+	return p.lifted || !slices.ContainsFunc(p.Whitelists(), func(l *whitelist.List) bool {
 		return !l.Policy().AllowShellOperators && !l.Policy().DryRunMode
 	})
 }
@@ -158,7 +166,7 @@ func (p *planned) shell() bool {
 // command is what an allowed line runs: as its whitelist says, or where that
 // refuses it, and a person or a dry run let it through, the words as they are.
 func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, err error) {
-	for _, list := range p.lists {
+	for _, list := range p.Whitelists() {
 		words, set, ok := list.Command(line, facts)
 		switch {
 		case !ok:
@@ -189,7 +197,7 @@ func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, 
 func (p *planned) located(argv []string, facts *shell.Facts) []string {
 	said := func(a shell.Action) bool { return a.Kind == shell.Command && a.Words[0].Text == argv[0] }
 	if !slices.ContainsFunc(facts.Actions, said) && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
-		argv[0] = filepath.Join(p.place.Workspace, argv[0])
+		argv[0] = filepath.Join(p.Place.Workspace, argv[0])
 	}
 	return argv
 }

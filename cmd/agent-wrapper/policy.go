@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
@@ -36,7 +37,7 @@ its place, and what is ignored and why.`,
   agent-wrapper policy show --frontmatter chat.md --json`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			c, err := rules.compile()
+			c, err := rules.load()
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ type shownSource struct {
 	Says    []policy.Shown `json:"says"`
 }
 
-func (a *app) showJSON(c *compiled) error {
+func (a *app) showJSON(c *engine.Rules) error {
 	out := struct {
 		Workspace string         `json:"workspace"`
 		Version   string         `json:"version"`
@@ -68,11 +69,11 @@ func (a *app) showJSON(c *compiled) error {
 		Counts    []policy.Shown `json:"counts"`
 		Ignored   []string       `json:"ignored"`
 		Warnings  []string       `json:"warnings"`
-	}{Workspace: c.place.Workspace, Version: c.policy.Version, Counts: c.spec.Show(), Ignored: []string{}, Warnings: c.warnings}
-	for _, src := range c.sources {
+	}{Workspace: c.Place.Workspace, Version: c.Policy.Version, Counts: c.Spec.Show(), Ignored: []string{}, Warnings: c.Warnings}
+	for _, src := range c.Sources {
 		out.Sources = append(out.Sources, shownSource{src.Kind.String(), src.Name, src.Trusted, src.Spec.Show()})
 	}
-	for _, i := range c.ignored {
+	for _, i := range c.Ignored {
 		out.Ignored = append(out.Ignored, i.String())
 	}
 	e := newEncoder(a.out)
@@ -80,9 +81,9 @@ func (a *app) showJSON(c *compiled) error {
 	return e.Encode(out)
 }
 
-func (a *app) showText(c *compiled) {
-	fmt.Fprintf(a.out, "workspace %s\n", visible.Line(c.place.Workspace))
-	for _, src := range c.sources {
+func (a *app) showText(c *engine.Rules) {
+	fmt.Fprintf(a.out, "workspace %s\n", visible.Line(c.Place.Workspace))
+	for _, src := range c.Sources {
 		if src.Kind == policy.Flags && len(src.Spec.Show()) == 0 {
 			continue
 		}
@@ -91,10 +92,10 @@ func (a *app) showText(c *compiled) {
 			fmt.Fprintf(a.out, "  %-13s %s  [%s]\n", item.Key, visible.Line(item.Text), visible.Line(item.Place))
 		}
 	}
-	if len(c.warnings) > 0 {
+	if len(c.Warnings) > 0 {
 		fmt.Fprintln(a.out)
 	}
-	for _, w := range c.warnings {
+	for _, w := range c.Warnings {
 		fmt.Fprintf(a.out, "warning: %s\n", visible.Line(w))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
@@ -58,11 +59,12 @@ func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 	if len(args) > 0 {
 		return files, nil
 	}
-	place, err := p.place()
+	dirs := userDirs()
+	found, err := (&engine.Options{Dir: p.cwd, Dirs: &dirs, Policy: p.file}).PolicyFiles()
 	if err != nil {
-		return nil, err
+		return nil, opening(err)
 	}
-	for _, f := range p.dirs(place).Files() {
+	for _, f := range found {
 		if _, err := os.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
 			files = append(files, f)
 		}
@@ -209,7 +211,7 @@ func whitelistProblems(f policy.File) (problems []policy.Problem) {
 		return nil // said already
 	}
 	for _, item := range spec.Whitelists {
-		if _, err := whitelist.Read(besidePolicy(item)); item.Text != "" && err != nil {
+		if _, err := whitelist.Read(engine.WhitelistFile(item)); item.Text != "" && err != nil {
 			problems = append(problems, policy.Problem{Source: item.Source, Text: fmt.Sprintf("no command may run, since the whitelist cannot be used: %v", err)})
 		}
 	}

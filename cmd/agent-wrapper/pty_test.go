@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/agent-wrapper/agent-wrapper/ask"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,7 +153,7 @@ func (x *terminal) types(text string) {
 // counts again after one that did not.
 func (x *terminal) press(key string) {
 	x.t.Helper()
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	x.types(key)
 }
 
@@ -391,7 +392,7 @@ func TestTerminalCloses(t *testing.T) {
 	t.Parallel()
 	audit := t.TempDir() + "/a.jsonl"
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--audit", audit)...)
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	x.hangUp()
 	x.cmd.Wait()
 	record, _ := os.ReadFile(audit)
@@ -464,7 +465,7 @@ func TestSignalAtPrompt(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		x := onTerminal(t, []string{bash("git push")}, pushes...)
 		was := x.modes()
-		x.wait(prompt)
+		x.wait(ask.Prompt)
 		x.cmd.Process.Signal(sig)
 		x.wait("\x1b[?2004l")
 		code, shown := x.end()
@@ -584,7 +585,7 @@ func TestBug05Withdrawn(t *testing.T) {
 		bash("git push 2"), bash("git push 3"),
 	}, pushes...)
 	x.wait("git push 1")
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	open()
 	x.wait("no longer asked about Bash: ")
 	x.types("o") // meant for the first
@@ -618,7 +619,7 @@ func (x *terminal) answerLadder() {
 	for {
 		rest := x.screen()[x.seen:]
 		switch {
-		case strings.Contains(rest, prompt):
+		case strings.Contains(rest, ask.Prompt):
 			x.press("1")
 			return
 		case strings.Contains(rest, "ALLOW  "), strings.Contains(rest, "DENY   "):
@@ -671,13 +672,13 @@ func TestBug09NothingIsMasked(t *testing.T) {
 func TestBug10ShownAgain(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push origin main")}, pushes...)
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	if err := pty.Setsize(x.ctl, &pty.Winsize{Rows: 500, Cols: 40}); err != nil {
 		t.Fatal(err)
 	}
 	x.wait("? Bash")
 	x.types("o") // it has only just changed
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	x.cmd.Process.Signal(syscall.SIGCONT)
 	x.wait("command: git push origin main")
 	x.press("d")
@@ -715,7 +716,7 @@ func TestBug12AgentDies(t *testing.T) {
 	audit := t.TempDir() + "/a.jsonl"
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"die":true,"gate":"`+path+`"`)}, append(pushes, "--audit", audit)...)
 	was := x.modes()
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	open()
 	x.wait("no longer asked about Bash: ")
 	x.types("o")
@@ -744,7 +745,7 @@ func TestOneAtATime(t *testing.T) {
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push 1"}, `,"beside":[`+bash("git push 2")+`,`+bash("git push 3")+`]`)}, pushes...)
 	for i := range 3 {
 		x.wait("? Bash")
-		x.wait(prompt)
+		x.wait(ask.Prompt)
 		if n := strings.Count(x.screen(), "? Bash"); n != i+1 {
 			t.Errorf("%d questions, and %d are answered", n, i)
 		}
@@ -760,10 +761,10 @@ func TestBug15NothingBetween(t *testing.T) {
 	t.Parallel()
 	path, open := gate(t)
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"say":"? Bash\n  command: git status\n  [o] once\n  > ","gate":"`+path+`"`)}, pushes...)
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	open()
 	x.types("x")
-	x.wait(prompt)
+	x.wait(ask.Prompt)
 	if strings.Contains(x.screen(), "git status") {
 		t.Errorf("something is written into the question:\n%s", x.screen())
 	}

@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/modes"
-	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
@@ -24,7 +26,7 @@ type runFlags struct {
 	mcp, dirs                      []string
 	output, log                    string
 	audit                          auditFlags
-	guard                          guardFlags
+	count                          countFlags
 	noInput, bypass, managed       bool
 }
 
@@ -58,21 +60,14 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&f.output, "output", "", "form of the event stream: `text|jsonl` (default: text on a terminal, else jsonl)")
 	flags.StringVar(&f.log, "log", "", "`file` that gets every line of the agent protocol, secrets masked")
 	f.audit.add(flags)
-	f.guard.add(flags)
+	f.count.add(flags)
 	return cmd
 }
 
 // runAgent is one run of the agent CLI.
 func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
-	options, err := f.options(a.in)
+	agent, task, err := f.agent(a.in)
 	if err != nil {
-		return err
-	}
-	c, err := f.compile()
-	if err != nil {
-		return err
-	}
-	if err := f.checkBypass(c.policy.Mode); err != nil {
 		return err
 	}
 	ctx, screen := a.screen(ctx)
@@ -80,31 +75,22 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	record, err := f.audit.open()
+	e, err := f.engine(events)
 	if err != nil {
 		return err
 	}
-	defer closing(record, &err)
+	defer closing(e, &err)
 	log, err := openLog(f.log)
 	if err != nil {
 		return err
 	}
 	if log != nil {
 		defer closing(log, &err)
-		options.Log = log
-		c.policy.Guarded = append(c.policy.Guarded, absolute(f.log))
+		agent.Log = log
 	}
-	for _, file := range f.mcpFiles() {
-		c.policy.Protect = append(c.policy.Protect, permission.ProtectedFile(file))
-	}
-	d := c.desk()
-	d.keep = f.keeper(c)
-	g, err := c.guard(f.guard, record, events.warn)
-	if err != nil && len(c.ceiling) > 0 {
-		return err // without a whitelist there is nothing to count
-	}
-	outcome, err := c.run(ctx, options, record, g, events, a.approver(f.noInput, events, screen, d))
-	if lost := screen.failed(); lost != nil {
+	e.SetApprover(a.approver(f.noInput, events, screen, keeping(e.Rules)))
+	outcome, err := drive(ctx, e, agent, task, events)
+	if lost := screen.Failed(); lost != nil {
 		return lost
 	}
 	if err == nil {
@@ -117,26 +103,43 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	return runEnd(outcome, err)
 }
 
-// run runs an agent under the policy; every decision is recorded. g, which
-// counts made-up commands, and person may be nil.
-func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, g *guard, events *stream, person permission.Approver) (claude.Outcome, error) {
-	c.policy.Guarded = append(c.policy.Guarded, r.files...)
-	events.base = c.place.Workspace
-	for _, w := range c.warnings {
-		events.warn(w)
+// engine is what decides in a run.
+func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
 	}
-	o.Dir = c.place.Workspace
-	o.Disallowed = texts(c.spec.Deny)
-	o.Events, o.Paused = events.event, c.session.Paused
-	o.Outcome = r.outcome
-	v := c.evaluator()
-	v.Recorder, v.Approver = r, claude.Announce(events.event, person)
-	if g != nil {
-		defer g.close()
-		v.Recorder, v.Pauser = g.recorder(c.rehearses()), g
+	if err := f.audit.into(o); err != nil {
+		return nil, err
 	}
-	o.Decider = v
-	return claude.Run(ctx, *o)
+	if f.log != "" {
+		o.Guard = append(o.Guard, f.log)
+	}
+	o.Protect = f.mcpFiles()
+	o.Agent, o.Plan, o.Warn = f.count.agent, f.count.plan, events.warn
+	r, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.checkBypass(r.Policy.Mode); err != nil {
+		return nil, err
+	}
+	return open(r)
+}
+
+// drive runs an agent under the rules, and shows its events.
+func drive(ctx context.Context, e *engine.Engine, d wrapper.Driver, task *wrapper.Task, events *stream) (wrapper.Outcome, error) {
+	events.base = e.Place.Workspace
+	task.Events = events.event
+	return e.Drive(ctx, d, *task)
+}
+
+// countFlags say under which names hallucinated commands are counted.
+type countFlags struct{ agent, plan string }
+
+func (f *countFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.agent, "agent", "agent", "`name` that the agent's made-up commands are counted under")
+	flags.StringVar(&f.plan, "plan", "", "`file` of the plan that the agent works on, for the same (default: the workspace)")
 }
 
 // openLog opens the file of --log; "" is none.
@@ -151,23 +154,23 @@ func openLog(path string) (*os.File, error) {
 	return log, nil
 }
 
-// options are the options of the wrapper that come straight from flags.
-func (f *runFlags) options(stdin io.Reader) (*claude.Options, error) {
+// agent is the agent CLI of the flags, and its task.
+func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) {
 	prompt, err := f.task(stdin)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	command, err := commandWords(f.agentCommand)
+	command, err := process.Words(f.agentCommand)
 	if err != nil {
-		return nil, usage("--agent-command: %w", err)
+		return nil, nil, usage("--agent-command: %w", err)
 	}
 	if err := f.handed(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &claude.Options{
-		Prompt: prompt, Command: command, Model: f.model, Session: f.session,
-		MCPConfig: f.mcp, AddDirs: f.dirs, AppendSystemPrompt: f.system, AcceptManaged: f.managed,
-	}, nil
+	return &claude.Agent{
+		Command: command, Model: f.model, MCPConfig: f.mcp, AddDirs: f.dirs,
+		AppendSystemPrompt: f.system, AcceptManaged: f.managed,
+	}, &wrapper.Task{Prompt: prompt, Session: f.session}, nil
 }
 
 // handed checks the files and directories that are handed to the agent CLI.
@@ -241,17 +244,9 @@ func closing(file io.Closer, err *error) {
 	}
 }
 
-func texts(items []policy.Item) []string {
-	var out []string
-	for _, item := range items {
-		out = append(out, item.Text)
-	}
-	return out
-}
-
 // runEnd is what the end of a run means for the exit code.
-func runEnd(outcome claude.Outcome, err error) error {
-	var breach *claude.Breach
+func runEnd(outcome wrapper.Outcome, err error) error {
+	var breach *wrapper.Breach
 	switch {
 	case errors.As(err, &breach):
 		return &coded{codeDenied, err}

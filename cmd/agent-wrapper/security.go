@@ -12,6 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 func (a *app) securityCommand() *cobra.Command {
@@ -51,7 +52,7 @@ func (a *app) lintWhitelists(f *planFlags, asJSON bool) error {
 		return err
 	}
 	p.tellLists(a)
-	for i, list := range p.lists {
+	for i, list := range p.Whitelists() {
 		if len(list.Warnings()) == 0 && !asJSON {
 			fmt.Fprintf(a.out, "%s: nothing found\n", visible.Line(p.names[i]))
 		}
@@ -171,7 +172,7 @@ func (a *app) validateFiles(p *planned, of *validatedFiles) ([]validated, error)
 			return nil, usage("--ci: %w: name a file that has commands, since without one nothing is held against the whitelist", whitelist.NoLines(name))
 		}
 		for _, line := range lines {
-			v := p.validateLine(line, p.place.Workspace)
+			v := p.validateLine(line, p.Place.Workspace)
 			v.Item = name
 			list = append(list, v)
 		}
@@ -182,7 +183,7 @@ func (a *app) validateFiles(p *planned, of *validatedFiles) ([]validated, error)
 // ciCommands are the command lines in a file. What is for a shell that is not
 // read is told: nothing holds it.
 func (a *app) ciCommands(name string) ([]string, error) {
-	data, err := readText(name)
+	data, err := workspace.ReadText(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -245,7 +246,7 @@ func (p *planned) validate(plan *gates.Plan) []validated {
 	list := []validated{}
 	for _, item := range plan.Items {
 		for _, g := range item.Gates {
-			v := p.validateLine(g.Run, g.Dir(p.place.Workspace))
+			v := p.validateLine(g.Run, g.Dir(p.Place.Workspace))
 			v.Item, v.Gate = item.Name, g.Name
 			list = append(list, v)
 		}
@@ -258,10 +259,10 @@ func (p *planned) validateLine(line, dir string) validated {
 	options := p.options()
 	options.Dir = dir
 	facts := shell.Analyze(line, options)
-	o := p.ceiling.Forbid(line, facts)
+	o := p.Forbid(line, facts)
 	v := validated{Command: line, Result: resultAllowed, Reason: o.Kind, Detail: o.Reason}
-	for _, list := range p.lists {
-		if e := p.validator(list, true).Validate(line, facts); e != nil && string(e.Reason) == o.Kind {
+	for _, list := range p.Whitelists() {
+		if e := p.Validator(list, true).Validate(line, facts); e != nil && string(e.Reason) == o.Kind {
 			v.Detail = e.Detail
 			break
 		}

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/term"
 
+	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // stream writes the events of a run, as JSON lines or as text for a person.
@@ -53,15 +57,15 @@ func colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") !=
 
 // isTerminal reports whether a reader or writer is a terminal.
 func isTerminal(v any) bool {
-	if s, ok := v.(*screen); ok {
-		v = s.out
+	if s, ok := v.(*ask.Screen); ok {
+		v = s.Out()
 	}
 	f, ok := v.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // event writes one event.
-func (s *stream) event(e claude.Event) {
+func (s *stream) event(e wrapper.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := s.text(e)
@@ -95,7 +99,7 @@ func (s *stream) failed() error {
 }
 
 func (s *stream) warn(text string) {
-	s.event(claude.Event{Type: claude.WarningEvent, Message: text})
+	s.event(wrapper.Event{Type: wrapper.WarningEvent, Message: text})
 }
 
 // note writes text that is no event, for a person only.
@@ -114,27 +118,27 @@ func (s *stream) note(text string) {
 const maxResult = 4
 
 // text is an event as a person reads it, "" for what adds nothing.
-func (s *stream) text(e claude.Event) string {
+func (s *stream) text(e wrapper.Event) string {
 	switch e.Type {
-	case claude.SessionEvent:
+	case wrapper.SessionEvent:
 		return "session " + visible.Line(e.SessionID) + "\n"
-	case claude.ChunkEvent:
+	case wrapper.ChunkEvent:
 		return "\n" + ended(visible.Text(e.Text))
-	case claude.DecisionEvent:
+	case wrapper.DecisionEvent:
 		return s.decision(e)
-	case claude.ToolResultEvent:
+	case wrapper.ToolResultEvent:
 		if why := s.denied[e.ToolUseID]; why != "" && strings.Contains(e.Text, why) {
 			return ""
 		}
 		return result(e)
-	case claude.WarningEvent:
+	case wrapper.WarningEvent:
 		return "warning: " + visible.Line(e.Message) + "\n"
-	case claude.ErrorEvent:
+	case wrapper.ErrorEvent:
 		if e.ToolUseID == "" {
 			return "" // it ends the run: reported at the end
 		}
 		return "error: " + visible.Line(e.Message) + "\n"
-	case claude.SessionCorruptedEvent:
+	case wrapper.SessionCorruptedEvent:
 		return "the session " + visible.Line(e.OldSessionID) + " cannot be resumed (" + visible.Line(e.Reason) + ")\n"
 	}
 	return ""
@@ -148,7 +152,7 @@ func ended(text string) string {
 }
 
 // decision is two lines: what was decided, and why.
-func (s *stream) decision(e claude.Event) string {
+func (s *stream) decision(e wrapper.Event) string {
 	if e.Behavior == "deny" {
 		s.deny(e.ToolUseID, e.Reason)
 	}
@@ -176,7 +180,7 @@ func (s *stream) decision(e claude.Event) string {
 
 // ruleAndSource is the deciding rule and where it stands; a rule that the
 // reason names is not named again.
-func ruleAndSource(e claude.Event) string {
+func ruleAndSource(e wrapper.Event) string {
 	if strings.Contains(e.Reason, e.Rule) {
 		return e.Source
 	}
@@ -200,7 +204,7 @@ func (s *stream) paint(behavior, word string) string {
 }
 
 // result is the beginning of what a tool gave back.
-func result(e claude.Event) string {
+func result(e wrapper.Event) string {
 	text := strings.TrimRight(e.Text, "\n")
 	if text == "" {
 		return ""
@@ -229,4 +233,14 @@ func newEncoder(out io.Writer) *json.Encoder {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
 	return e
+}
+
+// screen returns the screen of a run on standard output, and a context that ends
+// when it cannot be written: nobody sees any more what an agent does, so it does
+// nothing more. A reader that has gone is such an error, and not the end of the
+// program: the agent is ended first and the record closed.
+func (a *app) screen(ctx context.Context) (context.Context, *ask.Screen) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, lost := context.WithCancelCause(ctx)
+	return ctx, ask.NewScreen(a.out, lost)
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-var events = []claude.Event{
+var events = []wrapper.Event{
 	{Type: "session", SessionID: "s-1"},
 	{Type: "status", State: "thinking"},
 	{Type: "chunk", Text: "I look\x1b]0;title\a first."},
@@ -73,7 +73,7 @@ func TestStreamJSONL(t *testing.T) {
 		t.Fatalf("%d lines for %d events", len(lines), len(events))
 	}
 	for i, line := range lines {
-		var got claude.Event
+		var got wrapper.Event
 		if err := json.Unmarshal([]byte(line), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -109,8 +109,8 @@ func TestStreamFails(t *testing.T) {
 func TestStreamBase(t *testing.T) {
 	var out strings.Builder
 	s := &stream{out: &out, base: "/w"}
-	s.event(claude.Event{Type: "decision", Tool: "Read", InputSummary: "/w/a/b", Behavior: "allow", Layer: "default", Reason: "read /w/a/b"})
-	s.event(claude.Event{Type: "decision", Tool: "Read", InputSummary: "/w2/a", Behavior: "allow", Layer: "default", Reason: "read /w2/a"})
+	s.event(wrapper.Event{Type: "decision", Tool: "Read", InputSummary: "/w/a/b", Behavior: "allow", Layer: "default", Reason: "read /w/a/b"})
+	s.event(wrapper.Event{Type: "decision", Tool: "Read", InputSummary: "/w2/a", Behavior: "allow", Layer: "default", Reason: "read /w2/a"})
 	if d := cmp.Diff("ALLOW  Read  a/b\n       default: read a/b\nALLOW  Read  /w2/a\n       default: read /w2/a\n", out.String()); d != "" {
 		t.Error(d)
 	}

@@ -1,20 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
 func (a *app) testCommand() *cobra.Command {
@@ -48,7 +43,7 @@ func (a *app) testPolicies(dir string, options policy.TestOptions, junit string,
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return usage("%s is not a directory: give one with *.cases.toml files in it", dir)
 	}
-	options.Evaluator = caseEvaluator
+	options.Evaluator = engine.Cases
 	report, err := policy.RunTests(dir, options)
 	if len(report.Results) > 0 {
 		text := strings.ReplaceAll(report.Text(coverage), "\u00a0", " ") // diffs have them at random
@@ -66,28 +61,6 @@ func (a *app) testPolicies(dir string, options policy.TestOptions, junit string,
 		return exit(codeInternal)
 	}
 	return nil
-}
-
-// caseEvaluator decides the cases of a policy as check --policy decides tool uses
-// in the policy's own directory: the same sources, guards and whitelists. Cases
-// lie in a file system that each of them describes, so nothing else is read.
-func caseEvaluator(file string, spec *policy.Spec, place patterns.Place) (*permission.Evaluator, error) {
-	c, err := compose(place, []policy.Source{{Kind: policy.Named, Name: file, Spec: spec, Trusted: true}})
-	if err != nil {
-		return nil, err
-	}
-	dir := absolute(filepath.Dir(file))
-	if err := errors.Join(c.bindWhitelists(filepath.Join(dir, whitelist.FileName))...); err != nil {
-		return nil, err
-	}
-	for i, name := range c.policy.Guarded {
-		if inside, below := strings.CutPrefix(name, dir+"/"); below {
-			c.policy.Guarded[i] = path.Join(place.Workspace, inside)
-		}
-	}
-	dirs := policy.Dirs{Managed: managedDir, User: path.Join(place.Home, ".config/agent-wrapper"), Workspace: place.Workspace}
-	c.policy.Guarded = append(c.policy.Guarded, guarded(dirs, path.Join(place.Home, ".local/state/agent-wrapper"))...)
-	return c.evaluator(), nil
 }
 
 func writeJUnit(path string, report *policy.Report) (err error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
@@ -79,11 +80,8 @@ func (a *app) untrustCommand() *cobra.Command {
 
 // ownTrust is this user's list of trusted files.
 func ownTrust() (*policy.Trust, error) {
-	dir, err := stateDir()
-	if err != nil {
-		return nil, err
-	}
-	return policy.ReadTrust(dir)
+	trust, err := userDirs().Trust()
+	return trust, opening(err)
 }
 
 func (a *app) listTrusted(trust *policy.Trust) error {
@@ -95,9 +93,9 @@ func (a *app) listTrusted(trust *policy.Trust) error {
 
 // trust shows what a file says and notes it.
 func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error {
-	place, err := rules.place()
+	place, err := (&engine.Options{Dir: rules.cwd}).Place()
 	if err != nil {
-		return err
+		return opening(err)
 	}
 	src, err := policy.File{Kind: kindOf(path), Path: path}.Read(nil, place)
 	if err != nil {

@@ -232,7 +232,7 @@ func (a *app) binding(dir, file string) (*planned, error) {
 	f := &planFlags{policyFlags: policyFlags{cwd: dir, isolated: file != ""}, whitelist: file}
 	p, err := f.compilePlanned()
 	if err == nil && slices.Contains(p.names, builtIn) {
-		fmt.Fprintf(a.err, "%s is not there: the built-in whitelist is taken\n", visible.Line(filepath.Join(p.place.Workspace, whitelist.FileName)))
+		fmt.Fprintf(a.err, "%s is not there: the built-in whitelist is taken\n", visible.Line(filepath.Join(p.Place.Workspace, whitelist.FileName)))
 	}
 	return p, err
 }
@@ -242,7 +242,7 @@ func (a *app) validateLists(dir, file string) error {
 	if err != nil {
 		return err
 	}
-	for _, list := range p.lists {
+	for _, list := range p.Whitelists() {
 		for _, w := range list.Warnings() {
 			fmt.Fprintln(a.err, "warning:", visible.Line(w))
 		}
@@ -259,10 +259,10 @@ func (a *app) validateLine(dir, file, line string, argv bool) error {
 		return err
 	}
 	options := p.options()
-	options.Dir = p.place.Workspace
+	options.Dir = p.Place.Workspace
 	facts := shell.Analyze(line, options)
-	for _, list := range p.lists {
-		if refused := p.validator(list, argv).Validate(line, facts); refused != nil {
+	for _, list := range p.Whitelists() {
+		if refused := p.Validator(list, argv).Validate(line, facts); refused != nil {
 			fmt.Fprintf(a.out, "%s\n%v\n", refused.Reason, refused)
 			return exit(codeDeny)
 		}

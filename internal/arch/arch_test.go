@@ -24,34 +24,38 @@ const module = "github.com/agent-wrapper/agent-wrapper"
 // mayImport lists the packages of the project that each may import, beside
 // internal/*. "*" is any but cmd. Tests may import what they like.
 var mayImport = map[string][]string{
-	"program":           {},
-	"shell":             {"program"},
-	"modes":             {},
-	"patterns":          {"shell", "program"},
-	"risk":              {"shell", "program"},
-	"permission":        {"patterns", "modes", "risk", "shell", "program"},
-	"workspace":         {"patterns", "shell"},
-	"policy":            {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "program", "workspace"},
-	"audit":             {"permission", "patterns", "modes", "risk", "shell"},
-	"whitelist":         {"permission", "patterns", "modes", "risk", "shell", "program"},
-	"gates":             {"permission", "patterns", "modes", "risk", "shell", "whitelist", "process", "workspace"},
-	"approval":          {"permission", "patterns", "modes", "risk", "shell", "program"},
-	"display":           {"permission", "patterns"},
-	"frontmatter":       {},
-	"process":           {},
-	"execution":         {},
-	"wrapper/claude":    {"permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace", "approval"},
-	"wrapper/demo":      {"wrapper/claude", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace"},
-	"cmd/agent-wrapper": {"*"},
-	"e2e":               {"*"},
-	"internal/manuals":  {"program"},
-	"internal/mask":     {"program"},
-	"internal/":         {},
-	"docs/":             {},
+	"program":               {},
+	"shell":                 {"program"},
+	"modes":                 {},
+	"tools":                 {},
+	"patterns":              {"shell", "program", "tools"},
+	"risk":                  {"shell", "program"},
+	"permission":            {"patterns", "modes", "risk", "shell", "program", "tools"},
+	"workspace":             {"patterns", "shell", "tools"},
+	"policy":                {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "program", "workspace", "tools"},
+	"audit":                 {"permission", "patterns", "modes", "risk", "shell", "tools"},
+	"whitelist":             {"permission", "patterns", "modes", "risk", "shell", "program"},
+	"gates":                 {"permission", "patterns", "modes", "risk", "shell", "whitelist", "process", "workspace"},
+	"approval":              {"permission", "patterns", "modes", "risk", "shell", "program"},
+	"display":               {"permission", "patterns", "modes", "tools"},
+	"frontmatter":           {},
+	"process":               {},
+	"execution":             {},
+	"wrapper":               {"permission", "patterns", "tools"},
+	"wrapper/claude":        {"wrapper", "permission", "patterns", "shell", "process"},
+	"wrapper/demo":          {"wrapper", "patterns", "policy"},
+	"engine":                {"wrapper", "display", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
+	"ask":                   {"approval", "display", "permission", "patterns", "process", "workspace"},
+	"cmd/agent-wrapper":     {"*"},
+	"e2e":                   {"*"},
+	"internal/test/manuals": {"program"},
+	"internal/mask":         {"program"},
+	"internal/":             {},
+	"docs/":                 {},
 }
 
 // pure packages touch no file, process, network, clock or environment.
-var pure = []string{"permission", "patterns", "modes", "program", "shell", "risk", "approval", "display"}
+var pure = []string{"permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display"}
 
 // impure are the packages of the standard library that do; with "/" at the
 // end also those below.
@@ -74,8 +78,8 @@ var fences = map[string][]string{
 	"golang.org/x/text/width":      {"display"},
 	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
 	"github.com/spf13/pflag":       {"cmd/agent-wrapper"},
-	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "wrapper/claude", "process"},
-	"golang.org/x/sys/unix":        {"wrapper/claude", "internal/tty", "terminal", "process"},
+	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "process"},
+	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process"},
 	"github.com/creack/pty":        {"terminal"},
 }
 
@@ -193,6 +197,9 @@ func imports(f file) (faults []string) {
 		if local == "." {
 			faults = append(faults, f.name+" imports "+inner+" without a name, which hides what it uses")
 		}
+		if testTool(inner) && !testTool(f.dir) && f.dir != "e2e" {
+			faults = append(faults, f.name+" imports "+inner+", which is a tool of the tests")
+		}
 		if strings.HasPrefix(inner, "cmd/") {
 			faults = append(faults, f.name+" imports "+inner+": nothing imports cmd")
 		}
@@ -202,6 +209,10 @@ func imports(f file) (faults []string) {
 	}
 	return faults
 }
+
+// testTool reports whether a package is a tool of the tests, which the product does
+// not see.
+func testTool(dir string) bool { return strings.HasPrefix(dir, "internal/test/") }
 
 func TestPure(t *testing.T) { check(t, impurities) }
 
@@ -334,19 +345,20 @@ var verdicts = map[string][]string{
 // mayName lists the files outside package permission that name a verdict, and
 // what for. To decide is not a reason.
 var mayName = map[string]string{
-	"approval/approval.go":         "what a person said, for the evaluator",
-	"gates/run.go":                 "starts what CanUseTool allowed; a preview in words",
-	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
-	"cmd/agent-wrapper/offers.go":  "a person's answer",
-	"cmd/agent-wrapper/demo.go":    "the answer of somebody who always says the same",
-	"cmd/agent-wrapper/exec.go":    "runs what was allowed, and nothing else",
-	"cmd/agent-wrapper/explain.go": "words for a step of the trace",
-	"policy/lint_shape.go":         "lint tries what a rule would do, for people to read",
-	"wrapper/claude/answer.go":     "passes an allow on to the agent CLI, and all else as a deny",
-	"whitelist/ceiling.go":         "what a list has against a line, for the evaluator",
-	"whitelist/tracker.go":         "what was allowed after all is not counted",
-	"whitelist/unusable.go":        "a whitelist only takes away",
-	"workspace/env.go":             "Below looks whether a rule covers a path, for permission",
+	"approval/approval.go":          "what a person said, for the evaluator",
+	"gates/run.go":                  "starts what CanUseTool allowed; a preview in words",
+	"ask/choices.go":                "a person's answer",
+	"ask/questions.go":              "a person's answer to a question",
+	"cmd/agent-wrapper/exec_ask.go": "a rule that a person chose to keep",
+	"cmd/agent-wrapper/demo.go":     "the answer of somebody who always says the same",
+	"cmd/agent-wrapper/exec.go":     "runs what was allowed, and nothing else",
+	"cmd/agent-wrapper/explain.go":  "words for a step of the trace",
+	"policy/lint_shape.go":          "lint tries what a rule would do, for people to read",
+	"wrapper/claude/answer.go":      "passes an allow on to the agent CLI, and all else as a deny",
+	"whitelist/gate.go":             "what a list has against a line, for the evaluator",
+	"whitelist/tracker.go":          "what was allowed after all is not counted",
+	"whitelist/unusable.go":         "a whitelist only takes away",
+	"workspace/env.go":              "Below looks whether a rule covers a path, for permission",
 }
 
 // TestOneDecider: nobody but permission compares or makes a behavior, a match
@@ -438,6 +450,8 @@ func TestRules(t *testing.T) {
 		{"upper imports lower", "permission", `import "` + module + `/patterns"`, imports, ""},
 		{"leaf", "permission", `import "` + module + `/internal/strictjson"`, imports, ""},
 		{"dot", "wrapper/claude", `import . "` + module + `/permission"`, imports, "without a name"},
+		{"test tool", "policy", `import "` + module + `/internal/test/corpus"`, imports, "a tool of the tests"},
+		{"test tool in a test tool", "internal/test/manuals", `import "` + module + `/internal/test/all"`, imports, ""},
 		{"cmd", "policy", `import "` + module + `/cmd/agent-wrapper"`, imports, "nothing imports cmd"},
 		{"unknown package", "new/thing", ``, imports, "no entry"},
 		{"internal imports public", "internal/x", `import "` + module + `/shell"`, imports, "internal/x may not"},
@@ -471,6 +485,10 @@ func TestRules(t *testing.T) {
 		{"words for an expression", "risk", `func f(a A) []string { return form.FindStringSubmatch(a.Reason) }`, readsProse, "searches words"},
 		{"words in a list", "risk", "import \"slices\"\nfunc f(a A) bool { return slices.Contains(list, a.Message) }", readsProse, "searches words"},
 		{"why as a text", "display", `func f(a A) bool { return a.Why == "fork bomb" }`, readsProse, "compares"},
+		{"compiled at the start", "risk", "import \"regexp\"\nvar x = regexp.MustCompile(`a`)", compilesAtStart, "whenever the program starts"},
+		{"compiled in a list", "risk", "import \"regexp\"\nvar x = []T{{regexp.MustCompile(`a`)}}", compilesAtStart, "whenever the program starts"},
+		{"compiled at need", "risk", "import \"regexp\"\nfunc f() { regexp.MustCompile(`a`) }", compilesAtStart, ""},
+		{"does not compile", "risk", "import \"" + module + "/internal/lazyregexp\"\nvar x = lazyregexp.New(`(`)", compilesAtStart, "missing closing"},
 		{"no words", "risk", `func f(a A) bool { return a.Reason != "" }`, readsProse, ""},
 		{"same cause", "risk", `func f(a, b A) bool { return a.Why == b.Why && a.Why.Cause != shell.CauseForkBomb }`, readsProse, ""},
 		{"words put together", "risk", "import \"strings\"\nfunc f(a A) string { return strings.Join(list, a.Reason) }", readsProse, ""},

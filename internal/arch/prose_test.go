@@ -22,7 +22,7 @@ var mayReadProse = map[string]string{
 	"display/text.go":               "shows an ask, and leaves out what the reason has said",
 	"policy/rules.go":               "tells once what is wrong with a policy and with those below it",
 	"policy/validate.go":            "shows an error without its place, which stands before it",
-	"whitelist/ceiling.go":          "a Reason of the whitelist is its code",
+	"whitelist/gate.go":             "a Reason of the whitelist is its code",
 }
 
 // searches are the functions that look into a text, by package; of strings and

@@ -74,9 +74,10 @@ package catalogfile
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // Book is the content of all files.
@@ -284,7 +285,7 @@ func (e *Entry) readOptions(value any) error {
 
 // A name begins with a dash or a plus sign, holds no blank, and is written
 // without the suffix that tells about its value.
-var optionName = regexp.MustCompile(`^(-[^-\s=]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*)$`)
+var optionName = lazyregexp.New(`^(-[^-\s=]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*)$`)
 
 // parseOption reads "-o --output= : write"; the second result is what is
 // wrong.

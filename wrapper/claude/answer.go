@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // answer is what the Decider said to one question, made sound: allowed only
@@ -23,7 +24,7 @@ var errWithdrawn = errors.New("the question was withdrawn")
 
 // decide asks the Decider. Whatever is not a sound allow comes back as a deny;
 // so does an allow that comes when nobody waits for it any more.
-func decide(ctx context.Context, d Decider, use permission.ToolUse) answer {
+func decide(ctx context.Context, d wrapper.Decider, use permission.ToolUse) answer {
 	res, err := consult(ctx, d, use)
 	a := answer{result: res, err: err}
 	if err == nil && res.Behavior == permission.Allow {
@@ -53,7 +54,7 @@ func (a *answer) deny() {
 }
 
 // consult calls the Decider; a panic is an error.
-func consult(ctx context.Context, d Decider, use permission.ToolUse) (res permission.Result, err error) {
+func consult(ctx context.Context, d wrapper.Decider, use permission.ToolUse) (res permission.Result, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			err = fmt.Errorf("the decision failed: %v", caught)

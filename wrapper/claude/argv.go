@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // settings are the settings that the CLI gets from us, and the only ones besides
@@ -27,7 +28,7 @@ type permissions struct {
 }
 
 // isolation are our settings, as JSON.
-func isolation(o *Options) string {
+func isolation(o *launch) string {
 	s := settings{
 		Permissions:     permissions{Ask: []string{"*"}},
 		DisableAllHooks: true, DisableSkillShellExecution: true, CrossSessionInbound: "refuse", DisableRemoteControl: true,
@@ -44,7 +45,7 @@ func isolation(o *Options) string {
 // arguments returns what the agent CLI is started with. It is the only place
 // that makes an argument. Values stand behind "=", so that none can be read as
 // an option.
-func arguments(o *Options) ([]string, error) {
+func arguments(o *launch) ([]string, error) {
 	args := []string{
 		"--output-format=stream-json", "--verbose", "--input-format=stream-json",
 		"--permission-prompt-tool=stdio", "--permission-mode=default",
@@ -87,8 +88,8 @@ func absolute(path string) string {
 }
 
 var (
-	toolName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-	plainSpec = regexp.MustCompile(`^[A-Za-z0-9_./~:@ *-]+$`)
+	toolName  = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]*$`)
+	plainSpec = lazyregexp.New(`^[A-Za-z0-9_./~:@ *-]+$`)
 )
 
 // sayable returns a deny rule in the CLI's words, "" where it has none with

@@ -11,14 +11,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 func TestArguments(t *testing.T) {
-	got, err := arguments(&Options{
-		Model: "sonnet", Session: "s-1", AppendSystemPrompt: "be brief\n--bare",
+	got, err := arguments(&launch{Agent{
+		Model: "sonnet", AppendSystemPrompt: "be brief\n--bare",
 		MCPConfig: []string{"/a.json", `{"mcpServers":{}}`}, AddDirs: []string{"/b"},
-		Disallowed: []string{"WebSearch", "Bash(rm:*)", "Bash(git * main)", "*"},
-	})
+	}, wrapper.Task{
+		Session: "s-1", Disallowed: []string{"WebSearch", "Bash(rm:*)", "Bash(git * main)", "*"},
+	}})
 	want := []string{
 		"--output-format=stream-json", "--verbose", "--input-format=stream-json",
 		"--permission-prompt-tool=stdio", "--permission-mode=default",
@@ -34,7 +37,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestPathsMadeAbsolute(t *testing.T) {
-	o := Options{MCPConfig: []string{"mcp.json"}, AddDirs: []string{"../x", "1", ""}}
+	o := launch{Agent: Agent{MCPConfig: []string{"mcp.json"}, AddDirs: []string{"../x", "1", ""}}}
 	got, err := arguments(&o)
 	if err != nil {
 		t.Fatal(err)
@@ -69,14 +72,14 @@ func FuzzArguments(f *testing.F) {
 		f.Add(seed, seed, seed, seed, seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, model, session, system, mcp, dir, deny string) {
-		got, err := arguments(&Options{
-			Prompt: system, Model: model, Session: session, AppendSystemPrompt: system,
-			MCPConfig: []string{mcp, deny}, AddDirs: []string{dir, model}, Disallowed: []string{deny, "Bash(" + deny + ")", mcp},
+		got, err := arguments(&launch{
+			Agent{Model: model, AppendSystemPrompt: system, MCPConfig: []string{mcp, deny}, AddDirs: []string{dir, model}},
+			wrapper.Task{Prompt: system, Session: session, Disallowed: []string{deny, "Bash(" + deny + ")", mcp}},
 		})
 		if err != nil {
 			return
 		}
-		fixed, _ := arguments(&Options{AddDirs: []string{dir, model}})
+		fixed, _ := arguments(&launch{Agent: Agent{AddDirs: []string{dir, model}}})
 		if !slices.Equal(got[:len(fixed)], fixed) {
 			t.Errorf("the fixed arguments became %q", got[:len(fixed)])
 		}
@@ -95,16 +98,16 @@ func FuzzArguments(f *testing.F) {
 // TestOnlyArguments: the agent is started with what arguments makes and with
 // nothing else, and no other source speaks of an option of its.
 func TestOnlyArguments(t *testing.T) {
-	o := Options{
-		Prompt: "--allowedTools=Bash", Dir: "/w", Decider: byWord, Model: "m", Session: "s", AppendSystemPrompt: "--allowedTools",
-		MCPConfig: []string{"--allowedTools"}, AddDirs: []string{"--allowedTools=Bash"}, Disallowed: []string{"Bash(rm:*)"},
+	o := launch{
+		Agent{Model: "m", AppendSystemPrompt: "--allowedTools", MCPConfig: []string{"--allowedTools"}, AddDirs: []string{"--allowedTools=Bash"}},
+		wrapper.Task{Prompt: "--allowedTools=Bash", Dir: "/w", Decider: byWord, Session: "s", Disallowed: []string{"Bash(rm:*)"}},
 	}
 	var got []string
-	o.Start = func(args []string) (Process, error) {
+	o.Start = func(args []string) (wrapper.Process, error) {
 		got = args
 		return nil, errors.New("enough")
 	}
-	Run(t.Context(), o)
+	drive(t.Context(), o)
 	want, err := arguments(&o)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
@@ -137,7 +140,7 @@ func source(t *testing.T, name string) string {
 func TestIsolation(t *testing.T) {
 	for _, dir := range []string{"/b", `/"},"permissions":{"allow":["*"]`, "/\xff", "/a\n"} {
 		var s settings
-		if err := json.Unmarshal([]byte(isolation(&Options{AddDirs: []string{dir}})), &s); err != nil {
+		if err := json.Unmarshal([]byte(isolation(&launch{Agent: Agent{AddDirs: []string{dir}}})), &s); err != nil {
 			t.Fatal(err)
 		}
 		want := settings{
@@ -154,7 +157,7 @@ func TestIsolation(t *testing.T) {
 func TestDocs(t *testing.T) {
 	page := source(t, "../../docs/run.md")
 	var keys map[string]any
-	if err := json.Unmarshal([]byte(isolation(&Options{AddDirs: []string{"/b"}})), &keys); err != nil {
+	if err := json.Unmarshal([]byte(isolation(&launch{Agent: Agent{AddDirs: []string{"/b"}}})), &keys); err != nil {
 		t.Fatal(err)
 	}
 	names := []string{"--setting-sources=", "--strict-mcp-config", "--disable-slash-commands", "core.fsmonitor", "permissions.additionalDirectories"}

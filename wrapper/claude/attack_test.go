@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // gate is a Decider that waits for each tool use until it is opened, and
@@ -60,7 +61,7 @@ func TestSameRequestID(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var f *fake
 				g := newGate("u1")
-				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+				_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 					f.ready()
 					f.asks("u1", "Bash", bash("git status"))
 					synctest.Wait()
@@ -287,7 +288,7 @@ func TestHeldQuestionEnds(t *testing.T) {
 				defer cancel()
 				g := newGate("cat")
 				events := &recorder{}
-				_, err := Run(ctx, options(agent(t, nil, func(f *fake) {
+				_, err := drive(ctx, options(agent(t, nil, func(f *fake) {
 					f.ready()
 					for _, use := range [][2]string{{"cat", "cat b"}, {"cd", "cd sub"}} {
 						f.hooks(use[0], "Bash", bash(use[1]), "/w")
@@ -316,7 +317,7 @@ func TestHeldQuestionEnds(t *testing.T) {
 					t.Error(err)
 				}
 				told := map[string]string{}
-				for _, e := range events.of(DecisionEvent) {
+				for _, e := range events.of(wrapper.DecisionEvent) {
 					told[e.ToolUseID] = e.Behavior
 				}
 				if told["cd"] != "deny" || len(told) != 2 {
@@ -343,7 +344,7 @@ func TestGluedLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var f *fake
-				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+				_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 					f.ready()
 					f.say(c.line)
 					f.ends()
@@ -361,7 +362,7 @@ func TestGluedLines(t *testing.T) {
 func TestDeafAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
-		_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+		_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 			f.ready()
 			f.ours[0].Close()
 			f.asks("u1", "Bash", bash("x"))
@@ -409,7 +410,7 @@ func TestTwoAccounts(t *testing.T) {
 			f.use("u1", "Bash", bash("x"))
 			f.say(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":"x"}]},"tool_result_meta":[` + meta + `]}`)
 		})
-		var breach *Breach
+		var breach *wrapper.Breach
 		if !errors.As(err, &breach) {
 			t.Errorf("got %v", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // BenchmarkAsk is a tool use from the CLI's request to our answer on the wire,
@@ -19,7 +20,7 @@ func BenchmarkAsk(b *testing.B) {
 			input := bash(strings.Repeat("x", size.bytes))
 			d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) { return allow(use) })
 			b.ReportAllocs()
-			_, err := Run(b.Context(), Options{Prompt: "x", Dir: "/w", Decider: d, Start: agent(b, nil, func(f *fake) {
+			_, err := drive(b.Context(), launch{Task: wrapper.Task{Prompt: "x", Dir: "/w", Decider: d}, Agent: Agent{Start: agent(b, nil, func(f *fake) {
 				f.ready()
 				b.ResetTimer()
 				for b.Loop() {
@@ -28,7 +29,7 @@ func BenchmarkAsk(b *testing.B) {
 					f.results("u1", true, "user_temporary")
 				}
 				f.ends()
-			})})
+			})}})
 			if err != nil {
 				b.Error(err)
 			}

@@ -19,7 +19,7 @@ import (
 // with the agent CLIs of the end-to-end tests.)
 
 // told books the directory that a hook tells.
-func (l *ledger) told(e *entry, dir string) {
+func (l *uses) told(e *entry, dir string) {
 	twice := e.stand == hooked && dir != e.dir
 	if !filepath.IsAbs(dir) || l.moving > 0 || twice {
 		dir = ""
@@ -39,15 +39,15 @@ func (e *entry) ask(c *canUseTool, dialect shell.Dialect) {
 // where returns the directory that a tool use starts in, "" if that is not
 // known.
 func (r *run) where(q *question) string {
-	e := r.book.get(q.use.ID)
+	e := r.uses.get(q.use.ID)
 	if q.use.Agent != "" {
 		return e.dir
 	}
-	if e.told != r.book.moved {
+	if e.told != r.uses.moved {
 		return ""
 	}
 	for _, other := range r.pending {
-		if other != q && r.book.get(other.use.ID).moves {
+		if other != q && r.uses.get(other.use.ID).moves {
 			return ""
 		}
 	}

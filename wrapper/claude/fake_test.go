@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // fake is an agent CLI in this process: a script at the other end of two
@@ -39,8 +40,8 @@ var errGone = errors.New("the wrapper has gone")
 
 // agent returns a starter for a scripted CLI. The fake it starts is put into
 // *at, if at is not nil.
-func agent(t testing.TB, at **fake, script func(f *fake)) Starter {
-	return func(args []string) (Process, error) {
+func agent(t testing.TB, at **fake, script func(f *fake)) wrapper.Starter {
+	return func(args []string) (wrapper.Process, error) {
 		f := &fake{t: t, args: args, done: make(chan struct{}), dead: make(chan struct{})}
 		if at != nil && args[0] != "--version" {
 			*at = f
@@ -165,7 +166,7 @@ func (f *fake) fail(request object, text string) {
 // The accounts that a good CLI gives of itself.
 var (
 	goodInit     = object{"claude_code_version": "2.1.329", "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true}
-	ourSettings  = json.RawMessage(isolation(&Options{}))
+	ourSettings  = json.RawMessage(isolation(&launch{}))
 	goodSettings = object{"effective": ourSettings, "sources": []any{object{"source": "flagSettings", "settings": ourSettings}}}
 	goodRules    = object{"state": object{"rules": []any{object{"behavior": "ask", "source": "flagSettings", "rule": "*"}}, "managedOnly": false}}
 	goodHooks    = object{"hooks": []any{}, "policy": object{"policyHookCount": 0}}
@@ -329,10 +330,10 @@ var byWord = decider(func(_ context.Context, use permission.ToolUse) (permission
 // record keeps events.
 type recorder struct {
 	mu     sync.Mutex
-	events []Event
+	events []wrapper.Event
 }
 
-func (r *recorder) take(e Event) {
+func (r *recorder) take(e wrapper.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
@@ -347,8 +348,8 @@ func (r *recorder) types() string {
 }
 
 // of returns the events of a type.
-func (r *recorder) of(kind string) []Event {
-	var found []Event
+func (r *recorder) of(kind string) []wrapper.Event {
+	var found []wrapper.Event
 	for _, e := range r.events {
 		if e.Type == kind {
 			found = append(found, e)
@@ -371,19 +372,19 @@ func eventLines(t testing.TB, r *recorder) string {
 }
 
 // options are options for a scripted CLI.
-func options(start Starter, d Decider, events *recorder) Options {
-	return Options{Prompt: "do it", Dir: "/w", Decider: d, Start: start, Events: events.take}
+func options(start wrapper.Starter, d wrapper.Decider, events *recorder) launch {
+	return launch{Agent{Start: start}, wrapper.Task{Prompt: "do it", Dir: "/w", Decider: d, Events: events.take}}
 }
 
 // play runs a script.
-func play(t testing.TB, d Decider, script func(f *fake)) (Outcome, *recorder, error) {
+func play(t testing.TB, d wrapper.Decider, script func(f *fake)) (wrapper.Outcome, *recorder, error) {
 	events := &recorder{}
-	out, err := Run(context.Background(), options(agent(t, nil, script), d, events))
+	out, err := drive(context.Background(), options(agent(t, nil, script), d, events))
 	return out, events, err
 }
 
 // talk plays a script between the preflight and the last words, in a bubble.
-func talk(t *testing.T, d Decider, script func(f *fake)) (out Outcome, events *recorder, err error) {
+func talk(t *testing.T, d wrapper.Decider, script func(f *fake)) (out wrapper.Outcome, events *recorder, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		out, events, err = play(t, d, func(f *fake) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // line handles one line of the agent.
@@ -18,7 +19,7 @@ func (r *run) line(line []byte) error {
 	switch {
 	case errors.Is(err, errNoMessage):
 		if !r.noise {
-			emit(r.o.Events, Event{Type: WarningEvent, Message: "the agent CLI wrote lines that are not its protocol; they are ignored"})
+			emit(r.o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "the agent CLI wrote lines that are not its protocol; they are ignored"})
 		}
 		r.noise = true
 		return nil
@@ -47,18 +48,18 @@ func (r *run) line(line []byte) error {
 func (r *run) request(q *request) error {
 	switch {
 	case q.can != nil && q.Broken != "":
-		r.book.get(q.can.ID).refuse()
+		r.uses.get(q.can.ID).refuse()
 		return r.turnAway(q.ID, q.can, unreadable+q.Broken)
 	case q.hook != nil && q.Broken != "":
 		in := &q.hook.Input
 		r.recordDenial(in.ID, &entry{tool: in.Tool, input: in.Input, agent: in.Agent, dir: in.Dir}, errors.New(unreadable+q.Broken))
-		return r.speaker.say(answering(q.ID, hookDenies(unreadable+q.Broken)))
+		return r.writer.send(answering(q.ID, hookDenies(unreadable+q.Broken)))
 	case q.can != nil:
 		return r.canUseTool(q.ID, q.can)
 	case q.hook != nil:
 		return r.hook(q.ID, q.hook)
 	}
-	return r.speaker.say(refusing(q.ID, "agent-wrapper does not do this"))
+	return r.writer.send(refusing(q.ID, "agent-wrapper does not do this"))
 }
 
 // unreadable begins the denial of a tool use that cannot be read.
@@ -69,10 +70,10 @@ const unreadable = "agent-wrapper cannot read this tool use: "
 func (r *run) hook(id string, h *hookCallback) error {
 	in := &h.Input
 	if h.Callback != hookID || in.Event != hookEvent || in.ID == "" {
-		return r.speaker.say(refusing(id, "agent-wrapper did not register this hook"))
+		return r.writer.send(refusing(id, "agent-wrapper did not register this hook"))
 	}
-	e := r.book.get(in.ID)
-	r.book.told(e, in.Dir)
+	e := r.uses.get(in.ID)
+	r.uses.told(e, in.Dir)
 	e.tool, e.input, e.agent = in.Tool, in.Input, in.Agent
 	if e.stand == unasked {
 		e.stand = hooked
@@ -80,7 +81,7 @@ func (r *run) hook(id string, h *hookCallback) error {
 	deny := func(why error) error {
 		words := r.recordDenial(in.ID, e, why)
 		e.refuse()
-		return r.speaker.say(answering(id, hookDenies(words)))
+		return r.writer.send(answering(id, hookDenies(words)))
 	}
 	switch {
 	case r.phase != working:
@@ -88,7 +89,7 @@ func (r *run) hook(id string, h *hookCallback) error {
 	case r.o.Paused != nil && r.o.Paused() != "":
 		return deny(errPaused)
 	}
-	return r.speaker.say(answering(id, hookAsks()))
+	return r.writer.send(answering(id, hookAsks()))
 }
 
 // Why a tool use is decided that is not going to run.
@@ -123,10 +124,10 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 		return r.turnAway(id, c, why)
 	}
 	if r.phase != working || r.stopping {
-		r.book.get(c.ID).refuse()
+		r.uses.get(c.ID).refuse()
 		return deny(errNotNow.Error())
 	}
-	e := r.book.get(c.ID)
+	e := r.uses.get(c.ID)
 	switch {
 	case c.ID == "" || c.Tool == "":
 		return deny("agent-wrapper cannot tell which tool use this is")
@@ -181,11 +182,11 @@ func (r *run) answered(a answer) error {
 		a.deny()
 		a.result.Message = context.Cause(r.deciding).Error()
 	}
-	r.book.decided(r.book.get(q.use.ID), a.allowed)
+	r.uses.decided(r.uses.get(q.use.ID), a.allowed)
 	if !a.allowed && a.result.Interrupt {
 		r.out.Stopped = a.message()
 	}
-	return r.speaker.say(answering(a.id, a.words()))
+	return r.writer.send(answering(a.id, a.words()))
 }
 
 // tell counts a decision and puts it into the event stream.
@@ -195,9 +196,9 @@ func (r *run) tell(use permission.ToolUse, a *answer) {
 	} else {
 		r.out.Denied++
 	}
-	emit(r.o.Events, decided(use, a.result))
+	emit(r.o.Events, wrapper.Decided(use, a.result))
 	if a.err != nil {
-		emit(r.o.Events, Event{Type: ErrorEvent, ToolUseID: use.ID, Message: a.err.Error()})
+		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, ToolUseID: use.ID, Message: a.err.Error()})
 	}
 }
 
@@ -209,7 +210,7 @@ func (r *run) withdraw(id string) {
 	}
 	q.withdrawn = true
 	q.cancel(errWithdrawn)
-	r.book.get(q.use.ID).stand = refused
+	r.uses.get(q.use.ID).stand = refused
 }
 
 // response takes an answer to a request of ours. Only those of the preflight
@@ -244,7 +245,7 @@ func (r *run) initialized(a *response) error {
 	for _, what := range []string{askSettings, askRules, askHooks} {
 		id := "preflight-" + what
 		r.awaited[id] = what
-		r.speaker.say(controlling(id, subtype{what}))
+		r.writer.send(controlling(id, subtype{what}))
 	}
 	return nil
 }
@@ -270,7 +271,7 @@ func (r *run) checked(a *response) error {
 		return nil
 	}
 	r.phase, r.prompted = working, true
-	r.speaker.say(prompting(r.o.Prompt, r.flight.version))
+	r.writer.send(prompting(r.o.Prompt, r.flight.version))
 	r.waiting = nothing
 	r.timer.Stop()
 	if r.o.Session != "" {
@@ -322,8 +323,8 @@ func (r *run) begun(s *system) error {
 	}
 	r.started = true
 	r.out.Session = s.Session
-	emit(r.o.Events, Event{Type: SessionEvent, SessionID: s.Session})
-	emit(r.o.Events, Event{Type: StatusEvent, State: "thinking"})
+	emit(r.o.Events, wrapper.Event{Type: wrapper.SessionEvent, SessionID: s.Session})
+	emit(r.o.Events, wrapper.Event{Type: wrapper.StatusEvent, State: "thinking"})
 	return nil
 }
 
@@ -331,7 +332,7 @@ func (r *run) begun(s *system) error {
 // denied it by itself, by the deny rules that we gave it or by managed ones, or
 // the tool refused it. It is recorded like a denial of ours, with why.
 func (r *run) foreign(d denied, why error) {
-	e := r.book.get(d.ID)
+	e := r.uses.get(d.ID)
 	if e.stand > hooked {
 		return
 	}
@@ -348,7 +349,7 @@ func notRun(b *block, o outcome) error {
 	if o.meta != nil && !slices.Contains([]string{"", "other"}, o.meta.Decision.Kind) {
 		return errForeign
 	}
-	return fmt.Errorf("not run by the agent CLI, which says: %s", oneLine(plain(b.Content)))
+	return fmt.Errorf("not run by the agent CLI, which says: %s", wrapper.OneLine(plain(b.Content)))
 }
 
 // turn handles what the agent says and what tools give back to it.
@@ -378,15 +379,15 @@ func (r *run) said(text string) {
 		return
 	}
 	if !r.spoke {
-		emit(r.o.Events, Event{Type: StatusEvent, State: "responding"})
+		emit(r.o.Events, wrapper.Event{Type: wrapper.StatusEvent, State: "responding"})
 	}
 	r.spoke = true
-	emit(r.o.Events, Event{Type: ChunkEvent, Text: text})
+	emit(r.o.Events, wrapper.Event{Type: wrapper.ChunkEvent, Text: text})
 }
 
 // wants announces a tool use, once.
 func (r *run) wants(b *block, agent string) {
-	e := r.book.get(b.ID)
+	e := r.uses.get(b.ID)
 	if e.shown {
 		return
 	}
@@ -394,7 +395,7 @@ func (r *run) wants(b *block, agent string) {
 	if e.tool == "" {
 		e.tool, e.input, e.agent = b.Name, b.Input, agent
 	}
-	for _, event := range wanted(b.ID, b.Name, agent, b.Input) {
+	for _, event := range wrapper.Wanted(b.ID, b.Name, agent, b.Input) {
 		emit(r.o.Events, event)
 	}
 }
@@ -402,21 +403,21 @@ func (r *run) wants(b *block, agent string) {
 // gave checks a tool result against what was approved.
 func (r *run) gave(b *block, t *turn) error {
 	o := outcome{id: b.ToolUseID, good: !b.Error, meta: t.account(b.ToolUseID)}
-	e := r.book.get(o.id)
+	e := r.uses.get(o.id)
 	was := e.stand
-	switch verdict, why := r.book.settle(o); verdict {
+	switch verdict, why := r.uses.settle(o); verdict {
 	case breached:
-		r.became(o.id, e, b, why)
-		return &Breach{ToolUseID: o.id, Tool: e.tool, Reason: why}
+		r.tellOutcome(o.id, e, b, why)
+		return &wrapper.Breach{ToolUseID: o.id, Tool: e.tool, Reason: why}
 	case foreignDeny:
 		r.foreign(denied{ID: o.id}, notRun(b, o))
 	}
 	if was == approved {
-		r.became(o.id, e, b, "")
+		r.tellOutcome(o.id, e, b, "")
 	}
 	e.input = nil // not needed again
-	emit(r.o.Events, Event{
-		Type: ToolResultEvent, Tool: e.tool, ToolUseID: o.id, Agent: e.agent,
+	emit(r.o.Events, wrapper.Event{
+		Type: wrapper.ToolResultEvent, Tool: e.tool, ToolUseID: o.id, Agent: e.agent,
 		Text: plain(b.Content), IsError: b.Error,
 	})
 	return nil
@@ -449,7 +450,7 @@ func (r *run) result(t *result) error {
 		r.out.Failed = ""
 	}
 	if r.out.Failed != "" {
-		emit(r.o.Events, Event{Type: ErrorEvent, Message: "the agent gave up: " + failed})
+		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: "the agent gave up: " + failed})
 	}
 	return nil
 }

@@ -10,9 +10,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // checkHome refuses what the CLI takes from the home of its user and what no
@@ -63,8 +64,8 @@ func noVariables(file string) error {
 }
 
 var (
-	sessionID     = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
-	sessionScript = regexp.MustCompile(`-hook-[0-9]+\.sh$`)
+	sessionID     = lazyregexp.New(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+	sessionScript = lazyregexp.New(`-hook-[0-9]+\.sh$`)
 )
 
 // noScripts refuses a session for which hooks have left scripts.

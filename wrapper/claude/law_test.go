@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // world plays an agent CLI at random and knows what must come of it.
@@ -150,7 +151,7 @@ func TestLaw(t *testing.T) {
 		var err error
 		synctest.Test(t, func(t *testing.T) {
 			w = &world{open: map[string]string{}, stand: map[string]bool{}}
-			_, err = Run(t.Context(), options(agent(t, nil, func(f *fake) {
+			_, err = drive(t.Context(), options(agent(t, nil, func(f *fake) {
 				w.f = f
 				if old {
 					f.readyOld()
@@ -182,7 +183,7 @@ func TestLaw(t *testing.T) {
 		for _, text := range w.wrong {
 			rt.Error(text)
 		}
-		var breach *Breach
+		var breach *wrapper.Breach
 		if errors.As(err, &breach) != w.breach || err != nil && breach == nil && !errors.Is(err, errBrokeOff) {
 			rt.Errorf("breach %v, got %v", w.breach, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // The test binary plays every part in the tests of processes: part says which.
@@ -99,7 +100,7 @@ func playWrapper() int {
 		<-ctx.Done()
 		return permission.Result{}, ctx.Err()
 	})
-	_, err := Run(context.Background(), Options{Prompt: "hang", Dir: "/", Command: []string{os.Args[0]}, Decider: nobody})
+	_, err := drive(context.Background(), launch{Agent{Command: []string{os.Args[0]}}, wrapper.Task{Prompt: "hang", Dir: "/", Decider: nobody}})
 	fmt.Fprintln(os.Stderr, err)
 	return 1
 }
@@ -148,15 +149,15 @@ func (l *lives) dies(name string, c net.Conn) {
 }
 
 // processOptions are options for the test binary as agent CLI.
-func processOptions(t testing.TB, prompt string, d Decider, events *recorder) Options {
+func processOptions(t testing.TB, prompt string, d wrapper.Decider, events *recorder) launch {
 	t.Setenv(part, "agent")
-	return Options{Prompt: prompt, Dir: t.TempDir(), Command: []string{os.Args[0]}, Decider: d, Events: events.take}
+	return launch{Agent{Command: []string{os.Args[0]}}, wrapper.Task{Prompt: prompt, Dir: t.TempDir(), Decider: d, Events: events.take}}
 }
 
 func TestProcess(t *testing.T) {
 	l := listen(t)
 	events := &recorder{}
-	out, err := Run(t.Context(), processOptions(t, "go", byWord, events))
+	out, err := drive(t.Context(), processOptions(t, "go", byWord, events))
 	if err != nil || out.Allowed != 1 || out.Denied != 1 || out.Text != "done" {
 		t.Errorf("got %+v, %v", out, err)
 	}
@@ -167,7 +168,7 @@ func TestProcess(t *testing.T) {
 // error.
 func TestProcessCrash(t *testing.T) {
 	listen(t)
-	_, err := Run(t.Context(), processOptions(t, "crash", byWord, &recorder{}))
+	_, err := drive(t.Context(), processOptions(t, "crash", byWord, &recorder{}))
 	if !errors.Is(err, errBrokeOff) || !strings.Contains(err.Error(), "complaint about crash") {
 		t.Errorf("got %v", err)
 	}
@@ -185,17 +186,17 @@ func TestProcessBreach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Start = func(args []string) (Process, error) {
+	o.Start = func(args []string) (wrapper.Process, error) {
 		p, err := start(args)
 		return &delayed{p, held}, err
 	}
 	go func() {
-		_, err := Run(t.Context(), o)
+		_, err := drive(t.Context(), o)
 		done <- err
 	}()
 	living := l.next(2) // both are up before the agent is heard
 	close(held)
-	var breach *Breach
+	var breach *wrapper.Breach
 	if err := <-done; !errors.As(err, &breach) {
 		t.Errorf("got %v", err)
 	}
@@ -206,7 +207,7 @@ func TestProcessBreach(t *testing.T) {
 
 // delayed is a process that is not heard until held is closed.
 type delayed struct {
-	Process
+	wrapper.Process
 	held chan struct{}
 }
 
@@ -231,28 +232,4 @@ func TestKilledWrapper(t *testing.T) {
 	wrapper.Process.Kill()
 	wrapper.Wait()
 	l.dies("agent", living["deaf"])
-}
-
-func TestDescendants(t *testing.T) {
-	l := listen(t)
-	t.Setenv(part, "agent")
-	t.Setenv(parent, "1")
-	cmd := exec.Command(os.Args[0], "x")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	living := l.next(2)
-	if got := descendants(cmd.Process.Pid); len(got) != 1 || parentOf(got[0]) != cmd.Process.Pid {
-		t.Errorf("descendants %v", got)
-	}
-	killTree(cmd.Process.Pid)
-	cmd.Wait()
-	for name, c := range living {
-		l.dies(name, c)
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // How long the agent may take.
@@ -39,16 +40,16 @@ const (
 
 // run is one run of the agent. All fields belong to the goroutine of loop.
 type run struct {
-	o       *Options
-	process Process
-	speaker *speaker
+	o       *launch
+	process wrapper.Process
+	writer  *writer
 	log     *protocolLog
 	version func() (version, error) // asks the CLI by --version
 
 	phase    phase
 	flight   preflight
 	awaited  map[string]string // preflight requests by id: what was asked
-	book     ledger
+	uses     uses
 	requests map[string]bool      // ids of all requests of the CLI
 	pending  map[string]*question // by request id
 	kept     []string             // those of them that wait for others, in order
@@ -56,7 +57,7 @@ type run struct {
 	asking   sync.WaitGroup
 	deciding context.Context // ends the questions
 
-	out       Outcome
+	out       wrapper.Outcome
 	prompted  bool // the prompt was sent
 	started   bool // the session event was sent
 	spoke     bool // the agent has said something
@@ -94,15 +95,12 @@ type question struct {
 	withdrawn bool // by the CLI; an answer is not sent
 }
 
-// Run runs the agent until it has finished, and answers every question that it
-// asks by o.Decider. It returns an error if the agent could not be started,
-// could not be trusted, broke off, or if ctx ended; then the agent is dead. A
-// *Breach is the error of a run in which a tool ran without an approval.
-func Run(ctx context.Context, o Options) (Outcome, error) {
+// drive is one run.
+func drive(ctx context.Context, o launch) (wrapper.Outcome, error) {
 	r, err := newRun(&o)
 	if err != nil {
-		emit(o.Events, Event{Type: ErrorEvent, Message: err.Error()})
-		return Outcome{}, err
+		emit(o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: err.Error()})
+		return wrapper.Outcome{}, err
 	}
 	deciding, stop := context.WithCancelCause(ctx)
 	r.deciding = deciding
@@ -114,13 +112,13 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	return r.out, err
 }
 
-func emit(events func(Event), e Event) {
+func emit(events func(wrapper.Event), e wrapper.Event) {
 	if events != nil {
 		events(e)
 	}
 }
 
-func newRun(o *Options) (*run, error) {
+func newRun(o *launch) (*run, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -140,7 +138,7 @@ func newRun(o *Options) (*run, error) {
 		return nil, err
 	}
 	return &run{
-		o: o, process: process, log: log, speaker: newSpeaker(process, log),
+		o: o, process: process, log: log, writer: newWriter(process, log),
 		version: func() (version, error) { return askVersion(start) },
 		flight:  preflight{acceptManaged: o.AcceptManaged, ours: isolation(o)},
 		awaited: map[string]string{}, requests: map[string]bool{}, pending: map[string]*question{},
@@ -149,7 +147,7 @@ func newRun(o *Options) (*run, error) {
 }
 
 // check completes the options and refuses those that cannot be followed.
-func (o *Options) check() error {
+func (o *launch) check() error {
 	if len(o.Command) == 0 {
 		o.Command = []string{"claude"}
 	}
@@ -163,7 +161,7 @@ func (o *Options) check() error {
 	case strings.TrimSpace(o.Prompt) == "":
 		return errors.New("the prompt is empty: say what the agent is to do with --prompt")
 	case o.Decider == nil:
-		return errors.New("nobody decides: Options.Decider is nil")
+		return errors.New("nobody decides: Task.Decider is nil")
 	case !filepath.IsAbs(o.Dir):
 		return fmt.Errorf("the workspace %q is not an absolute path", o.Dir)
 	}
@@ -171,7 +169,7 @@ func (o *Options) check() error {
 }
 
 // starter makes the starter for o.Command and says what is kept from it.
-func (o *Options) starter(log *protocolLog) (Starter, error) {
+func (o *launch) starter(log *protocolLog) (wrapper.Starter, error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("the workspace %s is not a directory", o.Dir)
 	}
@@ -179,12 +177,12 @@ func (o *Options) starter(log *protocolLog) (Starter, error) {
 	if o.Dialect == shell.Bash {
 		bash = findBash()
 		if bash == "" {
-			emit(o.Events, Event{Type: WarningEvent, Message: "there is no bash on PATH: the agent will run its commands in another shell, but they are decided as bash would read them"})
+			emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "there is no bash on PATH: the agent will run its commands in another shell, but they are decided as bash would read them"})
 		}
 	}
 	env, left := cleaned(os.Environ(), bash)
 	if len(left) > 0 {
-		emit(o.Events, Event{Type: WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
+		emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
 	}
 	start, err := starter(o.Command, o.Dir, env, func(line []byte) { log.line("! ", line) })
 	if err == nil {
@@ -207,7 +205,7 @@ const versionLimit = 20 * time.Second
 
 // askVersion asks the CLI for its version; those that do not tell it in the
 // protocol tell it so.
-func askVersion(start Starter) (version, error) {
+func askVersion(start wrapper.Starter) (version, error) {
 	p, err := start([]string{"--version"})
 	if err != nil {
 		return version{}, err
@@ -245,8 +243,8 @@ func (r *run) loop(ctx context.Context) error {
 	r.timer = time.NewTimer(startLimit)
 	defer r.timer.Stop()
 	r.waiting = toStart
-	r.speaker.say(controlling("initialize", initialization()))
-	cancelled, deaf := ctx.Done(), r.speaker.failed
+	r.writer.send(controlling("initialize", initialization()))
+	cancelled, deaf := ctx.Done(), r.writer.failed
 	for {
 		var err error
 		select {
@@ -304,11 +302,11 @@ func (r *run) end(err error) {
 		r.process.Kill()
 	}
 	r.phase = closing
-	r.speaker.close()
+	r.writer.close()
 	timer := time.AfterFunc(exitLimit, r.process.Kill)
 	r.process.Wait()
 	timer.Stop()
-	<-r.speaker.done
+	<-r.writer.done
 	for _, q := range r.pending {
 		q.withdrawn = true
 	}
@@ -320,7 +318,7 @@ func (r *run) end(err error) {
 	for a := range r.answers {
 		r.answered(a)
 	}
-	for _, id := range r.book.unanswered() {
+	for _, id := range r.uses.unanswered() {
 		r.foreign(denied{ID: id}, errUnasked)
 	}
 }
@@ -344,9 +342,9 @@ func (r *run) explain(err error) error {
 func (r *run) report(err error) {
 	switch {
 	case err != nil && !r.corrupted:
-		emit(r.o.Events, Event{Type: ErrorEvent, Message: err.Error()})
+		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: err.Error()})
 	case err == nil:
-		emit(r.o.Events, Event{Type: DoneEvent})
+		emit(r.o.Events, wrapper.Event{Type: wrapper.DoneEvent})
 	}
 }
 
@@ -381,7 +379,7 @@ func (r *run) late() error {
 
 func (r *run) corrupt(reason string) {
 	r.corrupted = true
-	emit(r.o.Events, Event{Type: SessionCorruptedEvent, OldSessionID: r.o.Session, Reason: reason})
+	emit(r.o.Events, wrapper.Event{Type: wrapper.SessionCorruptedEvent, OldSessionID: r.o.Session, Reason: reason})
 }
 
 // interrupted is the error of a run that the caller ended.
@@ -395,7 +393,7 @@ func (r *run) stop(ctx context.Context) error {
 		return interrupted(ctx)
 	}
 	r.stopping = true
-	r.speaker.say(controlling("interrupt", subtype{"interrupt"}))
+	r.writer.send(controlling("interrupt", subtype{"interrupt"}))
 	r.arm(toStop, stopLimit)
 	return nil
 }
@@ -427,6 +425,6 @@ func (r *run) patience() time.Duration {
 // finish ends the agent's input, so that it exits.
 func (r *run) finish() {
 	r.phase = closing
-	r.speaker.close()
+	r.writer.close()
 	r.arm(toExit, exitLimit)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // conversation is a run with one tool use of each outcome.
@@ -33,11 +34,11 @@ func TestWire(t *testing.T) {
 		events := &recorder{}
 		o := options(agent(t, nil, func(f *fake) { f.ready(); conversation(f) }), byWord, events)
 		o.Log = &log
-		out, err := Run(t.Context(), o)
+		out, err := drive(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Outcome{Session: "s-1", Text: "done", Allowed: 1, Denied: 1}
+		want := wrapper.Outcome{Session: "s-1", Text: "done", Allowed: 1, Denied: 1}
 		if out != want {
 			t.Errorf("got %+v, want %+v", out, want)
 		}
@@ -226,13 +227,13 @@ func TestOldVersion(t *testing.T) {
 				f.hear()
 				t.Errorf("%q: something was said after the version", said)
 			})
-			o := options(func(args []string) (Process, error) {
+			o := options(func(args []string) (wrapper.Process, error) {
 				if args[0] != "--version" {
 					return start(args)
 				}
 				return agent(t, nil, func(f *fake) { io.WriteString(f.out, said+"\n") })([]string{"-"})
 			}, byWord, &recorder{})
-			if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "version") {
+			if _, err := drive(t.Context(), o); err == nil || !strings.Contains(err.Error(), "version") {
 				t.Errorf("%q: %v", said, err)
 			}
 		})
@@ -279,7 +280,7 @@ func TestSilentAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
 		begin := time.Now()
-		_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+		_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 			for f.hear() != nil {
 			}
 		}), byWord, &recorder{}))
@@ -355,14 +356,14 @@ func TestWithdrawn(t *testing.T) {
 			f.results("u1", true, "user_temporary")
 			f.hear()
 		})
-		var breach *Breach
+		var breach *wrapper.Breach
 		if !errors.As(err, &breach) || breach.ToolUseID != "u1" {
 			t.Errorf("got %v", err)
 		}
 		if out.Allowed != 1 || out.Denied != 1 {
 			t.Errorf("got %+v", out)
 		}
-		for _, e := range events.of(DecisionEvent) {
+		for _, e := range events.of(wrapper.DecisionEvent) {
 			if e.ToolUseID == "u1" && e.Behavior != "deny" {
 				t.Errorf("event %+v", e)
 			}
@@ -485,7 +486,7 @@ func TestProtocolBroken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var f *fake
 				events := &recorder{}
-				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+				_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 					f.ready()
 					f.say(line)
 					f.ends()
@@ -519,7 +520,7 @@ func TestForeignLines(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if got := len(events.of(WarningEvent)); got != 1 {
+		if got := len(events.of(wrapper.WarningEvent)); got != 1 {
 			t.Errorf("%d warnings", got)
 		}
 	})
@@ -545,7 +546,7 @@ func TestLongLines(t *testing.T) {
 		if err != nil || seen < 1<<20 {
 			t.Errorf("got %v, %d bytes", err, seen)
 		}
-		if results := events.of(ToolResultEvent); len(results) != 1 || len(results[0].Text) != 1<<20 {
+		if results := events.of(wrapper.ToolResultEvent); len(results) != 1 || len(results[0].Text) != 1<<20 {
 			t.Errorf("%d results", len(results))
 		}
 	})
@@ -596,7 +597,7 @@ func TestBreach(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var f *fake
 				events := &recorder{}
-				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+				_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 					if c.old {
 						f.readyOld()
 					} else {
@@ -605,7 +606,7 @@ func TestBreach(t *testing.T) {
 					c.script(f)
 					f.ends()
 				}), byWord, events))
-				var breach *Breach
+				var breach *wrapper.Breach
 				if !c.breach {
 					if err != nil {
 						t.Errorf("got %v", err)
@@ -658,7 +659,7 @@ func TestBeforePrompt(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
-		decisions := events.of(DecisionEvent)
+		decisions := events.of(wrapper.DecisionEvent)
 		if len(decisions) != 2 {
 			t.Fatalf("decisions %+v", decisions)
 		}
@@ -679,7 +680,7 @@ func TestBegunBeforePrompt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var f *fake
 				events := &recorder{}
-				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+				_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 					q := f.hear()
 					if answered != nil {
 						f.answer(q, answered)
@@ -725,7 +726,7 @@ func TestPaused(t *testing.T) {
 			f.ends()
 		}), d, events)
 		o.Paused = func() string { return paused }
-		out, err := Run(t.Context(), o)
+		out, err := drive(t.Context(), o)
 		if err != nil || out.Denied != 1 || decided != 2 {
 			t.Errorf("got %+v, %v, %d decisions", out, err, decided)
 		}
@@ -823,7 +824,7 @@ func TestForeignDenial(t *testing.T) {
 				if err != nil || asked != 1 || out.Denied != 1 || out.Allowed != 0 {
 					t.Errorf("got %+v, %v, asked %d times", out, err, asked)
 				}
-				if e := events.of(DecisionEvent); len(e) != 1 || e[0].Behavior != "deny" || e[0].Reason != c.want {
+				if e := events.of(wrapper.DecisionEvent); len(e) != 1 || e[0].Behavior != "deny" || e[0].Reason != c.want {
 					t.Errorf("events %+v", e)
 				}
 			})
@@ -860,7 +861,7 @@ func TestInterruptingDenial(t *testing.T) {
 		if err != nil || out.Stopped != "stop here" || out.Failed != "" {
 			t.Errorf("got %+v, %v", out, err)
 		}
-		if len(events.of(ErrorEvent)) != 0 {
+		if len(events.of(wrapper.ErrorEvent)) != 0 {
 			t.Errorf("events %s", events.types())
 		}
 	})
@@ -879,7 +880,7 @@ func TestInterrupted(t *testing.T) {
 			})
 			var f *fake
 			begin := time.Now()
-			_, err := Run(ctx, options(agent(t, &f, func(f *fake) {
+			_, err := drive(ctx, options(agent(t, &f, func(f *fake) {
 				f.ready()
 				f.asks("u1", "Bash", bash("x"))
 				interrupted, denied := false, false
@@ -925,12 +926,12 @@ func TestUntold(t *testing.T) {
 			for f.hear() != nil {
 			}
 		}), byWord, &recorder{})
-		o.Events = func(e Event) {
-			if e.Type == DecisionEvent {
+		o.Events = func(e wrapper.Event) {
+			if e.Type == wrapper.DecisionEvent {
 				cancel(errors.New("the disk is full"))
 			}
 		}
-		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		if _, err := drive(ctx, o); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -1042,7 +1043,7 @@ func TestStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
 		begin := time.Now()
-		out, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+		out, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 			f.ready()
 			f.concludes("one")
 			f.state("idle")
@@ -1062,7 +1063,7 @@ func TestMute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
 		begin := time.Now()
-		_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+		_, err := drive(t.Context(), options(agent(t, &f, func(f *fake) {
 			f.ready()
 			f.concludes("one")
 			f.out.Close()
@@ -1079,15 +1080,15 @@ func TestMute(t *testing.T) {
 func TestAnswerCrossesWithdrawal(t *testing.T) {
 	events := &recorder{}
 	r := &run{
-		o: &Options{Events: events.take}, speaker: &speaker{},
+		o: &launch{Task: wrapper.Task{Events: events.take}}, writer: &writer{},
 		pending: map[string]*question{"r": {use: permission.ToolUse{ID: "u"}, cancel: func(error) {}, withdrawn: true}},
 	}
 	res, _ := allow(permission.ToolUse{Input: []byte("{}")})
 	if err := r.answered(answer{id: "r", allowed: true, result: res}); err != nil {
 		t.Fatal(err)
 	}
-	if r.out.Allowed != 0 || len(r.speaker.queue) != 0 || events.events[0].Behavior != "deny" {
-		t.Errorf("got %+v, %d lines, %+v", r.out, len(r.speaker.queue), events.events)
+	if r.out.Allowed != 0 || len(r.writer.queue) != 0 || events.events[0].Behavior != "deny" {
+		t.Errorf("got %+v, %d lines, %+v", r.out, len(r.writer.queue), events.events)
 	}
 }
 
@@ -1136,7 +1137,7 @@ func TestResume(t *testing.T) {
 				o := options(agent(t, nil, c.script), byWord, events)
 				o.Session = "old"
 				begin := time.Now()
-				_, err := Run(t.Context(), o)
+				_, err := drive(t.Context(), o)
 				if took := time.Since(begin); took != c.took {
 					t.Errorf("took %v, want %v", took, c.took)
 				}
@@ -1146,8 +1147,8 @@ func TestResume(t *testing.T) {
 					}
 					return
 				}
-				e := events.of(SessionCorruptedEvent)
-				if err == nil || len(e) != 1 || e[0].Reason != c.reason || e[0].OldSessionID != "old" || len(events.of(ErrorEvent)) != 0 {
+				e := events.of(wrapper.SessionCorruptedEvent)
+				if err == nil || len(e) != 1 || e[0].Reason != c.reason || e[0].OldSessionID != "old" || len(events.of(wrapper.ErrorEvent)) != 0 {
 					t.Errorf("got %v, events %+v", err, events.events)
 				}
 			})
@@ -1188,24 +1189,24 @@ func TestOptionsChecked(t *testing.T) {
 	if err := os.WriteFile(home+"/.claude.json", []byte(`{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	good := Options{Prompt: "x", Dir: "/w", Decider: byWord, Start: func([]string) (Process, error) { return nil, errors.New("started") }}
-	for want, change := range map[string]func(o *Options){
-		"started":                       func(o *Options) {},
-		"the prompt is empty":           func(o *Options) { o.Prompt = " \n" },
-		"Decider is nil":                func(o *Options) { o.Decider = nil },
-		"not an absolute path":          func(o *Options) { o.Dir = "here" },
-		"--append-system":               func(o *Options) { o.AppendSystemPrompt = "a\x00b" },
-		"permissions are":               func(o *Options) { o.Command = []string{"claude", "--allowedTools=Bash"} },
-		"is not on PATH":                func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"no-such-agent-cli"} },
-		"is not a directory":            func(o *Options) { o.Start = nil; o.Dir = "/no/such/place" },
-		"there is no agent CLI ./none:": func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"./none"} },
-		"sets CLAUDE_CODE_SIMPLE":       func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{os.Args[0]} },
+	good := launch{Agent{Start: func([]string) (wrapper.Process, error) { return nil, errors.New("started") }}, wrapper.Task{Prompt: "x", Dir: "/w", Decider: byWord}}
+	for want, change := range map[string]func(o *launch){
+		"started":                       func(o *launch) {},
+		"the prompt is empty":           func(o *launch) { o.Prompt = " \n" },
+		"Decider is nil":                func(o *launch) { o.Decider = nil },
+		"not an absolute path":          func(o *launch) { o.Dir = "here" },
+		"--append-system":               func(o *launch) { o.AppendSystemPrompt = "a\x00b" },
+		"permissions are":               func(o *launch) { o.Command = []string{"claude", "--allowedTools=Bash"} },
+		"is not on PATH":                func(o *launch) { o.Start = nil; o.Dir = "/"; o.Command = []string{"no-such-agent-cli"} },
+		"is not a directory":            func(o *launch) { o.Start = nil; o.Dir = "/no/such/place" },
+		"there is no agent CLI ./none:": func(o *launch) { o.Start = nil; o.Dir = "/"; o.Command = []string{"./none"} },
+		"sets CLAUDE_CODE_SIMPLE":       func(o *launch) { o.Start = nil; o.Dir = "/"; o.Command = []string{os.Args[0]} },
 	} {
 		o := good
 		change(&o)
 		events := &recorder{}
 		o.Events = events.take
-		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := drive(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 		if types := events.types(); !strings.HasSuffix(types, "error") {

@@ -2,14 +2,15 @@ package claude
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // version is a CLI version: major, minor, patch.
 type version [3]int
 
-var versionText = regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b`)
+var versionText = lazyregexp.New(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b`)
 
 // parseVersion reads the version at the head of a text like
 // "2.1.197 (Claude Code)".

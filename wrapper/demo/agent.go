@@ -8,15 +8,15 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // protocol is the version of the agent CLI whose protocol is spoken.
 const protocol = "2.1.329"
 
 // Start returns a starter for the agent in the given workspace.
-func (s Script) Start(dir string) claude.Starter {
-	return func(args []string) (claude.Process, error) {
+func (s Script) Start(dir string) wrapper.Starter {
+	return func(args []string) (wrapper.Process, error) {
 		hears, in := io.Pipe()
 		out, says := io.Pipe()
 		p := &process{Reader: out, WriteCloser: in, pipes: []io.Closer{hears, says, in, out}, ended: make(chan struct{})}

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
@@ -36,8 +37,8 @@ func (r *records) Record(context.Context, permission.Record) error {
 // outcome is a run of the demo.
 type outcome struct {
 	dir     string
-	out     claude.Outcome
-	events  []claude.Event
+	out     wrapper.Outcome
+	events  []wrapper.Event
 	records int
 }
 
@@ -61,9 +62,9 @@ func play(t *testing.T, script Script, change func(*policy.Spec), person permiss
 		t.Fatal(err, warnings)
 	}
 	kept := &records{}
-	o.out, err = claude.Run(t.Context(), claude.Options{
-		Prompt: "show it", Dir: o.dir, Start: script.Start(o.dir),
-		Events: func(e claude.Event) { o.events = append(o.events, e) },
+	o.out, err = claude.Agent{Start: script.Start(o.dir)}.Run(t.Context(), wrapper.Task{
+		Prompt: "show it", Dir: o.dir,
+		Events: func(e wrapper.Event) { o.events = append(o.events, e) },
 		Decider: &permission.Evaluator{
 			Policy: pol, Session: session, Env: workspace.Env{Place: place}, Recorder: kept, Approver: person,
 		},
@@ -79,7 +80,7 @@ func play(t *testing.T, script Script, change func(*policy.Spec), person permiss
 func (o outcome) decisions() string {
 	var b strings.Builder
 	for _, e := range o.events {
-		if e.Type == claude.DecisionEvent {
+		if e.Type == wrapper.DecisionEvent {
 			fmt.Fprintf(&b, "%s %s: %s by %s %s %s\n    %s\n", e.Tool, e.InputSummary, e.Behavior, e.Layer, e.Rule, e.Source, e.Reason)
 		}
 	}
@@ -89,7 +90,7 @@ func (o outcome) decisions() string {
 func (o outcome) layers() map[string]string {
 	layers := map[string]string{}
 	for _, e := range o.events {
-		if e.Type == claude.DecisionEvent {
+		if e.Type == wrapper.DecisionEvent {
 			layers[e.ToolUseID] = e.Layer + " " + e.Behavior
 		}
 	}
@@ -201,8 +202,8 @@ func TestRulesMatter(t *testing.T) {
 func TestInterrupts(t *testing.T) {
 	script := Default()
 	o := outcome{dir: t.TempDir()}
-	out, err := claude.Run(t.Context(), claude.Options{
-		Prompt: "show it", Dir: o.dir, Start: script.Start(o.dir), Decider: stops{},
+	out, err := claude.Agent{Start: script.Start(o.dir)}.Run(t.Context(), wrapper.Task{
+		Prompt: "show it", Dir: o.dir, Decider: stops{},
 	})
 	if err != nil || out.Denied != 1 || out.Stopped != "stop" {
 		t.Errorf("got %+v, %v", out, err)
@@ -219,8 +220,8 @@ func (stops) CanUseTool(context.Context, permission.ToolUse) (permission.Result,
 // thinks.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := claude.Run(ctx, claude.Options{
-		Prompt: "show it", Dir: t.TempDir(), Start: Default().Start(t.TempDir()), Decider: thinks{cancel},
+	_, err := claude.Agent{Start: Default().Start(t.TempDir())}.Run(ctx, wrapper.Task{
+		Prompt: "show it", Dir: t.TempDir(), Decider: thinks{cancel},
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

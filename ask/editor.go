@@ -1,0 +1,97 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/process"
+)
+
+// Editor is the program that a person edits texts with; nil if there is none.
+type Editor struct {
+	words []string
+	tty   *os.File
+}
+
+// NewEditor is the editor of VISUAL or EDITOR on a terminal. Their words are
+// split at blanks, without a shell.
+func NewEditor(terminal *os.File) *Editor {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words, err := process.Words(strings.TrimSpace(os.Getenv(name))); err == nil && len(words) > 0 {
+			return &Editor{words, terminal}
+		}
+	}
+	return nil
+}
+
+// edit has a person edit a text in a file that nobody else can read.
+func (e *Editor) edit(ctx context.Context, name, text string) (string, error) {
+	dir, err := os.MkdirTemp("", "agent-wrapper-edit-") // made for the user alone
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, e.words[0], append(e.words[1:len(e.words):len(e.words)], path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.tty, e.tty, e.tty
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w", e.words[0], err)
+	}
+	edited, err := os.ReadFile(path)
+	return string(edited), err
+}
+
+// editable is the text of a tool use that a person edits: a command by itself,
+// else the whole input.
+func editable(use *permission.ToolUse) (name, text string) {
+	var input map[string]json.RawMessage
+	var command string
+	if json.Unmarshal(use.Input, &input) == nil && json.Unmarshal(input["command"], &command) == nil && use.Tool == "Bash" {
+		return "command.sh", command + "\n"
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, use.Input, "", "  ") != nil {
+		return "input.json", string(use.Input)
+	}
+	return "input.json", out.String() + "\n"
+}
+
+// edited is the input with the text that a person edited; nil if it says the
+// same as before.
+func edited(use *permission.ToolUse, name, before, text string) (json.RawMessage, error) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if text == before {
+		return nil, nil
+	}
+	if name != "command.sh" {
+		if !json.Valid([]byte(text)) || !strings.HasPrefix(strings.TrimSpace(text), "{") {
+			return nil, errors.New("what was written is no JSON object")
+		}
+		return json.RawMessage(strings.TrimSpace(text)), nil
+	}
+	command := strings.TrimSuffix(text, "\n")
+	if strings.TrimSpace(command) == "" {
+		return nil, errors.New("nothing is left of the command: press d to deny it")
+	}
+	var input map[string]json.RawMessage
+	if err := json.Unmarshal(use.Input, &input); err != nil {
+		return nil, err
+	}
+	value, err := json.Marshal(command)
+	if err != nil {
+		return nil, err
+	}
+	input["command"] = value
+	return json.Marshal(input)
+}

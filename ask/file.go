@@ -1,0 +1,31 @@
+package ask
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+// EditedFile is the file that a tool use would edit, as it is; nil if it edits
+// none.
+func EditedFile(use *permission.ToolUse) *display.File {
+	path := display.Path(use)
+	if path == "" || !filepath.IsAbs(path) && use.Dir == "" {
+		return nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(use.Dir, path)
+	}
+	text, err := workspace.ReadText(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &display.File{}
+	case err != nil:
+		return &display.File{Exists: true, Problem: err.Error()}
+	}
+	return &display.File{Exists: true, Text: text}
+}

@@ -1,0 +1,170 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+)
+
+// Board is the terminal that a person types on, in their hands from Open to
+// Close. tty.Terminal is one.
+type Board interface {
+	Open() error
+	Close()
+	Keys() <-chan []byte
+	Notices() <-chan tty.Notice
+	Size() (columns, lines int)
+	Dumb() bool
+	Retake()
+	Stop() error
+}
+
+// The times that a key must be alone for.
+const (
+	// grace is how long no key is pressed before one counts: what was typed
+	// before the question was there, or before it changed, does not answer it.
+	grace = 350 * time.Millisecond
+	// settle is how long no key follows one that counts: what comes in a burst
+	// was pasted.
+	settle = 60 * time.Millisecond
+)
+
+// keyboard is what a person does while a question is open.
+type keyboard struct {
+	board   Board
+	decoder tty.Decoder
+	held    tty.Notice // one that came while a key settled
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// press is a key that counts, or a notice.
+type press struct {
+	tty.Key
+	notice tty.Notice
+}
+
+// decision waits for a key that was pressed alone: after the time of grace, and
+// with nothing behind it. armed is told when the next key counts, and when it
+// does not after all. ^C and ^Z count at any time.
+func (k *keyboard) decision(ctx context.Context, armed func(bool)) (press, error) {
+	for {
+		if p, err := k.quiet(ctx); err != nil || p != nil {
+			return deref(p), err
+		}
+		armed(true)
+		keys, notice, err := k.chunk(ctx, nil)
+		if err != nil || notice != 0 {
+			return press{notice: notice}, err
+		}
+		alone, more := k.settled(ctx)
+		if stop := stops(append(keys, more...)); stop != 0 {
+			return press{Key: tty.Key{Kind: stop}}, nil
+		}
+		if key, begun := k.flushed(alone); begun {
+			keys = append(keys, key)
+		}
+		if alone && len(keys) == 1 {
+			return press{Key: keys[0]}, nil
+		}
+		armed(false)
+	}
+}
+
+func deref(p *press) press {
+	if p == nil {
+		return press{}
+	}
+	return *p
+}
+
+// quiet waits until no key was pressed for the time of grace. What comes
+// meanwhile is dropped, but for what stops the question.
+func (k *keyboard) quiet(ctx context.Context) (*press, error) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	for {
+		keys, notice, err := k.chunk(ctx, timer.C)
+		stop := stops(keys)
+		switch {
+		case errors.Is(err, errQuiet):
+			k.decoder.Flush()
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case notice != 0:
+			return &press{notice: notice}, nil
+		case stop != 0:
+			return &press{Key: tty.Key{Kind: stop}}, nil
+		}
+		timer.Reset(grace)
+	}
+}
+
+// flushed ends a sequence that began and did not go on.
+func (k *keyboard) flushed(alone bool) (tty.Key, bool) {
+	if !alone {
+		return tty.Key{}, false
+	}
+	return k.decoder.Flush()
+}
+
+// stops is the kind of the key that stops the question, 0 if none does.
+func stops(keys []tty.Key) tty.Kind {
+	for _, key := range keys {
+		if key.Kind == tty.Interrupt || key.Kind == tty.Suspend {
+			return key.Kind
+		}
+	}
+	return 0
+}
+
+// settled waits a moment and reports whether nothing came meanwhile.
+func (k *keyboard) settled(ctx context.Context) (alone bool, more []tty.Key) {
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	more, notice, err := k.chunk(ctx, timer.C)
+	k.held = notice
+	return errors.Is(err, errQuiet), more
+}
+
+// errQuiet says that nothing came in a time.
+var errQuiet = errors.New("nothing came")
+
+// chunk waits for what comes next: keys, or a notice; until limit, which may be
+// nil.
+func (k *keyboard) chunk(ctx context.Context, limit <-chan time.Time) ([]tty.Key, tty.Notice, error) {
+	if notice := k.held; notice != 0 {
+		k.held = 0
+		return nil, notice, nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	case <-limit:
+		return nil, 0, errQuiet
+	case notice := <-k.board.Notices():
+		return nil, notice, nil
+	case data, open := <-k.board.Keys():
+		if !open {
+			return nil, 0, tty.ErrGone
+		}
+		return k.decoder.Feed(data), 0, nil
+	}
+}
+
+// typed waits for keys of a text; a burst is a text too.
+func (k *keyboard) typed(ctx context.Context) ([]tty.Key, tty.Notice, error) {
+	keys, notice, err := k.chunk(ctx, nil)
+	if err != nil || notice != 0 || !k.decoder.Pending() {
+		return keys, notice, err
+	}
+	alone, more := k.settled(ctx)
+	keys = append(keys, more...)
+	if key, begun := k.flushed(alone); begun {
+		keys = append(keys, key)
+	}
+	return keys, 0, nil
+}

@@ -1,0 +1,154 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// choice is one question of AskUserQuestion.
+type choice struct {
+	Question    string `json:"question"`
+	Header      string `json:"header"`
+	MultiSelect bool   `json:"multiSelect"`
+	Options     []struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+	} `json:"options"`
+}
+
+// answers puts the agent's questions to the person; the answers go back with
+// the questions.
+func (q *question) answers(ctx context.Context) (permission.Answer, error) {
+	asked, err := choices(q.ask.Use.Input)
+	if err != nil {
+		return permission.Answer{}, err
+	}
+	answers := map[string]string{}
+	for i := range asked {
+		text, err := q.choose(ctx, &asked[i])
+		if err != nil {
+			return permission.Answer{}, err
+		}
+		if text == "" {
+			return permission.Answer{Behavior: permission.Deny, Message: "The person did not want to answer."}, nil
+		}
+		answers[asked[i].Question] = text
+	}
+	answered, err := withAnswers(q.ask.Use.Input, answers)
+	return permission.Answer{Behavior: permission.Allow, Input: answered}, err
+}
+
+// choices reads the questions of an input.
+func choices(input json.RawMessage) ([]choice, error) {
+	var asked struct {
+		Questions []choice `json:"questions"`
+	}
+	if err := json.Unmarshal(input, &asked); err != nil || len(asked.Questions) == 0 {
+		return nil, errors.New("the agent asked nothing that can be shown")
+	}
+	return asked.Questions, nil
+}
+
+// choose asks one question; "" is no answer.
+func (q *question) choose(ctx context.Context, c *choice) (string, error) {
+	q.paint = func() { q.say(c.text() + c.help()) }
+	q.paint()
+	if err := q.seen(ctx); err != nil {
+		return "", err
+	}
+	for {
+		text, ok, err := q.line(ctx, Prompt)
+		if err != nil {
+			return "", err
+		}
+		switch label, chosen := c.pick(text); {
+		case !ok, text == "d", text == "deny":
+			return "", nil
+		case chosen:
+			return label, nil
+		}
+		q.say(c.help())
+	}
+}
+
+// seen waits until the person can have read what is asked.
+func (q *question) seen(ctx context.Context) error {
+	for {
+		p, err := q.keys.quiet(ctx)
+		switch {
+		case err != nil || p == nil:
+			return err
+		case p.Kind != 0:
+			err = q.stopped(p.Kind)
+		default:
+			err = q.noticed(p.notice)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// text is the question with its numbered options.
+func (q *choice) text() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n? %s\n", visible.Indent(q.Question, "  "))
+	for i, o := range q.Options {
+		fmt.Fprintf(&out, "  %d. %s", i+1, visible.Line(o.Label))
+		if o.Description != "" {
+			fmt.Fprintf(&out, " - %s", visible.Line(o.Description))
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+func (q *choice) help() string {
+	if q.MultiSelect {
+		return "  numbers with commas between, = and your own words, or [d]eny\n"
+	}
+	return "  a number, = and your own words, or [d]eny\n"
+}
+
+// pick reads the person's line: a number, several where that is allowed, or
+// words of their own after "=".
+func (q *choice) pick(text string) (string, bool) {
+	if words, ok := strings.CutPrefix(text, "="); ok {
+		words = strings.TrimSpace(words)
+		return words, words != ""
+	}
+	parts := strings.Split(text, ",")
+	if len(parts) > 1 && !q.MultiSelect {
+		return "", false
+	}
+	var labels []string
+	for _, part := range parts {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 1 || n > len(q.Options) {
+			return "", false
+		}
+		labels = append(labels, q.Options[n-1].Label)
+	}
+	return strings.Join(labels, ", "), true
+}
+
+// withAnswers returns the input with the answers added, all else as it was.
+func withAnswers(input json.RawMessage, answers map[string]string) (json.RawMessage, error) {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(input, &values); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(answers)
+	if err != nil {
+		return nil, err
+	}
+	values["answers"] = text
+	return json.Marshal(values)
+}

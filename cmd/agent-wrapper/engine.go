@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// managedDir is where the administrator of a machine keeps a policy. A test
+// has its own.
+var managedDir = engine.UserDirs().Managed
+
+// userDirs are the directories of this machine and user.
+func userDirs() engine.Dirs {
+	d := engine.UserDirs()
+	d.Managed = managedDir
+	return d
+}
+
+// optionFlags are the flags of the engine's options.
+var optionFlags = map[string]string{"Dir": "--cwd", "Policy": "--policy", "FrontMatter": "--frontmatter", "Record": "--audit"}
+
+// opening gives an error of the engine its exit code, and names the flag that it
+// is about.
+func opening(err error) error {
+	var option *engine.OptionError
+	var damage *audit.Damage
+	var state *engine.StateError
+	var bad *engine.PolicyError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &damage):
+		return &coded{codeDenied, err}
+	case errors.As(err, &state):
+		return errors.New(state.Error() + "; the head of each record is there, also with --audit")
+	case errors.Is(err, engine.ErrNoState):
+		return usage("%w: say where with --audit FILE", err)
+	case errors.As(err, &bad):
+		return usage("%w", err)
+	case !errors.As(err, &option):
+		return err
+	case option.Option == "Record":
+		return unwritable("--audit", option.Err)
+	case option.Option == "Dir":
+		return usage("--cwd: %w", option.Err)
+	}
+	return fileError(optionFlags[option.Option], option.Err)
+}
+
+// load makes the policy of all sources ready for use.
+func (p *policyFlags) load() (*engine.Rules, error) {
+	o, err := p.options()
+	if err != nil {
+		return nil, err
+	}
+	return load(o)
+}
+
+func load(o *engine.Options) (*engine.Rules, error) {
+	r, err := engine.Load(*o)
+	return r, opening(err)
+}
+
+// open opens what decides by rules.
+func open(r *engine.Rules) (*engine.Engine, error) {
+	e, err := r.Open()
+	return e, opening(err)
+}
+
+// approver is the person at the terminal, or nil if there is none.
+func (a *app) approver(noInput bool, events *stream, s *ask.Screen, o ask.Options) permission.Approver {
+	in, isFile := a.in.(*os.File)
+	if noInput || !isFile || !isTerminal(in) {
+		return nil
+	}
+	out := a.out
+	if events.json || !isTerminal(out) {
+		out, s = a.err, ask.NewScreen(a.err, nil)
+	}
+	if !isTerminal(out) {
+		return nil
+	}
+	return terminalApprover(in, out.(*os.File), s, o) // a terminal is a file
+}
+
+// terminalApprover asks the person at a terminal.
+func terminalApprover(in, out *os.File, s *ask.Screen, o ask.Options) permission.Approver {
+	o.Colour, o.Editor, o.Interrupt = colours(), ask.NewEditor(in), interrupt
+	return ask.New(tty.New(in, out), s, o)
+}
+
+// interrupt ends the run as ^C does.
+func interrupt() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Signal(os.Interrupt) // where that is not possible the question is denied all the same
+	}
+}
+
+// asking is what questions under rules may offer. Nothing is kept for good.
+func asking(r *engine.Rules) ask.Options {
+	return ask.Options{
+		Explain: func(use permission.ToolUse) string {
+			var trace permission.Trace
+			r.Explain(use, &trace)
+			var out strings.Builder
+			explain(&out, r, &use, &trace)
+			return out.String()
+		},
+		File: ask.EditedFile,
+	}
+}
+
+// keeping is asking where the person may also keep a rule for good.
+func keeping(r *engine.Rules) ask.Options {
+	o := asking(r)
+	if r.Keeps() {
+		o.Keep = r.Keep
+	}
+	return o
+}
+
+// explain writes for a person how a tool use was decided.
+func explain(out io.Writer, r *engine.Rules, use *permission.ToolUse, trace *permission.Trace) {
+	display.WriteTrace(out, use, trace, r.Policy.Mode, r.Warnings)
+}

@@ -1,0 +1,171 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/demo"
+)
+
+// rules is a policy as text, as a program may have one of its own.
+func rules(text string) *policy.Spec {
+	spec, err := policy.Parse([]byte(text), "my rules")
+	if err != nil {
+		log.Fatal(err)
+	}
+	return spec
+}
+
+// command is a command line as a tool use, in the workspace.
+func command(e *engine.Engine, line string) permission.ToolUse {
+	input, err := json.Marshal(map[string]string{"command": line})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return permission.ToolUse{Tool: "Bash", Input: input, Dir: e.Place.Workspace}
+}
+
+// Decide one tool use, and run what was decided.
+func Example() {
+	e, err := engine.Open(engine.Options{
+		Isolated: true, NoRecord: true, // an example leaves no traces
+		Settings: rules(`allow = ["Bash(go test:*)"]
+deny = ["Bash(rm:*)"]`),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	for _, line := range []string{"go test ./...", "go test ./... && rm -rf build"} {
+		res, err := e.CanUseTool(context.Background(), command(e, line))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(res.Behavior, res.Rule)
+	}
+	// Output:
+	// allow Bash(go test:*)
+	// deny Bash(rm:*)
+}
+
+// careful is an approver of one's own: it lets a push through where a person is
+// known to look at the branch.
+type careful struct{}
+
+func (careful) Approve(_ context.Context, ask permission.Request) (permission.Answer, error) {
+	if strings.Contains(string(ask.Use.Input), "git push origin topic/") {
+		return permission.Answer{Behavior: permission.Allow}, nil
+	}
+	return permission.Answer{Behavior: permission.Deny, Message: "Push to a topic branch."}, nil
+}
+
+// An approver answers what the rules leave to a person.
+func Example_approver() {
+	e, err := engine.Open(engine.Options{
+		Isolated: true, NoRecord: true, Approver: careful{},
+		Settings: rules(`ask = ["Bash(git push:*)"]`),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	for _, line := range []string{"git push origin topic/x", "git push origin main"} {
+		res, err := e.CanUseTool(context.Background(), command(e, line))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s %q\n", res.Behavior, res.Message)
+	}
+	// Output:
+	// allow ""
+	// deny "Push to a topic branch."
+}
+
+// Rules of a session hold from now on, for the agent and its subagents.
+func Example_session() {
+	e, err := engine.Open(engine.Options{Isolated: true, NoRecord: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	fmt.Println(e.Explain(command(e, "npm test"), nil).Behavior)
+	if err := e.Session.Allow("Bash(npm test)"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(e.Explain(command(e, "npm test"), nil).Behavior)
+	// Output:
+	// ask
+	// allow
+}
+
+// A policy is tested from Go as agent-wrapper test does it.
+func ExampleCases() {
+	dir, err := os.MkdirTemp("", "policy-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range map[string]string{
+		"agent-wrapper.toml": `ask = ["Bash(git push:*)"]`,
+		"git.cases.toml":     "[[case]]\nuse = \"Bash(git push)\"\nexpect = \"ask ask-list Bash(git push:*)\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			log.Fatal(err)
+		}
+	}
+	report, err := policy.RunTests(dir, policy.TestOptions{Evaluator: engine.Cases})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(report.Results), "case,", len(report.Failed()), "failed")
+	// Output: 1 case, 0 failed
+}
+
+// A driver runs an agent whose tool uses the engine decides, and tells what
+// happens.
+func ExampleEngine_Drive() {
+	dir, err := os.MkdirTemp("", "demo-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	script := demo.Script{
+		Files: map[string]string{"notes.txt": "boil at 100\n"},
+		Steps: []demo.Step{{Tool: "Read", Input: json.RawMessage(`{"file_path":"notes.txt"}`)}},
+		Last:  "That is all.",
+	}
+	if err := script.Lay(dir); err != nil {
+		log.Fatal(err)
+	}
+	e, err := engine.Open(engine.Options{Dir: dir, Isolated: true, NoRecord: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	agent := claude.Agent{Start: script.Start(dir)} // without Start: the agent CLI
+	outcome, err := e.Drive(context.Background(), agent, wrapper.Task{
+		Prompt: "look at the notes",
+		Events: func(event wrapper.Event) {
+			if event.Type == wrapper.DecisionEvent {
+				fmt.Println(event.Tool, event.Behavior)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(outcome.Text)
+	// Output:
+	// Read allow
+	// That is all.
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+// ErrNotKept says that a rule cannot be kept, since no policy that could hold it
+// would be read.
+var ErrNotKept = errors.New("no policy is read that could hold it")
+
+// Keeps reports whether Keep can keep a rule.
+func (r *Rules) Keeps() bool { return !r.options.Isolated }
+
+// Keep writes an approved rule for good: into the workspace's local policy if
+// there is none yet or it is trusted, else into the user's. It returns where the
+// rule stands.
+func (r *Rules) Keep(rule string) (patterns.Source, error) {
+	if !r.Keeps() {
+		return patterns.Source{}, ErrNotKept
+	}
+	local := ""
+	if r.options.Policy == "" {
+		local = filepath.Join(r.Place.Workspace, policy.LocalName)
+	}
+	return r.options.dirs().keep(rule, local)
+}
+
+// approvedKey is the list of a policy file that Keep adds to.
+const approvedKey = "approved"
+
+// keep adds a rule to the local policy, "" for none, or the user's.
+func (d Dirs) keep(rule, local string) (patterns.Source, error) {
+	if local != "" {
+		place, kept, err := d.keepLocal(rule, local)
+		if kept || err != nil {
+			return place, err
+		}
+	}
+	if d.User == "" {
+		return patterns.Source{}, errors.New("there is no home directory for a policy")
+	}
+	if err := os.MkdirAll(d.User, 0o700); err != nil {
+		return patterns.Source{}, err
+	}
+	return policy.AddRule(filepath.Join(d.User, policy.FileName), approvedKey, rule)
+}
+
+// keepLocal adds a rule to a local policy that is trusted as it is now, or not
+// there, and trusts what comes of it. Not kept: it is not trusted.
+func (d Dirs) keepLocal(rule, path string) (place patterns.Source, kept bool, err error) {
+	trust, err := d.Trust()
+	if err != nil {
+		return place, false, nil // nothing is trusted
+	}
+	before, ok := trusted(trust, path)
+	if !ok {
+		return place, false, nil
+	}
+	if place, err = policy.AddRule(path, approvedKey, rule); err != nil {
+		return place, false, err
+	}
+	real, err := policy.RealPath(path)
+	if err != nil {
+		return place, false, err
+	}
+	settings, err := policy.ReadFile(path)
+	switch {
+	case err != nil:
+	case !grownBy(rule, before, settings):
+		err = errors.New("something else changed it at the same time")
+	default:
+		err = trust.Set(real, settings)
+	}
+	if err != nil {
+		return place, false, fmt.Errorf("it is written to %s, which is not trusted: %w", display.Place(place), err)
+	}
+	return place, true, nil
+}
+
+// trusted returns the settings of a file that is trusted as it is now; of one
+// that is not there, none.
+func trusted(trust *policy.Trust, path string) (*policy.Spec, bool) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return &policy.Spec{}, true
+	}
+	settings, err := policy.ReadFile(path)
+	if err != nil {
+		return nil, false
+	}
+	covered, err := trust.Covers(path, settings)
+	return settings, covered && err == nil
+}
+
+// grownBy reports whether settings are those of before, with no more than an
+// approved rule added.
+func grownBy(rule string, before, settings *policy.Spec) bool {
+	parsed, _, err := patterns.Parse(rule, patterns.Allow, patterns.Source{})
+	if err != nil {
+		return false
+	}
+	more := *before
+	more.Approved = append(slices.Clip(more.Approved), policy.Item{Text: parsed.String()})
+	now := settings.Digest()
+	return now == before.Digest() || now == more.Digest() // it may have stood there
+}

@@ -1,0 +1,93 @@
+// Command all runs every check of the project one after the other, goes on
+// after a failure, and ends with the line "N passed, N failed, N skipped".
+//
+//	go run ./internal/test/all [-long] [-fuzztime D] [-seed N] [step ...]
+//
+// Without steps it runs all of them. A check that cannot run where it stands
+// is skipped and says why; with CI=true in the environment a skip is a
+// failure. With -long it runs the long forms (AW_LONG=1 for the tests) and
+// keeps the raw output, with commit and seed, under docs/proof/.
+// The exit code is 1 if anything failed.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, out io.Writer) int {
+	flags := flag.NewFlagSet("testall", flag.ExitOnError)
+	long := flags.Bool("long", false, "run the long forms and keep their output under docs/proof/")
+	seed := flags.Int64("seed", time.Now().UnixNano()%1_000_000_007, "seed of generated tests, for a run that can be repeated")
+	fuzz := flags.Duration("fuzztime", 0, "time for each fuzz target (default 3s, with -long 60s)")
+	flags.Parse(args)
+
+	chosen, err := choose(flags.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testall:", err)
+		return 2
+	}
+	r := newRunner(ctx, out, *seed)
+	r.long, r.fuzztime = *long, fuzzTime(*fuzz, *long)
+	r.Verbose = *long
+	r.CI = os.Getenv("CI") == "true"
+	fmt.Fprintf(out, "seed %d\n", *seed)
+	for _, s := range chosen {
+		r.step(s)
+	}
+	return r.summary()
+}
+
+func fuzzTime(given time.Duration, long bool) time.Duration {
+	switch {
+	case given > 0:
+		return given
+	case long:
+		return time.Minute
+	}
+	return 3 * time.Second
+}
+
+// choose returns the steps of these names, in the order of the table; no name
+// stands for all.
+func choose(names []string) ([]step, error) {
+	if len(names) == 0 {
+		return steps, nil
+	}
+	var chosen []step
+	for _, s := range steps {
+		for i, name := range names {
+			if name == s.name {
+				chosen = append(chosen, s)
+				names = append(names[:i:i], names[i+1:]...)
+				break
+			}
+		}
+	}
+	if len(names) > 0 {
+		return nil, fmt.Errorf("no step %s (there are %s)", strings.Join(names, ", "), stepNames())
+	}
+	return chosen, nil
+}
+
+func stepNames() string {
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.name)
+	}
+	return strings.Join(names, ", ")
+}

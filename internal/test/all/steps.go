@@ -1,0 +1,256 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// The tools that are not in go.mod, by version.
+const (
+	staticcheck = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
+	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.8.0"
+)
+
+// step is one part of the whole.
+type step struct {
+	name string
+	run  func(*runner)
+}
+
+// steps in the order in which they run.
+var steps = []step{
+	{"install", install},
+	{"lint", lint},
+	{"vuln", vuln},
+	{"unit", func(r *runner) { r.goTest("./...") }},
+	{"race", race},
+	{"audit", audit},
+	{"execute", execute},
+	{"whitelist", whitelist},
+	{"differential", differential},
+	{"effects", effects},
+	{"mutants", mutants},
+	{"manuals", manuals},
+	{"fuzz", fuzz},
+	{"e2e", e2e},
+}
+
+// debian are the programs that tests compare with, and their packages.
+var debian = map[string]string{
+	"bash": "bash", "dash": "dash", "zsh": "zsh", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
+	// real programs of the effects test
+	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
+	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils",
+	"lz4": "lz4", "patch": "patch", "rg": "ripgrep", "rsync": "rsync", "sqlite3": "sqlite3", "strings": "binutils", "tree": "tree",
+	"unzip": "unzip", "xxd": "xxd", "xz": "xz-utils", "zip": "zip", "zstd": "zstd",
+}
+
+// install gets what the tests need: Debian packages when root, npm packages.
+func install(r *runner) {
+	var missing []string
+	for program, pkg := range debian {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, pkg)
+		}
+	}
+	if len(missing) > 0 {
+		r.installDebian(missing)
+	}
+	if newer("e2e/node_modules/.package-lock.json", "e2e/package-lock.json") {
+		r.printf("ok   npm packages of e2e are there\n")
+		r.Pass()
+		return
+	}
+	r.check("npm packages of e2e", "npm", "ci", "--prefix", "e2e", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+}
+
+// newer reports whether the file a is there and not older than b.
+func newer(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && !x.ModTime().Before(y.ModTime())
+}
+
+func (r *runner) installDebian(packages []string) {
+	name := "Debian packages " + strings.Join(packages, " ")
+	if os.Geteuid() != 0 {
+		r.Skip(name, "not root; install them by hand")
+		return
+	}
+	if !r.quiet("apt-get", append([]string{"install", "-y", "--no-install-recommends"}, packages...)...) {
+		r.quiet("apt-get", "update")
+		r.check(name, "apt-get", append([]string{"install", "-y", "--no-install-recommends"}, packages...)...)
+		return
+	}
+	r.Pass()
+}
+
+func lint(r *runner) {
+	r.checkEmpty("gofmt", "gofmt", "-l", ".")
+	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
+	r.check("go vet", "go", "vet", "./...")
+	r.check("go vet (e2e, oracle, mutants, manuals)", "go", "vet", "-tags", "e2e,oracle,mutants,manuals", "./e2e", "./shell", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("staticcheck", "go", "run", staticcheck, "./...")
+}
+
+// vuln looks for known holes in what is linked. Without its database there is
+// nothing to compare with; that is said and counts for nothing.
+func vuln(r *runner) {
+	out, err := r.output("go", "run", govulncheck, "./...")
+	switch {
+	case err == nil:
+		r.Pass()
+	case strings.Contains(out, "fetching vulnerabilities"):
+		r.printf("govulncheck: its database cannot be reached from here, nothing was looked up\n")
+	default:
+		r.printf("%s", out)
+		r.Fail("govulncheck")
+	}
+}
+
+// concurrent are the packages that start goroutines or are used by several.
+var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./cmd/..."}
+
+func race(r *runner) {
+	if r.long {
+		concurrent = []string{"./..."}
+	}
+	r.goTest(append([]string{"-race"}, concurrent...)...)
+}
+
+// audit changes, cuts and kills the record of decisions in every way, and times
+// it; the short forms are among the unit tests.
+func audit(r *runner) {
+	if !r.long {
+		r.printf("audit: every change, cut and kill in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "1h", "-run", "Every|Sampled|TwoProcesses|Kill|Full|ReadOnly|Planted", "./audit", "-args", "-every", "-rapid.checks=20000")
+	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./audit")
+}
+
+// execute kills the runner of plans in mid-run, and holds each program that ran
+// against the decision before it; the short form is among the unit tests.
+func execute(r *runner) {
+	if !r.long {
+		r.printf("execute and exec: 200 kills each in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "1h", "-run", "Unauthorised|SameBytes|PlanRefused|KilledExecute", "./cmd/agent-wrapper", "-args", "-execute-kills", "200")
+	r.goTest("-count=1", "-timeout", "1h", "-run", "KilledExec$|TestExec[A-Z]", "./cmd/agent-wrapper", "-args", "-exec-kills", "200")
+}
+
+// whitelist measures what a list made by whitelist init refuses of good commands
+// of public projects, and what it lets pass of wrong ones, and kills those who
+// count what is made up; its figures are shown.
+func whitelist(r *runner) {
+	kills := "10"
+	if r.long {
+		kills = "200"
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows|TestKill$", "./whitelist", "-args", "-kills", kills)
+}
+
+// differential gives generated command lines to real bash, dash and zsh and
+// compares what they would run, and which variables they show, with what was read;
+// its figures are shown.
+func differential(r *runner) {
+	bash, dash, zsh, shown := "5000", "1000", "2000", "1000"
+	if r.long {
+		bash, dash, zsh, shown = "100000", "50000", "50000", "20000"
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-tags", "oracle", "./internal/test/realshell")
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "(Runs|Show)NothingUnseen$|^TestVariables$", "./shell",
+		"-args", "-bash", bash, "-dash", dash, "-zsh", zsh, "-shown", shown, "-seed", fmt.Sprint(r.seed))
+}
+
+// effects runs generated command lines that are allowed in a throw-away root and
+// holds the rules against what they did; its figures are shown.
+func effects(r *runner) {
+	lines := "1000"
+	if r.long {
+		lines = "100000"
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-tags", "oracle", "./internal/test/effectbox")
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestEffects$", "./internal/test/effects",
+		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
+}
+
+// mutants removes guards of the analyser and looks whether the tests notice: a
+// few of them, in the long form all.
+func mutants(r *runner) {
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "mutants", "-run", "^TestMutants$", "./internal/test/mutants")
+}
+
+// manuals compares the catalogue with the manual pages of Debian's packages,
+// which it downloads and unpacks: only in the long form.
+func manuals(r *runner) {
+	if !r.long {
+		r.printf("manuals: compared in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.quiet("apt-get", "update") // as root; else the lists that are there
+	r.goTest("-count=1", "-timeout", "30m", "-tags", "manuals", "-run", "^TestManuals$", "./internal/test/manuals")
+}
+
+// fuzz runs every fuzz target for a while. To make an interesting input smaller
+// may take a minute by default, in which nothing else is tried.
+func fuzz(r *runner) {
+	for _, target := range r.fuzzTargets() {
+		r.goTest("-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", r.fuzztime.String(), "-fuzzminimizetime", "10x", target.pkg)
+	}
+}
+
+// e2e drives the real agent CLI.
+func e2e(r *runner) { r.goTest("-count=1", "-tags", "e2e", "-timeout", "2h", "./e2e") }
+
+type target struct{ pkg, name string }
+
+// fuzzTargets finds the fuzz targets of all packages in their sources.
+func (r *runner) fuzzTargets() []target {
+	var found []target
+	filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && path != ".") {
+			return filepath.SkipDir
+		}
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			for _, name := range fuzzNames(path) {
+				found = append(found, target{"./" + filepath.Dir(path), name})
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// fuzzNames lists the fuzz targets that a file declares.
+func fuzzNames(path string) []string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "func Fuzz"); ok && strings.Contains(rest, "*testing.F)") {
+			names = append(names, "Fuzz"+rest[:strings.Index(rest, "(")])
+		}
+	}
+	return names
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const stream = `{"Action":"start","Package":"p"}
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:1: fine\n"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"=== RUN   TestB\n"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"    b_test.go:2: no zsh here\n"}
+{"Action":"skip","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:3: got 1, want 2\n"}
+{"Action":"fail","Package":"p","Test":"TestC"}
+{"Action":"output","Package":"p","Output":"FAIL\n"}
+{"Action":"fail","Package":"p"}
+{"ImportPath":"q","Action":"build-output","Output":"q/q.go:1: undefined: x\n"}
+{"ImportPath":"q","Action":"build-fail"}
+{"Action":"fail","Package":"q","FailedBuild":"q"}
+{"Action":"output","Package":"r","Output":"?   \tr\t[no test files]\n"}
+{"Action":"skip","Package":"r"}
+no event at all
+`
+
+func TestRead(t *testing.T) {
+	var got Tally
+	var out strings.Builder
+	if err := got.Read(strings.NewReader(stream), &out); err != nil {
+		t.Fatal(err)
+	}
+	want := Tally{Passed: 1, Failed: 2, Skipped: 1, Failures: []string{"p TestC", "q"}, Skips: []string{"p TestB: b_test.go:2: no zsh here"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	wantOut := "    c_test.go:3: got 1, want 2\nFAIL p (1 passed, 1 failed)\n" +
+		"q/q.go:1: undefined: x\nFAIL q (0 passed, 0 failed)\nno event at all\n"
+	if d := cmp.Diff(wantOut, out.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSkipFailsInCI(t *testing.T) {
+	got := Tally{CI: true}
+	got.Pass()
+	got.Skip("p TestB", "no zsh here")
+	var out strings.Builder
+	got.Print(&out)
+	want := "FAILED p TestB: skipped, and CI=true: no zsh here\n1 passed, 1 failed, 0 skipped\n"
+	if d := cmp.Diff(want, out.String()); d != "" || got.OK() {
+		t.Errorf("OK = %v\n%s", got.OK(), d)
+	}
+}
+
+// A run in which nothing ran is no success.
+func TestNothingRanIsNotOK(t *testing.T) {
+	if (&Tally{}).OK() {
+		t.Error("an empty tally is OK")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	got, err := choose([]string{"fuzz", "lint"})
+	if err != nil || len(got) != 2 || got[0].name != "lint" || got[1].name != "fuzz" {
+		t.Errorf("choose(fuzz, lint) = %v, %v", got, err)
+	}
+	if _, err := choose([]string{"lint", "unti"}); err == nil || !strings.Contains(err.Error(), "no step unti (there are install, lint") {
+		t.Errorf("choose(unti): %v", err)
+	}
+}
+
+func TestFuzzNames(t *testing.T) {
+	if d := cmp.Diff([]string{"FuzzLine"}, fuzzNames("../../visible/visible_test.go")); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,200 @@
+//go:build linux
+
+// Package effectbox runs command lines with real programs inside a throw-away
+// root, and tells which programs were started and which files were changed.
+// Only tests use it.
+//
+// The root is a fresh tmpfs with its own mount, process, network and IPC
+// namespaces. Lines run as an unprivileged user. The programs of the machine are there
+// read-only, but every name on PATH and in /bin is a logger (folder logger)
+// that first writes down its arguments. A name that has no real program is a
+// stub. The folders of Tree are the only ones that a line can write to; they
+// are compared before and after, and made anew when something changed.
+package effectbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// boxEnv marks the process that is the box.
+const boxEnv = "AGENT_WRAPPER_EFFECT_BOX"
+
+// Main turns the process into the box if it was started as one; call it first
+// in TestMain.
+func Main() {
+	if os.Getenv(boxEnv) == "" {
+		return
+	}
+	if err := serve(os.Getenv(boxEnv), os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "effect box:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Config says what the box holds.
+type Config struct {
+	// Real are the names of programs that are real; one that the machine does
+	// not have is left out. Stubs are the names that only log.
+	Real, Stubs []string
+	// Tree is what a line finds. Dir is where it starts, Home its home.
+	Tree      []File
+	Dir, Home string
+	Timeout   time.Duration // of one line; 0 is 2 s
+}
+
+// File is one entry of the tree.
+type File struct {
+	Path string // absolute
+	Kind Kind
+	Data []byte // the content, or the target of a link
+	Mode os.FileMode
+}
+
+// Kind is the kind of an entry.
+type Kind uint8
+
+// The kinds.
+const (
+	Regular Kind = iota
+	Dir
+	Link
+	Other // a pipe or a socket
+)
+
+// Started is a program that a line started.
+type Started struct {
+	Name   string // of the file that was started; "run" for a script of the tree
+	Argv   []string
+	Dir    string
+	Parent int // index of the one that started it, -1 for the shell
+}
+
+// Change is a path that a line created, changed or removed.
+type Change struct {
+	Path string
+	What string // "created", "removed", "content", "mode", "kind", "target", "time"
+}
+
+// Result is what a line did.
+type Result struct {
+	Started  []Started
+	Changes  []Change
+	TimedOut bool
+	Err      string // the box is broken
+}
+
+// Request is one line.
+type Request struct {
+	Line  string
+	Extra []File // beside the tree
+	// Bare: the shell's own echo, printf, test … are off, so that the programs
+	// of these names are started and seen.
+	Bare bool
+}
+
+// ErrNotRoot: a box can only be made by root, who can then become somebody else.
+var ErrNotRoot = errors.New("the box needs root")
+
+// Box is a running box.
+type Box struct {
+	// Real are the programs that are real.
+	Real []string
+
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// Open starts a box. It takes root, to make the namespaces and to become
+// somebody else. dir is an empty directory for its root.
+func Open(conf Config, dir string) (*Box, error) {
+	if os.Geteuid() != 0 {
+		return nil, ErrNotRoot
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	logger := filepath.Join(dir, "logger")
+	if err := buildLogger(logger); err != nil {
+		return nil, err
+	}
+	root := filepath.Join(dir, "root")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = []string{boxEnv + "=" + root, "PATH=" + os.Getenv("PATH")}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = isolated()
+	b := &Box{cmd: cmd}
+	if b.in, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	b.out = bufio.NewReaderSize(out, 1<<16)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the box: %w", err)
+	}
+	if err := b.call(setup{Config: conf, Logger: logger}, &b.Real); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// isolated gives a process namespaces of its own.
+func isolated() *syscall.SysProcAttr {
+	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
+	return &syscall.SysProcAttr{Cloneflags: uintptr(flags), Pdeathsig: syscall.SIGKILL}
+}
+
+func buildLogger(to string) error {
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", to, "github.com/agent-wrapper/agent-wrapper/internal/test/effectbox/logger")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the logger: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Run gives a line to the shell, with -c.
+func (b *Box) Run(req Request) (Result, error) {
+	var r Result
+	if err := b.call(req, &r); err != nil {
+		return r, err
+	}
+	if r.Err != "" {
+		return r, errors.New(r.Err)
+	}
+	return r, nil
+}
+
+func (b *Box) call(req, answer any) error {
+	if err := json.NewEncoder(b.in).Encode(req); err != nil {
+		return err
+	}
+	line, err := b.out.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("the box ended: %w", err)
+	}
+	return json.Unmarshal(line, answer)
+}
+
+// Close ends the box and everything in it.
+func (b *Box) Close() error {
+	b.in.Close()
+	return b.cmd.Wait()
+}

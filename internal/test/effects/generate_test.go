@@ -1,0 +1,444 @@
+//go:build oracle && linux
+
+package effects
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
+
+// generator makes command lines, and policies that fit them.
+type generator struct {
+	r     *rand.Rand
+	names []string        // of the programs of the templates
+	taken map[string]bool // paths of the tree
+
+	// Of the line that is being made:
+	depth    int
+	commands [][]string // the words of each simple command that are plain text
+	loops    []string   // names of variables of the loops around
+	sets     []string   // assignments that stand before the line
+	extra    []effectbox.File
+}
+
+func newGenerator(seed uint64, tree []effectbox.File) *generator {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 3)), taken: map[string]bool{}}
+	for _, f := range tree {
+		g.taken[f.Path] = true
+	}
+	for name := range templates {
+		g.names = append(g.names, name)
+	}
+	sort.Strings(g.names)
+	return g
+}
+
+func (g *generator) pick(from []string) string { return from[g.r.IntN(len(from))] }
+
+func (g *generator) one(from ...string) string { return g.pick(from) }
+
+// in reports true once in n times.
+func (g *generator) in(n int) bool { return g.r.IntN(n) == 0 }
+
+// line makes a command line.
+func (g *generator) line() string {
+	g.depth, g.commands, g.loops, g.sets, g.extra = 0, nil, nil, nil, nil
+	body := g.list()
+	return strings.Join(append(g.sets, body), "; ")
+}
+
+func (g *generator) list() string {
+	var sb strings.Builder
+	n := 1
+	if g.in(3) && g.depth < 3 {
+		n += g.r.IntN(2) + 1
+	}
+	for i := range n {
+		if i > 0 {
+			sb.WriteString(g.one("; ", " && ", " || ", " | ", " | ", "\n", " & "))
+		}
+		sb.WriteString(g.compound())
+	}
+	return sb.String()
+}
+
+func (g *generator) compound() string {
+	g.depth++
+	defer func() { g.depth-- }()
+	if g.depth > 3 {
+		return g.simple()
+	}
+	switch g.r.IntN(44) {
+	case 0:
+		return "(" + g.list() + ")"
+	case 1:
+		return "{ " + g.list() + "; }"
+	case 2:
+		return "if " + g.compound() + "; then " + g.list() + "; fi"
+	case 3, 4, 5:
+		items := g.fill("%f %f")
+		g.loops = append(g.loops, "f")
+		defer func() { g.loops = g.loops[:len(g.loops)-1] }()
+		return "for f in " + strings.Join(items, " ") + "; do " + g.list() + "; done"
+	case 6, 7:
+		feed := g.one("cat list", "find . -type f", "ls", "printf '%s\\n' -rf /outside/f", "echo a.txt", "git ls-files")
+		g.feed(feed)
+		g.loops = append(g.loops, "f")
+		defer func() { g.loops = g.loops[:len(g.loops)-1] }()
+		g.commands = append(g.commands, []string{"read"})
+		return feed + " | while " + g.one("IFS= ", "") + "read " + g.one("-r ", "") + "f; do " + g.list() + "; done"
+	case 8, 9, 10, 11, 12:
+		return g.simple() + " " + g.redirection()
+	case 13, 14, 15:
+		feed := g.one("cat list", "find . -type f -print0", "ls", "printf '%s\\n' -rf a.txt", "printf '%s\\0' --output=n40 b.txt", "echo a.txt -o n41", "find sub", "git ls-files -z", "rg -l a", "grep -l a *.txt", "echo")
+		g.feed(feed)
+		return feed + " | xargs " + strings.Join(g.note("xargs", g.fill(g.pick(templates["xargs"]), "xargs")), " ")
+	case 16, 17:
+		d := g.fill("%d")[0]
+		g.commands = append(g.commands, []string{"cd"})
+		return g.one("cd "+d+" && "+g.list(), "(cd "+d+"; "+g.list()+")", "cd "+d+"; "+g.simple(), "cd "+d+" || "+g.simple())
+	case 18:
+		name := g.one("f", "rm", "ls", "git")
+		return name + "() { " + g.list() + "; }; " + name + " " + g.fill("%f")[0]
+	case 19:
+		return "case " + g.fill("%x")[0] + " in *) " + g.list() + ";; esac"
+	case 20:
+		return g.one("A=", "B=", "LC_ALL=", "PAGER=", "GIT_DIR=", "TMPDIR=", "HOME=", "PATH=") + g.fill("%x")[0] + " " + g.simple()
+	case 21:
+		return g.one("! ", "time ", "exec ", "command ", "builtin ", "time -p ", "\\") + g.simple()
+	case 22:
+		return g.simple() + " <<" + g.one("'E'", "E", "-E") + "\n" + g.one("c1 x", "$(c2)", "a.txt", "!c1", "-rf", "w n42") + "\nE\n"
+	case 23:
+		return "while " + g.compound() + "; do " + g.compound() + "; break; done"
+	case 24:
+		return "[[ " + g.one("-n", "-f", "-v") + " " + g.fill("%x")[0] + " ]] && " + g.simple()
+	case 25:
+		return g.setting() + g.one("; ", " && ", "\n") + g.simple()
+	}
+	return g.simple()
+}
+
+// setting sets a variable that bash evaluates, in the ways that bash has, to
+// text that would run a program.
+func (g *generator) setting() string {
+	name := g.one("RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "BASHPID", "LINENO", "COLUMNS", "PS4")
+	value := "'b[$(" + g.one("touch n60", "rm a.txt", "mv a.txt n61", "tee n62") + ")]'"
+	g.commands = append(g.commands, []string{"export"}, []string{"read"}, []string{"printf"}, []string{"declare"}, []string{"mapfile"})
+	return strings.NewReplacer("N", name, "V", value).Replace(g.one("N=V", "N+=V", "N[0]=V", "N=(V)", "export N=V", "declare N=V", "export 'N'=V", "for N in V; do :; done",
+		"read N <<< V", "printf -v N %s V", "printf -v x -v N V", "mapfile -t N <<< V", "read -a N <<< V", "x=V; getopts x N -x", ": ${N:=V}", "unset N; : ${N:=V}", "x=V; N=$x", "eval N=V",
+		"N=V; set -x", "readonly N=V", "N=5", "export N=5"))
+}
+
+// feed notes a command that stands there as text.
+func (g *generator) feed(text string) {
+	words := strings.Fields(text)
+	g.note(words[0], words[1:])
+}
+
+func (g *generator) redirection() string {
+	switch g.r.IntN(12) {
+	case 0:
+		return "<" + g.fill("%f")[0]
+	case 1:
+		return "2>&1"
+	case 2:
+		return ">/dev/null"
+	case 3:
+		return "2>" + g.fill("%o")[0]
+	case 4:
+		return g.one("&>", ">|", "<>", ">&", "&>>") + g.fill("%o")[0]
+	case 5:
+		return "<<< " + g.fill("%x")[0]
+	case 6:
+		return ">>" + g.fill("%o")[0]
+	case 7:
+		return "2>/dev/null | " + g.simple()
+	case 8:
+		return "> >(" + g.simple() + ")"
+	}
+	return "> " + g.fill("%o")[0]
+}
+
+// simple makes a simple command.
+func (g *generator) simple() string { return strings.Join(g.command(), " ") }
+
+// command makes the words of a simple command, as shell source, and notes
+// them for the policy.
+func (g *generator) command() []string {
+	g.depth++
+	defer func() { g.depth-- }()
+	name := g.pick(g.names)
+	if g.in(3) {
+		name = g.pick(often)
+	}
+	if g.depth > 4 {
+		name = g.one("c1", "echo", "cat", "rm", "touch")
+	}
+	args := g.fill(g.pick(templates[name]), name)
+	if g.in(12) {
+		g.trap(name)
+	}
+	return g.note(name, args)
+}
+
+// note keeps the words of a command that a rule could have.
+func (g *generator) note(name string, args []string) []string {
+	words := []string{name}
+	for _, a := range args {
+		if a == "" || strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./+,:%@") != "" {
+			break
+		}
+		words = append(words, a)
+	}
+	if len(words) == len(args)+1 {
+		words = append(words, "") // all are plain: an exact rule can be made
+	}
+	g.commands = append(g.commands, words)
+	return append([]string{g.spelled(name)}, args...)
+}
+
+// spelled writes the name of a program in one of its ways.
+func (g *generator) spelled(name string) string {
+	switch g.r.IntN(60) {
+	case 0:
+		return "\\" + name
+	case 1:
+		return "/usr/bin/" + name
+	case 2:
+		return "'" + name + "'"
+	case 3:
+		return "/bin/" + name
+	}
+	return name
+}
+
+// fill makes the words of a template. The name is the program it is for.
+func (g *generator) fill(template string, name ...string) []string {
+	var out []string
+	for _, token := range strings.Fields(template) {
+		switch token {
+		case "%O":
+			for range g.r.IntN(3) {
+				out = append(out, g.option(append(name, out...))...)
+			}
+			continue
+		case "%C":
+			if g.depth > 4 {
+				out = append(out, g.note("c1", nil)...)
+			} else {
+				out = append(out, g.command()...)
+			}
+			continue
+		case "%F":
+			for range 1 + g.r.IntN(3) {
+				out = append(out, g.fill(g.pick(findParts), name...)...)
+			}
+			continue
+		}
+		out = append(out, g.token(token))
+	}
+	return out
+}
+
+// token fills the placeholders of one word.
+func (g *generator) token(token string) string {
+	var sb strings.Builder
+	for i := 0; i < len(token); i++ {
+		if token[i] != '%' || i+1 == len(token) {
+			sb.WriteByte(token[i])
+			continue
+		}
+		i++
+		switch token[i] {
+		case 'f':
+			sb.WriteString(g.varied(g.inputWord()))
+		case 'o':
+			sb.WriteString(g.varied(g.pick(outputs)))
+		case 'd':
+			sb.WriteString(g.varied(g.pick(dirs)))
+		case 'n':
+			sb.WriteString(g.pick(numbers))
+		case 'p':
+			sb.WriteString(g.pick(searches))
+		case 'x':
+			sb.WriteString(g.pick(anything))
+		case 't':
+			sb.WriteString(g.quoted(g.text()))
+		case 's':
+			sb.WriteString(g.quoted(g.raw(g.pick(sedScripts))))
+		case 'a':
+			sb.WriteString(g.quoted(g.raw(g.pick(awkPrograms))))
+		case 'S':
+			sb.WriteString(g.quoted(g.raw(g.pick(sql))))
+		case '%':
+			sb.WriteByte('%')
+		default:
+			sb.WriteByte('%')
+			sb.WriteByte(token[i])
+		}
+	}
+	return sb.String()
+}
+
+// inputWord is a file that is read, or the variable of a loop.
+func (g *generator) inputWord() string {
+	if len(g.loops) > 0 && g.in(2) {
+		f := g.loops[len(g.loops)-1]
+		return g.one("$"+f, "\"$"+f+"\"", "./$"+f, "\"./$"+f+"\"", "\"${"+f+"}\"", "-- \"$"+f+"\"", "\"$"+f+".bak\"", "\"${"+f+"%.txt}\"")
+	}
+	return g.pick(inputs)
+}
+
+// varied hides a word in a variable or a substitution now and then.
+func (g *generator) varied(word string) string {
+	switch g.r.IntN(40) {
+	case 0:
+		name := fmt.Sprintf("v%d", len(g.sets))
+		g.sets = append(g.sets, name+"="+word)
+		return g.one("$"+name, "\"$"+name+"\"")
+	case 1:
+		g.commands = append(g.commands, []string{"echo"})
+		return g.one("$(echo "+word+")", "\"$(echo "+word+")\"")
+	case 2:
+		return "./" + word
+	}
+	return word
+}
+
+// text is shell text, as sh -c gets it.
+func (g *generator) text() string {
+	if g.depth > 3 {
+		return g.one("c1 x", "rm a.txt", "echo x >n50", "touch n51", "c2 \"$1\"", "cat \"$@\" >n52", "cat", "$0 x", "rm $1")
+	}
+	return g.list()
+}
+
+// raw fills the paths of a program in another language.
+func (g *generator) raw(text string) string {
+	for strings.Contains(text, "%o") {
+		text = strings.Replace(text, "%o", g.one("n60", "out/n61", "a.txt", "/outside/n62", "/tmp/n63", "/dev/null", "/dev/stdout", "sub/n64"), 1)
+	}
+	text = strings.ReplaceAll(text, "%f", g.one("a.txt", "list", "/etc/x"))
+	return strings.ReplaceAll(text, "%%", "%")
+}
+
+// quoted makes one word of any text.
+func (g *generator) quoted(text string) string {
+	if !strings.ContainsAny(text, "\"\\$`!'") && g.in(4) {
+		return "\"" + text + "\""
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// option makes an option that the catalogue has for the program, or a letter
+// that it need not have.
+func (g *generator) option(words []string) []string {
+	prog := program.Lookup(words[0])
+	for _, w := range words[1:] {
+		if prog == nil {
+			break
+		}
+		if i := slices.IndexFunc(prog.Subs, func(s program.Program) bool { return s.Name == w }); i >= 0 {
+			prog = &prog.Subs[i]
+		}
+	}
+	if prog == nil || g.in(10) {
+		return []string{"-" + string("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[g.r.IntN(62)])}
+	}
+	var all []*program.Option
+	var telling []*program.Option
+	for o := range prog.All {
+		all = append(all, o)
+		if o.Effect != program.EffNone {
+			telling = append(telling, o)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if len(telling) > 0 && g.in(2) {
+		all = telling
+	}
+	return g.written(all[g.r.IntN(len(all))])
+}
+
+// written writes an option and its value in one of the ways.
+func (g *generator) written(o *program.Option) []string {
+	name := strings.ReplaceAll(strings.ReplaceAll(g.pick(o.Names), "[no-]", g.one("", "no-")), "-#", "-1")
+	long := strings.HasPrefix(name, "--")
+	if long && g.in(5) && len(name) > 5 {
+		name = name[:4+g.r.IntN(len(name)-4)]
+	}
+	value := g.value(o)
+	switch {
+	case o.Value == program.NoValue, o.Value == program.Optional && g.in(2):
+		if !long && len(name) == 2 && g.in(4) {
+			return []string{name + string("abcdefhiklmnopqrstuvwxz"[g.r.IntN(23)])}
+		}
+		return []string{name}
+	case o.Value == program.Pair:
+		return []string{name, "a", value}
+	case long && (o.Value == program.Optional || g.in(2)):
+		return []string{name + "=" + value}
+	case !long && (o.Value == program.Optional || g.in(3)):
+		return []string{name + value}
+	}
+	return []string{name, value}
+}
+
+func (g *generator) value(o *program.Option) string {
+	switch o.Effect {
+	case program.EffRun:
+		return g.token("%t")
+	case program.EffProgram, program.EffPlugin, program.EffExec:
+		return g.one("c2", "./tool", "x", "'c1 x'", "sh", "prog.awk")
+	case program.EffWrite, program.EffOutput, program.EffTarget:
+		return g.token("%o")
+	case program.EffRead, program.EffInput, program.EffSend, program.EffLoad, program.EffPairs:
+		return g.token("%f")
+	case program.EffDir:
+		return g.token("%d")
+	}
+	return g.one("1", "x", ",", g.token("%x"), "n70", "/tmp/n71", "../n72")
+}
+
+// trap puts a file into the directory whose name is an option of the program.
+func (g *generator) trap(name string) {
+	words := g.option([]string{name})
+	text, ok := literal(strings.Join(words, ""))
+	if !ok || text == "" || len(text) > 200 || strings.ContainsAny(text, "/\x00") || text == "." || text == ".." {
+		return
+	}
+	at := work + "/" + text
+	if g.taken[at] || slices.ContainsFunc(g.extra, func(f effectbox.File) bool { return f.Path == at }) {
+		return
+	}
+	g.extra = append(g.extra, effectbox.File{Path: at, Data: []byte("trap\n")})
+}
+
+// literal undoes the quotes of a word of plain text.
+func literal(src string) (string, bool) {
+	var sb strings.Builder
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; c {
+		case '\'':
+			end := strings.IndexByte(src[i+1:], '\'')
+			if end < 0 {
+				return "", false
+			}
+			sb.WriteString(src[i+1 : i+1+end])
+			i += end + 1
+		case '\\', '"', '$', '`', '*', '?', '[', '{', '<', '>', '~', '(', ')', '|', '&', ';', ' ', '\n', '!', '#':
+			return "", false
+		default:
+			sb.WriteByte(c)
+		}
+	}
+	return sb.String(), true
+}

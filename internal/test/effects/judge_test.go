@@ -1,0 +1,520 @@
+//go:build oracle && linux
+
+package effects
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+// rules is a policy as the judge sees it: it shares no code with the engine.
+type rules struct {
+	mode   string // "default" or "acceptEdits"
+	allow  []rule
+	denied []string // names of programs
+}
+
+// rule is one allow rule.
+type rule struct {
+	kind  kind
+	words []string // of a command
+	glob  string   // of a path: "", "dir/**", "/dir/**", "*.ext", "name"
+	line  string
+}
+
+type kind uint8
+
+const (
+	prefix kind = iota
+	exact
+	star // words with one * word
+	everything
+	wholeLine
+	edit
+)
+
+func (r rule) String() string {
+	switch r.kind {
+	case prefix:
+		return "Bash(" + strings.Join(r.words, " ") + ":*)"
+	case everything:
+		return "Bash"
+	case wholeLine:
+		return "Bash(" + r.line + ")"
+	case edit:
+		if r.glob == "" {
+			return "Edit"
+		}
+		return "Edit(" + r.glob + ")"
+	}
+	return "Bash(" + strings.Join(r.words, " ") + ")"
+}
+
+func (p *rules) spec() *policy.Spec {
+	s := &policy.Spec{Mode: p.mode, Risk: "off"}
+	for _, r := range p.allow {
+		s.Allow = append(s.Allow, policy.Item{Text: r.String()})
+	}
+	for _, name := range p.denied {
+		s.Deny = append(s.Deny, policy.Item{Text: "Bash(" + name + ":*)"})
+	}
+	return s
+}
+
+// policy makes rules that fit the line.
+func (g *generator) policy(line string) *rules {
+	p := &rules{mode: "default"}
+	if g.in(4) {
+		p.mode = "acceptEdits"
+	}
+	thorough := !g.in(4)
+	for _, words := range g.commands {
+		if thorough || !g.in(4) {
+			p.allow = append(p.allow, g.rule(words))
+		}
+	}
+	for _, r := range []struct {
+		glob string
+		n    int
+	}{{"", 20}, {"out/**", 4}, {"*.log", 8}, {"/tmp/**", 8}, {"sub/**", 10}, {"n1", 10}, {"a.txt", 8}} {
+		if g.in(r.n) {
+			p.allow = append(p.allow, rule{kind: edit, glob: r.glob})
+		}
+	}
+	if g.in(100) {
+		p.allow = append(p.allow, rule{kind: everything})
+	}
+	if g.in(60) && !strings.ContainsAny(line, "*\n") {
+		p.allow = append(p.allow, rule{kind: wholeLine, line: line})
+	}
+	if len(p.allow) == 0 {
+		p.allow = append(p.allow, rule{kind: prefix, words: []string{"c3"}})
+	}
+	for g.in(6) {
+		p.denied = append(p.denied, g.one("c9", "rm", "c2", "sh", "git", "c3", "touch"))
+	}
+	return p
+}
+
+// rule makes an allow rule for a command; a last word that is empty says that
+// the others are all of it.
+func (g *generator) rule(words []string) rule {
+	whole := len(words) > 1 && words[len(words)-1] == ""
+	if whole {
+		words = words[:len(words)-1]
+	}
+	words = slices.Clone(words)
+	switch {
+	case whole && g.in(8):
+		return rule{kind: exact, words: words}
+	case len(words) > 2 && g.in(12):
+		words[1+g.r.IntN(len(words)-1)] = "*"
+		return rule{kind: star, words: words}
+	}
+	n := 1
+	if g.in(3) {
+		n += g.r.IntN(len(words))
+	}
+	return rule{kind: prefix, words: words[:n]}
+}
+
+// judge holds what a line did against the rules that allowed it.
+type judge struct {
+	rules *rules
+	line  string
+	got   effectbox.Result
+	links map[string]string
+	free  bool // a rule covers whatever the line does
+	sure  []bool
+	known []bool
+}
+
+// violations are what no rule covers.
+func violations(p *rules, line string, got effectbox.Result, links map[string]string) (out []string) {
+	for i, s := range got.Started {
+		if s.Name != "run" && s.Name != path.Base(s.Argv[0]) {
+			got.Started[i].Argv[0] = s.Name // exec -a: the rules are for the program
+		}
+	}
+	j := &judge{rules: p, line: line, got: got, links: links, sure: make([]bool, len(got.Started)), known: make([]bool, len(got.Started))}
+	for _, r := range p.allow {
+		switch {
+		case r.kind == everything, r.kind == wholeLine && strings.TrimSpace(r.line) == strings.TrimSpace(line):
+			j.free = true
+		case r.kind == exact && slices.Contains(inShell, r.words[0]):
+			j.free = true // what it does cannot be told from what the shell does
+		}
+	}
+	for i, s := range got.Started {
+		if name := path.Base(s.Argv[0]); slices.Contains(p.denied, name) && !j.own(i) {
+			out = append(out, "started although denied: "+strings.Join(s.Argv, "|"))
+		} else if !j.covered(i) {
+			out = append(out, "started without cover: "+j.lineage(i))
+		}
+	}
+	for _, c := range got.Changes {
+		if !j.mayChange(c) && !got.TimedOut {
+			out = append(out, c.What+" without cover: "+c.Path)
+		}
+	}
+	return out
+}
+
+// lineage shows a program and those above it.
+func (j *judge) lineage(i int) string {
+	text := strings.Join(j.got.Started[i].Argv, "|")
+	for at := j.got.Started[i].Parent; at >= 0; at = j.got.Started[at].Parent {
+		text += " <- " + strings.Join(j.got.Started[at].Argv, "|")
+	}
+	return text
+}
+
+// inShell are builtins that run something; an exact rule covers all of it.
+var inShell = []string{".", "source", "eval", "exec", "trap", "builtin", "command", "time"}
+
+// plain are the wrappers that need no rule.
+var plain = []string{"timeout", "nice", "nohup", "time", "stdbuf"}
+
+// covered reports whether a program that was started has its cover.
+func (j *judge) covered(i int) bool {
+	if !j.known[i] {
+		j.known[i] = true
+		j.sure[i] = j.free || j.find(i)
+	}
+	return j.sure[i]
+}
+
+func (j *judge) find(i int) bool {
+	argv := j.got.Started[i].Argv
+	if slices.Contains(plain, standard(argv[0])) || j.own(i) {
+		return true
+	}
+	for _, r := range j.rules.allow {
+		if r.covers(argv) {
+			return true
+		}
+	}
+	if slices.Contains(writers, argv[0]) && j.rules.mode == "acceptEdits" {
+		return true // what it changes is looked at path by path
+	}
+	return j.reached(i)
+}
+
+// standard is the name of a program that is called by its name or its place.
+func standard(name string) string {
+	for _, dir := range []string{"/usr/bin/", "/bin/"} {
+		if rest, ok := strings.CutPrefix(name, dir); ok {
+			return rest
+		}
+	}
+	return name
+}
+
+// covers reports whether a rule for commands covers an argv.
+func (r rule) covers(argv []string) bool {
+	words := r.words
+	if r.kind <= star {
+		for len(words) > 1 && slices.Contains(inShell, words[0]) {
+			// The builtin leaves no trace, what it runs does.
+			for words = words[1:]; len(words) > 1 && strings.HasPrefix(words[0], "-"); words = words[1:] {
+				if words[0] == "-a" && len(words) > 2 {
+					words = words[1:] // the name that exec gives
+				}
+			}
+			if argv[0] == standard(words[0]) {
+				argv = append([]string{words[0]}, argv[1:]...)
+			}
+		}
+	}
+	switch r.kind {
+	case prefix:
+		return len(argv) >= len(words) && slices.Equal(argv[:len(words)], words)
+	case exact:
+		return slices.Equal(argv, words)
+	case star:
+		return expression(words).MatchString(strings.Join(argv, "\x00"))
+	}
+	return false
+}
+
+// expression matches what words with stars match.
+func expression(words []string) *regexp.Regexp {
+	text := "(?s)^"
+	for i, w := range words {
+		last := i == len(words)-1
+		switch {
+		case w == "*" && last:
+			text += "(\x00.*)?"
+		case i == 0:
+			text += regexp.QuoteMeta(w)
+		case w == "*":
+			text += "\x00.*"
+		default:
+			text += "\x00" + regexp.QuoteMeta(w)
+		}
+	}
+	return regexp.MustCompile(text + "$")
+}
+
+// reached reports whether a rule for a program above covers this one: a rule
+// for exactly the words above, or one whose words go on into this command.
+func (j *judge) reached(i int) bool {
+	argv := j.got.Started[i].Argv
+	for at := j.got.Started[i].Parent; at >= 0; at = j.got.Started[at].Parent {
+		above := j.got.Started[at].Argv
+		for _, r := range j.rules.allow {
+			if !r.covers(above) {
+				continue
+			}
+			if r.kind == exact {
+				return true
+			}
+			for k := 1; k < len(r.words); k++ {
+				if n := len(r.words) - k; n <= len(argv) && len(above) >= len(r.words) && slices.Equal(r.words[k:], argv[:n]) {
+					return true
+				}
+			}
+			if r.kind == star && slices.Contains(above, argv[0]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// own reports whether a program belongs to the one that started it: the words
+// of the line do not name it, and cannot.
+func (j *judge) own(i int) bool {
+	s := j.got.Started[i]
+	if s.Parent < 0 {
+		return false
+	}
+	argv, above := s.Argv, j.got.Started[s.Parent].Argv
+	name, by := standard(argv[0]), standard(above[0])
+	if !j.covered(s.Parent) {
+		return false
+	}
+	shellText := name == "sh" && len(argv) > 2 && argv[1] == "-c"
+	switch by {
+	case "git":
+		return name == "git" || strings.HasPrefix(argv[0], "/usr/lib/git-core/") || len(argv) > 1 && strings.HasPrefix(argv[1], "/usr/lib/git-core/") ||
+			shellText || slices.Contains([]string{"editor", "gpg"}, name)
+	case "sh":
+		if len(above) > 1 && strings.HasPrefix(above[1], "/usr/lib/git-core/") {
+			return slices.Contains(gitScripts, name)
+		}
+		if above[1] == "-c" && j.own(s.Parent) { // the shell through which a program calls its compressor
+			return len(argv) <= 2 && slices.Contains([]string{"gzip", "bzip2", "xz", "zstd", "lzma", "lzip", "lzop", "compress"}, name) && above[2] == strings.Join(argv, " ") ||
+				name == "unzip" && (argv[1] == "-v" || strings.HasPrefix(argv[1], "-t")) || j.script(argv, above)
+		}
+	case "flock":
+		return argv[0] == "/bin/sh" && shellText // flock -c
+	case "tar", "awk", "gawk", "mawk", "sed", "sort", "rsync", "zip", "split", "sqlite3", "ed", "less":
+		if shellText {
+			return true
+		}
+		return by == "tar" && len(argv) <= 2 && slices.Contains([]string{"gzip", "bzip2", "xz", "zstd", "lzma", "lzip", "lzop", "compress"}, name) ||
+			by == "rsync" && name == "ssh"
+	case "egrep", "fgrep":
+		return name == "grep" && len(argv) > 1 && (argv[1] == "-E" || argv[1] == "-F")
+	case "gunzip", "zcat":
+		return name == "gzip" && argv[1] == "-cd" || name == "gzip" && argv[1] == "-d"
+	case "zgrep":
+		return slices.Contains([]string{"gzip", "grep", "sed", "expr", "cat", "zcat", "mktemp", "rm", "bzip2", "xz"}, name)
+	case "diff":
+		return name == "pr"
+	case "sdiff", "diff3":
+		return name == "diff"
+	case "xargs":
+		return name == "echo"
+	case "rg":
+		return slices.Contains([]string{"gzip", "bzip2", "xz", "zstd", "lz4", "brotli", "uncompress"}, name)
+	case "bash", "dash":
+	}
+	return j.script(argv, above)
+}
+
+// gitScripts are what the shell scripts that belong to git start.
+var gitScripts = strings.Fields("git sed uname basename sh expr cat sleep mkdir dirname grep cut which rm tr wc date")
+
+// script reports whether a program comes from the contents of a file of the
+// tree: those are not part of a tool use. A file that the line changed is.
+func (j *judge) script(argv, above []string) bool {
+	if len(argv) != 2 || argv[0] != "c9" || !strings.HasPrefix(argv[1], "from-") {
+		return false
+	}
+	file := map[string]string{"from-x": work + "/x", "from-prog": work + "/prog.awk", "from-bashrc": home + "/.bashrc"}[argv[1]]
+	return !slices.ContainsFunc(j.got.Changes, func(c effectbox.Change) bool {
+		return c.What != "removed" && c.Path == file
+	})
+}
+
+// writers are the programs whose purpose is to write their operands; link and
+// unlink are ln and rm for one name.
+var writers = []string{"mkdir", "touch", "rm", "rmdir", "cp", "mv", "ln", "install", "chmod", "link", "unlink"}
+
+// mayChange reports whether a changed path has its cover.
+func (j *judge) mayChange(c effectbox.Change) bool {
+	if j.free || !protected(c.Path) && j.byRule(c.Path) || j.temporary(c) {
+		return true
+	}
+	if j.rules.mode == "acceptEdits" && inside(c.Path, work) && !protected(c.Path) {
+		return true
+	}
+	for i, s := range j.got.Started {
+		if j.exactly(i) || slices.Contains(writers, standard(s.Argv[0])) && inside(c.Path, work) && !protected(c.Path) && j.operand(s, c.Path) || j.repository(s, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// temporary reports whether a path is the empty file or folder that mktemp
+// makes when it is told nothing.
+func (j *judge) temporary(c effectbox.Change) bool {
+	rest, ok := strings.CutPrefix(c.Path, "/tmp/tmp.")
+	return ok && len(rest) >= 10 && c.What == "created" && slices.ContainsFunc(j.got.Started, func(s effectbox.Started) bool { return s.Name == "mktemp" })
+}
+
+func inside(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// protected paths take a rule that names them, which no rule of the generator
+// does but one for exactly the command.
+func protected(name string) bool {
+	return inside(name, work+"/.git/hooks") || name == work+"/.git/config" || name == home+"/.bashrc"
+}
+
+// byRule reports whether an edit rule covers a path.
+func (j *judge) byRule(name string) bool {
+	for _, r := range j.rules.allow {
+		if r.kind != edit {
+			continue
+		}
+		dir, tree := strings.CutSuffix(r.glob, "/**")
+		switch {
+		case r.glob == "":
+			return true
+		case tree && inside(name, path.Join(work, dir)) && !path.IsAbs(dir), tree && path.IsAbs(dir) && inside(name, dir):
+			return true
+		case strings.HasPrefix(r.glob, "*.") && inside(name, work) && strings.HasSuffix(name, r.glob[1:]):
+			return true
+		case !strings.Contains(r.glob, "/") && inside(name, work) && path.Base(name) == r.glob:
+			return true
+		}
+	}
+	return false
+}
+
+// exactly reports whether an exact rule covers the program or one above it,
+// and with it all that it does.
+func (j *judge) exactly(i int) bool {
+	for at := i; at >= 0; at = j.got.Started[at].Parent {
+		for _, r := range j.rules.allow {
+			if r.kind == exact && r.covers(j.got.Started[at].Argv) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// operand reports whether a path is one that a writing program was told to
+// write: an operand, what lies below or above it, its backup, or an entry of
+// its name in the last operand.
+func (j *judge) operand(s effectbox.Started, name string) bool {
+	for _, arg := range s.Argv[1:] {
+		if path.Base(arg) == path.Base(name) && path.Dir(name) == s.Dir {
+			return true // ln -s x
+		}
+		if i := strings.IndexByte(arg, '='); strings.HasPrefix(arg, "--") && i > 0 {
+			arg = arg[i+1:]
+		}
+		if strings.HasPrefix(arg, "-t") && len(arg) > 2 {
+			arg = arg[2:]
+		}
+		if !path.IsAbs(arg) {
+			arg = s.Dir + "/" + arg
+		}
+		if standard(s.Argv[0]) == "mkdir" && j.passed(arg, name) {
+			return true
+		}
+		at := j.resolve(arg, false)
+		if inside(name, j.resolve(arg, true)) || inside(name, at) || inside(at, name) || strings.HasPrefix(name, at+"~") || strings.HasPrefix(name, at+".~") {
+			return true
+		}
+		if path.Dir(name) == path.Dir(at) && strings.HasPrefix(name, at) {
+			return true // a backup with a suffix
+		}
+	}
+	return false
+}
+
+// passed reports whether mkdir -p makes a folder on its way to another: a of
+// a/../b, which is named in the operand.
+func (j *judge) passed(arg, name string) bool {
+	for at := strings.Index(arg, "/.."); at >= 0; {
+		if j.resolve(arg[:at], false) == name {
+			return true
+		}
+		next := strings.Index(arg[at+1:], "/..")
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return false
+}
+
+// resolve follows the links of the tree; the last part of a name only if last
+// is set.
+func (j *judge) resolve(name string, last bool) string {
+	at, rest := "/", strings.Split(name, "/")
+	for n := 0; len(rest) > 0 && n < 100; n++ {
+		part := rest[0]
+		rest = rest[1:]
+		if part == ".." {
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, part)
+		to, link := j.links[next]
+		if !link || len(rest) == 0 && !last {
+			at = next
+			continue
+		}
+		if path.IsAbs(to) {
+			at = "/"
+		}
+		rest = append(strings.Split(to, "/"), rest...)
+	}
+	return at
+}
+
+// changing are the subcommands of git that are there to change the files of
+// the repository's own directory.
+var changing = []string{
+	"checkout", "restore", "reset", "stash", "clean", "mv", "rm", "merge", "pull", "rebase", "switch", "apply", "am",
+	"cherry-pick", "revert", "bisect", "read-tree", "filter-branch", "checkout-index", "worktree", "clone", "init", "submodule", "sparse-checkout", "st",
+}
+
+// repository reports whether a change is what a git command does to its own
+// repository.
+func (j *judge) repository(s effectbox.Started, c effectbox.Change) bool {
+	if standard(s.Argv[0]) != "git" || !inside(c.Path, work) || protected(c.Path) && !slices.Contains(s.Argv, "config") && !slices.Contains(s.Argv, "remote") && !slices.Contains(s.Argv, "branch") && !slices.Contains(s.Argv, "clone") && !slices.Contains(s.Argv, "init") {
+		return false
+	}
+	if inside(c.Path, work+"/.git") {
+		return true
+	}
+	for _, arg := range s.Argv[1:] {
+		if slices.Contains(changing, arg) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+//go:build linux
+
+package process
+
+import (
+	"io"
+	"os/exec"
+	"testing"
+)
+
+// session starts a part as a session.
+func (c *census) session(args ...string) *Session {
+	c.t.Helper()
+	command := c.command(args...)
+	cmd := exec.Command(command.Args[0], command.Args[1:]...)
+	cmd.Env = command.Env
+	s, err := StartSession(cmd)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s
+}
+
+// TestSessionKilled: Kill ends a program and what it started, also in sessions of
+// their own.
+func TestSessionKilled(t *testing.T) {
+	c := newCensus(t)
+	s := c.session("settler", "deaf", "deaf")
+	all := c.born(3)
+	if below := descendants(s.cmd.Process.Pid); len(below) != 2 || parentOf(below[0]) != s.cmd.Process.Pid {
+		t.Errorf("descendants %v", below)
+	}
+	s.Kill()
+	if err := s.Wait(); err == nil {
+		t.Error("it was killed, and that is no error")
+	}
+	c.dead(all)
+	s.Kill() // the pid may be another's now
+}
+
+// TestSessionTalks: what is written is read, and the streams end with it.
+func TestSessionTalks(t *testing.T) {
+	s := newCensus(t).session("copy")
+	if _, err := s.Write([]byte("to and fro")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(s)
+	if err != nil || string(text) != "to and fro" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+	if text, err := io.ReadAll(s.Stderr()); err != nil || len(text) > 0 {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestSessionSilent: what a program leaves running does not hold its streams
+// open for ever.
+func TestSessionSilent(t *testing.T) {
+	c := newCensus(t)
+	s := c.session("deserter", "deaf")
+	left := c.born(1)
+	text, err := io.ReadAll(s)
+	if err != nil || string(text) != "done" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, conn := range left {
+		conn.Close() // its end
+	}
+}
+
+// TestSessionNotStarted: what is no program starts nothing.
+func TestSessionNotStarted(t *testing.T) {
+	if s, err := StartSession(exec.Command(t.TempDir())); err == nil || s != nil {
+		t.Error(s, err)
+	}
+}

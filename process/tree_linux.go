@@ -1,0 +1,80 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// waitFor returns true when the process has ended and is still to be reaped,
+// false if that cannot be told.
+func waitFor(pid int) bool {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
+}
+
+// killTree kills a process that is not yet reaped, its group, and everything
+// that descends from it: an agent CLI gives its shells sessions of their own. All
+// are stopped first, so that none can get away.
+func killTree(pid int) {
+	stopped := map[int]bool{}
+	for found := []int{pid}; len(found) > 0; found = newOnes(descendants(pid), stopped) {
+		for _, p := range found {
+			stopped[p] = true
+			syscall.Kill(p, syscall.SIGSTOP)
+		}
+	}
+	for p := range stopped {
+		syscall.Kill(p, syscall.SIGKILL)
+	}
+	syscall.Kill(-pid, syscall.SIGKILL)
+}
+
+func newOnes(pids []int, known map[int]bool) []int {
+	var fresh []int
+	for _, p := range pids {
+		if !known[p] {
+			fresh = append(fresh, p)
+		}
+	}
+	return fresh
+}
+
+// descendants returns the processes below one.
+func descendants(root int) []int {
+	children := map[int][]int{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			parent := parentOf(pid)
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	below := children[root]
+	for i := 0; i < len(below); i++ {
+		below = append(below, children[below[i]]...)
+	}
+	return below
+}
+
+// parentOf returns a process's parent, 0 if it is gone.
+func parentOf(pid int) int {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// The name, in parentheses, may hold anything: read behind the last one.
+	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
+	if fields := bytes.Fields(rest); len(fields) > 1 {
+		parent, _ := strconv.Atoi(string(fields[1]))
+		return parent
+	}
+	return 0
+}

@@ -1,0 +1,89 @@
+package tools
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+)
+
+// harmless reports whether a field's value makes the tool do nothing but its
+// housekeeping.
+type harmless func(value any) bool
+
+// Housekeeping reports whether uses of a tool may be housekeeping, which counts as
+// listed in every mode, and if so which field of an input, the first by name, makes
+// its use more than that: "" if there is none. The list of these tools is closed,
+// and so are their fields: a use with another one, or with a value that is not
+// harmless, may run, fetch or write something and needs a rule as that of any tool
+// does. They are those of the agent CLI's own schemas, 2.1.197 to 2.1.330.
+func Housekeeping(tool string, input map[string]any) (beyond string, may bool) {
+	t := builtins[tool]
+	if t == nil || t.chores == nil {
+		return "", false
+	}
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		if is := t.chores[name]; is == nil || !is(input[name]) {
+			return name, true
+		}
+	}
+	return "", true
+}
+
+// fields are some that may hold anything.
+func fields(names ...string) map[string]harmless {
+	all := map[string]harmless{}
+	for _, name := range names {
+		all[name] = whatever
+	}
+	return all
+}
+
+// subagent: what a subagent does is decided use by use. Its isolation is not
+// among the fields: to make a worktree git runs what the repository's hooks and
+// settings name, and "remote" starts it on another machine.
+var subagent = map[string]harmless{
+	"description": whatever, "prompt": whatever, "subagent_type": whatever, "model": whatever, "effort": whatever,
+	"run_in_background": whatever, "name": whatever, "team_name": whatever, "resume": whatever, "max_turns": whatever,
+	"mode": oneOf("plan", "default", "dontAsk"),
+}
+
+// sendMessage: a message to an agent of the session. One to another session
+// makes something else run, perhaps elsewhere, and to approve a plan is for a
+// person. What stands behind message are fields that the agent CLI adds for
+// whoever looks on.
+var sendMessage = map[string]harmless{
+	"to": agentName, "summary": whatever, "message": plainMessage,
+	"type": messageType, "recipient": agentName, "recipient_kind": oneOf("main", "agent", "name"),
+	"content": whatever, "request_id": whatever, "approve": whatever,
+}
+
+func whatever(any) bool { return true }
+
+func oneOf(texts ...string) harmless {
+	return func(value any) bool {
+		text, ok := value.(string)
+		return ok && slices.Contains(texts, text)
+	}
+}
+
+var (
+	plainName   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	sessionName = lazyregexp.New(`^(session|cse|local)_`)
+)
+
+// agentName: a name without the marks of an address.
+func agentName(value any) bool {
+	name, ok := value.(string)
+	return ok && plainName.MatchString(name) && !sessionName.MatchString(name)
+}
+
+var messageType = oneOf("message", "shutdown_request", "shutdown_response")
+
+func plainMessage(value any) bool {
+	if fields, ok := value.(map[string]any); ok {
+		return messageType(fields["type"])
+	}
+	_, ok := value.(string)
+	return ok
+}

@@ -1,0 +1,47 @@
+package claude
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+)
+
+// tellOutcome tells what a tool result says of a tool use.
+func (r *run) tellOutcome(id string, e *entry, b *block, breach string) {
+	if r.o.Outcome == nil {
+		return
+	}
+	o := wrapper.ToolOutcome{
+		Use:    permission.ToolUse{ID: id, Tool: e.tool, Agent: e.agent, Session: r.out.Session},
+		Failed: b.Error, Breach: breach,
+	}
+	if e.tool == "Bash" && b.Error {
+		o.Exit = exitCode(plain(b.Content))
+	}
+	if err := r.o.Outcome(o); err != nil {
+		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, ToolUseID: id, Message: err.Error()})
+	}
+}
+
+// exitCode reads the code of a command that failed: the CLI begins its result
+// with it.
+func exitCode(text string) *int {
+	rest, ok := strings.CutPrefix(text, "Exit code ")
+	digits, _, _ := strings.Cut(rest, "\n")
+	code, err := strconv.Atoi(digits)
+	if !ok || err != nil {
+		return nil
+	}
+	return &code
+}
+
+// turnAway records the denial of a tool use that was not decided, and tells the
+// CLI why. What cannot be read is recorded as far as it can.
+func (r *run) turnAway(id string, c *canUseTool, why string) error {
+	e := &entry{tool: c.Tool, input: c.Input, agent: c.Agent, dir: r.uses.get(c.ID).dir}
+	r.recordDenial(c.ID, e, errors.New(why))
+	return r.writer.send(answering(id, denial{Behavior: "deny", Message: why}))
+}

@@ -1,0 +1,219 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// writer writes lines to the agent in order, without ever making the caller
+// wait: the agent may be busy writing to us.
+type writer struct {
+	to  io.WriteCloser
+	log *protocolLog
+
+	mu     sync.Mutex
+	queue  [][]byte
+	closed bool
+	wake   chan struct{}
+	done   chan struct{} // closed when nothing more is written
+	failed chan struct{} // closed when a write has failed
+}
+
+func newWriter(to io.WriteCloser, log *protocolLog) *writer {
+	w := &writer{to: to, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}), failed: make(chan struct{})}
+	go w.work()
+	return w
+}
+
+// send queues one message.
+func (w *writer) send(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b) // ends the line
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	w.add(unbroken(b.Bytes()), false)
+	return nil
+}
+
+// unbroken escapes what some readers take for the end of a line. In JSON it
+// stands in strings only.
+func unbroken(line []byte) []byte {
+	for _, end := range []string{"\u2028", "\u2029", "\u0085"} {
+		line = bytes.ReplaceAll(line, []byte(end), fmt.Appendf(nil, `\u%04x`, []rune(end)[0]))
+	}
+	return line
+}
+
+// close ends the agent's input once everything is written.
+func (w *writer) close() { w.add(nil, true) }
+
+func (w *writer) add(line []byte, last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.closed = last
+	if line != nil {
+		w.queue = append(w.queue, line)
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *writer) take() (lines [][]byte, last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lines, w.queue = w.queue, nil
+	return lines, w.closed
+}
+
+func (w *writer) work() {
+	defer close(w.done)
+	defer w.to.Close()
+	for range w.wake {
+		lines, last := w.take()
+		for _, line := range lines {
+			w.log.line("> ", bytes.TrimSuffix(line, []byte{'\n'}))
+			if _, err := w.to.Write(line); err != nil {
+				close(w.failed)
+				return
+			}
+		}
+		if last {
+			return
+		}
+	}
+}
+
+// What is said, in the protocol's words.
+
+type controlRequest struct {
+	Type    string `json:"type"`
+	ID      string `json:"request_id"`
+	Request any    `json:"request"`
+}
+
+func controlling(id string, request any) controlRequest {
+	return controlRequest{"control_request", id, request}
+}
+
+type subtype struct {
+	Kind string `json:"subtype"`
+}
+
+type initialize struct {
+	Kind  string            `json:"subtype"`
+	Hooks map[string][]hook `json:"hooks"`
+}
+
+type hook struct {
+	Callbacks []string `json:"hookCallbackIds"`
+	Timeout   int      `json:"timeout"` // seconds
+	OnFailure string   `json:"onFailure"`
+}
+
+const (
+	hookID    = "decide"
+	hookEvent = "PreToolUse"
+	// hookTimeout, in seconds, is 23 days. 2.1.197 counts in milliseconds in 32
+	// bits: more than 24 days would be no time at all.
+	hookTimeout = 2_000_000
+)
+
+func initialization() initialize {
+	return initialize{"initialize", map[string][]hook{
+		hookEvent: {{Callbacks: []string{hookID}, Timeout: hookTimeout, OnFailure: "block"}},
+	}}
+}
+
+type userLine struct {
+	Type string `json:"type"`
+	// Composed: the text is taken as it is; no "@file" in it is read.
+	Composed bool        `json:"client_composed"`
+	Session  string      `json:"session_id"`
+	Parent   *string     `json:"parent_tool_use_id"`
+	Message  userMessage `json:"message"`
+}
+
+type userMessage struct {
+	Role    string `json:"role"`
+	Content any    `json:"content"` // a text or blocks
+}
+
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// prompting is the line that gives the agent its task. CLIs that do not know
+// client_composed read commands and @files only in the last block, so for them
+// the task is not the last.
+func prompting(text string, v version) userLine {
+	var content any = text
+	if v.before(lists) {
+		content = []textBlock{{"text", text}, {"text", "The task is above, word for word."}}
+	}
+	return userLine{Type: "user", Composed: true, Message: userMessage{"user", content}}
+}
+
+type controlResponse struct {
+	Type     string `json:"type"`
+	Response any    `json:"response"`
+}
+
+type success struct {
+	Kind     string `json:"subtype"`
+	ID       string `json:"request_id"`
+	Response any    `json:"response"`
+}
+
+type failureResponse struct {
+	Kind  string `json:"subtype"`
+	ID    string `json:"request_id"`
+	Error string `json:"error"`
+}
+
+func answering(id string, v any) controlResponse {
+	return controlResponse{"control_response", success{"success", id, v}}
+}
+
+func refusing(id, why string) controlResponse {
+	return controlResponse{"control_response", failureResponse{"error", id, why}}
+}
+
+type allowance struct {
+	Behavior string          `json:"behavior"`
+	Input    json.RawMessage `json:"updatedInput"`
+}
+
+type denial struct {
+	Behavior  string `json:"behavior"`
+	Message   string `json:"message"`
+	Interrupt bool   `json:"interrupt,omitempty"`
+}
+
+type hookAnswer struct {
+	Output hookOutput `json:"hookSpecificOutput"`
+}
+
+type hookOutput struct {
+	Event    string `json:"hookEventName"`
+	Decision string `json:"permissionDecision"` // ask or deny
+	Reason   string `json:"permissionDecisionReason"`
+}
+
+func hookAsks() hookAnswer {
+	return hookAnswer{hookOutput{hookEvent, "ask", "agent-wrapper decides"}}
+}
+
+func hookDenies(why string) hookAnswer {
+	return hookAnswer{hookOutput{hookEvent, "deny", why}}
+}
