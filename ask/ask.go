@@ -87,12 +87,12 @@ type question struct {
 	keys   keyboard
 	all    bool         // nothing is to be cut
 	shown  *display.Ask // what stands on the screen
-	// offers are the choices that stand there, with their rules as they are.
-	offers []display.Choice
-	text   string // the same, as it was written
-	rows   int    // how many rows it takes; -1: not known
-	wide   int    // how wide the terminal was then
-	paint  func() // shows the question anew
+	// choices are the choices that stand there, with their rules as they are.
+	choices []display.Choice
+	text    string // the same, as it was written
+	rows    int    // how many rows it takes; -1: not known
+	wide    int    // how wide the terminal was then
+	paint   func() // shows the question anew
 }
 
 // The persons and programs of an approval on a terminal.
@@ -230,7 +230,7 @@ func (q *question) stopped(kind tty.Kind) error {
 }
 
 // make makes what is shown.
-func (q *question) make() *display.Ask { return q.Approver.shown(q.ask, q.all, q.offers) }
+func (q *question) make() *display.Ask { return q.Approver.shown(q.ask, q.all, q.choices) }
 
 // shown is a question fit to be shown.
 func (a *Approver) shown(ask permission.Request, all bool, offers []display.Choice) *display.Ask {
@@ -262,7 +262,7 @@ func (q *question) armed(counts bool) {
 // the terminal can do that.
 func (q *question) draw() {
 	q.erase()
-	q.offers = q.Approver.choices(&q.ask)
+	q.choices = q.Approver.choices(&q.ask)
 	q.shown = q.make()
 	o := q.style()
 	q.wide = q.width()

@@ -149,9 +149,9 @@ func (q *question) kept(ctx context.Context, c *display.Choice) (answer permissi
 // rungs are the rungs of a choice that stand on the screen: what may be kept
 // can have changed since.
 func (q *question) rungs(key string) []display.Rung {
-	for i := range q.offers {
-		if q.offers[i].Key == key {
-			return q.offers[i].Rungs
+	for i := range q.choices {
+		if q.choices[i].Key == key {
+			return q.choices[i].Rungs
 		}
 	}
 	return nil

@@ -159,7 +159,7 @@ func (l *Log) start() error {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("the record %s is no regular file", l.path)
 		}
-		known, err := l.head.read()
+		known, err := l.head.position()
 		if err != nil {
 			return err
 		}

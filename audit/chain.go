@@ -268,10 +268,10 @@ func (l *Log) follow() error {
 	if err := l.again(info.Size()); err != nil {
 		return &Damage{l.path, l.head.path, err}
 	}
-	rest, err := l.read(info.Size())
+	rest, err := l.readLines(info.Size())
 	if err == nil && rest > 0 {
 		if err = l.put([]byte("\n")); err == nil {
-			_, err = l.read(info.Size() + 1)
+			_, err = l.readLines(info.Size() + 1)
 		}
 	}
 	if err != nil {
@@ -308,9 +308,9 @@ func (l *Log) again(size int64) error {
 	return l.walk.at.holds(l.file, size)
 }
 
-// read takes the lines from where the walker is up to size; rest is how many
+// readLines takes the lines from where the walker is up to size; rest is how many
 // bytes stand behind the last line feed.
-func (l *Log) read(size int64) (rest int, err error) {
+func (l *Log) readLines(size int64) (rest int, err error) {
 	w := &l.walk
 	w.offset = w.at.End
 	w.loose.Reset()

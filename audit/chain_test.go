@@ -39,7 +39,7 @@ func thousand(t *testing.T) (path string, data []byte, end position) {
 	if data, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}
-	if end, err = (head{path + ".head"}).read(); err != nil || end.Seq != 1000 {
+	if end, err = (head{path + ".head"}).position(); err != nil || end.Seq != 1000 {
 		t.Fatal(end, err)
 	}
 	return path, data, end
@@ -393,7 +393,7 @@ func TestTorn(t *testing.T) {
 	l.Close()
 	data, _ := os.ReadFile(whole)
 	last := len(bytes.Join(slices.Collect(bytes.Lines(data))[:3], nil))
-	old, err := (head{whole + ".head"}).read()
+	old, err := (head{whole + ".head"}).position()
 	if err != nil {
 		t.Fatal(err)
 	}

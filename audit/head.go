@@ -42,8 +42,8 @@ func real(path string) string {
 	return path
 }
 
-// read returns the position that the head names; none is the zero position.
-func (h head) read() (position, error) {
+// position returns the position that the head names; none is the zero position.
+func (h head) position() (position, error) {
 	data, err := os.ReadFile(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return position{}, nil
@@ -65,7 +65,7 @@ func (h head) read() (position, error) {
 // processes write it too.
 func (h head) raise(record string, p position, durable bool) error {
 	return h.locked(func() error {
-		known, err := h.read()
+		known, err := h.position()
 		if err != nil || known.Seq >= p.Seq {
 			return err
 		}

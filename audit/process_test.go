@@ -347,7 +347,7 @@ func TestGroup(t *testing.T) {
 	if l.walk.at.End != synced.End {
 		t.Errorf("answered up to byte %d, synced up to %d", l.walk.at.End, synced.End)
 	}
-	if known, _ := l.head.read(); known.Seq != n+1 {
+	if known, _ := l.head.position(); known.Seq != n+1 {
 		t.Errorf("%+v", known)
 	}
 }

@@ -95,7 +95,7 @@ func (v *verifier) snapshot(f *os.File, headFile string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if v.head, err = (head{headFile}).read(); err != nil {
+	if v.head, err = (head{headFile}).position(); err != nil {
 		v.fault(0, "%v", err)
 	}
 	v.report.Known = v.head.Seq

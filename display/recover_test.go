@@ -17,8 +17,8 @@ import (
 
 var spelledOut = regexp.MustCompile(`<U\+([0-9A-F]{4,6})(?: x([0-9]+))?>|<0x([0-9A-F]{2})>|⇥   |\n<U\+000A x([0-9]+)>\n`)
 
-// read reads shown text as a person would.
-func read(s string) string {
+// asSeen reads shown text as a person would.
+func asSeen(s string) string {
 	return spelledOut.ReplaceAllStringFunc(s, func(m string) string {
 		p := spelledOut.FindStringSubmatch(m)
 		switch {
@@ -51,7 +51,7 @@ func (b *shownBlock) text() string {
 			lines = append(lines, o.line)
 		}
 	}
-	return read(strings.Join(lines, "\n"))
+	return asSeen(strings.Join(lines, "\n"))
 }
 
 var (
@@ -114,7 +114,7 @@ func (b *shownBlock) apply(t *testing.T, old string) string {
 	lines, out := split(old), ""
 	at := 0
 	for i, o := range b.ops {
-		line := read(o.line) + "\n"
+		line := asSeen(o.line) + "\n"
 		if i+1 < len(b.ops) && b.ops[i+1].sign == '\\' {
 			line = strings.TrimSuffix(line, "\n")
 		}
@@ -217,7 +217,7 @@ func ofJSON(t *testing.T, a *Ask) map[string]string {
 			}
 			lines = append(lines, line)
 		}
-		out[b.Title] = read(strings.Join(lines, "\n"))
+		out[b.Title] = asSeen(strings.Join(lines, "\n"))
 	}
 	return out
 }
@@ -285,7 +285,7 @@ func accounted(t *testing.T, a *Ask, title, text string) {
 				tail = append(tail, line)
 			}
 		}
-		from, to := read(strings.Join(head, "\n")), read(strings.Join(tail, "\n"))
+		from, to := asSeen(strings.Join(head, "\n")), asSeen(strings.Join(tail, "\n"))
 		if gone < 0 {
 			gone = 0
 		}
@@ -351,7 +351,7 @@ func editShown(t *testing.T, file, old, text string, all bool, width int) {
 	case old == "", n == 0, n > 1 && !all, old == text:
 		fragments := map[byte][]string{}
 		for _, o := range blocks[0].ops {
-			fragments[o.sign] = append(fragments[o.sign], read(o.line))
+			fragments[o.sign] = append(fragments[o.sign], asSeen(o.line))
 		}
 		if was, is := strings.Join(fragments['-'], "\n"), strings.Join(fragments['+'], "\n"); was != old || is != text {
 			t.Fatalf("the screen reads %q and %q, not %q and %q:\n%s", was, is, old, text, shown)
@@ -442,7 +442,7 @@ func TestNotDecoded(t *testing.T) {
 		for _, seg := range a.Blocks[0].Lines[0].Segments {
 			shown += seg.Text
 		}
-		if got := read(shown); !strings.Contains(raw, got) || len(got) < len(raw)-len(`{"command":}`) {
+		if got := asSeen(shown); !strings.Contains(raw, got) || len(got) < len(raw)-len(`{"command":}`) {
 			t.Errorf("%q is shown as %q", raw, shown)
 		}
 	}

@@ -21,8 +21,8 @@ func WriteTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace,
 	for i := range trace.Actions {
 		writeAction(out, i+1, &trace.Actions[i])
 	}
-	if trace.Wall.Layer != 0 {
-		fmt.Fprintf(out, "\nthe tool use as a whole\n%s", layerLine(">", trace.Wall.Layer, &trace.Wall))
+	if trace.Whole.Layer != 0 {
+		fmt.Fprintf(out, "\nthe tool use as a whole\n%s", layerLine(">", trace.Whole.Layer, &trace.Whole))
 	}
 	fmt.Fprintln(out)
 	WriteDecision(out, trace.Decision)

@@ -131,7 +131,7 @@ func (b *box) write(name, text string) {
 	}
 }
 
-func (b *box) read(name string) string {
+func (b *box) readFile(name string) string {
 	data, _ := os.ReadFile(filepath.Join(b.Dir, name))
 	return string(data)
 }

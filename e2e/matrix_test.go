@@ -233,7 +233,7 @@ func (r row) ran(b *box, m *model) bool {
 	switch {
 	case r.Mark != "" && b.has(r.Mark), r.Gone != "" && !b.has(r.Gone):
 		return true
-	case r.Holds != "" && strings.Contains(b.read(r.Holds), r.Text):
+	case r.Holds != "" && strings.Contains(b.readFile(r.Holds), r.Text):
 		return true
 	case r.Says != "":
 		// A denial may quote the command.

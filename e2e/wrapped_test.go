@@ -139,7 +139,7 @@ func lines(t testing.TB, data []byte) []map[string]any {
 func record(t testing.TB, b *box) []decision {
 	t.Helper()
 	var all []decision
-	for _, text := range strings.Split(b.read("audit.jsonl"), "\n") {
+	for _, text := range strings.Split(b.readFile("audit.jsonl"), "\n") {
 		if text == "" {
 			continue
 		}
@@ -161,7 +161,7 @@ func record(t testing.TB, b *box) []decision {
 
 // offered gives the tools of the init line in the protocol log.
 func offered(t testing.TB, b *box) any {
-	for _, text := range strings.Split(b.read("wire.jsonl"), "\n") {
+	for _, text := range strings.Split(b.readFile("wire.jsonl"), "\n") {
 		var line map[string]any
 		if at := strings.IndexByte(text, '{'); at >= 0 && json.Unmarshal([]byte(text[at:]), &line) == nil {
 			if line["type"] == "system" && line["subtype"] == "init" {

@@ -216,8 +216,8 @@ func lineOf(input json.RawMessage) (string, error) {
 	return in.Command, nil
 }
 
-// madeUp are the refusals that count as hallucinated.
-var madeUp = []string{string(whitelist.TooLong), string(whitelist.ShellOperators), string(whitelist.NotWhitelisted), string(whitelist.DangerousArgs)}
+// hallucinated are the refusals that count as hallucinated.
+var hallucinated = []string{string(whitelist.TooLong), string(whitelist.ShellOperators), string(whitelist.NotWhitelisted), string(whitelist.DangerousArgs)}
 
 // blocked says why a gate was not allowed.
 func (res *Result) blocked(decided *permission.Result) {
@@ -225,7 +225,7 @@ func (res *Result) blocked(decided *permission.Result) {
 	switch o := decided.Refusal; {
 	case decided.Interrupt:
 		res.Failure = Paused
-	case o.Behavior != 0 && slices.Contains(madeUp, o.Kind):
+	case o.Behavior != 0 && slices.Contains(hallucinated, o.Kind):
 		res.Failure, res.Reason = Hallucination, o.Kind+": "+o.Reason
 	}
 }

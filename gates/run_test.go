@@ -119,7 +119,7 @@ func plain(_ string, facts *shell.Facts) (argv, env []string, err error) {
 	return argv, nil, nil
 }
 
-func read(t *testing.T, items string) *Plan {
+func parsePlan(t *testing.T, items string) *Plan {
 	t.Helper()
 	p, err := Parse([]byte(plan(items)), "p.json")
 	if err != nil {
@@ -176,7 +176,7 @@ func TestResults(t *testing.T) {
 			if tt.prepare != nil {
 				tt.prepare(r)
 			}
-			results, err := r.Run(context.Background(), read(t, `{"name": "i", "gates": [{"name": "g", `+tt.gate+`}]}`))
+			results, err := r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [{"name": "g", `+tt.gate+`}]}`))
 			if err != nil || len(results) != 1 {
 				t.Fatal(results, err)
 			}
@@ -204,7 +204,7 @@ func TestResults(t *testing.T) {
 func TestSequence(t *testing.T) {
 	r := newRig(t, bare)
 	r.ends["fails"] = process.Result{Exit: 1}
-	p := read(t, `
+	p := parsePlan(t, `
 		{"name": "last", "deps": ["bad", "good"], "gates": [{"name": "g", "run": "npm run last"}]},
 		{"name": "beyond", "deps": ["last"], "gates": [{"name": "g", "run": "npm run beyond"}]},
 		{"name": "empty", "deps": ["beyond"]},
@@ -264,7 +264,7 @@ func TestProgram(t *testing.T) {
 			got = c
 			return process.Result{}, nil
 		}
-		results, err := r.Run(context.Background(), read(t, `{"name": "i", "gates": [{"name": "g", `+tt.gate+`}]}`))
+		results, err := r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [{"name": "g", `+tt.gate+`}]}`))
 		if err != nil || got == nil {
 			t.Fatalf("%s: %+v %v", tt.gate, results, err)
 		}
@@ -280,7 +280,7 @@ func TestProgram(t *testing.T) {
 // the plan was checked is not entered.
 func TestMovedDirectory(t *testing.T) {
 	r := newRig(t, bare)
-	p := read(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test", "cwd": "sub"}]}`)
+	p := parsePlan(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test", "cwd": "sub"}]}`)
 	if err := os.Mkdir(filepath.Join(r.Workspace, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestArtifacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ends["fails"] = process.Result{Exit: 1}
-	results, _ := r.Run(context.Background(), read(t, `{"name": "i", "gates": [
+	results, _ := r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [
 		{"name": "g", "run": "npm test", "artifacts": ["out.xml", "none.xml"]}, {"name": "h", "run": "npm run fails", "artifacts": ["out.xml"]}]}`))
 	if diff := cmp.Diff([]Artifact{{"out.xml", true}, {"none.xml", false}}, results[0].Artifacts); diff != "" || results[1].Artifacts != nil {
 		t.Error(diff, results[1])
@@ -327,7 +327,7 @@ func TestInterrupted(t *testing.T) {
 			<-ctx.Done()
 			return process.Result{Exit: 143, Cancelled: true}, nil
 		}
-		results, err := r.Run(ctx, read(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}, {"name": "h", "run": "npm test"}]}`))
+		results, err := r.Run(ctx, parsePlan(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}, {"name": "h", "run": "npm test"}]}`))
 		if err != nil || results[0].Status != Fail || results[1].Status != Skipped {
 			t.Fatalf("%+v %v", results, err)
 		}
@@ -346,7 +346,7 @@ func TestInterrupted(t *testing.T) {
 func TestOutcomeUnrecorded(t *testing.T) {
 	r := newRig(t, bare)
 	r.Recorder = badRecorder{}
-	results, err := r.Run(context.Background(), read(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}]}`))
+	results, err := r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}]}`))
 	if err == nil || results[0].Status != Pass {
 		t.Error(results, err)
 	}
@@ -374,7 +374,7 @@ func TestEdited(t *testing.T) {
 	for line, want := range map[string]string{"npm run other": `ran ["npm" "run" "other"]`, "npm run magic": "ends i/g blocked"} {
 		r := newRig(t, bare+`ask = ["Bash(npm:*)"]`)
 		r.Decider.(*permission.Evaluator).Approver = editor(line)
-		results, err := r.Run(context.Background(), read(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}]}`))
+		results, err := r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}]}`))
 		if err != nil || !slices.Contains(r.log, want) || results[0].Status == Pass && results[0].Command != line {
 			t.Errorf("%s: %q %+v %v", line, r.log, results, err)
 		}
@@ -386,7 +386,7 @@ func TestNoLine(t *testing.T) {
 	for _, input := range []string{``, `{}`, `{"command": ""}`, `{"command": 1}`, `[]`} {
 		r := newRig(t, bare)
 		r.Decider = lax{json.RawMessage(input)}
-		results, _ := r.Run(context.Background(), read(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}]}`))
+		results, _ := r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [{"name": "g", "run": "npm test"}]}`))
 		if results[0].Status != Fail || results[0].Failure != NotStarted || slices.ContainsFunc(r.log, func(s string) bool { return strings.HasPrefix(s, "ran") }) {
 			t.Errorf("%s: %+v %q", input, results, r.log)
 		}
@@ -407,7 +407,7 @@ func (lax) Explain(permission.ToolUse, *permission.Trace) permission.Decision {
 // TestPreview: what would be decided, and nothing done.
 func TestPreview(t *testing.T) {
 	r := newRig(t, bare+"ask = [\"Bash(git:*)\"]\ndeny = [\"Bash(npm publish:*)\"]")
-	p := read(t, `{"name": "i", "gates": [{"name": "a", "run": "npm test"}, {"name": "b", "run": "npm run magic"}, {"name": "c", "run": "git push"},
+	p := parsePlan(t, `{"name": "i", "gates": [{"name": "a", "run": "npm test"}, {"name": "b", "run": "npm run magic"}, {"name": "c", "run": "git push"},
 		{"name": "d", "run": "npm publish"}, {"name": "e", "run": "npm run perhaps"}, {"name": "f", "run": "npm run dry"},
 		{"name": "g", "run": "npm test | cat"}, {"name": "h", "run": "npm test", "runtime": "container"}]}`)
 	var got []string
@@ -456,12 +456,12 @@ func TestReally(t *testing.T) {
 	r.run, r.Env, r.Limit = nil, []string{"PATH=/bin:/usr/bin"}, 30*time.Second
 	var out strings.Builder
 	r.Output = func(string, string) io.Writer { return &out }
-	results, err := r.Run(context.Background(), read(t, `{"name": "i", "gates": [{"name": "g", "run": "echo hello", "env": {"CI": "1"}}, {"name": "h", "run": "no-such-program-here"}]}`))
+	results, err := r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [{"name": "g", "run": "echo hello", "env": {"CI": "1"}}, {"name": "h", "run": "no-such-program-here"}]}`))
 	if err != nil || results[0].Status != Pass || *results[0].Exit != 0 || out.String() != "hello\n" || results[1].Failure != NotStarted {
 		t.Errorf("%+v %v %q", results, err, out.String())
 	}
 	r.Limit = 50 * time.Millisecond
-	results, _ = r.Run(context.Background(), read(t, `{"name": "i", "gates": [{"name": "g", "run": "sleep 60"}]}`))
+	results, _ = r.Run(context.Background(), parsePlan(t, `{"name": "i", "gates": [{"name": "g", "run": "sleep 60"}]}`))
 	if results[0].Failure != TimedOut || results[0].Took > 20_000 {
 		t.Errorf("%+v", results)
 	}

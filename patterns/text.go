@@ -163,7 +163,7 @@ func (p *textPattern) meets(steps []step) bool {
 		}
 		switch {
 		case !s.any:
-			m.read(s.byte)
+			m.readByte(s.byte)
 		case s.kind == shell.AnyText:
 			m.readAnything()
 		default:
@@ -231,8 +231,8 @@ func oneWild(chunks []string) []string {
 	return append(kept, chunks[last])
 }
 
-// read goes on over one byte: literal places move on, wildcards stay.
-func (m *machine) read(c byte) {
+// readByte goes on over one byte: literal places move on, wildcards stay.
+func (m *machine) readByte(c byte) {
 	at := m.at[c]
 	carry := uint64(0)
 	for i, now := range m.now {

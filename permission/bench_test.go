@@ -70,7 +70,7 @@ func BenchmarkEvaluate(b *testing.B) {
 func evaluating(t testing.TB, p *Policy, line string) *evaluation {
 	use := using("Bash", line)
 	use.Dir = workspace
-	r := read(&use, p.knowledge(), fakeFS{}, nil)
+	r := newReading(&use, p.knowledge(), fakeFS{}, nil)
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
@@ -119,7 +119,7 @@ func again(e *evaluation) Decision {
 	if err := r.readLine(tools.Builtin(tools.Bash)); err != nil {
 		return refused(err.Error())
 	}
-	d := judge(r, e.policy, e.said, nil)
+	d := judge(r, e.policy, e.session, nil)
 	r.release()
 	return d
 }

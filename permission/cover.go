@@ -114,16 +114,16 @@ func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patt
 	case m != patterns.No || a.does == nil:
 		return rule, m
 	case a.sub.Kind == patterns.RunCommand && set.Reads():
-		return e.perhaps(set, a)
+		return e.possibleRead(set, a)
 	case !a.does.Recursive || a.sub.Path == nil:
 		return rule, m
 	}
 	return e.below(set, a, q)
 }
 
-// perhaps looks for a rule that names a file which the command of a may read
+// possibleRead looks for a rule that names a file which the command of a may read
 // although nothing says so. Rules for everything are not about it.
-func (e *evaluation) perhaps(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
+func (e *evaluation) possibleRead(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
 	reads := e.mayRead(a)
 	for i := range reads {
 		if rule, m := set.Match(&reads[i], patterns.Query{Specific: true}); m != patterns.No {
@@ -136,7 +136,7 @@ func (e *evaluation) perhaps(set *patterns.Set, a *act) (*patterns.Rule, pattern
 // mayRead are the reads that the command of a may do although nothing says so.
 func (e *evaluation) mayRead(a *act) []patterns.Subject {
 	if a.reads == nil {
-		words := a.does.Perhaps()
+		words := a.does.PossibleReads()
 		a.reads = make([]patterns.Subject, 0, len(words))
 		for _, word := range words {
 			a.reads = append(a.reads, patterns.Subject{

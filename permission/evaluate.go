@@ -14,9 +14,9 @@ import (
 // made.
 type evaluation struct {
 	*reading
-	policy *Policy
-	said   *standing // the session, as it was at the beginning
-	traits modes.Traits
+	policy  *Policy
+	session *standing // the session, as it was at the beginning
+	traits  modes.Traits
 
 	acts     []act
 	edits    []edit // for a mode that allows edits: what each command writes
@@ -30,41 +30,41 @@ type evaluation struct {
 type answer struct {
 	behavior Behavior
 	layer    Layer
-	grounds  grounds
+	reason   reason
 	rule     cause
 }
 
-// grounds is why a layer answers as it does.
-type grounds uint8
+// reason is why a layer answers as it does.
+type reason uint8
 
 const (
-	noGrounds      grounds = iota
-	agentPaused            // the session is paused
-	catastrophic           // evaluation.catastrophe
-	refusedByGate          // evaluation.refusal
-	guardsFile             // a guarded file would change
-	protectsFile           // a protected one would, and no rule spells it
-	noSandbox              // it asks to run outside the sandbox
-	forPerson              // it is itself a question
-	deniedBy               // a rule
-	askedBy                // a rule
-	allowedBy              // a rule
-	allowedForNow          // a rule of the session
-	mayCover               // the rule may be about the action
-	onlyReading            // mode plan
-	allowedByMode          // the mode
-	notListed              // the allow list does not name it
-	notListedThere         // the one behind it does not
-	nothingToAsk           // there is no action
-	needsNoRule            // it counts as listed
-	neverRun               // tier 3
-	isHarmless             // its tier, or a read inside the workspace
-	notAllowed             // nothing speaks for it
+	noReason       reason = iota
+	agentPaused           // the session is paused
+	catastrophic          // evaluation.catastrophe
+	refusedByGate         // evaluation.refusal
+	guardsFile            // a guarded file would change
+	protectsFile          // a protected one would, and no rule spells it
+	noSandbox             // it asks to run outside the sandbox
+	forPerson             // it is itself a question
+	deniedBy              // a rule
+	askedBy               // a rule
+	allowedBy             // a rule
+	allowedForNow         // a rule of the session
+	mayCover              // the rule may be about the action
+	onlyReading           // mode plan
+	allowedByMode         // the mode
+	notListed             // the allow list does not name it
+	notListedThere        // the one behind it does not
+	nothingToAsk          // there is no action
+	needsNoRule           // it counts as listed
+	neverRun              // tier 3
+	isHarmless            // its tier, or a read inside the workspace
+	notAllowed            // nothing speaks for it
 )
 
 // held reports whether the answer is an ask that no later layer lifts.
 func (a answer) held() bool {
-	switch a.grounds {
+	switch a.reason {
 	case guardsFile, protectsFile, noSandbox, forPerson:
 		return true
 	case mayCover:
@@ -76,7 +76,7 @@ func (a answer) held() bool {
 // whole reports whether the answer is about the tool use as a whole, not about
 // one action.
 func (a answer) whole() bool {
-	return a.grounds == agentPaused || a.grounds == catastrophic || a.grounds == refusedByGate
+	return a.reason == agentPaused || a.reason == catastrophic || a.reason == refusedByGate
 }
 
 // cause is the rule behind an answer: one of a list, or a granular one.
@@ -135,13 +135,13 @@ func Evaluate(p *Policy, s *Session, use *ToolUse, env Env, tr *Trace) Decision 
 }
 
 // decide is Evaluate with a gate. Whatever goes wrong is a deny.
-func decide(p *Policy, said *standing, use *ToolUse, env Env, gate CommandGate, tr *Trace) (d Decision) {
+func decide(p *Policy, session *standing, use *ToolUse, env Env, gate CommandGate, tr *Trace) (d Decision) {
 	defer denying(&d, tr)
 	if use == nil {
 		return refused("there is no tool use")
 	}
-	r := read(use, p.knowledge(), env, gate)
-	d = judge(r, p, said, tr)
+	r := newReading(use, p.knowledge(), env, gate)
+	d = judge(r, p, session, tr)
 	r.release()
 	return d
 }
@@ -166,8 +166,8 @@ func (p *Policy) knowledge() Knowledge {
 
 // judge decides by a policy and those that are asked beside it; r is a reading
 // with the policy's knowledge.
-func judge(r *reading, p *Policy, said *standing, tr *Trace) Decision {
-	d := judgeOne(r, p, said, tr)
+func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
+	d := judgeOne(r, p, session, tr)
 	if p == nil {
 		return d
 	}
@@ -176,7 +176,7 @@ func judge(r *reading, p *Policy, said *standing, tr *Trace) Decision {
 		if tr != nil {
 			steps = new(Trace)
 		}
-		now := judgeOne(r.as(more), more, said, steps)
+		now := judgeOne(r.as(more), more, session, steps)
 		class := max(d.Risk, now.Risk)
 		if now.stricter(&d) {
 			if d, now = now, d; tr != nil {
@@ -198,21 +198,21 @@ func (r *reading) as(p *Policy) *reading {
 	at := slices.IndexFunc(r.others, func(o *reading) bool { return o.know == know })
 	if at < 0 {
 		at = len(r.others)
-		r.others = append(r.others, read(&r.use, know, r.env, r.commandGate))
+		r.others = append(r.others, newReading(&r.use, know, r.env, r.commandGate))
 	}
 	r.others[at].wordless = r.wordless
 	return r.others[at]
 }
 
 // judgeOne decides by one policy.
-func judgeOne(r *reading, p *Policy, said *standing, tr *Trace) Decision {
+func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	if p == nil || !p.Mode.Valid() {
 		return refused("there is no valid policy")
 	}
 	if r.err != nil {
 		return refused(r.err.Error())
 	}
-	e := begin(r, p, said)
+	e := begin(r, p, session)
 	tr.fill(e)
 	d := e.decide()
 	e.end()
@@ -233,9 +233,9 @@ func (d *Decision) stricter(than *Decision) bool {
 // pointer to an act.
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
-func begin(r *reading, p *Policy, said *standing) *evaluation {
+func begin(r *reading, p *Policy, session *standing) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.reading, e.policy, e.said, e.traits = r, p, said, p.Mode.Traits()
+	e.reading, e.policy, e.session, e.traits = r, p, session, p.Mode.Traits()
 	if r.watched.by != p {
 		r.watched = watched{by: p}
 	}
@@ -281,5 +281,5 @@ func (e *evaluation) decide() Decision {
 // idle is the decision about a line that runs, writes and fetches nothing:
 // every one of its actions is free.
 func (e *evaluation) idle() Decision {
-	return e.decision(answer{behavior: Allow, layer: LayerDefault, grounds: nothingToAsk}, 0)
+	return e.decision(answer{behavior: Allow, layer: LayerDefault, reason: nothingToAsk}, 0)
 }

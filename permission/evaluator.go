@@ -137,7 +137,7 @@ func (r *Record) noteRead(read *reading) {
 // decide reads a tool use and judges it.
 func (v *Evaluator) decide(use *ToolUse) (r *reading, d Decision) {
 	defer denying(&d, nil)
-	r = read(use, v.Policy.knowledge(), v.Env, v.CommandGate)
+	r = newReading(use, v.Policy.knowledge(), v.Env, v.CommandGate)
 	return r, judge(r, v.Policy, v.standing(), nil)
 }
 

@@ -292,7 +292,7 @@ func (p *Policy) reachesTier3(use *ToolUse, env Env) (found bool) {
 	if env != nil {
 		env = whatMayCome{env}
 	}
-	r := read(use, p.knowledge(), env, nil)
+	r := newReading(use, p.knowledge(), env, nil)
 	for _, one := range append([]*Policy{p}, p.Further...) {
 		as := r.as(one)
 		if as.err != nil {

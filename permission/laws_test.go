@@ -223,7 +223,7 @@ func TestLawTrace(t *testing.T) {
 		use.Dir = workspace
 		tr := &Trace{}
 		d := Evaluate(s.policy(t), s.session(t), &use, fakeFS{}, tr)
-		if tr.Wall.Behavior != 0 || s.mode == "dontAsk" {
+		if tr.Whole.Behavior != 0 || s.mode == "dontAsk" {
 			return
 		}
 		strictest, layers := Allow, map[Layer]bool{}

@@ -72,7 +72,7 @@ func (e *evaluation) hard(layer Layer, i int) answer {
 	case LayerGuard:
 		return e.guardOne(i)
 	case LayerSessionDeny:
-		return e.denied(layer, e.said.deny, i)
+		return e.denied(layer, e.session.deny, i)
 	case LayerDenyList:
 		return e.denied(layer, e.policy.Deny, i)
 	case LayerMode:
@@ -90,7 +90,7 @@ func (e *evaluation) isHard(layer Layer) bool {
 	case LayerGuard:
 		return true
 	case LayerSessionDeny:
-		return e.said.deny.Len() > 0
+		return e.session.deny.Len() > 0
 	case LayerDenyList:
 		return e.policy.Deny.Len() > 0
 	case LayerMode:
@@ -122,7 +122,7 @@ func (e *evaluation) soft(layer Layer, i int) answer {
 
 // personal is the ask for a tool use that is itself a question. Nothing but
 // the person's answer lifts it.
-var personal = answer{behavior: Ask, layer: LayerDefault, grounds: forPerson}
+var personal = answer{behavior: Ask, layer: LayerDefault, reason: forPerson}
 
 // speaksFor reports whether the allow of act i names a decision better than
 // that of act j: a command does, better than what is done beside it.
@@ -139,39 +139,39 @@ func (e *evaluation) asksPerson() bool {
 func (e *evaluation) denyWhole(layer Layer) answer {
 	switch layer {
 	case LayerGuard:
-		if why := e.guard(); why != noGrounds {
-			return answer{behavior: Deny, layer: layer, grounds: why}
+		if why := e.guard(); why != noReason {
+			return answer{behavior: Deny, layer: layer, reason: why}
 		}
 	case LayerAllowList:
 		if b := e.refusal.Behavior; b != 0 && b != Ask {
-			return answer{behavior: Deny, layer: layer, grounds: refusedByGate}
+			return answer{behavior: Deny, layer: layer, reason: refusedByGate}
 		}
 	}
 	return answer{}
 }
 
 // guard returns why a tool use is refused before any rule is looked at.
-func (e *evaluation) guard() grounds {
+func (e *evaluation) guard() reason {
 	switch {
-	case e.said.paused:
+	case e.session.paused:
 		return agentPaused
 	case e.catastrophe != "" && !e.policy.NoCatastrophic:
 		return catastrophic
 	}
-	return noGrounds
+	return noReason
 }
 
 // guardOne holds what only a person may let through.
 func (e *evaluation) guardOne(i int) answer {
 	a := &e.acts[i]
 	if a.sub.Kind == patterns.WritePath && e.guarded(a) != "" {
-		return answer{behavior: Ask, layer: LayerGuard, grounds: guardsFile}
+		return answer{behavior: Ask, layer: LayerGuard, reason: guardsFile}
 	}
 	if i == 0 && e.facts != nil && e.outsideSandbox {
-		return answer{behavior: Ask, layer: LayerGuard, grounds: noSandbox}
+		return answer{behavior: Ask, layer: LayerGuard, reason: noSandbox}
 	}
 	if a.protected && e.held(i) {
-		return answer{behavior: Ask, layer: LayerGuard, grounds: protectsFile}
+		return answer{behavior: Ask, layer: LayerGuard, reason: protectsFile}
 	}
 	return answer{}
 }
@@ -181,7 +181,7 @@ func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
 	rule, m := e.possible(set, i, patterns.Query{})
 	switch m {
 	case patterns.Yes:
-		return answer{behavior: Deny, layer: layer, rule: because(rule), grounds: deniedBy}
+		return answer{behavior: Deny, layer: layer, rule: because(rule), reason: deniedBy}
 	case patterns.Maybe:
 		return mayBe(layer, because(rule))
 	}
@@ -190,7 +190,7 @@ func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
 
 // mayBe is the ask for an action that a rule may be about.
 func mayBe(layer Layer, rule cause) answer {
-	return answer{behavior: Ask, layer: layer, rule: rule, grounds: mayCover}
+	return answer{behavior: Ask, layer: layer, rule: rule, reason: mayCover}
 }
 
 // planned denies what mode plan does not let through.
@@ -211,7 +211,7 @@ func (e *evaluation) planned(i int) answer {
 			return answer{}
 		}
 	}
-	return answer{behavior: Deny, layer: LayerMode, grounds: onlyReading}
+	return answer{behavior: Deny, layer: LayerMode, reason: onlyReading}
 }
 
 // ruledOut looks for an action among the granular denies.
@@ -223,7 +223,7 @@ func (e *evaluation) ruledOut(i int) answer {
 		}
 		switch e.meets(g, i) {
 		case patterns.Yes:
-			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), grounds: deniedBy}
+			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), reason: deniedBy}
 		case patterns.Maybe:
 			if !maybe.given() {
 				maybe = mayBe(LayerRules, granular(g))
@@ -237,7 +237,7 @@ func (e *evaluation) ruledOut(i int) answer {
 // rule of the session, and the mode, are that.
 func (e *evaluation) capped(layer Layer, a answer, i int) answer {
 	if layer >= LayerAllowList && a.behavior == Allow && e.refusal.Behavior == Ask && e.acts[i].command() {
-		return answer{behavior: Ask, layer: LayerAllowList, grounds: refusedByGate}
+		return answer{behavior: Ask, layer: LayerAllowList, reason: refusedByGate}
 	}
 	return a
 }
@@ -278,11 +278,11 @@ func (e *evaluation) sessionAllow(i int) answer {
 	if e.strict(i) {
 		return answer{}
 	}
-	rule := e.cover(e.said.allow, i)
+	rule := e.cover(e.session.allow, i)
 	if rule == nil {
 		return answer{}
 	}
-	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), grounds: allowedForNow}
+	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: allowedForNow}
 }
 
 // gate is the allow list, and the one behind it. It only ever stops an action; a
@@ -291,19 +291,19 @@ func (e *evaluation) sessionAllow(i int) answer {
 func (e *evaluation) gate(i int) answer {
 	l, unlisted := e.listing(i), e.unlisted()
 	switch {
-	case l.missed == noGrounds || unlisted == 0:
+	case l.missed == noReason || unlisted == 0:
 		return answer{}
 	case unlisted == Ask && e.strict(i) && e.behind(i, e.certainOnly(i)).behavior != Allow:
 		return answer{}
 	}
-	return answer{behavior: unlisted, layer: LayerAllowList, grounds: l.missed}
+	return answer{behavior: unlisted, layer: LayerAllowList, reason: l.missed}
 }
 
 // listing is what the allow lists say of an action.
 type listing struct {
 	yes    bool           // it counts as named
 	rule   *patterns.Rule // that names it, nil if it needs none
-	missed grounds        // why it does not pass
+	missed reason         // why it does not pass
 }
 
 // listing looks for an action in the allow list, and in the one behind it, which
@@ -329,7 +329,7 @@ func (e *evaluation) look(i int) listing {
 	case e.policy.Gate.Len() > 0 && e.coverBy(e.policy.Gate, i, false) == nil:
 		l.missed = notListedThere
 	}
-	if l.missed != noGrounds && e.unlisted() == 0 {
+	if l.missed != noReason && e.unlisted() == 0 {
 		return listing{missed: l.missed}
 	}
 	return l
@@ -376,7 +376,7 @@ func (e *evaluation) askList(i int, certain bool) answer {
 	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.named(i, certain)})
 	switch {
 	case m == patterns.Yes:
-		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), grounds: askedBy}
+		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), reason: askedBy}
 	case m == patterns.Maybe && !certain:
 		return mayBe(LayerAskList, because(rule))
 	}
@@ -394,9 +394,9 @@ func (e *evaluation) rules(i int, certain bool) answer {
 		case g.Action() == patterns.Ask && m == patterns.Maybe:
 			return mayBe(LayerRules, granular(g))
 		case g.Action() == patterns.Ask:
-			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), grounds: askedBy}
+			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), reason: askedBy}
 		case g.Action() == patterns.Allow && m == patterns.Yes && e.proves(g, i):
-			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), grounds: allowedBy}
+			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), reason: allowedBy}
 		}
 	}
 	return answer{}
@@ -415,15 +415,15 @@ func (e *evaluation) fallback(i int, l listing) answer {
 	a := &e.acts[i]
 	switch {
 	case l.yes && l.rule != nil:
-		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), grounds: allowedBy}
+		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), reason: allowedBy}
 	case l.yes:
-		return answer{behavior: Allow, layer: LayerDefault, grounds: needsNoRule}
+		return answer{behavior: Allow, layer: LayerDefault, reason: needsNoRule}
 	case e.strict(i):
-		return answer{behavior: Deny, layer: LayerDefault, grounds: neverRun}
+		return answer{behavior: Deny, layer: LayerDefault, reason: neverRun}
 	case a.harmless(e.policy.RiskOff):
-		return answer{behavior: Allow, layer: LayerDefault, grounds: isHarmless}
+		return answer{behavior: Allow, layer: LayerDefault, reason: isHarmless}
 	}
-	return answer{behavior: Ask, layer: LayerDefault, grounds: notAllowed}
+	return answer{behavior: Ask, layer: LayerDefault, reason: notAllowed}
 }
 
 // harmless reports whether an action that no rule names may go through by its

@@ -12,7 +12,7 @@ func (e *evaluation) mode(i int) answer {
 		return answer{}
 	}
 	if e.traits.AllowsAll || e.traits.AllowsEdits && e.isEdit(i) {
-		return answer{behavior: Allow, layer: LayerMode, grounds: allowedByMode}
+		return answer{behavior: Allow, layer: LayerMode, reason: allowedByMode}
 	}
 	return answer{}
 }

@@ -39,7 +39,7 @@ type Matched struct {
 // the one has to say that finds the highest class.
 func (p *Policy) Risks(use *ToolUse, env Env) (facts *shell.Facts, found []risk.Finding, err error) {
 	defer caught("the evaluator", &err)
-	r := read(use, p.knowledge(), env, nil)
+	r := newReading(use, p.knowledge(), env, nil)
 	for _, one := range append([]*Policy{p}, p.Further...) {
 		f, risks, err := one.risks(r.as(one))
 		if err != nil {

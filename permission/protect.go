@@ -202,7 +202,7 @@ func (e *evaluation) makesFolder(a *act) bool {
 // what is protected. Where the path stands in no word, a rule for exactly the
 // command does.
 func (e *evaluation) spelt(i int, wanted []patterns.Named) bool {
-	return e.speltBy(e.said.allow, i, wanted) || e.speltBy(e.policy.Allow, i, wanted) ||
+	return e.speltBy(e.session.allow, i, wanted) || e.speltBy(e.policy.Allow, i, wanted) ||
 		slices.ContainsFunc(e.policy.Rules, func(g *patterns.Granular) bool {
 			return g.Action() == patterns.Allow && g.Spells(&e.acts[i].sub, wanted)
 		})

@@ -112,11 +112,11 @@ var readings = sync.Pool{New: func() any { return new(reading) }}
 // maxKept is how many actions a list is kept for.
 const maxKept = 32
 
-// read reads a tool use; gate may be nil.
-func read(use *ToolUse, know Knowledge, env Env, gate CommandGate) *reading {
+// newReading reads a tool use; gate may be nil.
+func newReading(use *ToolUse, know Knowledge, env Env, gate CommandGate) *reading {
 	r := readings.Get().(*reading)
 	r.use, r.know, r.env, r.commandGate = *use, know, env, gate
-	if r.err = r.read(); r.err == nil && gate != nil && r.facts != nil {
+	if r.err = r.readUse(); r.err == nil && gate != nil && r.facts != nil {
 		r.refusal = gate.Forbid(r.actions[0].sub.Line, r.facts)
 	}
 	return r
@@ -138,8 +138,8 @@ func (r *reading) release() {
 	readings.Put(r)
 }
 
-// read turns the tool use into actions. An error says what is malformed about it.
-func (r *reading) read() error {
+// readUse turns the tool use into actions. An error says what is malformed about it.
+func (r *reading) readUse() error {
 	if err := checkName(r.use.Tool); err != nil {
 		return err
 	}

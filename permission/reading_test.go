@@ -32,7 +32,7 @@ func TestReadingJudgedAgain(t *testing.T) {
 			policies[0].Further = []*Policy{more}
 		}
 		env := fakeFS{links: map[string]string{workspace + "/link": "/etc"}}
-		r := read(&use, policies[0].knowledge(), env, nil)
+		r := newReading(&use, policies[0].knowledge(), env, nil)
 		for i := range 2 * len(policies) {
 			p, said := policies[i%len(policies)], sessions[i/2].standing()
 			want := decide(p, said, &use, env, nil, nil)

@@ -24,7 +24,7 @@ var forbidden = []string{
 // inForm are rules of every form that are about actions of a tool use.
 func inForm(t testing.TB, p *Policy, use ToolUse) []string {
 	t.Helper()
-	r := read(&use, p.knowledge(), fakeFS{}, nil)
+	r := newReading(&use, p.knowledge(), fakeFS{}, nil)
 	if r.err != nil {
 		t.Fatal(r.err)
 	}

@@ -10,8 +10,8 @@ import (
 // because an earlier one had answered.
 type Trace struct {
 	Decision Decision
-	// Wall is the answer about the tool use as a whole that ends it, if any.
-	Wall    Step
+	// Whole is the answer about the tool use as a whole that ends it, if any.
+	Whole   Step
 	Actions []TracedAction
 }
 
@@ -63,7 +63,7 @@ func (tr *Trace) fill(e *evaluation) {
 	}
 	for layer := LayerGuard; layer <= LayerDefault; layer++ {
 		if a := e.denyWhole(layer); a.given() {
-			tr.Wall = e.stepOf(a, 0)
+			tr.Whole = e.stepOf(a, 0)
 			break
 		}
 	}
@@ -152,7 +152,7 @@ func (e *evaluation) sessionStep(i int) Step {
 	if a := e.sessionAllow(i); a.given() {
 		return e.stepOf(a, i)
 	}
-	rule := because(e.cover(e.said.allow, i))
+	rule := because(e.cover(e.session.allow, i))
 	if !rule.given() {
 		return Step{}
 	}
@@ -162,7 +162,7 @@ func (e *evaluation) sessionStep(i int) Step {
 // gateStep is the allow list's step; a match is named although it is no
 // answer.
 func (e *evaluation) gateStep(i int) Step {
-	if a := e.first(i); a.grounds == refusedByGate {
+	if a := e.first(i); a.reason == refusedByGate {
 		return e.stepOf(a, i)
 	}
 	a, listed := e.gate(i), because(e.listing(i).rule)

@@ -111,8 +111,8 @@ func TestTraceDecides(t *testing.T) {
 		}
 	}
 	tr, _ := explain(t, spec{allow: "Bash"}, using("Bash", "rm -rf /"))
-	if tr.Wall.Layer != LayerGuard || tr.Wall.Behavior != Deny {
-		t.Errorf("%+v", tr.Wall)
+	if tr.Whole.Layer != LayerGuard || tr.Whole.Behavior != Deny {
+		t.Errorf("%+v", tr.Whole)
 	}
 	tr, _ = explain(t, spec{allow: "Bash(cat:*)"}, using("Bash", "cat a"))
 	for _, a := range tr.Actions[1:] {

@@ -96,7 +96,7 @@ func ParseCases(data []byte, name string) ([]Case, error) {
 	names := map[string]bool{}
 	for i, row := range t.Case {
 		key := fmt.Sprintf("case[%d]", i)
-		c, err := row.read(name, key, lines)
+		c, err := row.toCase(name, key, lines)
 		if err == nil && row.ID != "" && names[row.ID] {
 			err = fmt.Errorf("id %q stands twice", row.ID)
 		}
@@ -115,7 +115,7 @@ func source(name string, at stricttoml.Place) patterns.Source {
 	return patterns.Source{Name: name, Line: at.Line, Col: at.Col}
 }
 
-func (t *caseTable) read(file, key string, lines stricttoml.Lines) (Case, error) {
+func (t *caseTable) toCase(file, key string, lines stricttoml.Lines) (Case, error) {
 	c := Case{
 		Name: t.ID, File: file, Line: lines[key].Line,
 		Setting: Setting{Cwd: t.Cwd, Home: t.Home, Symlinks: t.Symlinks, FS: t.FS, Shell: t.Shell},

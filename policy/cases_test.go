@@ -120,7 +120,7 @@ func write(t *testing.T, files ...string) string {
 	return dir
 }
 
-func read(t *testing.T, path ...string) string {
+func readText(t *testing.T, path ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
@@ -186,7 +186,7 @@ func TestRunTests(t *testing.T) {
 	if len(report.Untouched) != 1 {
 		t.Errorf("untouched: %v", report.Untouched)
 	}
-	if got := read(t, dir, "sub/deep/x.cases.toml"); got != sampleCases {
+	if got := readText(t, dir, "sub/deep/x.cases.toml"); got != sampleCases {
 		t.Error("without Update a file was changed")
 	}
 }
@@ -199,7 +199,7 @@ func TestUpdate(t *testing.T) {
 	}
 	want := strings.Replace(sampleCases, `expect = "deny" # no`, `expect = "ask ask-list Bash(git push:*)" # no`, 1)
 	want = strings.Replace(want, `use = "Bash(rm 'x y')"`, "use = \"Bash(rm 'x y')\"\nexpect = \"deny deny-list Bash(rm:*)\"", 1)
-	if diff := cmp.Diff(want, read(t, dir, "x.cases.toml")); diff != "" {
+	if diff := cmp.Diff(want, readText(t, dir, "x.cases.toml")); diff != "" {
 		t.Error(diff)
 	}
 	again, err := RunTests(dir, TestOptions{})
@@ -220,7 +220,7 @@ func TestUpdateRefused(t *testing.T) {
 	if _, err := RunTests(dir, TestOptions{Update: true}); err == nil || !strings.Contains(err.Error(), "cannot put the expectations") {
 		t.Errorf("%v", err)
 	}
-	if got := read(t, dir, "x.cases.toml"); got != inline {
+	if got := readText(t, dir, "x.cases.toml"); got != inline {
 		t.Errorf("the file is now %s", got)
 	}
 }

@@ -186,7 +186,7 @@ func (t *tester) policyFor(dir string) (*underTest, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		path := filepath.Join(at, FileName)
 		if _, err := os.Stat(path); err == nil {
-			return t.read(path), nil
+			return t.policyAt(path), nil
 		}
 		if at == filepath.Clean(t.root) || at == filepath.Dir(at) {
 			return nil, fmt.Errorf("%s: no %s here or above: put the policy beside its cases", dir, FileName)
@@ -194,7 +194,7 @@ func (t *tester) policyFor(dir string) (*underTest, error) {
 	}
 }
 
-func (t *tester) read(path string) *underTest {
+func (t *tester) policyAt(path string) *underTest {
 	if p := t.policies[path]; p != nil {
 		return p
 	}
@@ -264,16 +264,16 @@ func (p *underTest) touches(alone single) bool {
 		return byItself("", spec, place)
 	}}
 	for _, c := range p.cases {
-		if _, trace, err := only.decide(alone.spec, c); err == nil && said(trace)[alone.item.Source] {
+		if _, trace, err := only.decide(alone.spec, c); err == nil && sourcesOf(trace)[alone.item.Source] {
 			return true
 		}
 	}
 	return false
 }
 
-// said are the sources of the rules that a trace speaks of.
-func said(trace *permission.Trace) map[patterns.Source]bool {
-	sources := map[patterns.Source]bool{trace.Wall.Source: true}
+// sourcesOf are the sources of the rules that a trace speaks of.
+func sourcesOf(trace *permission.Trace) map[patterns.Source]bool {
+	sources := map[patterns.Source]bool{trace.Whole.Source: true}
 	for _, action := range trace.Actions {
 		for _, step := range action.Steps {
 			sources[step.Source] = true
@@ -294,7 +294,7 @@ func (p *underTest) run(c Case) (Result, error) {
 		return Result{}, fmt.Errorf("%s:%d: %w", c.File, c.Line, err)
 	}
 	p.cases = append(p.cases, c)
-	maps.Copy(p.touched, said(trace))
+	maps.Copy(p.touched, sourcesOf(trace))
 	got := Expectation{Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule}
 	return Result{Case: c, Got: got, Reason: d.Reason, Diff: difference(c.Want, got)}, nil
 }

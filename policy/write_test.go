@@ -126,7 +126,7 @@ ask = [
   "WebFetch",
 ]
 `
-	if diff := cmp.Diff(want, read(t, path)); diff != "" {
+	if diff := cmp.Diff(want, readText(t, path)); diff != "" {
 		t.Error(diff)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -159,7 +159,7 @@ func TestAddRuleFollowsLinks(t *testing.T) {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
 	info, err = os.Stat(link)
-	if got := read(t, dir, "real/p.toml"); got != "allow = [\"Read\"]\n" || err != nil || info.Mode().Perm() != 0o640 {
+	if got := readText(t, dir, "real/p.toml"); got != "allow = [\"Read\"]\n" || err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("%q, %v, %v", got, info.Mode(), err)
 	}
 }
@@ -182,7 +182,7 @@ func TestAddRuleRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %s", err, tt.want)
 			}
-			if read(t, dir, "p.toml") != tt.text {
+			if readText(t, dir, "p.toml") != tt.text {
 				t.Error("the file has changed")
 			}
 			alone(t, dir, "p.toml")

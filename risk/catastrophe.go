@@ -190,7 +190,7 @@ func firstMove(f *shell.Facts) int {
 var formatting = newPlan(formats)
 
 func (t *target) formatting(name string) string {
-	if u := t.room.read(t.action, name); u.asksForHelp(formatting) {
+	if u := t.room.sortWords(t.action, name); u.asksForHelp(formatting) {
 		return ""
 	}
 	return "makes a file system (" + name + ")"
@@ -199,7 +199,7 @@ func (t *target) formatting(name string) string {
 // overwriting: the operands that are written are Write actions too, where the
 // catalogue knows the program.
 func (t *target) overwriting(name string) string {
-	u := t.room.read(t.action, name)
+	u := t.room.sortWords(t.action, name)
 	for n, arg := range u.scan.Args {
 		w := t.action.Words[arg.Word]
 		switch name {
@@ -235,7 +235,7 @@ func shifted(holes []shell.Hole, by int) []shell.Hole {
 
 // removal looks at the operands of rm.
 func (t *target) removal() string {
-	u := t.room.read(t.action, "rm")
+	u := t.room.sortWords(t.action, "rm")
 	recursive := u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false) ||
 		u.option("--no-preserve-root", false)
 	if !recursive && !u.unsure {
@@ -537,7 +537,7 @@ func (l *line) isRecursive(a *shell.Action) bool {
 	if a.Kind != shell.Command || programName(a) != "rm" {
 		return false
 	}
-	u := l.room.read(a, "rm")
+	u := l.room.sortWords(a, "rm")
 	return u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false)
 }
 

@@ -246,7 +246,7 @@ func Worst(a *shell.Action, p Profile) Class {
 	class := command(a, p, in).Class
 	if name := programName(a); name != "" {
 		if plan := lookup(name, p); plan != nil {
-			u := in.read(a, name)
+			u := in.sortWords(a, name)
 			class = max(class, plan.worst(u.operands))
 		}
 	}
@@ -316,7 +316,7 @@ func (f *Finding) substitution(a *shell.Action) {
 
 // tabled is the finding of a command that the tables know.
 func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
-	u := in.read(a, name)
+	u := in.sortWords(a, name)
 	if u.asksForHelp(p) && !program.Is(name, program.ObeysProject) {
 		return Finding{Class: Safe, Reason: "read-only: prints a text about itself"}
 	}

@@ -76,7 +76,7 @@ func TestEveryRowIsReached(t *testing.T) {
 				for _, path := range paths(&p.rows[i]) {
 					words := example(p, path, p.rows[i].With)
 					a := shell.Action{Kind: shell.Command, Words: words}
-					u := new(room).read(&a, p.name)
+					u := new(room).sortWords(&a, p.name)
 					if got := newPlan(p.rows).find(&u); got != &p.rows[i] {
 						t.Errorf("%s: %v reaches %+v, not %+v", name, spelling(words), got, p.rows[i])
 					}

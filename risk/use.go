@@ -50,9 +50,9 @@ func (in *room) free() {
 	rooms.Put(in)
 }
 
-// read sorts the words of a command. What it returns holds until the next read
+// sortWords sorts the words of a command. What it returns holds until the next read
 // into the same room.
-func (in *room) read(a *shell.Action, name string) use {
+func (in *room) sortWords(a *shell.Action, name string) use {
 	entry := a.Program
 	if entry == nil {
 		entry = &bare

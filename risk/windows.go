@@ -30,7 +30,7 @@ func Windows(line string, sh WindowsShell) Report {
 		return newReport([]Finding{{Class: Moderate, Reason: "the line is too long to be read", Factors: alone(FactorDynamic)}})
 	}
 	w := windowsLine{shell: sh}
-	w.read(line, 0)
+	w.readLine(line, 0)
 	r := newReport(w.found)
 	r.Components = append(r.Components, w.components...)
 	return r
@@ -47,8 +47,8 @@ type windowsLine struct {
 // maxNested is how many lines within a word of a line are read.
 const maxNested = 4
 
-// read looks at the commands of a line, which stands in depth others.
-func (w *windowsLine) read(line string, depth int) {
+// readLine looks at the commands of a line, which stands in depth others.
+func (w *windowsLine) readLine(line string, depth int) {
 	s := windowsScanner{text: line, cmd: w.shell == Cmd}
 	s.scan()
 	for _, words := range s.commands {
@@ -139,7 +139,7 @@ func (w *windowsLine) inner(f *Finding, words []string, depth int) {
 	}
 	for _, one := range words[1:] {
 		if strings.ContainsAny(one, " \t") {
-			in.read(one, depth+1)
+			in.readLine(one, depth+1)
 		}
 	}
 	w.found, w.components = in.found, in.components

@@ -185,7 +185,7 @@ func TestWindowsNesting(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w := windowsLine{shell: Cmd}
-	w.read(`cmd /c "cmd /c x"`, maxNested)
+	w.readLine(`cmd /c "cmd /c x"`, maxNested)
 	if got := newReport(w.found); got.Class < Moderate || !slices.Contains(got.Factors, FactorDynamic) {
 		t.Errorf("at the limit: %+v", got)
 	}

@@ -25,11 +25,11 @@ const (
 
 // Analyze says what a command line would do. It never fails and never panics:
 // what cannot be read becomes an opaque action.
-func Analyze(line string, opt Options) *Facts { return read(line, opt, true) }
+func Analyze(line string, opt Options) *Facts { return analyzeWith(line, opt, true) }
 
-// read is Analyze; unless quick is set, plain lines are given to the parser
+// analyzeWith is Analyze; unless quick is set, plain lines are given to the parser
 // like all others.
-func read(line string, opt Options, quick bool) (f *Facts) {
+func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 	defer func() {
 		if r := recover(); r != nil {
 			f = failed(line, opt, because(causeReaderFailed, fmt.Sprint(r)))

@@ -42,7 +42,7 @@ func (e *effector) run() outcome {
 	e.optionEffects()
 	e.plugin()
 	e.homeFile()
-	out := e.special()
+	out := e.readByProgram()
 	e.operandEffects()
 	e.urls()
 	return out

@@ -68,7 +68,7 @@ func plain(src string) *plainTree {
 	}
 	t := plainTrees.Get().(*plainTree)
 	r := plainReader{src: src, t: t}
-	if !r.read() {
+	if !r.readLine() {
 		t.free()
 		return nil
 	}
@@ -112,8 +112,8 @@ type plainReader struct {
 	t   *plainTree
 }
 
-// read reads the whole line. A line without any command is not plain.
-func (r *plainReader) read() bool {
+// readLine reads the whole line. A line without any command is not plain.
+func (r *plainReader) readLine() bool {
 	r.blanks()
 	for r.at < len(r.src) {
 		st := r.chain()

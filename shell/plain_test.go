@@ -43,7 +43,7 @@ func samePlain(t *testing.T, line string, d Dialect) bool {
 		t.Fatalf("%q: trees differ\n%s", line, cmp.Diff(want, &tree.file, cmp.AllowUnexported(syntax.Pos{})))
 	}
 	opt := Options{Dir: "/w", Home: "/home/u", Workspace: "/w", Dialect: d}
-	slow, quick := read(line, opt, false), read(line, opt, true)
+	slow, quick := analyzeWith(line, opt, false), analyzeWith(line, opt, true)
 	if !reflect.DeepEqual(slow, quick) {
 		t.Fatalf("%q: facts differ (-parser +plain)\n%s", line, cmp.Diff(slow, quick, cmp.AllowUnexported(Word{})))
 	}

@@ -18,7 +18,7 @@ var _ Look = Files{}
 
 // Scripts are the names of the scripts in the workspace's package.json.
 func (f Files) Scripts() ([]string, error) {
-	data, err := f.read("package.json")
+	data, err := f.readFirst("package.json")
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +28,12 @@ func (f Files) Scripts() ([]string, error) {
 
 // Targets are the names of the targets in the workspace's Makefile.
 func (f Files) Targets() ([]string, error) {
-	data, err := f.read(makefiles...)
+	data, err := f.readFirst(makefiles...)
 	return targetsOf(data), err
 }
 
-// read reads the first of names that is there.
-func (f Files) read(names ...string) ([]byte, error) {
+// readFirst reads the first of names that is there.
+func (f Files) readFirst(names ...string) ([]byte, error) {
 	root, err := os.OpenRoot(f.Dir)
 	if err != nil {
 		return nil, err

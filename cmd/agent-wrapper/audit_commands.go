@@ -168,8 +168,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	complete(cmd, "kind", "decision", "outcome", "note", "torn", "begin")
 }
 
-// read reads the times.
-func (f *filterFlags) read(now time.Time) (*audit.Filter, error) {
+// parseTimes reads the times.
+func (f *filterFlags) parseTimes(now time.Time) (*audit.Filter, error) {
 	var err error
 	if f.Since, err = pointInTime(f.since, now); err != nil {
 		return nil, usage("--since %w", err)
@@ -205,7 +205,7 @@ func (a *app) auditSearchCommand() *cobra.Command {
   agent-wrapper audit search --tool Bash --text "git push" --output jsonl`,
 		Args: atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			filter, err := f.read(time.Now())
+			filter, err := f.parseTimes(time.Now())
 			if err != nil {
 				return err
 			}
@@ -268,7 +268,7 @@ front.`,
 		Example: `  agent-wrapper audit export --format csv --since 2026-01-01 > decisions.csv`,
 		Args:    atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			filter, err := f.read(time.Now())
+			filter, err := f.parseTimes(time.Now())
 			if err != nil {
 				return err
 			}

@@ -74,7 +74,7 @@ func aliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // options are the engine's options of these flags.
 func (p *policyFlags) options() (*engine.Options, error) {
-	settings, err := p.said()
+	settings, err := p.spec()
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (p *policyFlags) settings() error {
 	return nil
 }
 
-// said is the policy of the flags alone.
-func (p *policyFlags) said() (*policy.Spec, error) {
+// spec is the policy of the flags alone.
+func (p *policyFlags) spec() (*policy.Spec, error) {
 	if err := p.settings(); err != nil {
 		return nil, err
 	}

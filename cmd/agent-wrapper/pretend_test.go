@@ -35,8 +35,8 @@ type pretender struct {
 	n   int
 }
 
-// read returns the next line as an object; at the end the process ends.
-func (p *pretender) read() object {
+// nextLine returns the next line as an object; at the end the process ends.
+func (p *pretender) nextLine() object {
 	line, err := p.in.ReadBytes('\n')
 	if err != nil {
 		os.Exit(0)
@@ -51,7 +51,7 @@ func (p *pretender) read() object {
 // begin answers the preflight and waits for the prompt.
 func (p *pretender) begin(settings string) {
 	for {
-		o := p.read()
+		o := p.nextLine()
 		if o["type"] == "user" {
 			p.work(o["message"].(object)["content"].(string))
 			return
@@ -91,7 +91,7 @@ func (p *pretender) work(prompt string) {
 	}
 	p.out.Encode(object{"type": "result", "subtype": "success", "result": "done", "session_id": "pretend-1"})
 	for {
-		p.read()
+		p.nextLine()
 	}
 }
 
@@ -212,7 +212,7 @@ func (p *pretender) ask(id string, request object) {
 // answer waits for the answer to a request.
 func (p *pretender) answer() (id string, answer object) {
 	for {
-		o := p.read()
+		o := p.nextLine()
 		if response, ok := o["response"].(object); ok {
 			id, _ = response["request_id"].(string)
 			answer, _ = response["response"].(object)

@@ -81,7 +81,7 @@ func startedBy(t *testing.T, home, kind string, cmd *exec.Cmd) *terminal {
 		t.Fatal(err)
 	}
 	x.pty = os.NewFile(uintptr(fd), master.Name())
-	go x.read()
+	go x.collect()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		x.hangUp()
@@ -95,7 +95,7 @@ func (x *terminal) hangUp() {
 	x.pty.Close()
 }
 
-func (x *terminal) read() {
+func (x *terminal) collect() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := x.pty.Read(buf)

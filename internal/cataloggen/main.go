@@ -49,7 +49,7 @@ func generate(dir string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := read(&book, filepath.Base(path), string(data)); err != nil {
+		if err := addFile(&book, filepath.Base(path), string(data)); err != nil {
 			return nil, err
 		}
 	}
@@ -65,9 +65,9 @@ func generate(dir string) ([]byte, error) {
 	return source(programs)
 }
 
-// read adds a file to the book. It is decoded into maps, where the library
+// addFile adds a file to the book. It is decoded into maps, where the library
 // neither folds the case of keys nor leaves any out.
-func read(book *catalogfile.Book, file, text string) error {
+func addFile(book *catalogfile.Book, file, text string) error {
 	var tables map[string]any
 	if _, err := toml.Decode(text, &tables); err != nil {
 		return fmt.Errorf("%s: %w", file, err)

@@ -25,7 +25,7 @@ func (r *reader) begin(in *os.File, chunks chan<- []byte) error {
 	r.chunks = chunks
 	if !r.begun {
 		r.begun = true
-		go r.read(in)
+		go r.pump(in)
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func (r *reader) end() {
 	r.chunks = nil
 }
 
-func (r *reader) read(in *os.File) {
+func (r *reader) pump(in *os.File) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := in.Read(buf)

@@ -33,7 +33,7 @@ func (r *reader) begin(in *os.File, chunks chan<- []byte) error {
 	go func() {
 		defer close(done)
 		defer end.Close()
-		read(int(in.Fd()), int(end.Fd()), chunks, quit)
+		pump(int(in.Fd()), int(end.Fd()), chunks, quit)
 	}()
 	return nil
 }
@@ -49,8 +49,8 @@ func (r *reader) end() {
 	r.wake = nil
 }
 
-// read hands on what comes from in until wake can be read.
-func read(in, wake int, chunks chan<- []byte, quit <-chan struct{}) {
+// pump hands on what comes from in until wake can be read.
+func pump(in, wake int, chunks chan<- []byte, quit <-chan struct{}) {
 	buf := make([]byte, 4096)
 	for ready(in, wake) {
 		n, err := unix.Read(in, buf)

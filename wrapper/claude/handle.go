@@ -231,7 +231,7 @@ func (r *run) initialized(a *response) error {
 		return fmt.Errorf("the agent CLI did not start a session: %.200s", a.Error)
 	}
 	var in initialized
-	if err := read(a.Content, &in); err != nil {
+	if err := decodeLoose(a.Content, &in); err != nil {
 		return distrusted("the agent CLI's answer to initialize cannot be read: %w", err)
 	}
 	v, err := r.versionOf(in.Version)
@@ -362,7 +362,7 @@ func (r *run) turn(t *turn) error {
 		b := &t.blocks[i]
 		switch {
 		case b.Kind == "text" && t.Message.Role == "assistant" && t.Parent == "":
-			r.said(b.Text)
+			r.emitText(b.Text)
 		case b.Kind == "tool_use" && t.Message.Role == "assistant":
 			r.wants(b, cmp.Or(t.Agent, t.Parent))
 		case b.Kind == "tool_result":
@@ -374,7 +374,7 @@ func (r *run) turn(t *turn) error {
 	return nil
 }
 
-func (r *run) said(text string) {
+func (r *run) emitText(text string) {
 	if text == "" {
 		return
 	}

@@ -162,7 +162,7 @@ func decode(line []byte) (*message, error) {
 	var head struct {
 		Type string `json:"type"`
 	}
-	if err := read(line, &head); err != nil {
+	if err := decodeLoose(line, &head); err != nil {
 		return nil, err
 	}
 	m := &message{}
@@ -181,12 +181,12 @@ func decode(line []byte) (*message, error) {
 		return m, m.readTurn(line)
 	case "result":
 		m.result = &result{}
-		return m, read(line, m.result)
+		return m, decodeLoose(line, m.result)
 	}
 	return m, nil
 }
 
-func read(data []byte, v any) error {
+func decodeLoose(data []byte, v any) error {
 	return strictjson.Decode(data, v, strictjson.IgnoreUnknown, strictjson.NullAbsent, strictjson.MaxSize(maxLine))
 }
 
@@ -195,7 +195,7 @@ func (m *message) readRequest(line []byte, broken bool) error {
 		ID      string          `json:"request_id"`
 		Request json.RawMessage `json:"request"`
 	}
-	if err := read(line, &outer); err != nil {
+	if err := decodeLoose(line, &outer); err != nil {
 		return err
 	}
 	if outer.ID == "" {
@@ -206,19 +206,19 @@ func (m *message) readRequest(line []byte, broken bool) error {
 	if broken {
 		r.Broken = "its text holds half a character"
 	}
-	if err := r.read(outer.Request); err != nil {
+	if err := r.readBody(outer.Request); err != nil {
 		r.Broken = err.Error()
 	}
 	return nil
 }
 
-// read reads what is asked. The kind is kept although the rest is malformed,
+// readBody reads what is asked. The kind is kept although the rest is malformed,
 // for the answer depends on it.
-func (r *request) read(body []byte) error {
+func (r *request) readBody(body []byte) error {
 	var kind struct {
 		Kind string `json:"subtype"`
 	}
-	if err := read(body, &kind); err != nil {
+	if err := decodeLoose(body, &kind); err != nil {
 		return err
 	}
 	r.Kind = kind.Kind
@@ -236,7 +236,7 @@ func (r *request) read(body []byte) error {
 // readOrGuess is read; with an error v holds what might be meant, which is good
 // for the record of a denial and for nothing else.
 func readOrGuess(body []byte, v any) error {
-	err := read(body, v)
+	err := decodeLoose(body, v)
 	if err != nil {
 		_ = json.Unmarshal(body, v) // what it can
 	}
@@ -247,7 +247,7 @@ func (m *message) readResponse(line []byte) error {
 	var outer struct {
 		Response response `json:"response"`
 	}
-	err := read(line, &outer)
+	err := decodeLoose(line, &outer)
 	m.response = &outer.Response
 	return err
 }
@@ -256,7 +256,7 @@ func (m *message) readCancel(line []byte) error {
 	var c struct {
 		ID string `json:"request_id"`
 	}
-	err := read(line, &c)
+	err := decodeLoose(line, &c)
 	m.cancel = c.ID
 	return err
 }
@@ -269,25 +269,25 @@ func (m *message) readSystem(line []byte) error {
 	var kind struct {
 		Kind string `json:"subtype"`
 	}
-	if err := read(line, &kind); err != nil {
+	if err := decodeLoose(line, &kind); err != nil {
 		return err
 	}
 	if !slices.Contains(systemKinds, kind.Kind) {
 		m.system.Kind = kind.Kind
 		return nil
 	}
-	return read(line, m.system)
+	return decodeLoose(line, m.system)
 }
 
 func (m *message) readTurn(line []byte) error {
-	if err := read(line, m.turn); err != nil {
+	if err := decodeLoose(line, m.turn); err != nil {
 		return err
 	}
 	content := m.turn.Message.Content
 	if len(content) == 0 || content[0] != '[' {
 		return nil // plain text
 	}
-	if err := read(content, &m.turn.blocks); err != nil {
+	if err := decodeLoose(content, &m.turn.blocks); err != nil {
 		return fmt.Errorf("message content: %w", err)
 	}
 	return nil
@@ -297,14 +297,14 @@ func (m *message) readTurn(line []byte) error {
 // blocks.
 func plain(content json.RawMessage) string {
 	var text string
-	if read(content, &text) == nil {
+	if decodeLoose(content, &text) == nil {
 		return text
 	}
 	var blocks []struct {
 		Kind string `json:"type"`
 		Text string `json:"text"`
 	}
-	if read(content, &blocks) != nil {
+	if decodeLoose(content, &blocks) != nil {
 		return ""
 	}
 	var parts []string

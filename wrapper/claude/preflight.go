@@ -92,7 +92,7 @@ type settingsAnswer struct {
 // only if they cannot decide before us.
 func (f *preflight) settings(body []byte) error {
 	var a settingsAnswer
-	if err := read(body, &a); err != nil {
+	if err := decodeLoose(body, &a); err != nil {
 		return distrusted("the agent CLI's get_settings cannot be read: %w", err)
 	}
 	ours, others := false, false
@@ -189,7 +189,7 @@ type rulesAnswer struct {
 // rules checks that our rule is in effect.
 func (f *preflight) rules(body []byte) error {
 	var a rulesAnswer
-	if err := read(body, &a); err != nil {
+	if err := decodeLoose(body, &a); err != nil {
 		return distrusted("the agent CLI's list_permission_rules cannot be read: %w", err)
 	}
 	if a.State.ManagedOnly == nil || *a.State.ManagedOnly {
@@ -216,7 +216,7 @@ type hooksAnswer struct {
 // hooks checks that no hooks besides ours are there.
 func (f *preflight) hooks(body []byte) error {
 	var a hooksAnswer
-	if err := read(body, &a); err != nil {
+	if err := decodeLoose(body, &a); err != nil {
 		return distrusted("the agent CLI's get_hooks_listing cannot be read: %w", err)
 	}
 	if a.Hooks == nil {

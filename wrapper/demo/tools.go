@@ -55,9 +55,9 @@ func (t tools) use(tool string, raw json.RawMessage) (text string, failed bool) 
 func (t tools) try(tool string, in input) (string, error) {
 	switch tool {
 	case "Read":
-		return t.read(in.Path)
+		return t.readFile(in.Path)
 	case "Write":
-		return "written", t.write(in.Path, in.Content)
+		return "written", t.writeFile(in.Path, in.Content)
 	case "Edit":
 		return t.edit(in)
 	case "Bash":
@@ -82,7 +82,7 @@ func (t tools) open(path string) (*os.Root, string, error) {
 	return root, rel, nil
 }
 
-func (t tools) read(path string) (string, error) {
+func (t tools) readFile(path string) (string, error) {
 	root, rel, err := t.open(path)
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (t tools) read(path string) (string, error) {
 	return string(text), err
 }
 
-func (t tools) write(path, text string) error {
+func (t tools) writeFile(path, text string) error {
 	root, rel, err := t.open(path)
 	if err != nil {
 		return err
@@ -102,14 +102,14 @@ func (t tools) write(path, text string) error {
 }
 
 func (t tools) edit(in input) (string, error) {
-	text, err := t.read(in.Path)
+	text, err := t.readFile(in.Path)
 	if err != nil {
 		return "", err
 	}
 	if strings.Count(text, in.Old) != 1 {
 		return "", fmt.Errorf("%q does not stand there once", in.Old)
 	}
-	return "edited", t.write(in.Path, strings.Replace(text, in.Old, in.New, 1))
+	return "edited", t.writeFile(in.Path, strings.Replace(text, in.Old, in.New, 1))
 }
 
 func (t tools) remove(path string) error {
@@ -132,7 +132,7 @@ func (t tools) bash(line string) (string, error) {
 	case "git push origin main":
 		return "main -> main", nil
 	case "git status && grep -r TOKEN .env":
-		text, err := t.read(".env")
+		text, err := t.readFile(".env")
 		return "On branch main\n" + text, err
 	case "rm -rf build":
 		return "", t.remove("build")

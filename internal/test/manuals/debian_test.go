@@ -58,7 +58,7 @@ func (c *comparison) page(t *testing.T, pkg, version, file string) {
 	if !ok || !wanted(pkg, name) || entry.bare() {
 		return
 	}
-	text, err := read(file)
+	text, err := gunzip(file)
 	if err != nil {
 		t.Errorf("%s: %v", file, err)
 		return
@@ -148,7 +148,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.name + ": " + f.err.Error() + ": " + f.said }
 
-func read(file string) (string, error) {
+func gunzip(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err

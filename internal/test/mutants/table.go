@@ -4,7 +4,7 @@ package mutants
 const noTier3 = `	if e.strict(i) {
 		return answer{}
 	}
-	rule := e.cover(e.said.allow, i)`
+	rule := e.cover(e.session.allow, i)`
 
 // Table is the guards that are removed, each with the test that holds it.
 var Table = []Mutant{
@@ -129,7 +129,7 @@ var Table = []Mutant{
 		Test: "TestTreeHidesNothing/single_quotes_in_:-_inside_double_quotes",
 	},
 	{
-		Guard: "a process substitution that the parser left in text", File: "shell/words.go",
+		Guard: "a process substitution that the parser left in text", File: "shell/pieces.go",
 		Old:  `if !quoted && i+1 < len(text) && text[i+1] == '(' {`,
 		New:  `if false {`,
 		Test: "TestTreeHidesNothing/process_substitution_in_an_expansion",
@@ -153,13 +153,13 @@ var Table = []Mutant{
 		Test: "TestOpaque",
 	},
 	{
-		Guard: "cd -P goes up behind a link", File: "shell/special.go",
+		Guard: "cd -P goes up behind a link", File: "shell/by_program.go",
 		Old:  `case e.physical() && strings.Contains(rest[0].Text, ".."):`,
 		New:  `case false:`,
 		Test: "TestNoPathIsHidden/cd_-P_follows_links",
 	},
 	{
-		Guard: "source runs a file in this shell", File: "shell/special.go",
+		Guard: "source runs a file in this shell", File: "shell/by_program.go",
 		Old:  `	e.odd(causeSource)`,
 		New:  ``,
 		Test: "TestOpaque",
@@ -339,27 +339,27 @@ var Table = []Mutant{
 	{
 		Guard: "no rule of a session answers for tier 3", File: "permission/layers.go",
 		Old:  noTier3,
-		New:  `	rule := e.cover(e.said.allow, i)`,
+		New:  `	rule := e.cover(e.session.allow, i)`,
 		Test: "TestTier3",
 	},
 	{
 		Guard: "no rule of a session of any form answers for tier 3", File: "permission/layers.go",
 		Old:  noTier3,
-		New:  `	rule := e.cover(e.said.allow, i)`,
+		New:  `	rule := e.cover(e.session.allow, i)`,
 		Test: "TestSessionsReachNoTier3",
 	},
 	{
 		Guard: "no rule of a session answers for tier 3, wherever it comes from", File: "permission/layers.go",
 		Pkg:  "./policy",
 		Old:  noTier3,
-		New:  `	rule := e.cover(e.said.allow, i)`,
+		New:  `	rule := e.cover(e.session.allow, i)`,
 		Test: "TestKeptRulesReachNoTier3",
 	},
 	{
 		Guard: "exec runs nothing of tier 3 by a rule of a session", File: "permission/layers.go",
 		Pkg:  "./cmd/agent-wrapper",
 		Old:  noTier3,
-		New:  `	rule := e.cover(e.said.allow, i)`,
+		New:  `	rule := e.cover(e.session.allow, i)`,
 		Test: "TestExecRefuses",
 	},
 	{
@@ -466,21 +466,21 @@ var Table = []Mutant{
 		Test: "TestPauser",
 	},
 	{
-		Guard: "words of exec that may vanish leave a line", File: "shell/special.go",
+		Guard: "words of exec that may vanish leave a line", File: "shell/by_program.go",
 		Pkg:  "./permission",
 		Old:  `		if rest[i].Split {`,
 		New:  `		if rest[i].Split && false {`,
 		Test: "TestSupervised",
 	},
 	{
-		Guard: "a line behind exec is read", File: "shell/special.go",
+		Guard: "a line behind exec is read", File: "shell/by_program.go",
 		Pkg:  "./permission",
 		Old:  `		e.runLine(rest[0])`,
 		New:  ``,
 		Test: "TestSupervised",
 	},
 	{
-		Guard: "a subcommand of exec behind -- is a command", File: "shell/special.go",
+		Guard: "a subcommand of exec behind -- is a command", File: "shell/by_program.go",
 		Pkg: "./permission",
 		Old: `	rest, ok := e.behindDashes()
 	if !ok {
@@ -901,7 +901,7 @@ var Table = []Mutant{
 		Pkg: "./cmd/agent-wrapper", Test: "TestScripts/rows",
 	},
 	{
-		Guard: "env without a command shows variables", File: "shell/special.go",
+		Guard: "env without a command shows variables", File: "shell/by_program.go",
 		Old: `	if !e.envRuns() && !clean && !e.asksHelp() {`,
 		New: `	if e.envRuns() && !clean && !e.asksHelp() {`,
 		Pkg: "./shell", Test: "TestEnvironment",

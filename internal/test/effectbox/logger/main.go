@@ -35,11 +35,11 @@ func main() {
 
 // argv is the argument vector; package os is left out for the time it takes.
 func argv() []string {
-	data := read("/proc/self/cmdline")
+	data := readFile("/proc/self/cmdline")
 	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
 }
 
-func read(name string) []byte {
+func readFile(name string) []byte {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		syscall.Exit(126)

@@ -10,15 +10,15 @@ import (
 // maxPath is the longest path that a system opens, in bytes.
 const maxPath = 4 << 10
 
-// Perhaps returns the paths that a Command may read although nothing says so:
+// PossibleReads returns the paths that a Command may read although nothing says so:
 // the words of which the program's entry knows only that they are data, and
 // the files in "@file", "option=file" and "file:place". They are absolute as
 // far as they are known. Programs that only name files have none.
-func (a *Action) Perhaps() []Word {
+func (a *Action) PossibleReads() []Word {
 	if a.Kind != Command {
 		return nil
 	}
-	p := perhaps{dirs: a.Dirs}
+	p := possibleReads{dirs: a.Dirs}
 	if a.Program == nil {
 		for i := range a.Words[1:] {
 			p.parts(a.Words[i+1]) // the words themselves are Reads
@@ -62,13 +62,13 @@ var naming = []string{
 // and do not take its place.
 var adds = set("git", "gh", "kubectl", "compose", "aws", "azure", "go", "make", "npm", "runner", "deno", "gcc", "mvn", "cmake", "rustc", "libtest", "golangci", "python", "pytest")
 
-type perhaps struct {
+type possibleReads struct {
 	prog  *program.Program
 	dirs  []Word
 	paths []Word
 }
 
-func (p *perhaps) arg(arg Arg, w *Word) {
+func (p *possibleReads) arg(arg Arg, w *Word) {
 	switch arg.Kind {
 	case ArgOperand, ArgUnsure:
 		p.operand(*w)
@@ -80,7 +80,7 @@ func (p *perhaps) arg(arg Arg, w *Word) {
 }
 
 // operand is a word that is data, or that is read as it stands.
-func (p *perhaps) operand(w Word) {
+func (p *possibleReads) operand(w Word) {
 	switch p.prog.Operands {
 	case program.Text, program.Unread:
 		if p.prog.Special == "" || adds[p.prog.Special] {
@@ -93,7 +93,7 @@ func (p *perhaps) operand(w Word) {
 
 // unlisted is a word that the entry does not list: -fvalue, --option=value, or
 // the name of a subcommand.
-func (p *perhaps) unlisted(w *Word) {
+func (p *possibleReads) unlisted(w *Word) {
 	switch {
 	case strings.HasPrefix(w.Text, "--"):
 		if at := strings.IndexByte(w.Text, '='); at >= 0 && !choosing(w.Text[:at]) {
@@ -106,7 +106,7 @@ func (p *perhaps) unlisted(w *Word) {
 	}
 }
 
-func (p *perhaps) option(arg Arg) {
+func (p *possibleReads) option(arg Arg) {
 	switch arg.Option.Effect {
 	case program.EffDir:
 		p.word(arg.Value) // a file, for docker compose --env-file
@@ -123,13 +123,13 @@ func choosing(option string) bool {
 }
 
 // word adds the word and its parts.
-func (p *perhaps) word(w Word) {
+func (p *possibleReads) word(w Word) {
 	p.part(w)
 	p.parts(w)
 }
 
 // parts adds what may be a path of its own in a word.
-func (p *perhaps) parts(w Word) {
+func (p *possibleReads) parts(w Word) {
 	if strings.HasPrefix(w.Text, "@") {
 		p.part(cutWord(w, 1))
 	}
@@ -157,7 +157,7 @@ func headWord(w Word, from, to int) Word {
 }
 
 // part adds a path, if what is known of it can tell it from others.
-func (p *perhaps) part(w Word) {
+func (p *possibleReads) part(w Word) {
 	if strings.HasPrefix(w.Text, "@") {
 		w = cutWord(w, 1)
 	}

@@ -107,7 +107,7 @@ func (e *evaluation) decision(a answer, i int) Decision {
 		RuleSource: a.rule.source(),
 		Reason:     e.reason(a, i),
 		Held:       a.behavior == Ask && a.held(),
-		Interrupt:  e.said.paused,
+		Interrupt:  e.session.paused,
 		Risk:       e.class(),
 		Question:   e.use.Tool == tools.AskQuestion,
 		Refusal:    e.refusal,
@@ -136,7 +136,7 @@ func (e *evaluation) reason(a answer, i int) string {
 	return string(e.acts[i].appendTo(b))
 }
 
-// why puts the grounds of an answer to act i into words.
+// why puts the reason of an answer to act i into words.
 func (e *evaluation) why(a answer, i int) string {
 	var room [usual]byte
 	return string(e.appendWhy(room[:0], a, i))
@@ -144,10 +144,10 @@ func (e *evaluation) why(a answer, i int) string {
 
 // appendWhy appends what why says.
 func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
-	b = append(b, fixedWords[a.grounds]...)
-	switch a.grounds {
+	b = append(b, fixedWords[a.reason]...)
+	switch a.reason {
 	case agentPaused:
-		return append(b, e.said.reason...)
+		return append(b, e.session.reason...)
 	case catastrophic:
 		return append(b, e.catastrophe...)
 	case refusedByGate:
@@ -181,7 +181,7 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 // forNothing tells of a session rule that is about act i, of tier 3, and does
 // not answer for it.
 func (e *evaluation) forNothing(i int) string {
-	if rule := e.cover(e.said.allow, i); rule != nil {
+	if rule := e.cover(e.session.allow, i); rule != nil {
 		return fmt.Sprintf(" (%s is one of the session)", rule)
 	}
 	return ""
@@ -197,7 +197,7 @@ func (e *evaluation) appendLifting(b []byte, i int) []byte {
 	return append(b, "only a rule that names it lets it pass)"...)
 }
 
-// fixedWords are the words of grounds that are always the same, or how they
+// fixedWords are the words of reasons that are always the same, or how they
 // begin.
 var fixedWords = [...]string{
 	agentPaused:    "the agent is paused: ",

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestPerhaps: the words that a program may take for a file although its entry
+// TestPossibleReads: the words that a program may take for a file although its entry
 // does not say so, and none of those that it only names or that choose files.
-func TestPerhaps(t *testing.T) {
+func TestPossibleReads(t *testing.T) {
 	tests := []struct{ line, want string }{
 		{"gpg -c a", "a"},
 		{"gpg -c a b=c", "a b=c c b"},
@@ -40,7 +40,7 @@ func TestPerhaps(t *testing.T) {
 	for _, tt := range tests {
 		var got []string
 		for _, a := range Analyze(tt.line, Options{Dir: "/w", Home: "/h"}).Actions {
-			for _, p := range a.Perhaps() {
+			for _, p := range a.PossibleReads() {
 				got = append(got, strings.TrimPrefix(p.Text, "/w/"))
 			}
 		}
@@ -57,7 +57,7 @@ func TestPerhaps(t *testing.T) {
 	} {
 		from := time.Now()
 		a := &Analyze(line, Options{Dir: "/w"}).Actions[0]
-		if n := len(a.Perhaps()); n > len(line) {
+		if n := len(a.PossibleReads()); n > len(line) {
 			t.Errorf("%d paths of %d bytes", n, len(line))
 		}
 		if took := time.Since(from); took > 2*time.Second {

@@ -9,28 +9,28 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// special runs the reader of a program that a table cannot describe, and
+// readByProgram runs the reader of a program that a table cannot describe, and
 // returns the state behind the command.
-func (e *effector) special() outcome {
+func (e *effector) readByProgram() outcome {
 	name := e.sub().Special
 	if name == "" {
 		return same(e.s)
 	}
-	read, ok := specials[name]
+	read, ok := byProgram[name]
 	if !ok {
 		return same(e.s)
 	}
 	return read(e)
 }
 
-// specials are the readers by the name that the catalogue gives them.
-var specials map[string]func(*effector) outcome
+// byProgram are the readers by the name that the catalogue gives them.
+var byProgram map[string]func(*effector) outcome
 
 func init() {
 	here := func(f func(*effector)) func(*effector) outcome {
 		return func(e *effector) outcome { f(e); return same(e.s) }
 	}
-	specials = map[string]func(*effector) outcome{
+	byProgram = map[string]func(*effector) outcome{
 		"cd": (*effector).cd, "command": (*effector).builtin, "eval": (*effector).eval,
 		"pushd": (*effector).stack, "popd": (*effector).stack, "exit": (*effector).exit,
 		"source": (*effector).source, "exec": (*effector).exec,
