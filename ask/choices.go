@@ -195,7 +195,7 @@ func (q *question) always(rules []string) permission.Answer {
 			q.say("  " + visible.Line(rule) + " is not kept, and this is approved once: " + visible.Line(err.Error()) + "\n")
 			return permission.Answer{Behavior: permission.Allow}
 		}
-		q.say("  kept " + visible.Line(rule) + " in " + visible.Line(display.Place(place)) + "\n")
+		q.say("  kept " + visible.Line(rule) + " in " + visible.Line(place.String()) + "\n")
 	}
 	return forSession(permission.Allow, rules)
 }

@@ -145,17 +145,6 @@ func contains(t *testing.T, line, want string) {
 	}
 }
 
-// TestSource: where a rule comes from, if it has a line and if not.
-func TestSource(t *testing.T) {
-	for want, s := range map[string]patterns.Source{
-		"p.toml:3:9": {Name: "p.toml", Line: 3, Col: 9}, "--deny": {Name: "--deny"}, "": {},
-	} {
-		if got := place(s); got != want {
-			t.Errorf("%+v is written %q, want %q", s, got, want)
-		}
-	}
-}
-
 // TestKeys: the first keys stand in the order that the package names.
 func TestKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")

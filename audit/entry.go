@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
-	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -109,7 +108,7 @@ func decision(r permission.Record) *Entry {
 	use, d := r.Use, r.Result.Decision
 	e := &Entry{
 		Kind:     kindDecision,
-		Behavior: d.Behavior.String(), Layer: d.Layer.String(), Source: place(d.RuleSource),
+		Behavior: d.Behavior.String(), Layer: d.Layer.String(), Source: d.RuleSource.String(),
 		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held,
 	}
 	e.named(use.Session, use.Agent, use.ID, use.Tool)
@@ -191,11 +190,4 @@ func asText(s string) json.RawMessage {
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a string always has a form
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-}
-
-func place(s patterns.Source) string {
-	if s.Line == 0 {
-		return s.Name
-	}
-	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
 }

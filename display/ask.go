@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -146,7 +145,7 @@ func New(s Source) *Ask {
 		ID: visible.Line(s.ID), Digest: visible.Line(s.Digest),
 		Tool: b.name(use.Tool), Agent: b.name(use.Agent), Session: b.name(use.Session), Dir: b.name(use.Dir),
 		Risk: d.Risk.String(), Tier: d.Tier, Held: d.Held,
-		Reason: visible.Line(d.Reason), Rule: visible.Line(d.Rule), RuleSource: visible.Line(Place(d.RuleSource)),
+		Reason: visible.Line(d.Reason), Rule: visible.Line(d.Rule), RuleSource: visible.Line(d.RuleSource.String()),
 	}
 	actions := b.actions()
 	a.Blocks = b.blocks(actions)
@@ -156,17 +155,6 @@ func New(s Source) *Ask {
 	a.Whole = b.whole
 	a.offer(s.Choices)
 	return a
-}
-
-// Place is NAME:LINE:COL of a rule's source as far as it is known.
-func Place(s patterns.Source) string {
-	switch {
-	case s.Name == "" || s.Line == 0:
-		return s.Name
-	case s.Col == 0:
-		return fmt.Sprintf("%s:%d", s.Name, s.Line)
-	}
-	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
 }
 
 // offer takes over the choices; what would be kept is only offered to somebody
@@ -248,7 +236,7 @@ func part(p *permission.Part) Action {
 		return a // it is looked at, and needs nothing
 	}
 	a.Verdict, a.Held = p.Behavior.String(), p.Held
-	a.Reason, a.Rule, a.Source = visible.Line(p.Reason), visible.Line(p.Rule), visible.Line(Place(p.RuleSource))
+	a.Reason, a.Rule, a.Source = visible.Line(p.Reason), visible.Line(p.Rule), visible.Line(p.RuleSource.String())
 	return a
 }
 

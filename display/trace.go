@@ -105,5 +105,5 @@ func from(s patterns.Source) string {
 	if s.Name == "" {
 		return ""
 	}
-	return " (" + visible.Line(Place(s)) + ")"
+	return " (" + visible.Line(s.String()) + ")"
 }

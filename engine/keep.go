@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
@@ -81,7 +80,7 @@ func (d Dirs) keepLocal(rule, path string) (place patterns.Source, kept bool, er
 		err = trust.Set(real, settings)
 	}
 	if err != nil {
-		return place, false, fmt.Errorf("it is written to %s, which is not trusted: %w", display.Place(place), err)
+		return place, false, fmt.Errorf("it is written to %s, which is not trusted: %w", place, err)
 	}
 	return place, true, nil
 }

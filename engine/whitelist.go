@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -78,7 +77,7 @@ func (r *Rules) WhitelistFiles(usual string) []string {
 func (r *Rules) NamedIn(file string) string {
 	for _, item := range r.Spec.Whitelists {
 		if WhitelistFile(item) == file {
-			return ", which is named in " + display.Place(item.Source)
+			return ", which is named in " + item.Source.String()
 		}
 	}
 	return ""

@@ -1,6 +1,10 @@
 package patterns
 
-import "github.com/agent-wrapper/agent-wrapper/shell"
+import (
+	"fmt"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
 
 // Match is the answer of a matcher. It is never a bool: allow must be proven,
 // ask and deny need only be possible.
@@ -28,6 +32,17 @@ const (
 type Source struct {
 	Name      string // a file's path, a flag ("--deny"), "session"
 	Line, Col int    // from 1; 0 where there is none
+}
+
+// String returns the place as NAME:LINE:COL, as far as it is known.
+func (s Source) String() string {
+	switch {
+	case s.Name == "" || s.Line == 0:
+		return s.Name
+	case s.Col == 0:
+		return fmt.Sprintf("%s:%d", s.Name, s.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
 }
 
 // Kind is what a subject is about.

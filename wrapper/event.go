@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
-	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -141,7 +139,7 @@ func Decided(use permission.ToolUse, res permission.Result) Event {
 	e := Event{
 		Type: DecisionEvent, Tool: use.Tool, ToolUseID: use.ID, Agent: use.Agent,
 		InputSummary: Summary(use.Tool, decidedInput(use, res)), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
-		Rule: res.Rule, Source: place(res.RuleSource), Reason: res.Reason, By: res.By, Tier: res.Tier,
+		Rule: res.Rule, Source: res.RuleSource.String(), Reason: res.Reason, By: res.By, Tier: res.Tier,
 	}
 	if res.Tier != 0 {
 		e.Risk = res.Risk.String()
@@ -155,13 +153,6 @@ func decidedInput(use permission.ToolUse, res permission.Result) json.RawMessage
 		return res.UpdatedInput
 	}
 	return use.Input
-}
-
-func place(s patterns.Source) string {
-	if s.Line == 0 {
-		return s.Name
-	}
-	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
 }
 
 // maxSummary is the longest summary in characters.

@@ -70,9 +70,6 @@ func TestDecided(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if place(patterns.Source{Name: "--deny"}) != "--deny" {
-		t.Error("a flag has no line")
-	}
 }
 
 // approver answers by a function.
