@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -107,22 +108,37 @@ func (e *Engine) Note(name, words string) error {
 	return e.record.Note(name, words)
 }
 
-// Drive has a driver run an agent under the rules: the engine decides, records
-// and pauses, task says what is to be done and who listens.
+// Drive has a driver run an agent under the rules and returns when the run has
+// ended; the error is the driver's. Of task it takes Prompt, Session, Disallowed
+// and Events and sets the rest: Dir is the workspace, the engine decides, records
+// and pauses. The engine's warnings come first among the events. An engine drives
+// one run at a time and decides nothing else meanwhile.
 func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task) (wrapper.Outcome, error) {
-	events := task.Events
-	if events == nil {
-		events = func(wrapper.Event) {}
-	}
+	task.Events = inTurn(task.Events)
 	for _, w := range e.Warnings {
-		events(wrapper.Event{Type: wrapper.WarningEvent, Message: w})
+		task.Events(wrapper.Event{Type: wrapper.WarningEvent, Message: w})
 	}
 	task.Dir, task.Decider, task.Paused, task.Outcome = e.Place.Workspace, e, e.Session.Paused, e.ToolEnded
 	for _, item := range e.Spec.Deny {
 		task.Disallowed = append(task.Disallowed, item.Text)
 	}
-	e.evaluator.Approver = wrapper.Announce(events, e.approver)
+	defer e.SetApprover(e.approver)
+	e.evaluator.Approver = wrapper.Announce(task.Events, e.approver)
 	return d.Run(ctx, task)
+}
+
+// inTurn calls events, which may be nil, for one event at a time: a question to a
+// person is announced where it is decided, beside what the driver tells.
+func inTurn(events func(wrapper.Event)) func(wrapper.Event) {
+	if events == nil {
+		return func(wrapper.Event) {}
+	}
+	var mu sync.Mutex
+	return func(e wrapper.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		events(e)
+	}
 }
 
 // Close waits, for a minute at most, until a person was told of a pause, and

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
@@ -257,6 +260,45 @@ type taken func(wrapper.Task) error
 
 func (f taken) Run(_ context.Context, task wrapper.Task) (wrapper.Outcome, error) {
 	return wrapper.Outcome{}, f(task)
+}
+
+// asking is an agent that speaks while it asks for several tool uses at once.
+type asking struct {
+	use  permission.ToolUse
+	uses int
+}
+
+func (d asking) Run(ctx context.Context, task wrapper.Task) (wrapper.Outcome, error) {
+	var all sync.WaitGroup
+	for range d.uses {
+		all.Go(func() { task.Decider.CanUseTool(ctx, d.use) })
+		task.Events(wrapper.Event{Type: wrapper.ChunkEvent})
+	}
+	all.Wait()
+	return wrapper.Outcome{}, nil
+}
+
+// TestDriveInTurn: the listener hears one event at a time, and nothing once the
+// run has ended.
+func TestDriveInTurn(t *testing.T) {
+	e := opened(t, Options{Dir: t.TempDir(), Isolated: true, NoRecord: true, Settings: settings(t, "ask = [\"Bash(make:*)\"]")})
+	var inside, heard, overlaps atomic.Int32
+	d := asking{bash(e, "make build"), 100}
+	_, err := e.Drive(t.Context(), d, wrapper.Task{Prompt: "build it", Events: func(wrapper.Event) {
+		if inside.Add(1) > 1 {
+			overlaps.Add(1)
+		}
+		runtime.Gosched()
+		inside.Add(-1)
+		heard.Add(1)
+	}})
+	if err != nil || overlaps.Load() > 0 || heard.Load() != int32(2*d.uses) {
+		t.Errorf("%d events, %d of them while another was told, %v", heard.Load(), overlaps.Load(), err)
+	}
+	e.CanUseTool(t.Context(), d.use)
+	if heard.Load() != int32(2*d.uses) {
+		t.Error("a listener of a run that has ended was told of a question")
+	}
 }
 
 // TestNoRecord: an engine that records nothing says so in its options alone.
