@@ -13,47 +13,49 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// The types of events.
+// The values of Event.Type, with the fields that each one sets. The names of the
+// fields are those of the JSON form.
 const (
-	// Session: the agent's session has begun. Field session_id.
+	// SessionEvent: the agent's session has begun. session_id.
 	SessionEvent = "session"
-	// Status: state is thinking, responding, or tool_use (with tool,
-	// input_summary, tool_use_id, agent).
+	// StatusEvent: the agent's state has changed. state is thinking, responding
+	// or tool_use, the last with tool, input_summary, tool_use_id and agent.
 	StatusEvent = "status"
-	// Chunk: text that the agent said.
+	// ChunkEvent: the agent wrote text. text.
 	ChunkEvent = "chunk"
-	// ToolUse: the agent wants to run a command: tool (Bash), command,
-	// tool_use_id, agent. Whether it may is a decision event.
+	// ToolUseEvent: the agent wants to run a command; a DecisionEvent says
+	// whether it may. tool (Bash), command, tool_use_id, agent.
 	ToolUseEvent = "tool_use"
-	// VCSOperation: a command that changes branches or history: operation
-	// ("git rebase"), command.
+	// VCSOperationEvent: the agent wants to run a command that changes branches
+	// or history. operation ("git rebase"), command.
 	VCSOperationEvent = "vcs_operation"
-	// InsertChoices: the agent asks the person: questions, tool_use_id.
+	// InsertChoicesEvent: the agent asks the person questions. questions,
+	// tool_use_id.
 	InsertChoicesEvent = "insert_choices"
-	// ApprovalRequired: a person has to decide: tool, input, options, reason,
-	// tool_use_id, agent.
+	// ApprovalRequiredEvent: a person has to decide a tool use. tool, input,
+	// options, reason, tool_use_id, agent.
 	ApprovalRequiredEvent = "approval_required"
-	// SessionCorrupted: the session cannot be resumed: old_session_id, reason
-	// (sdk_session_not_found or stream_timeout).
+	// SessionCorruptedEvent: the session cannot be resumed. old_session_id,
+	// reason (sdk_session_not_found or stream_timeout).
 	SessionCorruptedEvent = "session_corrupted"
-	// Error: message.
+	// ErrorEvent: something failed. message, and tool_use_id if it is about one.
 	ErrorEvent = "error"
-	// Done: the agent has finished, also after an error of its own.
+	// DoneEvent: the agent has finished, possibly by giving up.
 	DoneEvent = "done"
 
-	// Decision: a tool use was decided: tool, tool_use_id, agent,
-	// input_summary, behavior (allow or deny), layer, rule, source, reason,
-	// by, tier, risk.
+	// DecisionEvent: a tool use was decided. tool, tool_use_id, agent,
+	// input_summary, behavior (allow or deny), layer, rule, source, reason, by,
+	// tier, risk.
 	DecisionEvent = "decision"
-	// ToolResult: what a tool gave back: tool, tool_use_id, agent, text,
+	// ToolResultEvent: a tool returned a result. tool, tool_use_id, agent, text,
 	// is_error.
 	ToolResultEvent = "tool_result"
-	// Warning: message.
+	// WarningEvent: something that a person should know. message.
 	WarningEvent = "warning"
 )
 
-// Event is something that happened in a run; as JSON, one line of the event
-// stream. Which fields are set, the constants say.
+// Event is one event of a run. Its JSON form is one line of the event stream
+// (docs/events.md). The constants say which fields each type sets.
 type Event struct {
 	Type         string          `json:"type"`
 	SessionID    string          `json:"session_id,omitempty"`
@@ -81,13 +83,13 @@ type Event struct {
 	Message      string          `json:"message,omitempty"`
 }
 
-// Choice is one answer that a person may give.
+// Choice is one of the answers that an ApprovalRequiredEvent offers.
 type Choice struct {
 	Value string `json:"value"`
 	Label string `json:"label"`
 }
 
-// choices are the answers to an approval_required event.
+// choices are the answers that an approval_required event offers.
 var choices = []Choice{
 	{"allow_once", "allow_once - Allow this execution only"},
 	{"deny_once", "deny_once - Deny this execution only"},
@@ -95,9 +97,10 @@ var choices = []Choice{
 	{"deny_for_session", "deny_for_session - Deny for this session"},
 }
 
-// Announce returns an approver that first tells the event stream what a person
-// is asked, insert_choices or approval_required, and then asks next. If next
-// is nil there is nobody to ask.
+// Announce returns an approver that calls events with an insert_choices or
+// approval_required event for each request and then passes the request to next.
+// If next is nil, nobody can be asked: the approver returns an error, which
+// denies.
 func Announce(events func(Event), next permission.Approver) permission.Approver {
 	return announcer{events, next}
 }
@@ -118,7 +121,7 @@ func (a announcer) Approve(ctx context.Context, ask permission.Request) (permiss
 	return a.next.Approve(ctx, ask)
 }
 
-// asked is the event for a question to a person.
+// asked returns the event for a request to a person.
 func asked(ask permission.Request) Event {
 	if ask.Decision.Question {
 		var input struct {
@@ -134,7 +137,7 @@ func asked(ask permission.Request) Event {
 	}
 }
 
-// Decided is the event for a decision.
+// Decided returns the event for a decision.
 func Decided(use permission.ToolUse, res permission.Result) Event {
 	e := Event{
 		Type: DecisionEvent, Tool: use.Tool, ToolUseID: use.ID, Agent: use.Agent,
@@ -147,7 +150,7 @@ func Decided(use permission.ToolUse, res permission.Result) Event {
 	return e
 }
 
-// decidedInput is the input that a tool runs with, or would have.
+// decidedInput returns the input that the tool runs with, or would have run with.
 func decidedInput(use permission.ToolUse, res permission.Result) json.RawMessage {
 	if len(res.UpdatedInput) > 0 {
 		return res.UpdatedInput
@@ -155,17 +158,18 @@ func decidedInput(use permission.ToolUse, res permission.Result) json.RawMessage
 	return use.Input
 }
 
-// maxSummary is the longest summary in characters.
+// maxSummary is the length of the longest summary, in characters.
 const maxSummary = 200
 
-// lineBreaks end a line somewhere.
+// lineBreaks are the characters that some terminal or reader takes for the end of
+// a line.
 const lineBreaks = "\n\r\v\f\u0085\u2028\u2029"
 
-// maxInput is the longest input that is summed up, in bytes.
+// maxInput is the size of the longest input that is summarized, in bytes.
 const maxInput = 64 << 20
 
-// Summary says in one line what a tool is asked to do: of a tool that is not
-// known, its whole input.
+// Summary returns in one line what a tool use is about: the command, path or URL
+// of a known tool, the whole input of any other.
 func Summary(tool string, input json.RawMessage) string {
 	members, err := strictjson.Object(input, strictjson.MaxSize(maxInput))
 	if err != nil {
@@ -180,7 +184,8 @@ func Summary(tool string, input json.RawMessage) string {
 	return OneLine(string(input))
 }
 
-// firstQuestion is what AskUserQuestion asks first, "" for other tools.
+// firstQuestion returns the first question of an AskUserQuestion input, "" for
+// other inputs.
 func firstQuestion(members map[string]any) string {
 	questions, _ := members["questions"].([]any)
 	if len(questions) == 0 {
@@ -191,8 +196,9 @@ func firstQuestion(members map[string]any) string {
 	return text
 }
 
-// OneLine puts a sign in the place of line breaks, since the next line of a script
-// is no argument of the one before, and cuts what is long.
+// OneLine returns text in one line of limited length. A line break becomes a
+// visible sign, because the next line of a script is not an argument of the one
+// before.
 func OneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(lineBreaks, r) })
 	for i := range lines {
@@ -207,7 +213,7 @@ func OneLine(text string) string {
 
 var vcs = lazyregexp.New(`^(git (?:checkout|switch|merge|rebase|pull|stash|reset)|jj (?:edit|new|abandon|rebase|squash|restore|undo))(?:\s|$)`)
 
-// Wanted returns the events for a tool use that the agent has asked for.
+// Wanted returns the events for a tool use that the agent has requested.
 func Wanted(id, tool, agent string, input json.RawMessage) []Event {
 	events := []Event{{
 		Type: StatusEvent, State: "tool_use", Tool: tool, ToolUseID: id, Agent: agent,
@@ -224,7 +230,7 @@ func Wanted(id, tool, agent string, input json.RawMessage) []Event {
 	return events
 }
 
-// commandOf is the command line of Bash, "" of another tool.
+// commandOf returns the command line of a Bash input, "" for other tools.
 func commandOf(tool string, input json.RawMessage) string {
 	members, err := strictjson.Object(input, strictjson.MaxSize(maxInput))
 	if err != nil || tool != "Bash" {

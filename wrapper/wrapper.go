@@ -1,9 +1,12 @@
-// Package wrapper says how an agent is driven: what it is given to do, what is
-// heard of it, and who decides its tool uses. Each package below it is a driver:
-// claude drives the agent CLI, demo is an agent without a model.
+// Package wrapper defines how an agent is driven: a [Driver] runs an agent on a
+// [Task], has a [Decider] decide each of its tool uses, and reports what happens
+// as a stream of [Event] values. Package claude below it drives the agent CLI;
+// package demo is an agent without a model that claude can drive in its place.
 //
-// A driver lets no tool run that the Decider did not allow. What it cannot
-// hold so ends the run with a [Breach].
+// A driver runs no tool that the Decider did not allow. A tool that runs
+// nevertheless ends the run with a [Breach].
+//
+// Most programs call engine.Engine.Drive, which fills in the Task from a policy.
 package wrapper
 
 import (
@@ -16,66 +19,68 @@ import (
 
 // Driver runs an agent.
 type Driver interface {
-	// Run runs the agent until it has finished, and has each tool use decided by
-	// task.Decider. It returns an error if the agent could not be started, could
-	// not be trusted, broke off, or if ctx ended; then the agent is dead. A
-	// *Breach is the error of a run in which a tool ran without an approval.
+	// Run runs the agent until it has finished and has task.Decider decide each
+	// tool use. It returns an error if the agent cannot be started, fails the
+	// driver's checks or ends early, or if ctx ends; the agent is then no longer
+	// running. The error is a *Breach if a tool ran without an approval.
 	Run(ctx context.Context, task Task) (Outcome, error)
 }
 
-// Decider decides tool uses. permission.Evaluator and engine.Engine are two.
+// Decider decides tool uses. *permission.Evaluator and *engine.Engine implement
+// it.
 type Decider interface {
-	// CanUseTool decides one tool use. It is called concurrently; it returns
-	// when ctx ends. Whatever is not an allow without error denies.
+	// CanUseTool decides one tool use. It is called concurrently and must return
+	// when ctx ends. Anything but an Allow without an error is a denial.
 	CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error)
 }
 
-// Task is what an agent is to do, and who decides and listens meanwhile.
+// Task says what an agent is to do, and who decides and observes its tool uses.
 type Task struct {
-	Prompt  string // not empty
+	Prompt  string // the agent's task; not empty
 	Dir     string // the workspace, absolute
-	Session string // id of the session to resume, "" for a new one
+	Session string // ID of the session to resume, "" for a new one
 
-	// Decider decides every tool use.
+	// Decider decides every tool use; it must not be nil.
 	Decider Decider
-	// Disallowed are the rules of the deny list. Those that the agent can read
-	// are handed to it as a second wall.
+	// Disallowed are the rules of the deny list. Those that the agent can express
+	// itself are passed to it as a second line of defence.
 	Disallowed []string
-	// Paused returns why the agent is paused, "" if it is not; nil: it never
-	// is. A paused agent is denied before anything is asked.
+	// Paused returns why the agent is paused, "" if it is not. While it is
+	// paused, every tool use is denied and nobody is asked. A nil Paused means
+	// never.
 	Paused func() string
-	// Outcome takes the outcome of each tool use that was allowed, and of one
-	// that ran without; nil: nobody wants to know. An error is an event: what
-	// has run has run.
+	// Outcome is called for each tool use that was allowed, once its result is
+	// known, and for each that ran without an approval. Its error is reported as
+	// an event; it cannot stop what has already run. Outcome may be nil.
 	Outcome func(ToolOutcome) error
-	// Events takes what happens, in order, from one goroutine at a time; nil:
-	// nobody listens.
+	// Events is called for each event, in order and one at a time. It may be nil.
 	Events func(Event)
 }
 
-// Outcome is how a run ended.
+// Outcome is the outcome of a run.
 type Outcome struct {
-	Session string // the agent's session id, for the next run
-	Text    string // the agent's last words
-	Denied  int    // tool uses that were denied
-	Allowed int    // tool uses that were allowed
+	Session string // the agent's session ID, for Task.Session of the next run
+	Text    string // the agent's last message
+	Denied  int    // number of tool uses that were denied
+	Allowed int    // number of tool uses that were allowed
 	// Stopped is the message of the denial that ended the run, "" if none did.
 	Stopped string
-	// Failed is the agent's own account of why it gave up, "" if it did not.
+	// Failed is the reason that the agent gives for stopping early, "" if it did
+	// not.
 	Failed string
 }
 
 // ToolOutcome is the outcome of a tool use that was allowed, or that ran without
-// having been.
+// an approval.
 type ToolOutcome struct {
-	Use    permission.ToolUse // without its input
+	Use    permission.ToolUse // without its Input
 	Failed bool
-	Exit   *int   // exit code of a command, nil if it is not told
-	Breach string // why it should not have run, "" if it should
+	Exit   *int   // exit code of a command, nil if unknown
+	Breach string // why it should not have run, "" if it was allowed to
 }
 
-// Breach is the error of a run that was killed because a tool ran without an
-// approval of ours.
+// Breach is the error of a run that was killed because a tool ran without the
+// Decider's approval.
 type Breach struct {
 	ToolUseID, Tool string
 	Reason          string
@@ -85,18 +90,18 @@ func (b *Breach) Error() string {
 	return fmt.Sprintf("breach: %s (tool use %s) %s; the agent was killed", b.Tool, b.ToolUseID, b.Reason)
 }
 
-// Starter starts an agent with the given arguments (the program's name is not
-// among them).
+// Starter starts an agent with the given arguments, which do not include the
+// program's name.
 type Starter func(args []string) (Process, error)
 
-// Process is a running agent. Read gives what it says, Write what it hears,
-// Close ends its input.
+// Process is a running agent. Read reads its standard output, Write writes its
+// standard input, and Close closes that input.
 type Process interface {
 	io.ReadWriteCloser
-	// Kill ends the agent and all that it started, at once.
+	// Kill kills the agent and all of its descendants, without waiting.
 	Kill()
-	// Wait returns when the agent has ended. It may be called once.
+	// Wait waits for the agent to exit. It may be called once.
 	Wait() error
-	// Complaints are the last lines that it wrote to standard error.
+	// Complaints returns the last lines of the agent's standard error.
 	Complaints() string
 }
