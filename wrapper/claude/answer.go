@@ -10,20 +10,20 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// answer is what the Decider said to one question, made sound: allowed only
-// if there was no error and the input is one.
+// answer is the Decider's answer to one question, validated: allowed is true only
+// if there was no error and the updated input is a JSON object.
 type answer struct {
-	id      string // of the CLI's request
+	id      string // ID of the CLI's request
 	allowed bool
 	result  permission.Result
 	err     error
 }
 
-// errWithdrawn ends a question whose answer nobody waits for any more.
+// errWithdrawn cancels a question that the CLI has withdrawn.
 var errWithdrawn = errors.New("the question was withdrawn")
 
-// decide asks the Decider. Whatever is not a sound allow comes back as a deny;
-// so does an allow that comes when nobody waits for it any more.
+// decide asks the Decider. Anything but a valid allow becomes a denial, and so
+// does an allow that comes after ctx has ended.
 func decide(ctx context.Context, d wrapper.Decider, use permission.ToolUse) answer {
 	res, err := consult(ctx, d, use)
 	a := answer{result: res, err: err}
@@ -42,18 +42,18 @@ func decide(ctx context.Context, d wrapper.Decider, use permission.ToolUse) answ
 		a.deny()
 	}
 	if ctx.Err() != nil {
-		a.err = nil // that the question ended is no fault
+		a.err = nil // a cancelled question is not an error
 	}
 	return a
 }
 
-// deny makes an answer a deny.
+// deny turns an answer into a denial.
 func (a *answer) deny() {
 	a.allowed = false
 	a.result.Behavior, a.result.UpdatedInput = permission.Deny, nil
 }
 
-// consult calls the Decider; a panic is an error.
+// consult calls the Decider and turns a panic into an error.
 func consult(ctx context.Context, d wrapper.Decider, use permission.ToolUse) (res permission.Result, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -63,7 +63,7 @@ func consult(ctx context.Context, d wrapper.Decider, use permission.ToolUse) (re
 	return d.CanUseTool(ctx, use)
 }
 
-// words is the answer as the CLI hears it.
+// words returns the answer in the form that the CLI expects.
 func (a *answer) words() any {
 	if a.allowed {
 		return allowance{"allow", a.result.UpdatedInput}
@@ -71,7 +71,8 @@ func (a *answer) words() any {
 	return denial{Behavior: "deny", Message: a.message(), Interrupt: a.result.Interrupt}
 }
 
-// message is what the agent is told of a deny; the CLI wants it not empty.
+// message returns the text of a denial for the agent. The CLI requires one that
+// is not empty.
 func (a *answer) message() string {
 	if a.result.Message == "" {
 		return "Denied."

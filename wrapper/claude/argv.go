@@ -9,25 +9,26 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// settings are the settings that the CLI gets from us, and the only ones besides
-// managed settings. They have more than one way in shut; docs/run.md lists them.
+// settings are the settings that we pass to the CLI. Apart from managed settings
+// it loads no others. Some ways around the Decider are closed here as well as by
+// an option; docs/run.md lists them.
 type settings struct {
 	Permissions                permissions `json:"permissions"`
 	DisableAllHooks            bool        `json:"disableAllHooks"`
 	DisableSkillShellExecution bool        `json:"disableSkillShellExecution"`
-	// What other sessions of the user, or whoever else finds the CLI's socket,
-	// say to this one.
+	// Messages from other sessions of the user, or from any process that finds
+	// the CLI's socket.
 	CrossSessionInbound  string `json:"crossSessionInbound"`
 	DisableRemoteControl bool   `json:"disableRemoteControl"`
 }
 
 type permissions struct {
 	Ask []string `json:"ask"`
-	// An --add-dir would bring what the settings of the directory enable.
+	// An --add-dir option would also load the settings of the directory.
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }
 
-// isolation are our settings, as JSON.
+// isolation returns our settings as JSON.
 func isolation(o *launch) string {
 	s := settings{
 		Permissions:     permissions{Ask: []string{"*"}},
@@ -38,13 +39,12 @@ func isolation(o *launch) string {
 			s.Permissions.AdditionalDirectories = append(s.Permissions.AdditionalDirectories, abs)
 		}
 	}
-	data, _ := json.Marshal(s) // it cannot fail: text and truth values
+	data, _ := json.Marshal(s) // cannot fail: only strings and booleans
 	return string(data)
 }
 
-// arguments returns what the agent CLI is started with. It is the only place
-// that makes an argument. Values stand behind "=", so that none can be read as
-// an option.
+// arguments returns the arguments for the agent CLI; no others are ever passed. A
+// value follows its option after "=", so that no value is read as an option.
 func arguments(o *launch) ([]string, error) {
 	args := []string{
 		"--output-format=stream-json", "--verbose", "--input-format=stream-json",
@@ -74,8 +74,8 @@ func arguments(o *launch) ([]string, error) {
 	return args, nil
 }
 
-// absolute makes a path independent of the directory that the agent starts
-// in. JSON text stays as it is.
+// absolute makes a path absolute, because the agent may start in another
+// directory. JSON text is returned as it is.
 func absolute(path string) string {
 	if path == "" || json.Valid([]byte(path)) {
 		return path
@@ -92,8 +92,8 @@ var (
 	plainSpec = lazyregexp.New(`^[A-Za-z0-9_./~:@ *-]+$`)
 )
 
-// sayable returns a deny rule in the CLI's words, "" where it has none with
-// the same meaning. What the CLI is not told, the Decider still denies.
+// sayable translates a deny rule for the CLI, "" if the CLI has no rule with the
+// same meaning. The Decider denies what the rule covers in any case.
 func sayable(rule string) string {
 	tool, spec, found := strings.Cut(rule, "(")
 	if !toolName.MatchString(tool) {
@@ -117,7 +117,8 @@ func sayable(rule string) string {
 	return ""
 }
 
-// hostRule says one host; the CLI leaves its subdomains to us.
+// hostRule returns the rule for one host. The CLI does not apply it to
+// subdomains; the Decider does.
 func hostRule(host string) string {
 	if strings.ContainsAny(host, "*/: ") {
 		return ""
@@ -125,8 +126,8 @@ func hostRule(host string) string {
 	return "WebFetch(domain:" + host + ")"
 }
 
-// pathRule makes an absolute path absolute for the CLI too, which reads one
-// slash as "below the workspace".
+// pathRule adds a slash to an absolute path: the CLI reads a single leading slash
+// as relative to the workspace.
 func pathRule(path string) string {
 	if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
 		return "/" + path
@@ -134,8 +135,8 @@ func pathRule(path string) string {
 	return path
 }
 
-// bashRule says what the CLI and we read alike: an exact command line and a
-// prefix.
+// bashRule translates the two forms that the CLI reads as we do: an exact command
+// line and a prefix.
 func bashRule(spec string) string {
 	if words := strings.TrimSuffix(spec, ":*"); strings.ContainsAny(words, "*:") {
 		return ""
@@ -143,14 +144,14 @@ func bashRule(spec string) string {
 	return "Bash(" + spec + ")"
 }
 
-// tooMuch are options that would take decisions away from us.
+// tooMuch are options by which the CLI would decide tool uses itself.
 var tooMuch = []string{
 	"allowedtools", "allowed-tools", "dangerously-skip-permissions", "permission-mode",
 	"permission-prompt-tool", "setting-sources", "--settings", "--bare",
 }
 
-// checkCommand refuses an agent command that brings options which let tools
-// run without us.
+// checkCommand rejects an agent command with an option that would let tools run
+// without the Decider.
 func checkCommand(command []string) error {
 	for _, arg := range command {
 		for _, option := range tooMuch {

@@ -8,17 +8,18 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// The main agent's shell keeps its directory from one command to the next, and
-// the agent CLI runs several tool uses at once. What a hook told is true when
-// the hook was called; a cd beside it may end before the tool use runs. So a
-// directory is counted on only where no command that may leave for another
-// runs in between: one such command is not decided while a question is open
-// that counts on the directory, and a question that comes while one is open,
-// or runs, or has run since the hook, knows no directory. Subagents start each
-// command where they began; commands in the background move nobody. (Measured
-// with the agent CLIs of the end-to-end tests.)
+// The directory of the main agent's shell persists from one command to the next,
+// and the CLI runs several tool uses at once. A hook reports the directory at the
+// time of the hook; a concurrent cd may change it before the tool use runs. The
+// reported directory is therefore used only if no command that may change it can
+// run in between: such a command is not decided while a question that relies on
+// the directory is open, and a question has an unknown directory if such a
+// command is open or running when it arrives, or has run since the hook. Each
+// command of a subagent starts in the same directory, and commands in the
+// background do not affect the shell. (Observed with the agent CLIs of the
+// end-to-end tests.)
 
-// told books the directory that a hook tells.
+// told records the directory that a hook reports.
 func (l *uses) told(e *entry, dir string) {
 	twice := e.stand == hooked && dir != e.dir
 	if !filepath.IsAbs(dir) || l.moving > 0 || twice {
@@ -27,17 +28,16 @@ func (l *uses) told(e *entry, dir string) {
 	e.dir, e.told = dir, l.moved
 }
 
-// ask books a question.
+// ask records a question.
 func (e *entry) ask(c *canUseTool, dialect shell.Dialect) {
 	if e.tool != c.Tool || e.stand != hooked {
-		e.dir = "" // told for something else
+		e.dir = "" // the directory was reported for another tool use
 	}
 	e.moves = c.Agent == "" && e.agent == "" && mayMove(c.Tool, c.Input, dialect)
 	e.tool, e.input, e.agent, e.stand = c.Tool, c.Input, c.Agent, pending
 }
 
-// where returns the directory that a tool use starts in, "" if that is not
-// known.
+// where returns the directory that a tool use starts in, "" if unknown.
 func (r *run) where(q *question) string {
 	e := r.uses.get(q.use.ID)
 	if q.use.Agent != "" {
@@ -54,7 +54,7 @@ func (r *run) where(q *question) string {
 	return e.dir
 }
 
-// counted reports whether an open question counts on the directory of the main
+// counted reports whether an open question relies on the directory of the main
 // agent's shell.
 func (r *run) counted() bool {
 	for _, q := range r.pending {
@@ -65,8 +65,8 @@ func (r *run) counted() bool {
 	return false
 }
 
-// startKept starts the questions that were kept back, in order, as far as they
-// may start now; those that have ended meanwhile are started to be recorded.
+// startKept starts, in order, the delayed questions that may start now. Questions
+// that were cancelled meanwhile are started too, so that they are recorded.
 func (r *run) startKept() {
 	r.kept = slices.DeleteFunc(r.kept, func(id string) bool {
 		q := r.pending[id]
@@ -78,12 +78,12 @@ func (r *run) startKept() {
 	})
 }
 
-// movers are the commands that leave the shell in another directory.
+// movers are the commands that change the directory of the shell.
 var movers = []string{"cd", "pushd", "popd"}
 
-// mayMove reports whether a tool use may leave the agent's shell in another
-// directory. A name that the catalogue does not know may be a function of the
-// user's own.
+// mayMove reports whether a tool use may change the directory of the agent's
+// shell. A command that the catalogue does not know may be a shell function of
+// the user.
 func mayMove(tool string, input json.RawMessage, dialect shell.Dialect) bool {
 	switch tool {
 	case "EnterWorktree", "ExitWorktree":

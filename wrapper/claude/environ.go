@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// variables is what is known of the environment variables that the agent CLI
-// reads. Those of its own families that are not here are withheld: some of them
+// variables lists the environment variables of the agent CLI. A variable of its
+// families that is not listed is withheld: there are about a thousand, and some
 // change what is asked (CLAUDE_CODE_SIMPLE), what a command line means
-// (CLAUDE_CODE_SHELL_PREFIX, CLAUDE_ENV_FILE), where settings come from or which
-// program is debugged (BUN_INSPECT), and there are a thousand. All others are
-// their user's and handed on.
+// (CLAUDE_CODE_SHELL_PREFIX, CLAUDE_ENV_FILE), where settings come from, or
+// whether a debugger is attached (BUN_INSPECT). Variables of other families are
+// passed on.
 var variables = struct {
-	families []string   // beginnings of names
+	families []string   // prefixes of names
 	withheld []string   // of no family
-	passed   []string   // credentials, providers, network, model, folders
-	nested   []string   // what an agent CLI gives to what it runs: withheld, and nobody needs to be told
-	ours     []variable // have our value, whatever they had
+	passed   []string   // credentials, providers, network, model, directories
+	nested   []string   // set by an agent CLI for its child processes; withheld without a warning
+	ours     []variable // set by us, whatever their value was
 }{
 	families: []string{"CLAUDE", "BUN_"},
 	withheld: []string{
-		"BASH_ENV", // each bash that the CLI starts runs the file, also before the task is given
+		"BASH_ENV", // every bash that the CLI starts runs this file, even before the prompt is sent
 	},
 	passed: []string{
 		"CLAUDE_CONFIG_DIR", "CLAUDE_SECURESTORAGE_CONFIG_DIR", "CLAUDE_API_KEY",
@@ -56,12 +56,12 @@ var variables = struct {
 	},
 }
 
-// variable is one that the agent CLI gets from us.
+// variable is a variable that we set for the agent CLI.
 type variable struct{ name, value, why string }
 
-// cleaned returns the environment for the agent CLI and the names of variables
-// that somebody set and that were left out. bash is the shell that it is to
-// use, "" for its own choice.
+// cleaned returns the environment for the agent CLI, and the names of the
+// variables left out that the user should know about. bash is the path of the
+// shell that the CLI is to use, "" for the CLI's default.
 func cleaned(environ []string, bash string) (env, left []string) {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
@@ -87,7 +87,7 @@ func isOurs(name string) bool {
 	return slices.ContainsFunc(variables.ours, func(v variable) bool { return v.name == name })
 }
 
-// withheld reports whether a variable is kept from the agent CLI.
+// withheld reports whether a variable is not passed to the agent CLI.
 func withheld(name string) bool {
 	if slices.Contains(variables.passed, name) {
 		return false
@@ -97,9 +97,9 @@ func withheld(name string) bool {
 		slices.ContainsFunc(variables.families, func(family string) bool { return strings.HasPrefix(upper, family) })
 }
 
-// unmonitored adds to the configuration that git takes from the environment
-// that it starts no file system monitor: 2.1.197 asks git about files before the
-// task is given, and the monitor is a program that the repository names.
+// unmonitored disables git's file system monitor through git's environment
+// configuration. The monitor is a program that the repository's configuration
+// names, and 2.1.197 runs git before the prompt is sent.
 func unmonitored(env []string) []string {
 	const count = "GIT_CONFIG_COUNT="
 	n := 0
@@ -115,8 +115,8 @@ func unmonitored(env []string) []string {
 		fmt.Sprintf("GIT_CONFIG_KEY_%d=core.fsmonitor", n), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", n))
 }
 
-// valueOf returns a variable of an environment, "" if it has none; of several
-// the last counts.
+// valueOf returns the value of a variable, "" if it is not set. The last of
+// several values counts.
 func valueOf(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, found := strings.CutPrefix(entry, name+"="); found {

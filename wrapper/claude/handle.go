@@ -12,7 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// line handles one line of the agent.
+// line handles one line from the agent.
 func (r *run) line(line []byte) error {
 	r.log.line("< ", line)
 	m, err := decode(line)
@@ -44,7 +44,7 @@ func (r *run) line(line []byte) error {
 	return nil
 }
 
-// request answers what the CLI asks. What cannot be understood is denied.
+// request answers a request of the CLI. A request that is malformed is denied.
 func (r *run) request(q *request) error {
 	switch {
 	case q.can != nil && q.Broken != "":
@@ -62,11 +62,11 @@ func (r *run) request(q *request) error {
 	return r.writer.send(refusing(q.ID, "agent-wrapper does not do this"))
 }
 
-// unreadable begins the denial of a tool use that cannot be read.
+// unreadable is the prefix of the message that denies a malformed tool use.
 const unreadable = "agent-wrapper cannot read this tool use: "
 
-// hook notes the directory of a tool use and lets the CLI ask about it; a
-// paused agent is denied at once.
+// hook records the directory of a tool use and has the CLI ask about it, or
+// denies the tool use at once if the agent is paused.
 func (r *run) hook(id string, h *hookCallback) error {
 	in := &h.Input
 	if h.Callback != hookID || in.Event != hookEvent || in.ID == "" {
@@ -92,7 +92,7 @@ func (r *run) hook(id string, h *hookCallback) error {
 	return r.writer.send(answering(id, hookAsks()))
 }
 
-// Why a tool use is decided that is not going to run.
+// Why a tool use that will not run is passed to the Decider.
 var (
 	errPaused  = errors.New("the agent is paused")
 	errNotNow  = errors.New("the agent is not to run tools now")
@@ -100,11 +100,11 @@ var (
 	errUnasked = errors.New("the agent CLI never asked about it")
 )
 
-// recordDenial has the Decider decide a tool use that is not going to run
-// whatever it says, so that it is recorded; nobody is asked. It returns the
-// message of the denial.
+// recordDenial passes a tool use that will not run to the Decider with a
+// cancelled context, so that the denial is recorded and nobody is asked. It
+// returns the message of the denial.
 func (r *run) recordDenial(id string, e *entry, why error) string {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.deciding)) // else the end of the run is the cause
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.deciding)) // otherwise the cause would be the end of the run
 	cancel(why)
 	use := permission.ToolUse{
 		ID: id, Tool: e.tool, Input: e.input, Dir: e.dir, Agent: e.agent,
@@ -118,7 +118,7 @@ func (r *run) recordDenial(id string, e *entry, why error) string {
 	return a.message()
 }
 
-// canUseTool hands a question to the Decider, which answers in its own time.
+// canUseTool starts a question, which the Decider answers concurrently.
 func (r *run) canUseTool(id string, c *canUseTool) error {
 	deny := func(why string) error {
 		return r.turnAway(id, c, why)
@@ -152,7 +152,7 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 	return nil
 }
 
-// start gives a question to the Decider.
+// start has the Decider answer a question.
 func (r *run) start(id string, q *question) {
 	q.started = true
 	q.use.Dir = r.where(q)
@@ -164,8 +164,8 @@ func (r *run) start(id string, q *question) {
 	})
 }
 
-// answered sends an answer of the Decider. An approval is booked before the
-// agent can know of it.
+// answered sends the Decider's answer. An approval is recorded in r.uses before
+// it is sent, so that the tool's result cannot precede it.
 func (r *run) answered(a answer) error {
 	defer r.startKept()
 	q := r.pending[a.id]
@@ -178,7 +178,7 @@ func (r *run) answered(a answer) error {
 	if q.withdrawn {
 		return nil
 	}
-	if a.allowed && r.deciding.Err() != nil { // it could not be told
+	if a.allowed && r.deciding.Err() != nil { // the approval cannot be sent any more
 		a.deny()
 		a.result.Message = context.Cause(r.deciding).Error()
 	}
@@ -189,7 +189,7 @@ func (r *run) answered(a answer) error {
 	return r.writer.send(answering(a.id, a.words()))
 }
 
-// tell counts a decision and puts it into the event stream.
+// tell counts a decision and emits its event.
 func (r *run) tell(use permission.ToolUse, a *answer) {
 	if a.allowed {
 		r.out.Allowed++
@@ -202,18 +202,18 @@ func (r *run) tell(use permission.ToolUse, a *answer) {
 	}
 }
 
-// withdraw makes a question void: the CLI does not want the answer any more.
+// withdraw cancels a question that the CLI has withdrawn.
 func (r *run) withdraw(id string) {
 	q := r.pending[id]
 	if q == nil {
-		return // answered already, or a hook
+		return // already answered, or a hook
 	}
 	q.withdrawn = true
 	q.cancel(errWithdrawn)
 	r.uses.get(q.use.ID).stand = refused
 }
 
-// response takes an answer to a request of ours. Only those of the preflight
+// response handles the answer to a request of ours. Only those of the preflight
 // matter.
 func (r *run) response(a *response) error {
 	switch {
@@ -225,7 +225,7 @@ func (r *run) response(a *response) error {
 	return nil
 }
 
-// initialized begins the preflight.
+// initialized starts the preflight.
 func (r *run) initialized(a *response) error {
 	if a.Kind != "success" {
 		return fmt.Errorf("the agent CLI did not start a session: %.200s", a.Error)
@@ -250,8 +250,8 @@ func (r *run) initialized(a *response) error {
 	return nil
 }
 
-// versionOf reads the version from the answer to initialize; an older CLI is
-// asked by --version.
+// versionOf reads the version from the answer to initialize. Older CLIs leave it
+// out and are run with --version instead.
 func (r *run) versionOf(text string) (version, error) {
 	if text != "" {
 		return parseVersion(text)
@@ -259,8 +259,8 @@ func (r *run) versionOf(text string) (version, error) {
 	return r.version()
 }
 
-// checked takes one account of the preflight; after the last one the agent
-// gets the prompt.
+// checked handles one answer of the preflight, and sends the prompt after the
+// last one.
 func (r *run) checked(a *response) error {
 	what := r.awaited[a.ID]
 	delete(r.awaited, a.ID)
@@ -280,8 +280,7 @@ func (r *run) checked(a *response) error {
 	return nil
 }
 
-// system handles a line about the session or about what runs in the
-// background.
+// system handles a line about the session or about tasks in the background.
 func (r *run) system(s *system) error {
 	switch s.Kind {
 	case "init":
@@ -307,7 +306,7 @@ func (r *run) begun(s *system) error {
 	}
 	r.finished = false
 	if r.started {
-		if s.Mode != "default" && s.Mode != "plan" { // the agent may plan
+		if s.Mode != "default" && s.Mode != "plan" { // the agent may switch to plan mode
 			return fmt.Errorf("the agent CLI went into permission mode %q", s.Mode)
 		}
 		return nil
@@ -328,9 +327,9 @@ func (r *run) begun(s *system) error {
 	return nil
 }
 
-// foreign books a tool use that did not run although nobody was asked: the CLI
-// denied it by itself, by the deny rules that we gave it or by managed ones, or
-// the tool refused it. It is recorded like a denial of ours, with why.
+// foreign records a tool use that did not run and that we were not asked about:
+// the CLI denied it, by the deny rules that we gave it or by managed ones, or the
+// tool rejected its input. It is recorded as a denial with the reason why.
 func (r *run) foreign(d denied, why error) {
 	e := r.uses.get(d.ID)
 	if e.stand > hooked {
@@ -343,8 +342,9 @@ func (r *run) foreign(d denied, why error) {
 	e.stand = refused
 }
 
-// notRun is why a tool use did not run that nobody was asked about. A tool that
-// refuses its input is no denial; an old CLI does not tell one from the other.
+// notRun returns why a tool use that we were not asked about did not run. An
+// input that the tool rejects is not a denial, but older CLIs do not distinguish
+// the two.
 func notRun(b *block, o outcome) error {
 	if o.meta != nil && !slices.Contains([]string{"", "other"}, o.meta.Decision.Kind) {
 		return errForeign
@@ -352,7 +352,7 @@ func notRun(b *block, o outcome) error {
 	return fmt.Errorf("not run by the agent CLI, which says: %s", wrapper.OneLine(plain(b.Content)))
 }
 
-// turn handles what the agent says and what tools give back to it.
+// turn handles a message of the agent, or tool results.
 func (r *run) turn(t *turn) error {
 	if r.waiting == toResume {
 		r.waiting = nothing
@@ -385,7 +385,7 @@ func (r *run) emitText(text string) {
 	emit(r.o.Events, wrapper.Event{Type: wrapper.ChunkEvent, Text: text})
 }
 
-// wants announces a tool use, once.
+// wants emits the events for a tool use, once.
 func (r *run) wants(b *block, agent string) {
 	e := r.uses.get(b.ID)
 	if e.shown {
@@ -400,7 +400,7 @@ func (r *run) wants(b *block, agent string) {
 	}
 }
 
-// gave checks a tool result against what was approved.
+// gave compares a tool result with what was approved.
 func (r *run) gave(b *block, t *turn) error {
 	o := outcome{id: b.ToolUseID, good: !b.Error, meta: t.account(b.ToolUseID)}
 	e := r.uses.get(o.id)
@@ -415,7 +415,7 @@ func (r *run) gave(b *block, t *turn) error {
 	if was == approved {
 		r.tellOutcome(o.id, e, b, "")
 	}
-	e.input = nil // not needed again
+	e.input = nil // no longer needed
 	emit(r.o.Events, wrapper.Event{
 		Type: wrapper.ToolResultEvent, Tool: e.tool, ToolUseID: o.id, Agent: e.agent,
 		Text: plain(b.Content), IsError: b.Error,

@@ -16,10 +16,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// checkHome refuses what the CLI takes from the home of its user and what no
-// switch of ours keeps it from: variables in its global configuration, which
-// would undo those that we set, and scripts of a session that is resumed, which
-// run before each of its commands. env is the CLI's environment.
+// checkHome rejects what the CLI would load from its user's home directory and
+// what no option disables: variables in its global configuration, which would
+// override ours, and scripts of a resumed session, which run before each of its
+// commands. env is the CLI's environment.
 func checkHome(env []string, session string) error {
 	home := valueOf(env, "HOME")
 	if home == "" {
@@ -38,7 +38,7 @@ func checkHome(env []string, session string) error {
 	)
 }
 
-// noVariables refuses a global configuration that sets environment variables.
+// noVariables rejects a global configuration that sets environment variables.
 func noVariables(file string) error {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func noVariables(file string) error {
 		env map[string]json.RawMessage
 	}
 	if err == nil {
-		var members map[string]json.RawMessage // exact names, as the CLI reads them
+		var members map[string]json.RawMessage // names are case-sensitive, as in the CLI
 		if err = json.Unmarshal(data, &members); err == nil && members["env"] != nil {
 			err = json.Unmarshal(members["env"], &config.env)
 		}
@@ -68,7 +68,7 @@ var (
 	sessionScript = lazyregexp.New(`-hook-[0-9]+\.sh$`)
 )
 
-// noScripts refuses a session for which hooks have left scripts.
+// noScripts rejects a session for which hooks have left scripts.
 func noScripts(dir, session string) error {
 	if session == "" {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"io"
 )
 
-// maxLine is the longest line that is read, in bytes. Tool results may hold
-// pictures.
+// maxLine is the length of the longest line that is read, in bytes. Tool results
+// may contain images.
 const maxLine = 64 << 20
 
 var errLongLine = fmt.Errorf("the agent CLI wrote a line of more than %d MiB", maxLine>>20)
 
-// readLines calls take with each line, without its end, until the input ends
-// or take returns false. A last line without an end counts. The error is nil
-// at the end of the input.
+// readLines calls take for each line, without its line feed, until the input ends
+// or take returns false. The last line may lack a line feed. The error is nil at
+// the end of the input.
 func readLines(r io.Reader, most int, take func(line []byte) bool) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
@@ -35,11 +35,11 @@ func readLines(r io.Reader, most int, take func(line []byte) bool) error {
 		if err != nil {
 			return atEnd(err)
 		}
-		line = nil // take may keep it
+		line = nil // take may retain it
 	}
 }
 
-// atEnd makes the ways in which a stream ends one: a closed pipe is an end.
+// atEnd maps a closed pipe to the end of the stream, nil.
 func atEnd(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
@@ -47,10 +47,9 @@ func atEnd(err error) error {
 	return err
 }
 
-// whole replaces halves of surrogate pairs that stand as escapes in a JSON
-// text, and reports whether there were any. A command's output that was cut in
-// the middle of a character brings them, and no JSON reader of ours takes
-// them.
+// whole replaces unpaired surrogate escapes in JSON text and reports whether
+// there were any. They appear when the CLI cuts a command's output in the middle
+// of a character, and our JSON readers reject them.
 func whole(line []byte) (out []byte, broken bool) {
 	if !bytes.Contains(line, []byte(`\ud`)) && !bytes.Contains(line, []byte(`\uD`)) {
 		return line, false
@@ -63,7 +62,7 @@ func whole(line []byte) (out []byte, broken bool) {
 		first := surrogate(out[i:])
 		switch {
 		case first == 0:
-			i++ // another escape: skip the character behind the backslash
+			i++ // skip the escaped character
 		case first == highHalf && surrogate(out[min(i+6, len(out)):]) == lowHalf:
 			i += 11
 		default:
@@ -80,8 +79,8 @@ const (
 	lowHalf
 )
 
-// surrogate tells which half of a pair the escape at the head of s is, 0 if
-// none.
+// surrogate returns which half of a surrogate pair the escape at the start of s
+// is, 0 if it is neither.
 func surrogate(s []byte) int {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' || s[2]|0x20 != 'd' {
 		return 0

@@ -9,9 +9,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 )
 
-// protocolLog keeps every line of the protocol: "> " said to the agent, "< "
-// said by it, "! " its complaints. It is safe for concurrent use. A line that
-// cannot be written is lost; the record of decisions is kept elsewhere.
+// protocolLog writes every line of the protocol: "> " sent to the agent, "< "
+// received from it, "! " its standard error. It is safe for concurrent use. Write
+// errors are ignored: the record of decisions is kept elsewhere.
 type protocolLog struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -31,9 +31,9 @@ func (l *protocolLog) line(mark string, line []byte) {
 	l.w.Write(append(out, '\n'))
 }
 
-// MaskSecrets hides what looks like a secret in a line: tokens of known forms,
-// credentials in headers and URLs, values of variables, options and fields that
-// are named like secrets. A line that is JSON stays JSON.
+// MaskSecrets replaces what looks like a secret in a line: tokens of known forms,
+// credentials in headers and URLs, and values of variables, options and fields
+// whose name suggests a secret. A line of JSON remains valid JSON.
 func MaskSecrets(line []byte) []byte {
 	if json.Valid(line) && utf8.Valid(line) {
 		masked, _ := mask.JSON(line, nil)

@@ -11,22 +11,22 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
-// message is one line of the CLI, as far as it is understood. Which part is
-// set says its kind; of a kind that is not known none is.
+// message is one line from the CLI. At most one field is set; none is set for a
+// line of an unknown kind.
 type message struct {
 	request  *request
 	response *response
-	cancel   string // request id of a question that is void
+	cancel   string // ID of a request that the CLI withdraws
 	system   *system
-	turn     *turn // assistant or user
+	turn     *turn // an assistant or user line
 	result   *result
 }
 
-// request is a control_request of the CLI.
+// request is a control_request from the CLI.
 type request struct {
 	ID   string
-	Kind string // subtype
-	// Broken says why the request cannot be answered as asked, "" if it can.
+	Kind string // the subtype
+	// Broken is why the request is malformed, "" if it is not.
 	Broken string
 	can    *canUseTool
 	hook   *hookCallback
@@ -75,10 +75,10 @@ type system struct {
 	Message   string `json:"message"`     // permission_denied
 }
 
-// turn is a message of the agent, or of the tools to the agent.
+// turn is a message of the agent, or tool results.
 type turn struct {
-	Parent  string `json:"parent_tool_use_id"` // the Agent tool use it belongs to
-	Agent   string `json:"agent_id"`           // newer CLIs tell it
+	Parent  string `json:"parent_tool_use_id"` // the Agent tool use that it belongs to
+	Agent   string `json:"agent_id"`           // set by newer CLIs
 	Message struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
@@ -99,18 +99,18 @@ type block struct {
 	Error     bool            `json:"is_error"`
 }
 
-// resultMeta tells how a tool use came to run or not to run.
+// resultMeta is what the CLI reports about why a tool use ran or did not run.
 type resultMeta struct {
 	ID       string `json:"id"`
 	Decision struct {
 		Decision string `json:"decision"` // accept or reject
 		Source   string `json:"source"`
-		Kind     string `json:"reason_type"` // rule, mode ...; other for an error of the tool's own
+		Kind     string `json:"reason_type"` // rule, mode ...; other for an error of the tool itself
 	} `json:"permission_decision"`
 }
 
-// account returns what is told of how a tool use came to run, nil for nothing;
-// of several accounts one that it was allowed by others.
+// account returns what the CLI reports about a tool use, nil if nothing. Of
+// several reports, one that the tool use was allowed without us takes precedence.
 func (t *turn) account(id string) *resultMeta {
 	var found *resultMeta
 	for i := range t.Meta {
@@ -122,7 +122,7 @@ func (t *turn) account(id string) *resultMeta {
 	return found
 }
 
-// foreign reports whether others than we allowed the tool use.
+// foreign reports whether the tool use was allowed without us.
 func (m *resultMeta) foreign() bool {
 	return m.Decision.Decision == "accept" && m.Decision.Source != "user_temporary"
 }
@@ -136,19 +136,18 @@ type result struct {
 	Denials []denied `json:"permission_denials"`
 }
 
-// denied is a tool use that did not run, by the CLI's own account.
+// denied is a tool use that the CLI reports as denied.
 type denied struct {
 	Tool  string          `json:"tool_name"`
 	ID    string          `json:"tool_use_id"`
 	Input json.RawMessage `json:"tool_input"`
 }
 
-// errNoMessage is for a line that is no JSON object: not the protocol's.
+// errNoMessage is the error for a line that is not a JSON object.
 var errNoMessage = errors.New("not a protocol line")
 
-// decode reads one line. Lines of unknown kinds and unknown fields are let
-// pass; equal keys and keys that differ in case from one that is read are
-// errors.
+// decode reads one line. Unknown kinds and unknown fields are ignored. Duplicate
+// keys, and keys that differ only in letter case from a known one, are errors.
 func decode(line []byte) (*message, error) {
 	line = bytes.TrimLeft(line, " \t")
 	switch {
@@ -212,8 +211,8 @@ func (m *message) readRequest(line []byte, broken bool) error {
 	return nil
 }
 
-// readBody reads what is asked. The kind is kept although the rest is malformed,
-// for the answer depends on it.
+// readBody reads the body of a request. Kind is set even if the rest is
+// malformed, because the form of the answer depends on it.
 func (r *request) readBody(body []byte) error {
 	var kind struct {
 		Kind string `json:"subtype"`
@@ -233,12 +232,12 @@ func (r *request) readBody(body []byte) error {
 	return nil
 }
 
-// readOrGuess is read; with an error v holds what might be meant, which is good
-// for the record of a denial and for nothing else.
+// readOrGuess decodes body into v. After an error v holds what could be decoded;
+// it is good enough to record a denial, and for nothing else.
 func readOrGuess(body []byte, v any) error {
 	err := decodeLoose(body, v)
 	if err != nil {
-		_ = json.Unmarshal(body, v) // what it can
+		_ = json.Unmarshal(body, v) // as far as possible
 	}
 	return err
 }
@@ -261,8 +260,8 @@ func (m *message) readCancel(line []byte) error {
 	return err
 }
 
-// systemKinds are the system lines that are read; the fields of the others
-// may have any type.
+// systemKinds are the kinds of system lines that are decoded. The fields of other
+// kinds may have any type.
 var systemKinds = []string{"init", "session_state_changed", "task_started", "task_updated", "task_notification", "permission_denied"}
 
 func (m *message) readSystem(line []byte) error {
@@ -285,7 +284,7 @@ func (m *message) readTurn(line []byte) error {
 	}
 	content := m.turn.Message.Content
 	if len(content) == 0 || content[0] != '[' {
-		return nil // plain text
+		return nil // a string
 	}
 	if err := decodeLoose(content, &m.turn.blocks); err != nil {
 		return fmt.Errorf("message content: %w", err)
@@ -293,8 +292,7 @@ func (m *message) readTurn(line []byte) error {
 	return nil
 }
 
-// plain returns the text of a tool result, which is a string or a list of
-// blocks.
+// plain returns the text of a tool result, which is a string or a list of blocks.
 func plain(content json.RawMessage) string {
 	var text string
 	if decodeLoose(content, &text) == nil {
@@ -317,7 +315,7 @@ func plain(content json.RawMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-// field returns a text field of a tool input, "" if it has none.
+// field returns a string field of a tool input, "" if there is none.
 func field(input json.RawMessage, name string) string {
 	members, err := strictjson.Object(input, strictjson.MaxSize(maxLine))
 	if err != nil {

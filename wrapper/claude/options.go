@@ -9,32 +9,37 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// Agent is the agent CLI, and how it is started. It is a wrapper.Driver.
+// Agent is a [wrapper.Driver] that runs the agent CLI. The zero value runs claude
+// from PATH.
 type Agent struct {
-	// Command is the agent CLI and its first arguments; empty: claude.
+	// Command is the agent CLI and its first arguments; empty means claude.
 	Command []string
 	Model   string
-	// MCPConfig are files or JSON texts with MCP servers; no others are used.
+	// MCPConfig are files, or JSON texts, that define MCP servers. The agent gets
+	// no other servers.
 	MCPConfig []string
-	// AddDirs are further directories that the agent's file tools may use.
+	// AddDirs are directories outside the workspace that the agent's file tools
+	// may use.
 	AddDirs            []string
 	AppendSystemPrompt string
-	// AcceptManaged lets the run go on although the machine's managed settings
-	// hold more than is known to be harmless.
+	// AcceptManaged lets a run proceed although the machine's managed settings
+	// contain keys that are not known to be harmless.
 	AcceptManaged bool
-	// Dialect is the shell that command lines are decided for. For Bash the
-	// CLI is told to use bash.
+	// Dialect is the shell by whose grammar command lines are decided. For
+	// shell.Bash, the zero value, the CLI is told to use bash.
 	Dialect shell.Dialect
 
-	// Log takes every protocol line, secrets masked; nil: none is kept.
+	// Log receives every line of the protocol, with secrets masked, one Write at
+	// a time. It may be nil.
 	Log io.Writer
-	// Mask hides secrets in a line before it is logged; nil: MaskSecrets.
+	// Mask replaces the secrets of a line before it is logged; nil means
+	// MaskSecrets.
 	Mask func(line []byte) []byte
 
-	// Start starts the agent; nil: Command is run as a process.
+	// Start starts the agent in place of Command; nil means that Command is run.
 	Start wrapper.Starter
-	// Linger is how long a run waits for shell commands in the background
-	// once the agent has finished; 0: DefaultLinger.
+	// Linger is how long a run waits for shell commands in the background once
+	// the agent has finished; 0 means DefaultLinger.
 	Linger time.Duration
 }
 
@@ -44,14 +49,14 @@ type launch struct {
 	wrapper.Task
 }
 
-// Run runs the agent until it has finished, and has every question that it asks
-// answered by task.Decider. See wrapper.Driver for its errors.
+// Run implements [wrapper.Driver]. The error is a *NoAgent if the agent CLI
+// cannot be found.
 func (a Agent) Run(ctx context.Context, task wrapper.Task) (wrapper.Outcome, error) {
 	return drive(ctx, launch{a, task})
 }
 
-// DefaultLinger is how long a run waits for background commands.
+// DefaultLinger is the default of Agent.Linger.
 const DefaultLinger = 10 * time.Second
 
-// MinVersion is the oldest agent CLI that is accepted.
+// MinVersion is the oldest version of the agent CLI that Run accepts.
 const MinVersion = "2.1.197"

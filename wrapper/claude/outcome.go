@@ -9,7 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// tellOutcome tells what a tool result says of a tool use.
+// tellOutcome reports the outcome of a tool use to the task.
 func (r *run) tellOutcome(id string, e *entry, b *block, breach string) {
 	if r.o.Outcome == nil {
 		return
@@ -26,8 +26,8 @@ func (r *run) tellOutcome(id string, e *entry, b *block, breach string) {
 	}
 }
 
-// exitCode reads the code of a command that failed: the CLI begins its result
-// with it.
+// exitCode returns the exit code that the CLI writes at the start of the result
+// of a failed command, nil if there is none.
 func exitCode(text string) *int {
 	rest, ok := strings.CutPrefix(text, "Exit code ")
 	digits, _, _ := strings.Cut(rest, "\n")
@@ -38,8 +38,8 @@ func exitCode(text string) *int {
 	return &code
 }
 
-// turnAway records the denial of a tool use that was not decided, and tells the
-// CLI why. What cannot be read is recorded as far as it can.
+// turnAway denies a tool use without asking the Decider, and records the denial
+// as far as the tool use can be read.
 func (r *run) turnAway(id string, c *canUseTool, why string) error {
 	e := &entry{tool: c.Tool, input: c.Input, agent: c.Agent, dir: r.uses.get(c.ID).dir}
 	r.recordDenial(c.ID, e, errors.New(why))

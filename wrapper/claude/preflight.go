@@ -12,18 +12,18 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
-// preflight proves, before the agent hears the prompt, that it will ask about
-// everything. Each step takes one answer of the CLI.
+// preflight verifies, before the prompt is sent, that the CLI will ask about
+// every tool use. Each step takes one answer of the CLI.
 type preflight struct {
 	acceptManaged bool
-	ours          string // our settings
+	ours          string // the settings that we passed
 	version       version
-	// listed says which of the CLI's own accounts were given.
+	// listed has the reports that the CLI has given.
 	listed map[string]bool
 }
 
-// The CLI's accounts of itself. get_settings is known by every version that
-// is accepted, the others by those from 2.1.329 on at the latest.
+// The reports of the CLI about itself. Every accepted version has get_settings;
+// the others were added by 2.1.329 at the latest.
 const (
 	askSettings = "get_settings"
 	askRules    = "list_permission_rules"
@@ -38,8 +38,8 @@ type initialized struct {
 	OnFailure    *bool  `json:"hook_on_failure_supported"`
 }
 
-// begin checks the answer to initialize. The version is the CLI's own word,
-// from there or from --version.
+// begin checks the answer to initialize. The version is the one that the CLI
+// reports, there or by --version.
 func (f *preflight) begin(in initialized, v version) error {
 	f.version = v
 	f.listed = map[string]bool{}
@@ -58,7 +58,7 @@ func (f *preflight) begin(in initialized, v version) error {
 	return nil
 }
 
-// take checks one of the accounts.
+// take checks one report.
 func (f *preflight) take(kind string, r *response) error {
 	if r.Kind != "success" {
 		if kind != askSettings && f.version.before(lists) && strings.HasPrefix(r.Error, "Unsupported control request") {
@@ -88,8 +88,8 @@ type settingsAnswer struct {
 	} `json:"sources"`
 }
 
-// settings checks that the CLI has our settings, no others, and managed ones
-// only if they cannot decide before us.
+// settings checks that the CLI has our settings, and of others only managed ones
+// that cannot decide a tool use.
 func (f *preflight) settings(body []byte) error {
 	var a settingsAnswer
 	if err := decodeLoose(body, &a); err != nil {
@@ -121,14 +121,15 @@ func sameJSON(a, b []byte) bool {
 	return errA == nil && errB == nil && reflect.DeepEqual(x, y)
 }
 
-// harmless are managed settings that cannot let a tool run without us.
+// harmless are the keys of managed settings that cannot let a tool run without
+// us.
 var harmless = []string{
 	"$schema", "permissions", "model", "availableModels", "companyAnnouncements", "cleanupPeriodDays",
 	"forceLoginMethod", "forceLoginOrgUUID", "includeCoAuthoredBy", "attribution",
 	"disableAllHooks", "disableSkillShellExecution",
 }
 
-// harmlessPermissions are those among the managed permissions.
+// harmlessPermissions are the harmless keys below permissions.
 var harmlessPermissions = []string{"deny", "ask", "disableBypassPermissionsMode", "disableAutoMode"}
 
 // managed checks the machine's managed settings.
@@ -150,7 +151,7 @@ func (f *preflight) managed(settings []byte) error {
 	return fmt.Errorf("the machine's managed settings hold %s, which might decide before us: have them removed, or accept them with --accept-managed", strings.Join(found, ", "))
 }
 
-// besides returns the keys that are not among the known ones, sorted.
+// besides returns the keys that are not in known, sorted and with a prefix.
 func besides(keys map[string]any, known []string, prefix string) []string {
 	var found []string
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
@@ -161,12 +162,14 @@ func besides(keys map[string]any, known []string, prefix string) []string {
 	return found
 }
 
-// distrusted is the error for an agent CLI that does not do as it is told.
+// distrusted returns the error for an agent CLI that does not follow our
+// settings.
 func distrusted(format string, args ...any) error {
 	return fmt.Errorf(format+"; it is not given the task: see what --agent-command starts, update the agent CLI (npm install -g @anthropic-ai/claude-code@latest), or see with --log FILE what it says", args...)
 }
 
-// acceptable is the advice for what managed settings hold.
+// acceptable returns a hint for the error about managed settings, "" for other
+// sources.
 func acceptable(source string) string {
 	if source == "policySettings" {
 		return ", or accept it with --accept-managed"
@@ -186,7 +189,7 @@ type rulesAnswer struct {
 	} `json:"state"`
 }
 
-// rules checks that our rule is in effect.
+// rules checks that our ask rule is in effect.
 func (f *preflight) rules(body []byte) error {
 	var a rulesAnswer
 	if err := decodeLoose(body, &a); err != nil {
@@ -213,7 +216,7 @@ type hooksAnswer struct {
 	} `json:"policy"`
 }
 
-// hooks checks that no hooks besides ours are there.
+// hooks checks that there are no hooks but ours.
 func (f *preflight) hooks(body []byte) error {
 	var a hooksAnswer
 	if err := decodeLoose(body, &a); err != nil {

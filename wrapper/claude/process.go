@@ -13,14 +13,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// command is an agent CLI as a process.
+// command is the agent CLI as a process.
 type command struct {
 	*process.Session
 	tail tail
 }
 
-// starter returns the starter for an agent command. The environment is the
-// wrapper's own, cleaned; complain takes its complaints line by line.
+// starter returns a Starter that runs words in dir. env is the complete
+// environment; complain is called for each line of standard error.
 func starter(words []string, dir string, env []string, complain func([]byte)) (wrapper.Starter, error) {
 	path, err := findProgram(words[0])
 	if err != nil {
@@ -33,15 +33,16 @@ func starter(words []string, dir string, env []string, complain func([]byte)) (w
 	}, nil
 }
 
-// NoAgent is the error of a run whose agent CLI is not there or is no program.
+// NoAgent is the error of a run whose agent CLI does not exist or cannot be run.
 type NoAgent struct {
-	Name   string // as it was given
+	Name   string // as given in Agent.Command
 	reason string
 }
 
 func (e *NoAgent) Error() string { return e.reason }
 
-// findProgram returns the absolute path of the agent CLI.
+// findProgram returns the absolute path of the agent CLI. The error is a
+// *NoAgent.
 func findProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	missing := func(format string, args ...any) (string, error) {
@@ -79,7 +80,7 @@ const maxComplaint = 1 << 20
 
 func (c *command) Complaints() string { return c.tail.String() }
 
-// tail keeps the end of what was said.
+// tail keeps the last lines that are added.
 type tail struct {
 	mu    sync.Mutex
 	lines []string

@@ -16,26 +16,26 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// How long the agent may take.
+// Limits on how long the agent may take.
 const (
 	startLimit  = 60 * time.Second  // from its start to the end of the preflight
-	resumeLimit = 120 * time.Second // from the prompt to its first word, when a session is resumed
-	settleTime  = 2 * time.Second   // from the end of a background agent to the turn that it causes
+	resumeLimit = 120 * time.Second // from the prompt to its first message, in a resumed session
+	settleTime  = 2 * time.Second   // from the end of a background agent to the turn that follows it
 	exitLimit   = 5 * time.Second   // from the end of its input to its exit
 	stopLimit   = 5 * time.Second   // from an interrupt to its result
 )
 
-// maxPending is how many questions may be open at once.
+// maxPending is the largest number of open questions.
 const maxPending = 1000
 
-// phase is how far a run has come.
+// phase is the state of a run.
 type phase uint8
 
 const (
 	starting phase = iota // until the answer to initialize
 	checking              // until the preflight has passed
 	working
-	closing // our side has nothing more to say
+	closing // we send nothing more
 )
 
 // run is one run of the agent. All fields belong to the goroutine of loop.
@@ -44,36 +44,36 @@ type run struct {
 	process wrapper.Process
 	writer  *writer
 	log     *protocolLog
-	version func() (version, error) // asks the CLI by --version
+	version func() (version, error) // runs the CLI with --version
 
 	phase    phase
 	flight   preflight
-	awaited  map[string]string // preflight requests by id: what was asked
+	awaited  map[string]string // preflight requests by ID: their subtype
 	uses     uses
-	requests map[string]bool      // ids of all requests of the CLI
-	pending  map[string]*question // by request id
-	kept     []string             // those of them that wait for others, in order
+	requests map[string]bool      // IDs of all requests of the CLI
+	pending  map[string]*question // by request ID
+	kept     []string             // delayed questions, in order
 	answers  chan answer
 	asking   sync.WaitGroup
-	deciding context.Context // ends the questions
+	deciding context.Context // is cancelled when the questions end
 
 	out       wrapper.Outcome
 	prompted  bool // the prompt was sent
 	started   bool // the session event was sent
-	spoke     bool // the agent has said something
+	spoke     bool // the agent has written text
 	finished  bool // a result came, and no turn since
 	results   int
 	tasks     tasks
 	stopping  bool // the caller has cancelled
-	deaf      bool // the agent did not take what we said, and was killed for it
-	noise     bool // a line that is no protocol was seen
+	deaf      bool // the agent stopped reading its input and was killed
+	noise     bool // the agent wrote lines that are not JSON objects
 	corrupted bool // the session cannot be resumed
 
 	timer   *time.Timer
-	waiting purpose // what the timer is for
+	waiting purpose // what the timer is set for
 }
 
-// purpose is what the run's timer is for.
+// purpose is what the timer of a run is set for.
 type purpose uint8
 
 const (
@@ -86,16 +86,16 @@ const (
 	toHear
 )
 
-// question is a can_use_tool request that the Decider has.
+// question is a can_use_tool request that is not answered yet.
 type question struct {
 	use       permission.ToolUse
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	started   bool // the Decider has it
-	withdrawn bool // by the CLI; an answer is not sent
+	started   bool // the Decider has been called
+	withdrawn bool // by the CLI; the answer is not sent
 }
 
-// drive is one run.
+// drive runs the agent once.
 func drive(ctx context.Context, o launch) (wrapper.Outcome, error) {
 	r, err := newRun(&o)
 	if err != nil {
@@ -146,7 +146,7 @@ func newRun(o *launch) (*run, error) {
 	}, nil
 }
 
-// check completes the options and refuses those that cannot be followed.
+// check validates the options and fills in the defaults.
 func (o *launch) check() error {
 	if len(o.Command) == 0 {
 		o.Command = []string{"claude"}
@@ -168,7 +168,8 @@ func (o *launch) check() error {
 	return checkCommand(o.Command)
 }
 
-// starter makes the starter for o.Command and says what is kept from it.
+// starter returns the Starter for o.Command, after a warning about the variables
+// that are withheld.
 func (o *launch) starter(log *protocolLog) (wrapper.Starter, error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("the workspace %s is not a directory", o.Dir)
@@ -200,11 +201,11 @@ func findBash() string {
 	return path
 }
 
-// versionLimit is how long --version may take.
+// versionLimit is the limit for a run with --version.
 const versionLimit = 20 * time.Second
 
-// askVersion asks the CLI for its version; those that do not tell it in the
-// protocol tell it so.
+// askVersion runs the CLI with --version, for those that do not report their
+// version in the protocol.
 func askVersion(start wrapper.Starter) (version, error) {
 	p, err := start([]string{"--version"})
 	if err != nil {
@@ -226,7 +227,7 @@ func askVersion(start wrapper.Starter) (version, error) {
 	return parseVersion(said)
 }
 
-// loop reads what the agent says until it has ended.
+// loop handles the agent's output until it ends.
 func (r *run) loop(ctx context.Context) error {
 	lines, ended, quit := make(chan []byte), make(chan error, 1), make(chan struct{})
 	defer close(quit)
@@ -262,7 +263,7 @@ func (r *run) loop(ctx context.Context) error {
 		case <-deaf:
 			deaf = nil
 			r.phase = closing
-			r.arm(toHear, exitLimit) // it may be about to end
+			r.arm(toHear, exitLimit) // it may be about to exit
 		}
 		if err != nil {
 			return err
@@ -271,7 +272,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// over is the end of what the agent says.
+// over returns the error for the end of the agent's output.
 func (r *run) over(ctx context.Context, err error) error {
 	switch {
 	case r.stopping:
@@ -287,16 +288,16 @@ func (r *run) over(ctx context.Context, err error) error {
 }
 
 var (
-	// errBrokeOff is for an agent that ended without a result.
+	// errBrokeOff is the error of an agent that exits without a result.
 	errBrokeOff = errors.New("the agent CLI broke off")
-	// errOver ends the questions that are open when a run ends.
+	// errOver cancels the questions that are open when a run ends.
 	errOver = errors.New("the run has ended")
-	// errDeaf is for one that goes on without us.
+	// errDeaf is the error of an agent that no longer reads its input.
 	errDeaf = errors.New("the agent CLI does not take our answers any more; it was killed")
 )
 
-// end makes sure that the agent is dead and that nobody decides for it any
-// more. What is still decided is told, but not sent.
+// end returns once the agent has exited and no question is open. Answers that
+// come meanwhile are reported, but not sent.
 func (r *run) end(err error) {
 	if err != nil {
 		r.process.Kill()
@@ -323,7 +324,7 @@ func (r *run) end(err error) {
 	}
 }
 
-// explain adds the agent's last words to the error of a run that broke off.
+// explain adds the end of standard error to the error of a run that broke off.
 func (r *run) explain(err error) error {
 	if !errors.Is(err, errBrokeOff) {
 		return err
@@ -338,7 +339,7 @@ func (r *run) explain(err error) error {
 	return fmt.Errorf("%w %s", err, when)
 }
 
-// report tells the event stream how the run ended.
+// report emits the event for the end of the run.
 func (r *run) report(err error) {
 	switch {
 	case err != nil && !r.corrupted:
@@ -348,13 +349,13 @@ func (r *run) report(err error) {
 	}
 }
 
-// arm sets the timer, which serves one purpose at a time.
+// arm sets the timer, which has one purpose at a time.
 func (r *run) arm(p purpose, d time.Duration) {
 	r.waiting = p
 	r.timer.Reset(d)
 }
 
-// late is called when the timer has run out.
+// late handles the expiry of the timer.
 func (r *run) late() error {
 	p := r.waiting
 	r.waiting = nothing
@@ -382,7 +383,7 @@ func (r *run) corrupt(reason string) {
 	emit(r.o.Events, wrapper.Event{Type: wrapper.SessionCorruptedEvent, OldSessionID: r.o.Session, Reason: reason})
 }
 
-// interrupted is the error of a run that the caller ended.
+// interrupted returns the error of a run that the caller cancelled.
 func interrupted(ctx context.Context) error {
 	return fmt.Errorf("the run was interrupted: %w", ctx.Err())
 }
@@ -398,9 +399,9 @@ func (r *run) stop(ctx context.Context) error {
 	return nil
 }
 
-// mayFinish ends the agent's input when it has finished for good: it gave its
-// result, is idle, and no subagent works in the background. Shell commands in
-// the background get some time, since their end is told to the agent.
+// mayFinish closes the agent's input once it has finished for good: it has sent
+// its result, is idle, and no subagent works in the background. Shell commands in
+// the background get some time, because the agent is told when they end.
 func (r *run) mayFinish() {
 	over := r.phase == working && r.finished && len(r.pending) == 0 && r.tasks.idle()
 	switch {
@@ -422,7 +423,7 @@ func (r *run) patience() time.Duration {
 	return settleTime
 }
 
-// finish ends the agent's input, so that it exits.
+// finish closes the agent's input, so that it exits.
 func (r *run) finish() {
 	r.phase = closing
 	r.writer.close()

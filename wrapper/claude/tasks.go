@@ -2,25 +2,24 @@ package claude
 
 import "slices"
 
-// tasks knows what the agent still does in the background, and whether it is
-// idle.
+// tasks tracks the agent's tasks in the background and whether it is idle.
 type tasks struct {
-	told   bool            // the CLI tells its state
+	told   bool            // the CLI reports its state
 	busy   bool            // the state is not idle
-	agents map[string]bool // subagents and workflows, by task id: they ask
-	shells map[string]bool // everything else
-	// due: a background agent has ended while the main one was idle; a turn
-	// about it will follow.
+	agents map[string]bool // subagents and workflows by task ID; they may use tools
+	shells map[string]bool // all other tasks by task ID
+	// due is set when a background agent ends while the main one is idle; a turn
+	// about it follows.
 	due bool
 }
 
-// idle reports whether nothing that may ask is at work.
+// idle reports whether nothing that may use a tool is running.
 func (t *tasks) idle() bool { return !(t.told && t.busy) && len(t.agents) == 0 }
 
-// expectsMore reports whether a further turn may follow by itself.
+// expectsMore reports whether another turn may follow without a prompt.
 func (t *tasks) expectsMore() bool { return t.due || len(t.shells) > 0 }
 
-// state takes the CLI's account of itself.
+// state handles the state that the CLI reports.
 func (t *tasks) state(name string) {
 	t.told = true
 	t.busy = name != "idle"
@@ -29,7 +28,7 @@ func (t *tasks) state(name string) {
 	}
 }
 
-// agentTasks are the kinds of tasks in which an agent works.
+// agentTasks are the types of tasks in which an agent runs.
 var agentTasks = []string{"local_agent", "local_workflow"}
 
 func (t *tasks) begin(id, kind string) {
@@ -43,7 +42,7 @@ func (t *tasks) begin(id, kind string) {
 	t.shells[id] = true
 }
 
-// end books the end of a task.
+// end records the end of a task.
 func (t *tasks) end(id string) {
 	if t.agents[id] && !t.busy {
 		t.due = true
@@ -52,7 +51,7 @@ func (t *tasks) end(id string) {
 	delete(t.shells, id)
 }
 
-// live are the states of a task that goes on.
+// live are the states of a task that is not over.
 var live = []string{"", "pending", "running", "paused"}
 
 func (t *tasks) update(id, status string) {

@@ -2,13 +2,14 @@ package claude
 
 import "encoding/json"
 
-// uses knows every tool use that the agent spoke of and what was said to
-// it. It belongs to the run's goroutine.
+// uses tracks every tool use that the agent mentions and how it was answered. It
+// belongs to the goroutine of run.loop.
 type uses struct {
 	byID  map[string]*entry
-	order []string // their ids as they came
-	// moving are the approved tool uses without a result that may leave the
-	// main agent's shell in another directory; moved counts them all.
+	order []string // IDs in order of arrival
+	// moving is the number of approved tool uses that may change the directory of
+	// the main agent's shell and have no result yet; moved counts all that were
+	// approved.
 	moving, moved int
 }
 
@@ -16,27 +17,27 @@ type uses struct {
 type entry struct {
 	tool  string
 	input json.RawMessage // as far as known
-	dir   string          // from the hook, "" unknown
-	told  int             // the value of moved when the hook told it
-	moves bool            // may leave the main agent's shell elsewhere
+	dir   string          // reported by the hook, "" if unknown
+	told  int             // the value of moved at the time of the hook
+	moves bool            // it may change the directory of the main agent's shell
 	agent string
 	stand stand
-	shown bool // announced by an event
+	shown bool // its events were emitted
 }
 
-// stand is how far a tool use has come.
+// stand is the state of a tool use.
 type stand uint8
 
 const (
 	unasked  stand = iota
 	hooked         // the hook was called
-	pending        // the Decider is thinking
-	approved       // allowed, and no result yet
-	used           // allowed, and its one result has come
+	pending        // the Decider has been asked
+	approved       // allowed, without a result yet
+	used           // allowed, with its one result
 	refused        // denied by us, or withdrawn before an answer
 )
 
-// get returns the entry of an id, made at need.
+// get returns the entry of a tool use and creates it if necessary.
 func (u *uses) get(id string) *entry {
 	if u.byID == nil {
 		u.byID = map[string]*entry{}
@@ -50,14 +51,14 @@ func (u *uses) get(id string) *entry {
 	return e
 }
 
-// refuse books a denial of ours that came before a question.
+// refuse records a denial before the tool use was asked about.
 func (e *entry) refuse() {
 	if e.stand <= hooked {
 		e.stand = refused
 	}
 }
 
-// decided books the answer to a question.
+// decided records the answer to a question.
 func (u *uses) decided(e *entry, allowed bool) {
 	e.stand = refused
 	if !allowed {
@@ -70,8 +71,8 @@ func (u *uses) decided(e *entry, allowed bool) {
 	}
 }
 
-// unanswered returns the tool uses that the hook saw and that were never asked
-// about.
+// unanswered returns the tool uses that the hook was called for and that we were
+// never asked about.
 func (u *uses) unanswered() []string {
 	var ids []string
 	for _, id := range u.order {
@@ -82,23 +83,22 @@ func (u *uses) unanswered() []string {
 	return ids
 }
 
-// outcome is what a tool result says of a tool use.
+// outcome is what a tool result shows about a tool use.
 type outcome struct {
 	id   string
-	good bool        // the result is no error
-	meta *resultMeta // nil: this CLI does not tell, or nothing was decided
+	good bool        // the result is not an error
+	meta *resultMeta // nil if the CLI reports nothing
 }
 
 // Verdicts of uses.settle.
 const (
 	inOrder     = iota
-	foreignDeny // the CLI refused it by a rule of its own, without asking
+	foreignDeny // the CLI denied it without asking us
 	breached
 )
 
-// settle books a tool result. Each approval stands for one result. A tool
-// that ran without one is a breach, and so is one whose approval came from
-// elsewhere; why says so.
+// settle records a tool result. Each approval covers one result. A tool that ran
+// without an approval of ours, or with one of the CLI, is a breach; why says so.
 func (u *uses) settle(o outcome) (verdict int, why string) {
 	e := u.get(o.id)
 	before := e.stand
@@ -124,7 +124,7 @@ func (u *uses) settle(o outcome) (verdict int, why string) {
 	}
 	switch {
 	case !ran && before == hooked:
-		return foreignDeny, "" // an old CLI does not tell, but it would have asked
+		return foreignDeny, "" // older CLIs do not report it, but would have asked us
 	case !ran, before == approved:
 		return inOrder, ""
 	case before == refused:

@@ -7,13 +7,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// version is a CLI version: major, minor, patch.
+// version is a version of the CLI: major, minor, patch.
 type version [3]int
 
 var versionText = lazyregexp.New(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b`)
 
-// parseVersion reads the version at the head of a text like
-// "2.1.197 (Claude Code)".
+// parseVersion reads the version at the start of a text like "2.1.197 (Claude
+// Code)".
 func parseVersion(text string) (version, error) {
 	found := versionText.FindStringSubmatch(text)
 	if found == nil {
@@ -37,8 +37,8 @@ func (v version) before(w version) bool {
 	return false
 }
 
-// The versions that matter: the oldest one accepted, and the first that is
-// known to list its rules and hooks and to take a prompt as composed.
+// The versions that matter: the oldest one accepted, and the first that is known
+// to list its rules and hooks and to take a prompt as composed.
 var (
 	oldest = version{2, 1, 197}
 	lists  = version{2, 1, 329}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// writer writes lines to the agent in order, without ever making the caller
-// wait: the agent may be busy writing to us.
+// writer writes lines to the agent in order and never blocks its caller: the
+// agent may not read before we have read its output.
 type writer struct {
 	to  io.WriteCloser
 	log *protocolLog
@@ -31,7 +31,7 @@ func newWriter(to io.WriteCloser, log *protocolLog) *writer {
 // send queues one message.
 func (w *writer) send(v any) error {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b) // ends the line
+	enc := json.NewEncoder(&b) // adds the line feed
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (w *writer) send(v any) error {
 	return nil
 }
 
-// unbroken escapes what some readers take for the end of a line. In JSON it
-// stands in strings only.
+// unbroken escapes the characters that some readers take for the end of a line.
+// In JSON they occur only in strings.
 func unbroken(line []byte) []byte {
 	for _, end := range []string{"\u2028", "\u2029", "\u0085"} {
 		line = bytes.ReplaceAll(line, []byte(end), fmt.Appendf(nil, `\u%04x`, []rune(end)[0]))
@@ -49,7 +49,7 @@ func unbroken(line []byte) []byte {
 	return line
 }
 
-// close ends the agent's input once everything is written.
+// close closes the agent's input once everything is written.
 func (w *writer) close() { w.add(nil, true) }
 
 func (w *writer) add(line []byte, last bool) {
@@ -93,7 +93,7 @@ func (w *writer) work() {
 	}
 }
 
-// What is said, in the protocol's words.
+// The messages that we send.
 
 type controlRequest struct {
 	Type    string `json:"type"`
@@ -116,15 +116,15 @@ type initialize struct {
 
 type hook struct {
 	Callbacks []string `json:"hookCallbackIds"`
-	Timeout   int      `json:"timeout"` // seconds
+	Timeout   int      `json:"timeout"` // in seconds
 	OnFailure string   `json:"onFailure"`
 }
 
 const (
 	hookID    = "decide"
 	hookEvent = "PreToolUse"
-	// hookTimeout, in seconds, is 23 days. 2.1.197 counts in milliseconds in 32
-	// bits: more than 24 days would be no time at all.
+	// hookTimeout is 23 days, in seconds. 2.1.197 counts milliseconds in 32 bits,
+	// in which more than 24 days overflow.
 	hookTimeout = 2_000_000
 )
 
@@ -136,7 +136,7 @@ func initialization() initialize {
 
 type userLine struct {
 	Type string `json:"type"`
-	// Composed: the text is taken as it is; no "@file" in it is read.
+	// Composed: the text is taken literally; an "@file" in it is not expanded.
 	Composed bool        `json:"client_composed"`
 	Session  string      `json:"session_id"`
 	Parent   *string     `json:"parent_tool_use_id"`
@@ -145,7 +145,7 @@ type userLine struct {
 
 type userMessage struct {
 	Role    string `json:"role"`
-	Content any    `json:"content"` // a text or blocks
+	Content any    `json:"content"` // a string or blocks
 }
 
 type textBlock struct {
@@ -153,9 +153,9 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
-// prompting is the line that gives the agent its task. CLIs that do not know
-// client_composed read commands and @files only in the last block, so for them
-// the task is not the last.
+// prompting returns the line with the prompt. CLIs that do not know
+// client_composed expand commands and @files only in the last block, so for them
+// the prompt is not the last block.
 func prompting(text string, v version) userLine {
 	var content any = text
 	if v.before(lists) {

@@ -11,10 +11,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// protocol is the version of the agent CLI whose protocol is spoken.
+// protocol is the version of the agent CLI whose protocol the agent implements.
 const protocol = "2.1.329"
 
-// Start returns a starter for the agent in the given workspace.
+// Start returns a starter for an agent that follows the script in the workspace
+// dir, for claude.Agent.Start. An agent that is started again begins the script
+// anew.
 func (s Script) Start(dir string) wrapper.Starter {
 	return func(args []string) (wrapper.Process, error) {
 		hears, in := io.Pipe()
@@ -31,7 +33,7 @@ func (s Script) Start(dir string) wrapper.Starter {
 	}
 }
 
-// process is the agent as the wrapper sees it.
+// process is the agent as the driver sees it.
 type process struct {
 	io.Reader
 	io.WriteCloser
@@ -52,19 +54,19 @@ func (p *process) Wait() error {
 
 func (p *process) Complaints() string { return "" }
 
-// agent is a run of the script.
+// agent is one run of the script.
 type agent struct {
 	script Script
 	tools  tools
-	// settings are those that it was given.
+	// settings are those among the arguments.
 	settings json.RawMessage
 	out      io.Writer
 	heard    chan line
-	hook     string // the wrapper's id of its PreToolUse hook
-	asked    int    // requests so far
+	hook     string // callback ID of the driver's PreToolUse hook
+	asked    int    // number of requests sent
 }
 
-// settingsOf returns the settings among the arguments of an agent CLI.
+// settingsOf returns the value of --settings among the arguments.
 func settingsOf(args []string) json.RawMessage {
 	for _, arg := range args {
 		if text, found := strings.CutPrefix(arg, "--settings="); found {
@@ -77,7 +79,7 @@ func settingsOf(args []string) json.RawMessage {
 // object is a JSON object.
 type object = map[string]any
 
-// line is what the wrapper says.
+// line is a line from the driver.
 type line struct {
 	Type    string `json:"type"`
 	ID      string `json:"request_id"`
@@ -96,7 +98,7 @@ type line struct {
 // errEnd ends the agent: its input has ended, or it was interrupted.
 var errEnd = errors.New("the end")
 
-// listen passes on what the wrapper says, until it says no more.
+// listen receives lines until the input ends.
 func (a *agent) listen(in io.Reader) {
 	defer close(a.heard)
 	d := json.NewDecoder(bufio.NewReader(in))
@@ -109,11 +111,11 @@ func (a *agent) listen(in io.Reader) {
 	}
 }
 
-// run plays the script from the first request of the wrapper to the end of its
-// input.
+// run plays the script, from the first request of the driver to the end of the
+// script.
 func (a *agent) run() {
 	defer func() {
-		for range a.heard { // let the listener go
+		for range a.heard { // let listen finish
 		}
 	}()
 	if a.prepare() != nil {
@@ -134,7 +136,7 @@ func (a *agent) say(v object) {
 	if err == nil {
 		_, err = a.out.Write(append(b, '\n'))
 	}
-	_ = err // a wrapper that has gone is noticed when it is listened to
+	_ = err // a closed output is noticed when the input ends
 }
 
 func (a *agent) text(text string) {
@@ -147,7 +149,8 @@ func (a *agent) state(name string) {
 	a.say(object{"type": "system", "subtype": "session_state_changed", "state": name})
 }
 
-// message says one block; meta is what is told of a decision, nil for nothing.
+// message sends a message with one block; meta reports the decision about it, nil
+// if there is none.
 func (a *agent) message(role string, block, meta object) {
 	m := object{"type": role, "message": object{"role": role, "content": []any{block}}, "parent_tool_use_id": nil}
 	if meta != nil {
@@ -156,8 +159,8 @@ func (a *agent) message(role string, block, meta object) {
 	a.say(m)
 }
 
-// accounts are the answers to what the wrapper asks before the prompt: the
-// demo has the settings that it was given, and no others.
+// accounts are the answers to the preflight, by subtype of the request: the agent
+// has the settings that were passed, and no others.
 func (a *agent) accounts() object {
 	return object{
 		"initialize":            object{"claude_code_version": protocol, "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true},
@@ -167,7 +170,7 @@ func (a *agent) accounts() object {
 	}
 }
 
-// prepare answers the wrapper's questions until the prompt comes.
+// prepare answers the preflight until the prompt comes.
 func (a *agent) prepare() error {
 	accounts := a.accounts()
 	for l := range a.heard {
@@ -186,7 +189,7 @@ func (a *agent) prepare() error {
 	return errEnd
 }
 
-// work takes the steps one by one.
+// work takes the steps in order.
 func (a *agent) work() error {
 	for i, s := range a.script.Steps {
 		a.text(s.Say)
@@ -197,7 +200,7 @@ func (a *agent) work() error {
 	return nil
 }
 
-// answer is what the wrapper says to a tool use.
+// answer is the driver's answer about a tool use.
 type answer struct {
 	Behavior  string          `json:"behavior"`
 	Message   string          `json:"message"`
@@ -209,8 +212,8 @@ type answer struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// use asks about one tool use, as the agent CLI does: first the hook, then
-// can_use_tool; it does it if it may.
+// use asks about one tool use as the agent CLI does, by the hook and then by
+// can_use_tool, and carries it out if it is allowed.
 func (a *agent) use(id string, s Step) error {
 	input := a.tools.expand(s)
 	a.message("assistant", object{"type": "tool_use", "id": id, "name": s.Tool, "input": input}, nil)
@@ -240,7 +243,7 @@ func (a *agent) use(id string, s Step) error {
 	return nil
 }
 
-// gave tells what came of a tool use.
+// gave sends the result of a tool use.
 func (a *agent) gave(id, text string, failed bool, decision, source string) {
 	a.message("user",
 		object{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": failed},

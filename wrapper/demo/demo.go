@@ -1,11 +1,11 @@
-// Package demo is an agent that follows a script and speaks the agent CLI's
-// protocol, so that a run can be seen where no agent CLI is. It is driven by
-// package claude like any other.
+// Package demo is an agent without a model: it follows a [Script] and implements
+// the agent CLI's protocol, so that a run can be shown and tested where no agent
+// CLI is installed. Package claude drives it like the CLI, by way of
+// Script.Start.
 //
-// What it is allowed to do, it really does, but it can do little: read, write
-// and edit files of its workspace, and act on the few command lines of its
-// script in the way of the programs that they name. It starts no process and
-// reaches no network.
+// The agent carries out what it is allowed to do, but it can do little: read,
+// write and edit files of its workspace, and imitate the few command lines that
+// [Default] contains. It starts no process and does not use the network.
 package demo
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// PolicyName is what the demo's policy is called in decisions.
+// PolicyName is the name of the demo's policy in decisions.
 const PolicyName = "demo/agent-wrapper.toml"
 
 //go:embed agent-wrapper.toml
@@ -28,32 +28,33 @@ var policyText []byte
 //go:embed script.json
 var scriptText []byte
 
-// Script is what the agent does: data, to be read or changed before a run.
+// Script is what the agent does. It may be changed before a run.
 type Script struct {
-	Files map[string]string // the workspace, by relative path
+	Files map[string]string // the files of the workspace, by relative path
 	Steps []Step
-	Last  string // the agent's last words
+	Last  string // the agent's last message
 }
 
-// Step is one tool use and what the agent says before it.
+// Step is one tool use. Say is what the agent writes before it, "" for nothing; a
+// relative file_path in Input is relative to the workspace.
 type Step struct {
 	Say   string
 	Tool  string
 	Input json.RawMessage
 }
 
-// Default returns the script that shows every layer of the evaluator under
+// Default returns the script that reaches every layer of the evaluator under
 // Policy.
 func Default() Script {
 	var s Script
 	if err := json.Unmarshal(scriptText, &s); err != nil {
-		panic("demo: script.json: " + err.Error()) // a test reads it
+		panic("demo: script.json: " + err.Error()) // cannot happen: a test reads it
 	}
 	return s
 }
 
-// Policy returns the demo's policy: its file, and two rules that a person is
-// thought to have set for the session.
+// Policy returns the demo's policy: its file and two session rules, as if a
+// person had approved them earlier.
 func Policy() (*policy.Spec, error) {
 	spec, err := policy.Parse(policyText, PolicyName)
 	if err != nil {
@@ -65,7 +66,7 @@ func Policy() (*policy.Spec, error) {
 	return spec, nil
 }
 
-// Lay writes the files of the workspace below dir, which exists.
+// Lay writes the files of the workspace below dir, which must exist.
 func (s Script) Lay(dir string) error {
 	for name, text := range s.Files {
 		path := filepath.Join(dir, filepath.FromSlash(name))

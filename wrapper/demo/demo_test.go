@@ -21,7 +21,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
-// records counts what is recorded.
+// records counts the records that it receives.
 type records struct {
 	mu sync.Mutex
 	n  int
@@ -34,7 +34,7 @@ func (r *records) Record(context.Context, permission.Record) error {
 	return nil
 }
 
-// outcome is a run of the demo.
+// outcome is the outcome of a run of the demo.
 type outcome struct {
 	dir     string
 	out     wrapper.Outcome
@@ -76,7 +76,7 @@ func play(t *testing.T, script Script, change func(*policy.Spec), person permiss
 	return o
 }
 
-// decisions are the decisions of a run in words, one a line.
+// decisions returns the decisions of a run in words, one a line.
 func (o outcome) decisions() string {
 	var b strings.Builder
 	for _, e := range o.events {
@@ -131,7 +131,7 @@ func TestEveryLayer(t *testing.T) {
 	}
 }
 
-// yes is a person who allows everything.
+// yes is an approver that allows everything.
 type yes struct{}
 
 func (yes) Approve(_ context.Context, r permission.Request) (permission.Answer, error) {
@@ -216,8 +216,8 @@ func (stops) CanUseTool(context.Context, permission.ToolUse) (permission.Result,
 	return permission.Result{Decision: permission.Decision{Behavior: permission.Deny, Message: "stop", Interrupt: true}}, nil
 }
 
-// TestCancelled: a demo whose caller gives up ends, also while a person
-// thinks.
+// TestCancelled: a demo ends when its caller cancels it, also while a question is
+// open.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := claude.Agent{Start: Default().Start(t.TempDir())}.Run(ctx, wrapper.Task{

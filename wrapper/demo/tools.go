@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// tools are what the agent can do in its workspace.
+// tools are the agent's tools in the workspace dir.
 type tools struct{ dir string }
 
-// input is what the tools read of their inputs.
+// input has the fields of all tools' inputs.
 type input struct {
 	Path    string `json:"file_path"`
 	Content string `json:"content"`
@@ -20,7 +20,8 @@ type input struct {
 	Command string `json:"command"`
 }
 
-// expand returns a step's input as the agent CLI sends it: with absolute paths.
+// expand returns a step's input as the agent CLI would send it, with an absolute
+// path.
 func (t tools) expand(s Step) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var in input
@@ -39,7 +40,7 @@ func (t tools) expand(s Step) json.RawMessage {
 	return whole
 }
 
-// use does what it was allowed to do, and returns what there is to say of it.
+// use runs a tool and returns the text of its result.
 func (t tools) use(tool string, raw json.RawMessage) (text string, failed bool) {
 	var in input
 	if err := json.Unmarshal(raw, &in); err != nil {
