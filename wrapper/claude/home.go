@@ -21,21 +21,32 @@ import (
 // override ours, and scripts of a resumed session, which run before each of its
 // commands. env is the CLI's environment.
 func checkHome(env []string, session string) error {
-	home := valueOf(env, "HOME")
-	if home == "" {
-		if u, err := user.Current(); err == nil {
-			home = u.HomeDir
+	global, folder := valueOf(env, "CLAUDE_CONFIG_DIR"), valueOf(env, "CLAUDE_CONFIG_DIR")
+	if global == "" {
+		home, err := homeOf(env, user.Current)
+		if err != nil {
+			return err
 		}
-	}
-	global, folder := home, filepath.Join(home, ".claude")
-	if dir := valueOf(env, "CLAUDE_CONFIG_DIR"); dir != "" {
-		global, folder = dir, dir
+		global, folder = home, filepath.Join(home, ".claude")
 	}
 	return cmp.Or(
 		noVariables(filepath.Join(folder, ".config.json")),
 		noVariables(filepath.Join(global, ".claude.json")),
 		noScripts(filepath.Join(folder, "session-env"), session),
 	)
+}
+
+// homeOf returns the home directory that the CLI will use: HOME, else the user's.
+// A build without cgo does not find users that only a directory service knows.
+func homeOf(env []string, current func() (*user.User, error)) (string, error) {
+	if home := valueOf(env, "HOME"); home != "" {
+		return home, nil
+	}
+	u, err := current()
+	if err != nil {
+		return "", fmt.Errorf("the home that the agent CLI takes variables from is not known; set HOME: %w", err)
+	}
+	return u.HomeDir, nil
 }
 
 // noVariables rejects a global configuration that sets environment variables.

@@ -1,7 +1,9 @@
 package claude
 
 import (
+	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,6 +62,29 @@ func TestCheckHome(t *testing.T) {
 			err := checkHome(env, x.session)
 			if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
 				t.Errorf("got %v, want %q", err, x.want)
+			}
+		})
+	}
+}
+
+func TestHomeOf(t *testing.T) {
+	known := func() (*user.User, error) { return &user.User{HomeDir: "/home/u"}, nil }
+	unknown := func() (*user.User, error) { return nil, errors.New("nobody") }
+	for _, x := range []struct {
+		name    string
+		env     []string
+		current func() (*user.User, error)
+		want    string
+		fails   bool
+	}{
+		{"variable", []string{"HOME=/h"}, unknown, "/h", false},
+		{"user", nil, known, "/home/u", false},
+		{"empty variable", []string{"HOME="}, known, "/home/u", false},
+		{"neither", nil, unknown, "", true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got, err := homeOf(x.env, x.current); got != x.want || (err != nil) != x.fails {
+				t.Errorf("homeOf(%q) = %q, %v, want %q", x.env, got, err, x.want)
 			}
 		})
 	}
