@@ -96,7 +96,7 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.patience, "ask-timeout", time.Minute, "how `long` you are asked; then it is denied; 0 is without a limit")
 	flags.StringVar(&f.session, "session", "", "`name` of the session whose rules count (default: the terminal's)")
 	flags.DurationVar(&f.ttl, "session-ttl", time.Hour, "how `long` a rule is kept that you allow for the session")
-	flags.StringArrayVar(&f.keepEnv, "keep-env", nil, "`name` of a variable that is passed on although it is a cloud key; repeatable")
+	flags.Var((*list)(&f.keepEnv), "keep-env", "`name` of a variable that is passed on although it is a cloud key; repeatable")
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty directory that is removed afterwards")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	f.audit.add(flags)

@@ -53,8 +53,8 @@ The exit code is 0 if all gates passed, 1 if one did not, 3 if one was blocked,
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.ask, "ask", nil, "ask `rules`, beside those of the policies")
-	flags.StringArrayVar(&f.deny, "deny", nil, "deny `rules`")
+	flags.Var((*list)(&f.ask), "ask", "ask `rules`, beside those of the policies")
+	flags.Var((*list)(&f.deny), "deny", "deny `rules`")
 	flags.DurationVar(&f.limit, "timeout", gateLimit, "how long a gate may take, as 90s or 5m: then it is ended, with all that it started")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: show what would run")
 	flags.BoolVar(&f.asJSON, "json", false, "one JSON document in place of a table")

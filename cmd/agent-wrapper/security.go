@@ -97,7 +97,7 @@ a file has no command: a check of nothing says nothing.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&of.plan, "plan", "", "the plan's `file`")
-	cmd.Flags().StringArrayVar(&of.ci, "ci", nil, "a `file` with commands that CI runs; repeatable")
+	cmd.Flags().Var((*list)(&of.ci), "ci", "a `file` with commands that CI runs; repeatable")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON document in place of a table")
 	return cmd
 }

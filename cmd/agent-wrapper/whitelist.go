@@ -57,7 +57,7 @@ list before it counts: it says what ran, not what should.`,
 		RunE: func(*cobra.Command, []string) error { return a.startWhitelist(&s) },
 	}
 	cmd.Flags().StringVar(&s.rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	cmd.Flags().StringArrayVar(&s.from, "from", nil, "a `file` that commands stand in; repeatable")
+	cmd.Flags().Var((*list)(&s.from), "from", "a `file` that commands stand in; repeatable")
 	cmd.Flags().StringVar(&s.out, "out", "", "write to this `file` (default: "+whitelist.FileName+" in the workspace)")
 	cmd.Flags().BoolVar(&s.force, "force", false, "write over a whitelist that is there")
 	cmd.Flags().BoolVar(&s.print, "print", false, "write the whitelist to standard output")
