@@ -1,0 +1,158 @@
+//go:build unix
+
+// Command startup measures what it costs to start agent-wrapper: the time and the
+// page faults of the process `agent-wrapper version`, in turn with an empty Go
+// program, with a program that only imports the libraries that agent-wrapper
+// imports (their initialization is the floor), and with other builds that are
+// named.
+//
+//	go run ./internal/test/startup [-n RUNS] [PROGRAM ...]
+//
+// It is run at the root of the module.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const module = "github.com/agent-wrapper/agent-wrapper/"
+
+func main() {
+	log.SetFlags(0)
+	runs := flag.Int("n", 100, "the `number` of runs of each program")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "startup")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	programs, err := build(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, path := range flag.Args() {
+		programs = append(programs, &program{name: path, path: path})
+	}
+	if err := measure(programs, *runs); err != nil {
+		log.Fatal(err)
+	}
+	write(programs)
+}
+
+// program is a program that is started, and what its runs cost.
+type program struct {
+	name, path string
+	times      []time.Duration
+	faults     []int64 // pages that were mapped without reading a disk
+}
+
+// build builds the programs that every measurement has, in a directory.
+func build(dir string) ([]*program, error) {
+	libraries, err := libraries()
+	if err != nil {
+		return nil, err
+	}
+	var programs []*program
+	for _, p := range []struct{ name, source string }{
+		{"empty", "package main\n\nfunc main() {}\n"},
+		{"libraries", "package main\n\nimport (\n\t_ \"" + strings.Join(libraries, "\"\n\t_ \"") + "\"\n)\n\nfunc main() {}\n"},
+		{"agent-wrapper", ""},
+	} {
+		from := "./cmd/agent-wrapper"
+		if p.source != "" {
+			from = filepath.Join(dir, p.name+".go")
+			if err := os.WriteFile(from, []byte(p.source), 0o600); err != nil {
+				return nil, err
+			}
+		}
+		to := filepath.Join(dir, p.name)
+		cmd := exec.Command("go", "build", "-o", to, from)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("go build %s: %w\n%s", from, err, out)
+		}
+		programs = append(programs, &program{name: p.name, path: to})
+	}
+	return programs, nil
+}
+
+// libraries are the packages that the project's own packages in agent-wrapper
+// import and that are not its own.
+func libraries() ([]string, error) {
+	out, err := exec.Command("go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./cmd/agent-wrapper").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var all []string
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		if strings.HasPrefix(words[0], module) {
+			all = append(all, words[1:]...)
+		}
+	}
+	slices.Sort(all)
+	own := func(path string) bool { return strings.HasPrefix(path, module) }
+	return slices.DeleteFunc(slices.Compact(all), own), nil
+}
+
+// measure runs the programs in turn, so that what else the machine does falls on
+// all of them. The first round, which fills caches, is not counted.
+func measure(programs []*program, runs int) error {
+	for n := range runs + 1 {
+		for _, p := range programs {
+			took, faults, err := start(p.path)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				p.times, p.faults = append(p.times, took), append(p.faults, faults)
+			}
+		}
+	}
+	return nil
+}
+
+// start runs a program to its end.
+func start(path string) (time.Duration, int64, error) {
+	cmd := exec.Command(path, "version")
+	begin := time.Now()
+	err := cmd.Run()
+	took := time.Since(begin)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, 0, fmt.Errorf("%s: the system says nothing of its page faults", path)
+	}
+	return took, int64(usage.Minflt), nil
+}
+
+// write writes a row for each program; the ratios are to the first.
+func write(programs []*program) {
+	least, middle := programs[0].fastest()
+	fmt.Println("program         fastest          median           page faults")
+	for _, p := range programs {
+		fast, median := p.fastest()
+		fmt.Printf("%-15s %6.2f ms %4.2f x %6.2f ms %4.2f x %5d\n", p.name,
+			milliseconds(fast), float64(fast)/float64(least), milliseconds(median), float64(median)/float64(middle), p.faults[len(p.faults)/2])
+	}
+}
+
+// fastest is the fastest and the median run; it sorts the runs.
+func (p *program) fastest() (fast, median time.Duration) {
+	slices.Sort(p.times)
+	slices.Sort(p.faults)
+	return p.times[0], p.times[len(p.times)/2]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
