@@ -56,17 +56,16 @@ func TestPathsMadeAbsolute(t *testing.T) {
 	}
 }
 
-// mayBe are the only options that ever reach the agent CLI.
+// mayBe are the only options that may be passed to the agent CLI.
 var mayBe = []string{
 	"--output-format", "--verbose", "--input-format", "--permission-prompt-tool", "--permission-mode",
 	"--setting-sources", "--strict-mcp-config", "--disable-slash-commands", "--settings", "--model", "--resume",
 	"--append-system-prompt", "--mcp-config", "--disallowedTools",
 }
 
-// FuzzArguments: whatever the options hold, no argument is another option than
-// those of mayBe, the fixed ones have their fixed values and stand once, and a
-// deny is never said as anything else. So the CLI is never told to allow tools
-// by itself.
+// FuzzArguments: whatever the options hold, every argument is one of mayBe, the
+// fixed ones occur once with their fixed values, and a deny rule never becomes
+// another option. So the CLI is never told to allow tools by itself.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{"", "x", "--allowedTools", "--allowedTools=Bash", "=", "\x00", "a\n--bare", "Bash(x)\n--y", "Bash) --allowedTools Bash(", `{"a":1}`} {
 		f.Add(seed, seed, seed, seed, seed, seed)
@@ -95,8 +94,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// TestOnlyArguments: the agent is started with what arguments makes and with
-// nothing else, and no other source speaks of an option of its.
+// TestOnlyArguments: the agent is started with what arguments returns and nothing
+// else, and no other source file names an option.
 func TestOnlyArguments(t *testing.T) {
 	o := launch{
 		Agent{Model: "m", AppendSystemPrompt: "--allowedTools", MCPConfig: []string{"--allowedTools"}, AddDirs: []string{"--allowedTools=Bash"}},
@@ -121,7 +120,7 @@ func TestOnlyArguments(t *testing.T) {
 			t.Errorf("%s speaks of allowedTools", name)
 		}
 	}
-	if n := strings.Count(strings.ToLower(source(t, "argv.go")), "allowedtools"); n != 2 { // --disallowedTools, and the options that are refused
+	if n := strings.Count(strings.ToLower(source(t, "argv.go")), "allowedtools"); n != 2 { // --disallowedTools, and the options that are rejected
 		t.Errorf("argv.go speaks %d times of allowedTools", n)
 	}
 }
@@ -135,8 +134,8 @@ func source(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestIsolation: whatever the options hold, the settings are ours, and only
-// directories come from elsewhere.
+// TestIsolation: whatever the options hold, the settings are ours; only
+// directories are taken from the options.
 func TestIsolation(t *testing.T) {
 	for _, dir := range []string{"/b", `/"},"permissions":{"allow":["*"]`, "/\xff", "/a\n"} {
 		var s settings
@@ -153,7 +152,7 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestDocs: docs/run.md names whatever shuts a door.
+// TestDocs: docs/run.md lists every setting and variable that isolates the CLI.
 func TestDocs(t *testing.T) {
 	page := source(t, "../../docs/run.md")
 	var keys map[string]any
@@ -164,7 +163,7 @@ func TestDocs(t *testing.T) {
 	for _, v := range variables.ours {
 		names = append(names, v.name)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS" }) // shuts nothing
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS" }) // isolates nothing
 	for _, name := range append(names, slices.Collect(maps.Keys(keys))...) {
 		if !strings.Contains(page, "`"+name) {
 			t.Errorf("it does not name %s", name)
@@ -179,7 +178,7 @@ func TestSayable(t *testing.T) {
 		"Read(./.env)": "Read(./.env)", "Read(/etc/**)": "Read(//etc/**)", "Read(//etc/**)": "Read(//etc/**)",
 		"Edit(~/x)": "Edit(~/x)", "Read(*.secret)": "Read(*.secret)", "Read(a b)": "Read(a b)",
 		"WebFetch(evil.com)": "WebFetch(domain:evil.com)", "WebFetch(domain:evil.com)": "WebFetch(domain:evil.com)",
-		// read differently, or not at all
+		// the CLI reads it differently, or not at all
 		"*": "", "mcp__*": "", "": "", "Bash(": "", "Bash()": "", "Bash(git * main)": "", "Bash(npm run test*)": "",
 		"Bash(a:b:*)": "", "Bash(echo 'x')": "", "Bash(a,b)": "", "Bash(a) --allowedTools Bash(b)": "", "Read( x)": "",
 		"Write(x)": "", "Skill(x)": "", "WebFetch(*.evil.com)": "", "WebFetch(http://x/)": "", "Bash(x)\n": "", "Bash(a\nb)": "",
@@ -232,7 +231,8 @@ func TestCleaned(t *testing.T) {
 	}
 }
 
-// TestGitConfig: what git is given by its user stays, and ours stands behind it.
+// TestGitConfig: the user's git configuration in the environment is kept, and
+// ours follows it.
 func TestGitConfig(t *testing.T) {
 	theirs := []string{"GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=x"}
 	ours := func(n string) []string {

@@ -13,8 +13,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// gate is a Decider that waits for each tool use until it is opened, and
-// allows everything. It keeps the directory that each use was decided in.
+// gate is a Decider that blocks each tool use until it is opened, and then allows
+// it. It records the directory that each was decided in.
 type gate struct {
 	open map[string]chan struct{}
 	dirs map[string]string
@@ -30,7 +30,7 @@ func newGate(ids ...string) *gate {
 }
 
 func (g *gate) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
-	g.dirs[use.ID] = use.Dir // questions come one after the other: see the scripts
+	g.dirs[use.ID] = use.Dir // questions come one at a time: see the scripts
 	g.came <- use.ID
 	if wait := g.open[use.ID]; wait != nil {
 		select {
@@ -41,8 +41,8 @@ func (g *gate) CanUseTool(ctx context.Context, use permission.ToolUse) (permissi
 	return allow(use)
 }
 
-// answered takes the wrapper's next answer and gives the tool use it is for
-// and the behavior.
+// answered receives the wrapper's next answer and returns its tool use and
+// behavior.
 func answered(f *fake) (id, behavior string) {
 	m := f.hear()
 	response, _ := m["response"].(object)
@@ -52,8 +52,8 @@ func answered(f *fake) (id, behavior string) {
 	return id, behavior
 }
 
-// TestSameRequestID: two questions under one request id cannot be told apart
-// by their answers, so the agent is killed before it hears one.
+// TestSameRequestID: the answers to two questions with the same request ID cannot
+// be told apart, so the agent is killed before it receives one.
 func TestSameRequestID(t *testing.T) {
 	const first, second = "can_use_tool", "hook_callback"
 	for _, kind := range []string{first, second} {
@@ -84,8 +84,8 @@ func TestSameRequestID(t *testing.T) {
 	}
 }
 
-// TestDirectoryMoves: the directory that a hook told is not taken for known
-// where a command that may leave for another can run before the tool use does.
+// TestDirectoryMoves: the directory that a hook reports is not used if a command
+// that may change it can run before the tool use does.
 func TestDirectoryMoves(t *testing.T) {
 	const dir = "/w"
 	hook := func(f *fake, id, command string) {
@@ -225,8 +225,8 @@ func TestDirectoryMoves(t *testing.T) {
 	}
 }
 
-// TestSubagentsKeepTheirDirectory: a cd of the main agent does not move a
-// subagent, and the other way round.
+// TestSubagentsKeepTheirDirectory: a cd of the main agent does not affect a
+// subagent's directory, nor the other way round.
 func TestSubagentsKeepTheirDirectory(t *testing.T) {
 	for _, agents := range [][2]string{{"", "a1"}, {"a1", ""}, {"a1", "a2"}, {"a1", "a1"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -278,8 +278,8 @@ func TestMayMove(t *testing.T) {
 	}
 }
 
-// TestHeldQuestionEnds: a question that is kept back until others are answered
-// ends as any other: withdrawn, or with the run.
+// TestHeldQuestionEnds: a delayed question can be withdrawn, and ends with the
+// run, like any other.
 func TestHeldQuestionEnds(t *testing.T) {
 	for _, how := range []string{"withdrawn", "broken off", "interrupted"} {
 		t.Run(how, func(t *testing.T) {
@@ -328,8 +328,8 @@ func TestHeldQuestionEnds(t *testing.T) {
 	}
 }
 
-// TestGluedLines: a line of the protocol that stands behind other text would
-// be lost: a question that nobody answers, a result that nobody checks.
+// TestGluedLines: a protocol line that follows other text on the same line would
+// be lost, and with it a question or a result to check.
 func TestGluedLines(t *testing.T) {
 	result := `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":"x"}]}}`
 	for name, c := range map[string]struct{ line, want string }{
@@ -357,8 +357,8 @@ func TestGluedLines(t *testing.T) {
 	}
 }
 
-// TestDeafAgent: an agent that does not take our answers any more is ended; it
-// could go on without hearing a deny.
+// TestDeafAgent: an agent that stops reading its input is killed, because it
+// would not receive a denial.
 func TestDeafAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
@@ -374,8 +374,8 @@ func TestDeafAgent(t *testing.T) {
 	})
 }
 
-// TestOneLineEach: what we say is one line, whatever its reader takes for the
-// end of one.
+// TestOneLineEach: each message that we send is one line, whatever its reader
+// takes for the end of a line.
 func TestOneLineEach(t *testing.T) {
 	ends := "\u2028\u2029\u0085"
 	d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
@@ -402,7 +402,7 @@ func TestOneLineEach(t *testing.T) {
 	}
 }
 
-// TestTwoAccounts: of several accounts of one tool use the worst counts.
+// TestTwoAccounts: of several reports about one tool use the worst counts.
 func TestTwoAccounts(t *testing.T) {
 	ours, theirs := `{"id":"u1","permission_decision":{"decision":"accept","source":"user_temporary"}}`, `{"id":"u1","permission_decision":{"decision":"accept","source":"hook"}}`
 	for _, meta := range []string{ours + "," + theirs, theirs + "," + ours} {
@@ -417,7 +417,7 @@ func TestTwoAccounts(t *testing.T) {
 	}
 }
 
-// TestModeChangesLater: the permission mode of every turn is looked at.
+// TestModeChangesLater: the permission mode is checked in every turn.
 func TestModeChangesLater(t *testing.T) {
 	for mode, good := range map[string]bool{"default": true, "plan": true, "bypassPermissions": false, "acceptEdits": false, "auto": false, "": false} {
 		_, _, err := talk(t, byWord, func(f *fake) {
@@ -429,8 +429,8 @@ func TestModeChangesLater(t *testing.T) {
 	}
 }
 
-// TestUnreadableBesideApproved: a question that cannot be read is denied and
-// leaves the approval of the same tool use as it is.
+// TestUnreadableBesideApproved: a malformed question is denied and does not
+// affect an approval of the same tool use.
 func TestUnreadableBesideApproved(t *testing.T) {
 	_, _, err := talk(t, byWord, func(f *fake) {
 		f.use("u1", "Bash", bash("x"))
@@ -445,8 +445,8 @@ func TestUnreadableBesideApproved(t *testing.T) {
 	}
 }
 
-// TestNoInput: a tool use without an input, or with one that is no object, is
-// decided and recorded, and denied although the Decider allows it.
+// TestNoInput: a tool use whose input is missing or not an object is passed to
+// the Decider and recorded, but denied even if the Decider allows it.
 func TestNoInput(t *testing.T) {
 	for _, input := range []string{``, `"input":null,`, `"input":"rm x",`, `"input":["rm x"],`, `"input":7,`} {
 		asked := 0

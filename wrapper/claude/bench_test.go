@@ -9,8 +9,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// BenchmarkAsk is a tool use from the CLI's request to our answer on the wire,
-// with a Decider that takes no time.
+// BenchmarkAsk measures a tool use from the CLI's request to our answer on the
+// wire, without the time of the Decider.
 func BenchmarkAsk(b *testing.B) {
 	for _, size := range []struct {
 		name  string

@@ -16,7 +16,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// fake is an agent CLI in this process: a script at the other end of two
+// fake is an agent CLI within the test process: a script at the other end of two
 // pipes.
 type fake struct {
 	t      testing.TB
@@ -27,7 +27,7 @@ type fake struct {
 	in     *io.PipeWriter
 	reader *io.PipeReader
 	done   chan struct{}
-	noMeta bool // tool results tell nothing of decisions
+	noMeta bool // tool results do not report decisions
 	asked  map[string]int
 
 	mu     sync.Mutex
@@ -35,11 +35,11 @@ type fake struct {
 	dead   chan struct{} // closed by Kill
 }
 
-// errGone ends a script whose wrapper has gone.
+// errGone ends a script whose wrapper has closed its pipes.
 var errGone = errors.New("the wrapper has gone")
 
-// agent returns a starter for a scripted CLI. The fake it starts is put into
-// *at, if at is not nil.
+// agent returns a starter for a scripted CLI. If at is not nil, the fake is
+// stored in *at.
 func agent(t testing.TB, at **fake, script func(f *fake)) wrapper.Starter {
 	return func(args []string) (wrapper.Process, error) {
 		f := &fake{t: t, args: args, done: make(chan struct{}), dead: make(chan struct{})}
@@ -63,7 +63,7 @@ func agent(t testing.TB, at **fake, script func(f *fake)) wrapper.Starter {
 func (f *fake) play(script func(f *fake)) {
 	defer close(f.done)
 	defer f.out.Close()
-	defer f.ours[0].Close() // as the pipes of a process end with it
+	defer f.ours[0].Close() // as the pipes of a process are closed when it ends
 	defer func() {
 		if r := recover(); r != nil && r != errGone {
 			panic(r)
@@ -88,8 +88,7 @@ func (f *fake) Kill() {
 	f.out.CloseWithError(io.EOF)
 }
 
-// dies notes a kill; it is false for a script that has ended by itself or was
-// killed before.
+// dies records a kill; it returns false for a script that has already ended.
 func (f *fake) dies() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,7 +119,7 @@ func (f *fake) wasKilled() bool {
 // object is a JSON object.
 type object = map[string]any
 
-// hear returns the next message of the wrapper, nil at the end of its input.
+// hear returns the wrapper's next message, nil at the end of its input.
 func (f *fake) hear() object {
 	if !f.heard.Scan() {
 		if f.heard.Err() != nil || f.wasKilled() {
@@ -135,7 +134,7 @@ func (f *fake) hear() object {
 	return m
 }
 
-// say writes a line: a string as it is, anything else as JSON.
+// say writes a line: a string unchanged, anything else as JSON.
 func (f *fake) say(v any) {
 	line, ok := v.(string)
 	if !ok {
@@ -163,7 +162,7 @@ func (f *fake) fail(request object, text string) {
 	}})
 }
 
-// The accounts that a good CLI gives of itself.
+// The reports of a CLI that passes the preflight.
 var (
 	goodInit     = object{"claude_code_version": "2.1.329", "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true}
 	ourSettings  = json.RawMessage(isolation(&launch{}))
@@ -172,12 +171,12 @@ var (
 	goodHooks    = object{"hooks": []any{}, "policy": object{"policyHookCount": 0}}
 )
 
-// accounts returns good answers for the preflight.
+// accounts returns the answers that pass the preflight.
 func accounts() object {
 	return object{askSettings: goodSettings, askRules: goodRules, askHooks: goodHooks}
 }
 
-// ready plays the preflight of version 2.1.329 and returns the prompt line.
+// ready plays the preflight as version 2.1.329 does and returns the prompt line.
 func (f *fake) ready() object {
 	f.answer(f.hear(), goodInit)
 	good := accounts()
@@ -190,7 +189,8 @@ func (f *fake) ready() object {
 	return prompt
 }
 
-// readyOld plays the preflight of version 2.1.197 and returns the prompt line.
+// readyOld plays the preflight as version 2.1.197 does and returns the prompt
+// line.
 func (f *fake) readyOld() object {
 	f.noMeta = true
 	f.answer(f.hear(), object{"commands": []any{}, "pid": 7})
@@ -216,14 +216,14 @@ func (f *fake) state(name string) {
 	f.say(object{"type": "system", "subtype": "session_state_changed", "state": name})
 }
 
-// wants tells that the agent wants to use a tool.
+// wants announces a tool use.
 func (f *fake) wants(id, tool string, input object) {
 	f.say(object{"type": "assistant", "message": object{"role": "assistant", "content": []any{
 		object{"type": "tool_use", "id": id, "name": tool, "input": input},
 	}}, "parent_tool_use_id": nil})
 }
 
-// requestID is the id of a request about a tool use, another each time.
+// requestID returns a new ID for a request about a tool use.
 func (f *fake) requestID(kind, use string) string {
 	if f.asked == nil {
 		f.asked = map[string]int{}
@@ -236,7 +236,7 @@ func (f *fake) requestID(kind, use string) string {
 	return id
 }
 
-// hooks calls the hook; the answer is not waited for.
+// hooks calls the hook without waiting for the answer.
 func (f *fake) hooks(id, tool string, input object, dir string) {
 	f.say(object{"type": "control_request", "request_id": f.requestID("hook-", id), "request": object{
 		"subtype": "hook_callback", "callback_id": hookID, "tool_use_id": id, "input": object{
@@ -244,14 +244,14 @@ func (f *fake) hooks(id, tool string, input object, dir string) {
 		}}})
 }
 
-// asks sends can_use_tool; the answer is not waited for.
+// asks sends can_use_tool without waiting for the answer.
 func (f *fake) asks(id, tool string, input object) {
 	f.say(object{"type": "control_request", "request_id": f.requestID("can-", id), "request": object{
 		"subtype": "can_use_tool", "tool_name": tool, "display_name": tool, "input": input, "tool_use_id": id,
 	}})
 }
 
-// use plays a whole tool use up to the answer, and returns that.
+// use plays a tool use up to the answer and returns the answer.
 func (f *fake) use(id, tool string, input object) object {
 	f.wants(id, tool, input)
 	f.hooks(id, tool, input, "/w")
@@ -262,7 +262,7 @@ func (f *fake) use(id, tool string, input object) object {
 	return reply(f.hear())
 }
 
-// reply is the content of the wrapper's answer.
+// reply returns the content of the wrapper's answer.
 func reply(m object) object {
 	response, _ := m["response"].(object)
 	content, _ := response["response"].(object)
@@ -275,9 +275,9 @@ func hookDecision(m object) string {
 	return d
 }
 
-// results tells what a tool gave back. source is where the decision came from,
-// "" tells none; "reject" as source is a denial by a rule, "refused" an error of
-// the tool's own.
+// results sends the result of a tool. source is where the decision came from, ""
+// for no report; "reject" is a denial by a rule, "refused" an error of the tool
+// itself.
 func (f *fake) results(id string, good bool, source string) {
 	line := object{"type": "user", "message": object{"role": "user", "content": []any{
 		object{"type": "tool_result", "tool_use_id": id, "content": "what " + id + " said", "is_error": !good},
@@ -292,7 +292,7 @@ func (f *fake) results(id string, good bool, source string) {
 	f.say(line)
 }
 
-// ends says the last words and waits for the end of the input.
+// ends sends the last message and waits for the end of the input.
 func (f *fake) ends() {
 	f.concludes("done")
 	f.state("idle")
@@ -304,7 +304,7 @@ func (f *fake) concludes(text string) {
 	f.say(object{"type": "result", "subtype": "success", "is_error": false, "result": text, "session_id": "s-1"})
 }
 
-// decider decides by a function.
+// decider is a function that decides.
 type decider func(ctx context.Context, use permission.ToolUse) (permission.Result, error)
 
 func (d decider) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
@@ -319,7 +319,7 @@ func deny(why string) (permission.Result, error) {
 	return permission.Result{Decision: permission.Decision{Behavior: permission.Deny, Layer: permission.LayerDenyList, Message: why, Reason: why}, By: "rule"}, nil
 }
 
-// byWord allows everything but inputs that hold "deny".
+// byWord allows every input that does not contain "deny".
 var byWord = decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
 	if strings.Contains(string(use.Input), "deny") {
 		return deny("it says deny")
@@ -327,7 +327,7 @@ var byWord = decider(func(_ context.Context, use permission.ToolUse) (permission
 	return allow(use)
 })
 
-// record keeps events.
+// recorder keeps events.
 type recorder struct {
 	mu     sync.Mutex
 	events []wrapper.Event
@@ -358,7 +358,7 @@ func (r *recorder) of(kind string) []wrapper.Event {
 	return found
 }
 
-// eventLines are the events as JSON lines.
+// eventLines returns the events as JSON lines.
 func eventLines(t testing.TB, r *recorder) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -371,7 +371,7 @@ func eventLines(t testing.TB, r *recorder) string {
 	return b.String()
 }
 
-// options are options for a scripted CLI.
+// options returns options for a scripted CLI.
 func options(start wrapper.Starter, d wrapper.Decider, events *recorder) launch {
 	return launch{Agent{Start: start}, wrapper.Task{Prompt: "do it", Dir: "/w", Decider: d, Events: events.take}}
 }
@@ -383,7 +383,8 @@ func play(t testing.TB, d wrapper.Decider, script func(f *fake)) (wrapper.Outcom
 	return out, events, err
 }
 
-// talk plays a script between the preflight and the last words, in a bubble.
+// talk plays a script between the preflight and the last message, in a synctest
+// bubble.
 func talk(t *testing.T, d wrapper.Decider, script func(f *fake)) (out wrapper.Outcome, events *recorder, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,11 +13,11 @@ func TestCheckHome(t *testing.T) {
 	const session = "5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90"
 	for _, x := range []struct {
 		name    string
-		file    string // below the home
+		file    string // relative to the home directory
 		text    string
 		config  bool // CLAUDE_CONFIG_DIR is home/conf
 		session string
-		want    string // in the error, "" for none
+		want    string // in the error; "" for none
 	}{
 		{name: "nothing there"},
 		{name: "nothing there to resume", session: session},

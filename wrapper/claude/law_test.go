@@ -16,17 +16,17 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// world plays an agent CLI at random and knows what must come of it.
+// world plays an agent CLI at random and tracks what the run must do.
 type world struct {
 	f      *fake
 	mu     sync.Mutex
-	open   map[string]string // request id of a question → tool-use id
-	stand  map[string]bool   // tool-use ids with an approval that was heard and not used
+	open   map[string]string // request ID of a question → tool use ID
+	stand  map[string]bool   // tool use IDs with an approval that was received and not used
 	breach bool              // a tool ran without one
 	wrong  []string
 }
 
-// decide allows some inputs, at once, late, or never.
+// decide allows some inputs: at once, late, or never.
 func (w *world) decide(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
 	in := string(use.Input)
 	switch {
@@ -44,14 +44,14 @@ func (w *world) decide(ctx context.Context, use permission.ToolUse) (permission.
 	return allow(use)
 }
 
-// listen takes the wrapper's answers.
+// listen receives the wrapper's answers.
 func (w *world) listen() {
 	for m := w.f.hear(); m != nil; m = w.f.hear() {
 		w.answer(m)
 	}
 }
 
-// answer takes one of them.
+// answer handles one answer.
 func (w *world) answer(m object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,14 +72,14 @@ func (w *world) answer(m object) {
 	w.stand[use] = true
 }
 
-// asked notes a question.
+// asked records a question.
 func (w *world) asked(id, use string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open[id] = use
 }
 
-// forget takes back the questions about a tool use.
+// forget removes the questions about a tool use.
 func (w *world) forget(use string) (ids []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,7 +92,7 @@ func (w *world) forget(use string) (ids []string) {
 	return ids
 }
 
-// used takes an approval, and reports whether there was one.
+// used uses up an approval, and reports whether there was one.
 func (w *world) used(use string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func (w *world) used(use string) bool {
 	return stood
 }
 
-// step does one thing as an agent CLI would, or as it must not.
+// step does one thing that an agent CLI may do, or must not do.
 func (w *world) step(op, use, input string, n int) {
 	f := w.f
 	switch op {
@@ -121,7 +121,7 @@ func (w *world) step(op, use, input string, n int) {
 		w.breach = !w.used(use) || w.breach
 		f.results(use, true, "user_temporary")
 	case "ran for others":
-		// An old CLI does not tell who allowed it.
+		// An old CLI does not report who allowed it.
 		w.breach = !w.used(use) || w.breach || !f.noMeta
 		f.results(use, true, "config")
 	case "failed":
@@ -134,9 +134,9 @@ func (w *world) step(op, use, input string, n int) {
 	}
 }
 
-// TestLaw: whatever an agent CLI does, in whatever order: what the Decider did
-// not allow is not allowed, an approval stands for one result, a tool that ran
-// without one ends the run, and the run does end.
+// TestLaw: whatever an agent CLI does, in whatever order, nothing is allowed that
+// the Decider did not allow, each approval covers one result, a tool that ran
+// without one ends the run, and the run ends.
 func TestLaw(t *testing.T) {
 	ops := rapid.SampledFrom([]string{"hook", "ask", "ask", "ask", "cancel", "ran", "ran", "ran for others", "failed", "wait", "noise"})
 	uses := rapid.SampledFrom([]string{"u1", "u2", "u3"})

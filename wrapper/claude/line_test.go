@@ -90,7 +90,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestDecodeKeepsInput: a tool input comes out byte by byte as it went in.
+// TestDecodeKeepsInput: decoding keeps a tool input byte for byte.
 func TestDecodeKeepsInput(t *testing.T) {
 	input := `{"n":12345678901234567890.10,"s":"<&>  é","k":{"a":[1,2,{}]}}`
 	m, err := decode([]byte(`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"T","tool_use_id":"u","input":` + input + `}}`))

@@ -13,8 +13,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// TestOutcomes: what became of each tool use that was allowed is told, once,
-// and of one that ran without; an error there does not end the run.
+// TestOutcomes: the outcome of each allowed tool use, and of each that ran
+// without an approval, is reported once; an error of the report does not end the
+// run.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -64,7 +65,8 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestTurnedAway: a tool use that we deny without deciding is recorded too.
+// TestTurnedAway: a tool use that is denied without asking the Decider is
+// recorded too.
 func TestTurnedAway(t *testing.T) {
 	var seen []string
 	d := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {

@@ -21,16 +21,17 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// The test binary plays every part in the tests of processes: part says which.
+// part is the environment variable that selects what the test binary plays in the
+// tests of processes.
 const part = "AGENT_WRAPPER_TEST_PART"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(part) == "" {
-		os.Setenv("HOME", "/no/home") // nothing of the developer's own counts
+		os.Setenv("HOME", "/no/home") // nothing of the developer's settings counts
 		os.Unsetenv("CLAUDE_CONFIG_DIR")
 		os.Exit(m.Run())
 	}
-	time.AfterFunc(time.Minute, func() { os.Exit(9) }) // should the test fail to end it
+	time.AfterFunc(time.Minute, func() { os.Exit(9) }) // in case the test fails to end it
 	switch os.Getenv(part) {
 	case "agent":
 		os.Exit(playAgent())
@@ -42,14 +43,14 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// The socket at which the test counts the living, and whether the agent is to
-// have a child.
+// Environment variables: the socket at which the test counts living processes,
+// and whether the agent has a child.
 const (
 	socket = "AGENT_WRAPPER_TEST_SOCKET"
 	parent = "AGENT_WRAPPER_TEST_PARENT"
 )
 
-// register tells the test that this process lives, for as long as it does.
+// register keeps a connection to the test open for as long as this process lives.
 func register(name string) net.Conn {
 	c, err := net.Dial("unix", os.Getenv(socket))
 	if err != nil {
@@ -59,9 +60,8 @@ func register(name string) net.Conn {
 	return c
 }
 
-// playAgent is an agent CLI that may start a child in a session of its own, as
-// the real one does for its shell. What its prompt says decides how it goes
-// on.
+// playAgent plays an agent CLI that may start a child in a session of its own, as
+// the real one does for its shell. The prompt selects how it continues.
 func playAgent() int {
 	defer register("agent").Close()
 	if os.Getenv(parent) != "" {
@@ -93,7 +93,7 @@ func playAgent() int {
 	return 0
 }
 
-// playWrapper is a wrapper that waits for a person for ever.
+// playWrapper plays a wrapper whose person never answers.
 func playWrapper() int {
 	os.Setenv(part, "agent")
 	nobody := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
@@ -105,8 +105,8 @@ func playWrapper() int {
 	return 1
 }
 
-// lives listens for processes that live: a connection for each, which ends
-// when the process does.
+// lives accepts a connection from each living process; the connection closes when
+// the process ends.
 type lives struct {
 	t testing.TB
 	l net.Listener
@@ -123,7 +123,7 @@ func listen(t testing.TB) *lives {
 	return &lives{t, l}
 }
 
-// next returns n living processes by their names.
+// next returns n living processes by name.
 func (l *lives) next(n int) map[string]net.Conn {
 	found := map[string]net.Conn{}
 	for range n {
@@ -148,7 +148,7 @@ func (l *lives) dies(name string, c net.Conn) {
 	}
 }
 
-// processOptions are options for the test binary as agent CLI.
+// processOptions returns options with the test binary as the agent CLI.
 func processOptions(t testing.TB, prompt string, d wrapper.Decider, events *recorder) launch {
 	t.Setenv(part, "agent")
 	return launch{Agent{Command: []string{os.Args[0]}}, wrapper.Task{Prompt: prompt, Dir: t.TempDir(), Decider: d, Events: events.take}}
@@ -164,8 +164,8 @@ func TestProcess(t *testing.T) {
 	l.dies("agent", l.next(1)["agent"])
 }
 
-// TestProcessCrash: the last words of an agent that breaks off are in the
-// error.
+// TestProcessCrash: the error of an agent that breaks off has the end of its
+// standard error.
 func TestProcessCrash(t *testing.T) {
 	listen(t)
 	_, err := drive(t.Context(), processOptions(t, "crash", byWord, &recorder{}))
@@ -174,8 +174,8 @@ func TestProcessCrash(t *testing.T) {
 	}
 }
 
-// TestProcessBreach: after a breach the agent is dead, and so is what it
-// started in a session of its own.
+// TestProcessBreach: after a breach the agent is dead, and so is its child in a
+// session of its own.
 func TestProcessBreach(t *testing.T) {
 	l := listen(t)
 	t.Setenv(parent, "1")
@@ -194,7 +194,7 @@ func TestProcessBreach(t *testing.T) {
 		_, err := drive(t.Context(), o)
 		done <- err
 	}()
-	living := l.next(2) // both are up before the agent is heard
+	living := l.next(2) // both are running before the agent's output is read
 	close(held)
 	var breach *wrapper.Breach
 	if err := <-done; !errors.As(err, &breach) {
@@ -205,7 +205,7 @@ func TestProcessBreach(t *testing.T) {
 	}
 }
 
-// delayed is a process that is not heard until held is closed.
+// delayed is a process whose output is not read until held is closed.
 type delayed struct {
 	wrapper.Process
 	held chan struct{}
@@ -216,8 +216,8 @@ func (d *delayed) Read(p []byte) (int, error) {
 	return d.Process.Read(p)
 }
 
-// TestKilledWrapper: kill -9 of the wrapper ends the agent, although it never
-// reads its input again.
+// TestKilledWrapper: a wrapper that is killed with SIGKILL takes the agent with
+// it, although the agent never reads its input again.
 func TestKilledWrapper(t *testing.T) {
 	l := listen(t)
 	dir := t.TempDir()

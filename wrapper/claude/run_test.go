@@ -47,8 +47,8 @@ func TestWire(t *testing.T) {
 	})
 }
 
-// TestOldCLI: 2.1.197 tells its version by --version only, has no lists and
-// says nothing of decisions in its results.
+// TestOldCLI: 2.1.197 reports its version only by --version, has no lists and
+// does not report decisions in its results.
 func TestOldCLI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, _, err := play(t, byWord, func(f *fake) { f.readyOld(); conversation(f) })
@@ -73,7 +73,7 @@ func TestPrompt(t *testing.T) {
 	})
 }
 
-// TestPromptOld: 2.1.197 does not know client_composed, and reads commands and
+// TestPromptOld: 2.1.197 does not know client_composed, and expands commands and
 // @files in the last block of a prompt.
 func TestPromptOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestPromptOld(t *testing.T) {
 	})
 }
 
-// advises matches an error that says what to do.
+// advises matches an error with advice.
 var advises = regexp.MustCompile(`: update it|see what --agent-command starts|have (it|them|that setting) removed`)
 
 func TestPreflightRefuses(t *testing.T) {
@@ -201,8 +201,8 @@ func TestPreflightRefuses(t *testing.T) {
 	}
 }
 
-// TestAcceptManaged: what may decide before us is let pass, but never what
-// switches our rule off.
+// TestAcceptManaged: AcceptManaged tolerates what might decide without us, but
+// not what disables our rule.
 func TestAcceptManaged(t *testing.T) {
 	f := preflight{acceptManaged: true, version: lists, listed: map[string]bool{}}
 	if err := f.managed([]byte(`{"hooks":{},"env":{}}`)); err != nil {
@@ -275,7 +275,7 @@ func TestEndsEarly(t *testing.T) {
 	}
 }
 
-// TestSilentAtStart: a CLI that never gets ready is given up and killed.
+// TestSilentAtStart: a CLI that never becomes ready is killed.
 func TestSilentAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
@@ -295,7 +295,7 @@ func TestSilentAtStart(t *testing.T) {
 
 func TestOutOfOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Each question is answered only when all are known, the last first.
+		// Each question is answered once all have been asked, the last first.
 		var turns = map[string]chan struct{}{"u1": make(chan struct{}), "u2": make(chan struct{}), "u3": make(chan struct{})}
 		d := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
 			<-turns[use.ID]
@@ -334,13 +334,13 @@ func TestOutOfOrder(t *testing.T) {
 	})
 }
 
-// TestWithdrawn: a question that the CLI withdraws ends, its late answer is
-// not sent, and the tool is not approved.
+// TestWithdrawn: a question that the CLI withdraws ends, its late answer is not
+// sent, and the tool use is not approved.
 func TestWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
 			if use.ID == "u1" {
-				<-ctx.Done() // and then says yes
+				<-ctx.Done() // and then allows
 			}
 			return allow(use)
 		})
@@ -371,7 +371,7 @@ func TestWithdrawn(t *testing.T) {
 	})
 }
 
-// TestUnsound: whatever is not a sound allow denies.
+// TestUnsound: anything but a valid allow denies.
 func TestUnsound(t *testing.T) {
 	good := permission.Decision{Behavior: permission.Allow}
 	cases := map[string]decider{
@@ -421,9 +421,9 @@ func TestUnsound(t *testing.T) {
 	}
 }
 
-// TestUnreadable: a request that cannot be read is denied by name. The Decider
-// hears of it only when all is said, for the record; of what is no tool use of
-// ours it does not.
+// TestUnreadable: a malformed request is denied with a message that names it. The
+// Decider receives it with a cancelled context, for the record, unless it is not
+// a tool use at all.
 func TestUnreadable(t *testing.T) {
 	can := func(fields string) string {
 		return `{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool",` + fields + `}}`
@@ -472,7 +472,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestProtocolBroken: a line that breaks the protocol ends the run.
+// TestProtocolBroken: a line that violates the protocol ends the run.
 func TestProtocolBroken(t *testing.T) {
 	for name, line := range map[string]string{
 		"twin keys":      `{"type":"user","type":"system"}`,
@@ -499,7 +499,7 @@ func TestProtocolBroken(t *testing.T) {
 	}
 }
 
-// TestForeignLines: lines that are not understood are let pass.
+// TestForeignLines: unknown lines are ignored.
 func TestForeignLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, events, err := play(t, byWord, func(f *fake) {
@@ -552,8 +552,8 @@ func TestLongLines(t *testing.T) {
 	})
 }
 
-// TestBreach: a tool that ran without an approval of ours ends the run and
-// kills the agent.
+// TestBreach: a tool that ran without an approval ends the run and kills the
+// agent.
 func TestBreach(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -624,8 +624,8 @@ func TestBreach(t *testing.T) {
 	}
 }
 
-// TestAskedTwice: while a tool use waits for its answer or its result, a
-// second question about it is denied.
+// TestAskedTwice: a second question about a tool use that waits for its answer or
+// its result is denied.
 func TestAskedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, err := play(t, byWord, func(f *fake) {
@@ -671,9 +671,9 @@ func TestBeforePrompt(t *testing.T) {
 	})
 }
 
-// TestBegunBeforePrompt: an agent that somebody else has given a task is not
-// given ours, and the error says so; of an old CLI the version is not yet known
-// then.
+// TestBegunBeforePrompt: an agent that already works on another prompt does not
+// receive ours, and the error says so. With an old CLI the version is not known
+// at that time.
 func TestBegunBeforePrompt(t *testing.T) {
 	for name, answered := range map[string]object{"before the preflight": nil, "in it": goodInit, "in it, old": {"commands": []any{}}} {
 		t.Run(name, func(t *testing.T) {
@@ -734,7 +734,7 @@ func TestPaused(t *testing.T) {
 }
 
 // TestDirectory: the directory of a tool use is the one that its own hook
-// told.
+// reported.
 func TestDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dirs := map[string]string{}
@@ -763,8 +763,8 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// TestForeignDenial: what does not run although nobody was asked is recorded with
-// the true reason, once, and nobody is asked about it.
+// TestForeignDenial: a tool use that did not run without having been asked about
+// is recorded once, with the actual reason, and nobody is asked.
 func TestForeignDenial(t *testing.T) {
 	const (
 		itself  = "denied by the agent CLI itself"
@@ -789,7 +789,7 @@ func TestForeignDenial(t *testing.T) {
 		{"an error of the tool's own", false, func(f *fake) { wanted(f); f.results("u1", false, "refused") }, refused},
 		{"no account of it", false, func(f *fake) { wanted(f); f.results("u1", false, "") }, refused},
 		{"old", true, func(f *fake) { wanted(f); f.results("u1", false, "") }, refused},
-		{"no result", false, wanted, never}, // as of a subagent's subagent
+		{"no result", false, wanted, never}, // as for a subagent of a subagent
 		{"only in the account at the end", false, func(f *fake) { f.say(denials) }, itself},
 		{"in every way", false, func(f *fake) {
 			wanted(f)
@@ -832,8 +832,8 @@ func TestForeignDenial(t *testing.T) {
 	}
 }
 
-// TestHookTimeout: the hook's timeout in milliseconds fits into 32 bits; in
-// 2.1.197 a longer one is over at once, and tool uses are lost at random.
+// TestHookTimeout: the hook's timeout in milliseconds fits into 32 bits. In
+// 2.1.197 a longer one expires at once, and tool uses are lost at random.
 func TestHookTimeout(t *testing.T) {
 	if hookTimeout*1000 > 1<<31-1 || hookTimeout < 14*24*3600 {
 		t.Errorf("%d s", hookTimeout)
@@ -867,8 +867,8 @@ func TestInterruptingDenial(t *testing.T) {
 	})
 }
 
-// TestInterrupted: when the caller gives up, the agent is interrupted, the
-// questions end, and an agent that does not care is killed.
+// TestInterrupted: when the caller cancels, the agent is interrupted and the
+// questions end; an agent that goes on is killed.
 func TestInterrupted(t *testing.T) {
 	for _, obeys := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -913,8 +913,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestUntold: a decision that cannot be told, so that the caller ends the run,
-// lets nothing run.
+// TestUntold: a decision that cannot be reported, so that the caller ends the
+// run, lets nothing run.
 func TestUntold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -937,7 +937,7 @@ func TestUntold(t *testing.T) {
 	})
 }
 
-// TestFinish: the run goes on until the agent has finished for good.
+// TestFinish: the run lasts until the agent has finished for good.
 func TestFinish(t *testing.T) {
 	started := func(id, kind string) object {
 		return object{"type": "system", "subtype": "task_started", "task_id": id, "task_type": kind}
@@ -978,7 +978,7 @@ func TestFinish(t *testing.T) {
 			f.concludes("two")
 			f.state("idle")
 		}, time.Hour, "two"},
-		{"subagent while idle", func(f *fake) { // as 2.1.197 does
+		{"subagent while idle", func(f *fake) { // as in 2.1.197
 			f.ready()
 			f.say(started("t1", "local_agent"))
 			f.concludes("one")
@@ -1038,7 +1038,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestStays: an agent that stays after the end of its input is killed.
+// TestStays: an agent that does not exit after the end of its input is killed.
 func TestStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
@@ -1049,7 +1049,7 @@ func TestStays(t *testing.T) {
 			f.state("idle")
 			for f.hear() != nil {
 			}
-			f.asks("u1", "Bash", bash("x")) // nobody answers any more
+			f.asks("u1", "Bash", bash("x")) // nobody answers it
 			<-f.dead
 		}), byWord, &recorder{}))
 		if took := time.Since(begin); err != nil || out.Allowed != 0 || !f.wasKilled() || took != exitLimit {
@@ -1058,7 +1058,7 @@ func TestStays(t *testing.T) {
 	})
 }
 
-// TestMute: an agent that says no more but stays is killed.
+// TestMute: an agent that falls silent and does not exit is killed.
 func TestMute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f *fake
@@ -1075,8 +1075,8 @@ func TestMute(t *testing.T) {
 	})
 }
 
-// TestAnswerCrossesWithdrawal: an allow that was under way when the question
-// was withdrawn is not sent, not counted and not told.
+// TestAnswerCrossesWithdrawal: an allow that arrives after the question was
+// withdrawn is not sent, not counted and not reported.
 func TestAnswerCrossesWithdrawal(t *testing.T) {
 	events := &recorder{}
 	r := &run{
@@ -1156,7 +1156,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestInitLine: the first line of the session is held against the preflight.
+// TestInitLine: the first line of the session is checked against the preflight.
 func TestInitLine(t *testing.T) {
 	for want, line := range map[string]string{
 		"version 2.1.400":    `{"type":"system","subtype":"init","session_id":"s","permissionMode":"default","claude_code_version":"2.1.400"}`,
