@@ -93,8 +93,8 @@ func (e *Engine) GateEnded(use permission.ToolUse, failed bool, exit *int) error
 	return e.Outcome(audit.Outcome{Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool, Failed: failed, Exit: exit})
 }
 
-// ToolEnded records the outcome of a tool use that was allowed.
-func (e *Engine) ToolEnded(o wrapper.ToolOutcome) error {
+// toolEnded records the outcome of a tool use that was allowed.
+func (e *Engine) toolEnded(o wrapper.ToolOutcome) error {
 	return e.Outcome(audit.Outcome{
 		Session: o.Use.Session, Agent: o.Use.Agent, Use: o.Use.ID, Tool: o.Use.Tool, Failed: o.Failed, Exit: o.Exit, Breach: o.Breach,
 	})
@@ -118,7 +118,7 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 	for _, w := range e.Warnings {
 		task.Events(wrapper.Event{Type: wrapper.WarningEvent, Message: w})
 	}
-	task.Dir, task.Decider, task.Paused, task.Outcome = e.Place.Workspace, e, e.Session.Paused, e.ToolEnded
+	task.Dir, task.Decider, task.Paused, task.Outcome = e.Place.Workspace, e, e.Session.Paused, e.toolEnded
 	for _, item := range e.Spec.Deny {
 		task.Disallowed = append(task.Disallowed, item.Text)
 	}

@@ -319,7 +319,7 @@ func TestKeepNowhere(t *testing.T) {
 	o := site(t, nil)
 	o.Isolated = true
 	e := opened(t, o)
-	if _, err := e.Keep("Bash(make)"); e.Keeps() || !errors.Is(err, ErrNotKept) {
+	if _, err := e.Keep("Bash(make)"); e.Keeps() || !errors.Is(err, errNotKept) {
 		t.Error(err)
 	}
 }

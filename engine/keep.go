@@ -12,9 +12,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// ErrNotKept says that a rule cannot be kept, since no policy that could hold it
+// errNotKept says that a rule cannot be kept, since no policy that could hold it
 // would be read.
-var ErrNotKept = errors.New("no policy is read that could hold it")
+var errNotKept = errors.New("no policy is read that could hold it")
 
 // Keeps reports whether Keep can keep a rule.
 func (r *Rules) Keeps() bool { return !r.options.Isolated }
@@ -24,7 +24,7 @@ func (r *Rules) Keeps() bool { return !r.options.Isolated }
 // rule stands.
 func (r *Rules) Keep(rule string) (patterns.Source, error) {
 	if !r.Keeps() {
-		return patterns.Source{}, ErrNotKept
+		return patterns.Source{}, errNotKept
 	}
 	local := ""
 	if r.options.Policy == "" {

@@ -49,11 +49,11 @@ func Read(r io.Reader, name string) (Head, error) {
 	if err != nil {
 		return Head{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return Parse(data, name)
+	return parse(data, name)
 }
 
-// Parse is Read for a text, of which only the head counts.
-func Parse(data []byte, name string) (head Head, err error) {
+// parse is Read for a text, of which only the head counts.
+func parse(data []byte, name string) (head Head, err error) {
 	defer func() { // the YAML library has had panics
 		if r := recover(); r != nil {
 			head, err = Head{}, fmt.Errorf("%s:1: the head cannot be read: %v", name, r)

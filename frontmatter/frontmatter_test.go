@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 		{"an empty TOML head", "+++\n+++\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			head, err := Parse([]byte(tt.text), "chat.md")
+			head, err := parse([]byte(tt.text), "chat.md")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 		{"TOML: broken", "+++\npermissions_deny = [\n+++\n", "chat.md:"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			head, err := Parse([]byte(tt.text), "chat.md")
+			head, err := parse([]byte(tt.text), "chat.md")
 			if err == nil {
 				t.Fatalf("no error, but %s", said(head))
 			}
@@ -162,7 +162,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		head, err := Parse(data, "f")
+		head, err := parse(data, "f")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f:") {
 				t.Fatalf("no place: %v", err)

@@ -77,7 +77,7 @@ func FuzzLibrary(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		data := slices.Concat([]byte("---\n"), text, []byte("\n---\n"))
-		if head, err := Parse(data, "f"); err == nil {
+		if head, err := parse(data, "f"); err == nil {
 			sameAsLibrary(t, data, head)
 		}
 	})
@@ -99,7 +99,7 @@ func TestWrittenByLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := slices.Concat([]byte("---\n"), text, []byte("---\n# chat\n"))
-		head, err := Parse(data, "f")
+		head, err := parse(data, "f")
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, data)
 		}
@@ -158,7 +158,7 @@ func TestVibing(t *testing.T) {
 		if !ok {
 			expected = expectation(row.Expected)
 		}
-		head, err := Parse([]byte("---\n"+text+"---\n"), "f")
+		head, err := parse([]byte("---\n"+text+"---\n"), "f")
 		if got := plainly(head); err != nil || got != expected {
 			t.Errorf("%s: %s, want %s: %v", row.Test, got, expected, err)
 		}

@@ -143,8 +143,8 @@ type file struct {
 	Items         []Item `json:"items"`
 }
 
-// MaxSize is how long a plan may be, in bytes.
-const MaxSize = 4 << 20
+// maxSize is how long a plan may be, in bytes.
+const maxSize = 4 << 20
 
 // Read reads the plan in a file. That it is not there is fs.ErrNotExist.
 func Read(path string) (*Plan, error) {
@@ -163,7 +163,7 @@ func Read(path string) (*Plan, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, err
 	}
@@ -174,10 +174,10 @@ func Read(path string) (*Plan, error) {
 // "name:line:col: path: what".
 func Parse(data []byte, name string) (*Plan, error) {
 	var f file
-	if err := strictjson.Decode(data, &f, strictjson.MaxSize(MaxSize)); err != nil {
+	if err := strictjson.Decode(data, &f, strictjson.MaxSize(maxSize)); err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
-	places, err := strictjson.Positions(data, strictjson.MaxSize(MaxSize))
+	places, err := strictjson.Positions(data, strictjson.MaxSize(maxSize))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}

@@ -103,7 +103,7 @@ func TestPlanErrors(t *testing.T) {
 		{gate(`"run": "x", "artifacts": ["a", "../b"]`), `p.json:2:70: items[0].gates[0].artifacts[1]: "../b" leads out of the workspace`},
 		{gate(`"run": "x", "env": {"CI": 1}`), `p.json:2:65: items[0].gates[0].env.CI: want a string, got a number`},
 		{gate(`"run": "x", "env": {"CI": "1", "CI": "2"}`), `p.json:2:70: items[0].gates[0].env: key CI stands twice in one object`},
-		{strings.Repeat(" ", MaxSize+1), "p.json:"},
+		{strings.Repeat(" ", maxSize+1), "p.json:"},
 	} {
 		p, err := Parse([]byte(tt.text), "p.json")
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || p != nil && tt.want != "" && !strings.Contains(tt.want, "circle") {

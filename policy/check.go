@@ -19,9 +19,9 @@ const (
 	defaultHome = "/home/dev"
 )
 
-// Row is one tool use with the policy that it is to be decided by. It never
+// checkRow is one tool use with the policy that it is to be decided by. It never
 // touches the real file system: Symlinks is all there is.
-type Row struct {
+type checkRow struct {
 	ID     string          `json:"id"`
 	Policy json.RawMessage `json:"policy"` // the keys of a policy file, session_allow and session_deny
 	Tool   string          `json:"tool"`
@@ -83,12 +83,12 @@ const maxCompiled = 1000
 // Line decides a row as it stands in a line of JSON. A row that cannot be
 // read, or whose policy does not load, is denied with the error as reason.
 func (c *Check) Line(data []byte) Answer {
-	var row Row
+	var row checkRow
 	err := strictjson.Decode(data, &row, strictjson.IgnoreUnknown, strictjson.NullAbsent, strictjson.MaxSize(maxRow))
 	if err != nil {
 		return refuse(looseID(data), fmt.Errorf("row: %w", err))
 	}
-	return c.Row(row)
+	return c.decide(row)
 }
 
 // looseID reads the id of a row that is malformed otherwise.
@@ -100,8 +100,8 @@ func looseID(data []byte) string {
 	return row.ID
 }
 
-// Row decides a row.
-func (c *Check) Row(row Row) Answer {
+// decide decides a row.
+func (c *Check) decide(row checkRow) Answer {
 	if err := row.complete(); err != nil {
 		return refuse(row.ID, fmt.Errorf("row: %w", err))
 	}
@@ -118,7 +118,7 @@ func (c *Check) Row(row Row) Answer {
 	return answer(row.ID, permission.Evaluate(p.policy, p.session, &use, set.fake(), nil))
 }
 
-func (r *Row) complete() error {
+func (r *checkRow) complete() error {
 	switch {
 	case r.ID == "":
 		return errors.New("no id")

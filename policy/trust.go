@@ -37,13 +37,13 @@ type trustFile struct {
 // maxTrust is the longest list that is read, in bytes.
 const maxTrust = 4 << 20
 
-// TrustFile is the name of the list in the state directory.
-const TrustFile = "trust.json"
+// trustName is the name of the list in the state directory.
+const trustName = "trust.json"
 
 // ReadTrust reads the list in a state directory. A list that is not there is
 // empty. With an error the list is empty too: nothing is trusted.
 func ReadTrust(stateDir string) (*Trust, error) {
-	t := &Trust{path: filepath.Join(stateDir, TrustFile)}
+	t := &Trust{path: filepath.Join(stateDir, trustName)}
 	data, err := os.ReadFile(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
@@ -66,7 +66,7 @@ func ReadTrust(stateDir string) (*Trust, error) {
 // they are. A file that is a symbolic link is not trusted, wherever it leads.
 func (t *Trust) Covers(path string, settings *Spec) (bool, error) {
 	real, err := RealPath(path)
-	if link := new(LinkError); errors.As(err, &link) {
+	if link := new(linkError); errors.As(err, &link) {
 		return false, nil
 	}
 	return err == nil && t.holds(real, settings), err
@@ -75,11 +75,6 @@ func (t *Trust) Covers(path string, settings *Spec) (bool, error) {
 func (t *Trust) holds(path string, settings *Spec) bool {
 	digest := settings.Digest()
 	return slices.ContainsFunc(t.files, func(f Trusted) bool { return digest != "" && f.Path == path && f.Digest == digest })
-}
-
-// Knows reports whether the file is on the list, with these settings or others.
-func (t *Trust) Knows(path string) bool {
-	return slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path })
 }
 
 // List returns the trusted files, by path.
@@ -136,7 +131,7 @@ func (t *Trust) change(edit func([]Trusted) []Trusted) error {
 
 // RealPath is the path that trust in a file is bound to: absolute, the symbolic
 // links of its directory followed. Of a file that is itself a link there is
-// none, which a LinkError says: whoever may make links, as a repository does,
+// none, which a linkError says: whoever may make links, as a repository does,
 // would choose which trusted file's settings count there.
 func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
@@ -152,18 +147,18 @@ func RealPath(path string) (string, error) {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	if real != filepath.Join(dir, filepath.Base(abs)) {
-		return "", &LinkError{Path: path, Target: real}
+		return "", &linkError{Path: path, Target: real}
 	}
 	return real, nil
 }
 
-// LinkError is that of a file that cannot be trusted, because it is a symbolic
+// linkError is that of a file that cannot be trusted, because it is a symbolic
 // link.
-type LinkError struct {
+type linkError struct {
 	Path   string
 	Target string // the file behind it
 }
 
-func (e *LinkError) Error() string {
+func (e *linkError) Error() string {
 	return fmt.Sprintf("%s is a symbolic link to %s and cannot be trusted: trust that file and use it by its own name, or put a file in the link's place", e.Path, e.Target)
 }

@@ -33,12 +33,12 @@ type Command struct {
 	Stdout, Stderr io.Writer
 
 	// Limit is how long it may take; 0 is for ever. Grace is how long after
-	// SIGTERM its group gets SIGKILL; 0 is DefaultGrace.
+	// SIGTERM its group gets SIGKILL; 0 is 5 s.
 	Limit, Grace time.Duration
 }
 
-// DefaultGrace is how long a group that is to end has for it.
-const DefaultGrace = 5 * time.Second
+// defaultGrace is how long a group that is to end has for it.
+const defaultGrace = 5 * time.Second
 
 // Result is how a program ended.
 type Result struct {
@@ -95,7 +95,7 @@ func (c *Command) grace() time.Duration {
 	if c.Grace > 0 {
 		return c.Grace
 	}
-	return DefaultGrace
+	return defaultGrace
 }
 
 // command is the program as package exec has it, not yet connected.

@@ -230,14 +230,6 @@ func hidden(a *shell.Action) Finding {
 	return Finding{Class: Moderate, Reason: a.Why.String(), Factors: alone(FactorDynamic)}
 }
 
-// Command returns the finding of a Command action: what the tables say of the
-// program itself. What it runs, reads and writes are actions of their own.
-func Command(a *shell.Action, p Profile) Finding {
-	in := newRoom()
-	defer in.free()
-	return command(a, p, in)
-}
-
 // Worst returns the highest class that the tables have for a command that
 // begins with the words of a, whatever follows them.
 func Worst(a *shell.Action, p Profile) Class {

@@ -247,7 +247,7 @@ func TestInvalidActionIsForbidden(t *testing.T) {
 	if got := Action(&shell.Action{}, Default); got.Class != Forbidden {
 		t.Errorf("an action of no kind: %+v", got)
 	}
-	if got := Command(&shell.Action{Kind: shell.Command}, Default); got.Class != Moderate {
+	if got := Action(&shell.Action{Kind: shell.Command}, Default); got.Class != Moderate {
 		t.Errorf("a command without words: %+v", got)
 	}
 }
@@ -273,7 +273,7 @@ func TestSafeMustBeProven(t *testing.T) {
 		"an option that nobody lists":                option,
 		"a substitution":                             substituted,
 	} {
-		if got := Command(&a, Default); got.Class != Moderate {
+		if got := Action(&a, Default); got.Class != Moderate {
 			t.Errorf("%s: %+v, want moderate", name, got)
 		}
 	}

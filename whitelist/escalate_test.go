@@ -49,14 +49,14 @@ func TestWebhookFailsTwice(t *testing.T) {
 			})
 		}
 		for range 3 { // one pause, one alert
-			_ = tr.Hallucinated(denied("npm run magic"))
+			_ = tr.hallucinated(denied("npm run magic"))
 		}
 		e.Wait()
 		if attempts != 3 || told == 0 || told >= time.Minute {
 			t.Errorf("%d attempts, told after %v", attempts, told)
 		}
 		if got.Count != 2 || got.Threshold != 2 || got.AgentID != "a" || got.PlanID != "/p/plan.json" || len(got.Events) != 2 ||
-			got.Events[0].Command != "npm run magic" || !strings.Contains(got.Message, "Human review required") || got.Resume != ResumeCommand(testKey) {
+			got.Events[0].Command != "npm run magic" || !strings.Contains(got.Message, "Human review required") || got.Resume != resumeCommand(testKey) {
 			t.Errorf("%+v", got)
 		}
 		if s, err := tr.Journal.standing(testKey); !s.escalated || err != nil {
@@ -71,7 +71,7 @@ func TestWebhookFailsTwice(t *testing.T) {
 // A process that ends before anybody was told leaves it to the next one.
 func TestRemind(t *testing.T) {
 	tr := newTracker(t, 1)
-	_ = tr.Hallucinated(denied("x")) // nobody is configured
+	_ = tr.hallucinated(denied("x")) // nobody is configured
 	var alerts []Alert
 	tr.Escalate = func(a Alert) { alerts = append(alerts, a) }
 	if err := tr.Escalated("webhook", errors.New("503")); err != nil {

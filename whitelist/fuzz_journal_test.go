@@ -21,7 +21,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		tr := &Tracker{Journal: NewJournal(path), Key: testKey, Threshold: 1 << 30}
 		before, err := tr.Journal.standing(testKey)
-		failed := tr.Hallucinated(denied("x"))
+		failed := tr.hallucinated(denied("x"))
 		if (err != nil) != (failed != nil) && !before.paused {
 			t.Fatalf("read: %v, counted: %v", err, failed)
 		}

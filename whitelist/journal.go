@@ -81,9 +81,6 @@ const maxLine = 64 << 10
 // NewJournal returns the journal at path, which need not exist.
 func NewJournal(path string) *Journal { return &Journal{path: path, now: time.Now} }
 
-// Path is where the journal is.
-func (j *Journal) Path() string { return j.path }
-
 // standing is where an agent stands now. What other processes wrote counts.
 func (j *Journal) standing(k Key) (standing, error) {
 	j.mu.Lock()

@@ -140,10 +140,6 @@ func (l *List) elsewhere() string {
 // Programs is how many programs are listed.
 func (l *List) Programs() int { return len(l.names) }
 
-// Strict reports whether what is not listed is refused; a person is asked about
-// it otherwise.
-func (l *List) Strict() bool { return l.strict }
-
 // Policy is what the list says beside its commands.
 func (l *List) Policy() Policy {
 	p := l.policy

@@ -96,8 +96,8 @@ func TestParseErrors(t *testing.T) {
 func TestParse(t *testing.T) {
 	l := seedList(t)
 	want := Policy{AllowEnvVars: []string{"NODE_ENV", "CI"}, MaxCommandLength: 500, HallucinationThreshold: 3}
-	if diff := cmp.Diff(want, l.Policy()); diff != "" || !l.Strict() || l.Programs() != 5 || l.Name() != "testdata/seed-default.json" {
-		t.Error(diff, l.Strict(), l.Programs(), l.Name())
+	if diff := cmp.Diff(want, l.Policy()); diff != "" || !l.strict || l.Programs() != 5 || l.Name() != "testdata/seed-default.json" {
+		t.Error(diff, l.strict, l.Programs(), l.Name())
 	}
 	if diff := cmp.Diff(want, parse(t, head+"}").Policy()); diff != "" {
 		t.Error(diff)
@@ -108,8 +108,8 @@ func TestParse(t *testing.T) {
 	l = parse(t, `{"$schema":"s","$comment":["x"],"version":"1.0.0","mode":"permissive","defaults":{"$comment":"c","$schema":"d","npm":{"$comment":1,"commands":["test"]}},
  "custom":{"$comment":"c"},"policy":{"$comment":{},"allow_shell_operators":true,"allow_env_vars":[],"max_command_length":7,"hallucination_threshold":9,"dry_run_mode":true}}`)
 	want = Policy{AllowShellOperators: true, AllowEnvVars: []string{}, MaxCommandLength: 7, HallucinationThreshold: 9, DryRunMode: true}
-	if diff := cmp.Diff(want, l.Policy()); diff != "" || l.Strict() || l.Programs() != 1 {
-		t.Error(diff, l.Strict(), l.Programs())
+	if diff := cmp.Diff(want, l.Policy()); diff != "" || l.strict || l.Programs() != 1 {
+		t.Error(diff, l.strict, l.Programs())
 	}
 }
 
@@ -130,7 +130,7 @@ func TestShipped(t *testing.T) {
 
 func TestBuiltIn(t *testing.T) {
 	l := BuiltIn()
-	if l == nil || !l.Strict() {
+	if l == nil || !l.strict {
 		t.Fatal("no strict list")
 	}
 	want := Policy{AllowEnvVars: []string{"NODE_ENV", "CI"}, MaxCommandLength: 500, HallucinationThreshold: 3}

@@ -116,7 +116,7 @@ func TestStarting(t *testing.T) {
 				t.Errorf("%q passes the list of %q\n%s", line, tt.from, start.Text)
 			}
 		}
-		if start.Commands == 0 || l.Policy().DryRunMode || !l.Strict() {
+		if start.Commands == 0 || l.Policy().DryRunMode || !l.strict {
 			t.Errorf("%q: %d commands, %+v", tt.from, start.Commands, l.Policy())
 		}
 	}

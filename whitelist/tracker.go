@@ -18,26 +18,26 @@ import (
 // LogFile is the log of hallucinated commands that teams read, in the workspace.
 const LogFile = ".smartergpt/logs/hallucinations.jsonl"
 
-// ErrAgentPaused is what a *PausedError is.
-var ErrAgentPaused = errors.New("the agent is paused")
+// errAgentPaused is what a *pausedError is.
+var errAgentPaused = errors.New("the agent is paused")
 
-// PausedError says that an agent is paused. It wraps the refusal that paused
+// pausedError says that an agent is paused. It wraps the refusal that paused
 // it, if there is one.
-type PausedError struct {
+type pausedError struct {
 	Count  int    // hallucinated commands
 	Resume string // the command line that ends the pause
 	Cause  *CommandValidationError
 }
 
-func (e *PausedError) Error() string {
+func (e *pausedError) Error() string {
 	return fmt.Sprintf("Agent paused after %d hallucinated commands. Human review required. Resume with: %s", e.Count, e.Resume)
 }
 
-// Is reports whether target is ErrAgentPaused.
-func (e *PausedError) Is(target error) bool { return target == ErrAgentPaused }
+// Is reports whether target is errAgentPaused.
+func (e *pausedError) Is(target error) bool { return target == errAgentPaused }
 
 // Unwrap returns the refusal, nil if there is none.
-func (e *PausedError) Unwrap() error {
+func (e *pausedError) Unwrap() error {
 	if e.Cause == nil {
 		return nil
 	}
@@ -71,12 +71,12 @@ func (t *Tracker) Paused() (string, error) {
 	return t.paused(s.led, nil).Error(), nil
 }
 
-func (t *Tracker) paused(count int, cause *CommandValidationError) *PausedError {
-	return &PausedError{Count: count, Resume: ResumeCommand(t.Key), Cause: cause}
+func (t *Tracker) paused(count int, cause *CommandValidationError) *pausedError {
+	return &pausedError{Count: count, Resume: resumeCommand(t.Key), Cause: cause}
 }
 
-// ResumeCommand is the command line that ends a pause.
-func ResumeCommand(k Key) string { return "agent-wrapper resume --plan " + quote(k.Plan) }
+// resumeCommand is the command line that ends a pause.
+func resumeCommand(k Key) string { return "agent-wrapper resume --plan " + quote(k.Plan) }
 
 // quote writes a word so that a shell reads it as it is.
 func quote(word string) string {
@@ -89,10 +89,10 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Hallucinated counts a command that was denied. It returns nil while the agent
-// may go on, a *PausedError from the threshold on, and another error if the
+// hallucinated counts a command that was denied. It returns nil while the agent
+// may go on, a *pausedError from the threshold on, and another error if the
 // event could not be kept: then it is not counted.
-func (t *Tracker) Hallucinated(denied *CommandValidationError) error {
+func (t *Tracker) hallucinated(denied *CommandValidationError) error {
 	command, _ := mask.Command(denied.Command)
 	e := &entry{Kind: kindHallucination, Event: Event{
 		Command: shortened(command), Reason: denied.Reason, AgentID: t.Key.Agent, PlanID: t.Key.Plan,
@@ -177,7 +177,7 @@ func (t *Tracker) alert(count int) {
 		t.warn(err)
 	}
 	t.Escalate(Alert{
-		Message: t.paused(count, nil).Error(), Resume: ResumeCommand(t.Key),
+		Message: t.paused(count, nil).Error(), Resume: resumeCommand(t.Key),
 		AgentID: t.Key.Agent, PlanID: t.Key.Plan, Count: count, Threshold: t.Threshold, Events: recent,
 	})
 }
@@ -226,8 +226,8 @@ func (c *counting) count(r permission.Record) error {
 	if r.Edited != nil || texts[Reason(o.Kind)] == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
 		return nil
 	}
-	err := c.tracker.Hallucinated(&CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason})
-	if errors.Is(err, ErrAgentPaused) {
+	err := c.tracker.hallucinated(&CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason})
+	if errors.Is(err, errAgentPaused) {
 		return nil
 	}
 	return err

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func countForever(path string) {
 	t := &Tracker{Journal: NewJournal(path), Key: testKey, Threshold: 1 << 30}
 	for n := 1; ; n++ {
-		if err := t.Hallucinated(denied("npm run x")); err != nil {
+		if err := t.hallucinated(denied("npm run x")); err != nil {
 			panic(err)
 		}
 		fmt.Println(n)
@@ -80,8 +80,8 @@ func TestThreshold(t *testing.T) {
 		noticed = append(noticed, count)
 	}
 	for n := 1; n <= 4; n++ {
-		err := tr.Hallucinated(denied("npm run magic"))
-		if paused := errors.Is(err, ErrAgentPaused); paused != (n >= 3) || !paused && err != nil {
+		err := tr.hallucinated(denied("npm run magic"))
+		if paused := errors.Is(err, errAgentPaused); paused != (n >= 3) || !paused && err != nil {
 			t.Fatalf("%d: %v", n, err)
 		}
 	}
@@ -93,14 +93,14 @@ func TestThreshold(t *testing.T) {
 		t.Errorf("%s", why)
 	}
 	var cause *CommandValidationError
-	if err := tr.Hallucinated(denied("x")); !errors.As(err, &cause) || cause.Command != "x" {
+	if err := tr.hallucinated(denied("x")); !errors.As(err, &cause) || cause.Command != "x" {
 		t.Errorf("the pause hides its cause: %v", err)
 	}
-	if err := error(&PausedError{}); errors.As(err, &cause) && cause == nil {
+	if err := error(&pausedError{}); errors.As(err, &cause) && cause == nil {
 		t.Error("no cause is one")
 	}
 	restarted := *tr
-	restarted.Journal = NewJournal(tr.Journal.Path())
+	restarted.Journal = NewJournal(tr.Journal.path)
 	if isPaused(t, &restarted) == "" {
 		t.Error("a new process does not see the pause")
 	}
@@ -117,7 +117,7 @@ func TestThreshold(t *testing.T) {
 	if why := isPaused(t, tr); why != "" {
 		t.Errorf("still paused: %s", why)
 	}
-	if err := tr.Hallucinated(denied("x")); err != nil {
+	if err := tr.hallucinated(denied("x")); err != nil {
 		t.Errorf("the count goes on: %v", err)
 	}
 }
@@ -128,11 +128,11 @@ func TestKeys(t *testing.T) {
 	for _, key := range []Key{{"b", testKey.Plan}, {testKey.Agent, "/q/plan.json"}, {"", ""}} {
 		other := *one
 		other.Key = key
-		if err := other.Hallucinated(denied("x")); err != nil {
+		if err := other.hallucinated(denied("x")); err != nil {
 			t.Errorf("%v: %v", key, err)
 		}
 	}
-	if err := one.Hallucinated(denied("x")); err != nil {
+	if err := one.hallucinated(denied("x")); err != nil {
 		t.Error(err)
 	}
 	all, err := one.Journal.Standings()
@@ -145,7 +145,7 @@ func TestKeys(t *testing.T) {
 func TestReset(t *testing.T) {
 	tr := newTracker(t, 2)
 	for range 2 {
-		_ = tr.Hallucinated(denied("x"))
+		_ = tr.hallucinated(denied("x"))
 	}
 	none := func(Standing) bool { return false }
 	all := func(Standing) bool { return true }
@@ -168,7 +168,7 @@ func TestReset(t *testing.T) {
 	if got, err := tr.Journal.Reset("me", all); len(got) != 0 || err != nil {
 		t.Errorf("nothing was left to reset: %v, %v", got, err)
 	}
-	if err := tr.Hallucinated(denied("y")); !errors.Is(err, ErrAgentPaused) || !strings.Contains(err.Error(), "after 3 hallucinated") {
+	if err := tr.hallucinated(denied("y")); !errors.Is(err, errAgentPaused) || !strings.Contains(err.Error(), "after 3 hallucinated") {
 		t.Errorf("one more: %v", err)
 	}
 	again, err := tr.Journal.Resume(testKey.Plan, "", "me")
@@ -180,12 +180,12 @@ func TestReset(t *testing.T) {
 // What was reset before a pause is not what the agent is paused for.
 func TestResetBeforePause(t *testing.T) {
 	tr := newTracker(t, 2)
-	_ = tr.Hallucinated(denied("x"))
+	_ = tr.hallucinated(denied("x"))
 	if _, err := tr.Journal.Reset("me", func(Standing) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		_ = tr.Hallucinated(denied("x"))
+		_ = tr.hallucinated(denied("x"))
 	}
 	if why := isPaused(t, tr); !strings.Contains(why, "after 2 hallucinated") {
 		t.Errorf("%q", why)
@@ -198,7 +198,7 @@ func TestLog(t *testing.T) {
 	tr := newTracker(t, 9)
 	tr.Journal.now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC) }
 	for _, command := range []string{"npm run <x> && id", "curl -H 'Authorization: Bearer abcdefghijklmnop1234' h", strings.Repeat("x", 2*maxCommand)} {
-		if err := tr.Hallucinated(denied(command)); err != nil {
+		if err := tr.hallucinated(denied(command)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestLog(t *testing.T) {
 	if none, err := tr.Journal.Events(0, func(*Event) bool { return false }); len(none) != 0 || err != nil {
 		t.Errorf("%v, %v", none, err)
 	}
-	for _, path := range []string{tr.Journal.Path(), filepath.Join(tr.Workspace, LogFile)} {
+	for _, path := range []string{tr.Journal.path, filepath.Join(tr.Workspace, LogFile)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
@@ -253,12 +253,12 @@ func TestLogStaysInside(t *testing.T) {
 		}
 		warned := 0
 		tr.Warn = func(error) { warned++ }
-		first, second := tr.Hallucinated(denied("x")), tr.Hallucinated(denied("x"))
-		if first != nil || !errors.Is(second, ErrAgentPaused) || warned != 2 {
+		first, second := tr.hallucinated(denied("x")), tr.hallucinated(denied("x"))
+		if first != nil || !errors.Is(second, errAgentPaused) || warned != 2 {
 			t.Errorf("%s: %v, %v, %d warnings", name, first, second, warned)
 		}
 		tr.Warn = nil
-		_ = tr.Hallucinated(denied("x")) // nobody is told
+		_ = tr.hallucinated(denied("x")) // nobody is told
 	}
 	if data, _ := os.ReadFile(outside); string(data) != "mine" {
 		t.Errorf("written outside: %q", data)
@@ -272,12 +272,12 @@ func TestLogStaysInside(t *testing.T) {
 // obstacle; any other line that cannot be read pauses, and says what to do.
 func TestTornAndBroken(t *testing.T) {
 	tr := newTracker(t, 3)
-	if err := tr.Hallucinated(denied("x")); err != nil {
+	if err := tr.hallucinated(denied("x")); err != nil {
 		t.Fatal(err)
 	}
 	add := func(text string) {
 		t.Helper()
-		f, err := os.OpenFile(tr.Journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
+		f, err := os.OpenFile(tr.Journal.path, os.O_APPEND|os.O_WRONLY, 0)
 		if err == nil {
 			_, err = f.WriteString(text)
 		}
@@ -289,25 +289,25 @@ func TestTornAndBroken(t *testing.T) {
 	if why := isPaused(t, tr); why != "" {
 		t.Error(why)
 	}
-	if err := tr.Hallucinated(denied("x")); err != nil {
+	if err := tr.hallucinated(denied("x")); err != nil {
 		t.Errorf("behind a torn line: %v", err)
 	}
 	if events, err := tr.Journal.Events(0, func(*Event) bool { return true }); len(events) != 2 || err != nil {
 		t.Errorf("%v, %v", events, err)
 	}
 	for _, line := range []string{"{}", "null", `{"kind":"x"}`, `{"kind":"reset","kind":"reset"}`, "x", ""} {
-		before, err := os.ReadFile(tr.Journal.Path())
+		before, err := os.ReadFile(tr.Journal.path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		add(line + "\n")
-		fresh := &Tracker{Journal: NewJournal(tr.Journal.Path()), Key: testKey, Threshold: 3}
+		fresh := &Tracker{Journal: NewJournal(tr.Journal.path), Key: testKey, Threshold: 3}
 		for _, tr := range []*Tracker{tr, fresh, tr} {
 			why, err := tr.Paused()
 			if err == nil || why != "" || !strings.Contains(err.Error(), "journal.jsonl:3: ") || !strings.Contains(err.Error(), "reset --broken") {
 				t.Errorf("%q: %q, %v", line, why, err)
 			}
-			if err := tr.Hallucinated(denied("x")); err == nil || errors.Is(err, ErrAgentPaused) {
+			if err := tr.hallucinated(denied("x")); err == nil || errors.Is(err, errAgentPaused) {
 				t.Errorf("%q: counted behind it: %v", line, err)
 			}
 		}
@@ -320,7 +320,7 @@ func TestTornAndBroken(t *testing.T) {
 		if err := fresh.Remind(); err == nil {
 			t.Errorf("%q: reminded without an error", line)
 		}
-		if err := os.WriteFile(tr.Journal.Path(), before, 0o600); err != nil {
+		if err := os.WriteFile(tr.Journal.path, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -336,9 +336,9 @@ func TestSetAside(t *testing.T) {
 		t.Error("there was none to set aside")
 	}
 	tr.Workspace = ""
-	_ = tr.Hallucinated(denied("x"))
+	_ = tr.hallucinated(denied("x"))
 	other := *tr
-	other.Journal = NewJournal(tr.Journal.Path())
+	other.Journal = NewJournal(tr.Journal.path)
 	if isPaused(t, &other) == "" {
 		t.Fatal("not paused")
 	}
@@ -354,7 +354,7 @@ func TestSetAside(t *testing.T) {
 			t.Error(why)
 		}
 	}
-	if err := os.RemoveAll(filepath.Dir(tr.Journal.Path())); err != nil {
+	if err := os.RemoveAll(filepath.Dir(tr.Journal.path)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := other.Paused(); err == nil || !strings.Contains(err.Error(), "is gone") {
@@ -382,7 +382,7 @@ func TestUnwritable(t *testing.T) {
 	}
 	for _, path := range []string{filepath.Join(file, "journal.jsonl"), isDir} {
 		tr := &Tracker{Journal: NewJournal(path), Key: testKey, Threshold: 1}
-		if err := tr.Hallucinated(denied("x")); err == nil || errors.Is(err, ErrAgentPaused) {
+		if err := tr.hallucinated(denied("x")); err == nil || errors.Is(err, errAgentPaused) {
 			t.Errorf("%s: %v", path, err)
 		}
 		if _, err := tr.Journal.Events(0, func(*Event) bool { return true }); err == nil {
@@ -399,7 +399,7 @@ func TestUnwritable(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "no", "where"), dangling); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&Tracker{Journal: NewJournal(dangling)}).Hallucinated(denied("x")); err == nil {
+	if err := (&Tracker{Journal: NewJournal(dangling)}).hallucinated(denied("x")); err == nil {
 		t.Error("counted where nothing can be written")
 	}
 	if events, err := NewJournal(filepath.Join(dir, "none")).Events(1, nil); events != nil || err != nil {
@@ -449,7 +449,7 @@ func TestRecorder(t *testing.T) {
 			told.Edited = json.RawMessage(`{"command":"npm run y"}`)
 		}
 		err := r.Record(t.Context(), told)
-		if counted != tt.counts || recorded != 1 || !errors.Is(err, failure) || errors.Is(err, ErrAgentPaused) {
+		if counted != tt.counts || recorded != 1 || !errors.Is(err, failure) || errors.Is(err, errAgentPaused) {
 			t.Errorf("%s: counted %v, recorded %d, %v", tt.about, counted, recorded, err)
 		}
 	}
@@ -474,7 +474,7 @@ func TestResumeCommand(t *testing.T) {
 	for plan, want := range map[string]string{
 		"/p/plan.json": "/p/plan.json", "": "''", "/p q/it's": `'/p q/it'\''s'`, "/p/$(id)": "'/p/$(id)'", "-x": "-x", "/ü": "'/ü'",
 	} {
-		if got := ResumeCommand(Key{Plan: plan}); got != "agent-wrapper resume --plan "+want {
+		if got := resumeCommand(Key{Plan: plan}); got != "agent-wrapper resume --plan "+want {
 			t.Errorf("%q: %s", plan, got)
 		}
 	}
@@ -486,11 +486,11 @@ func TestSeveralAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		tr := *one
-		tr.Journal = NewJournal(one.Journal.Path())
+		tr.Journal = NewJournal(one.Journal.path)
 		for range 2 {
 			all.Go(func() {
 				for range 25 {
-					if err := tr.Hallucinated(denied("x")); err != nil {
+					if err := tr.hallucinated(denied("x")); err != nil {
 						t.Error(err)
 					}
 				}
@@ -509,14 +509,14 @@ func TestKill(t *testing.T) {
 	tr := newTracker(t, 1<<30)
 	counted := 0
 	for range *kills {
-		told := killed(t, tr.Journal.Path(), 1+rand.IntN(40))
+		told := killed(t, tr.Journal.path, 1+rand.IntN(40))
 		s, err := tr.Journal.standing(testKey)
 		if n := s.count - counted; err != nil || n < told || n > told+1 {
 			t.Fatalf("%d events were told, %d were counted: %v", told, n, err)
 		}
 		counted = s.count
 	}
-	if err := tr.Hallucinated(denied("x")); err != nil {
+	if err := tr.hallucinated(denied("x")); err != nil {
 		t.Error(err)
 	}
 	if s, _ := tr.Journal.standing(testKey); s.count != counted+1 {

@@ -15,8 +15,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// DefaultLimit is how many names Below looks at where Env sets no limit.
-const DefaultLimit = 20_000
+// defaultLimit is how many names Below looks at where Env sets no limit.
+const defaultLimit = 20_000
 
 // farLimit is how many times the limit is searched for links alone.
 const farLimit = 10
@@ -24,7 +24,7 @@ const farLimit = 10
 // Env is the real file system.
 type Env struct {
 	Place patterns.Place // of the rules that Below is asked about
-	Limit int            // of names that Below looks at; 0: DefaultLimit
+	Limit int            // of names that Below looks at; 0: 20,000
 }
 
 // Resolve follows the symbolic links of an absolute path. What does not exist
@@ -67,7 +67,7 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 		seen: map[string]bool{},
 	}
 	if s.left == 0 {
-		s.left = DefaultLimit
+		s.left = defaultLimit
 	}
 	real, ok := e.Resolve(dir)
 	return !ok || s.in(real, strings.TrimSuffix(dir, "/")) || s.linked()
@@ -78,7 +78,7 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 func (e Env) Links(dir string, depth int) bool {
 	left := e.Limit
 	if left == 0 {
-		left = DefaultLimit
+		left = defaultLimit
 	}
 	return links(dir, depth, &left)
 }
@@ -129,7 +129,7 @@ type place struct{ real, name string }
 
 // linked looks for links in the directories that were put off.
 func (s *search) linked() bool {
-	s.links, s.left = true, farLimit*cmp.Or(s.env.Limit, DefaultLimit)
+	s.links, s.left = true, farLimit*cmp.Or(s.env.Limit, defaultLimit)
 	for i := range s.later {
 		if s.in(s.later[i].real, s.later[i].name) {
 			return true

@@ -141,7 +141,7 @@ func asked(ask permission.Request) Event {
 func Decided(use permission.ToolUse, res permission.Result) Event {
 	e := Event{
 		Type: DecisionEvent, Tool: use.Tool, ToolUseID: use.ID, Agent: use.Agent,
-		InputSummary: Summary(use.Tool, decidedInput(use, res)), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
+		InputSummary: summary(use.Tool, decidedInput(use, res)), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
 		Rule: res.Rule, Source: res.RuleSource.String(), Reason: res.Reason, By: res.By, Tier: res.Tier,
 	}
 	if res.Tier != 0 {
@@ -168,9 +168,9 @@ const lineBreaks = "\n\r\v\f\u0085\u2028\u2029"
 // maxInput is the size of the longest input that is summarized, in bytes.
 const maxInput = 64 << 20
 
-// Summary returns in one line what a tool use is about: the command, path or URL
+// summary returns in one line what a tool use is about: the command, path or URL
 // of a known tool, the whole input of any other.
-func Summary(tool string, input json.RawMessage) string {
+func summary(tool string, input json.RawMessage) string {
 	members, err := strictjson.Object(input, strictjson.MaxSize(maxInput))
 	if err != nil {
 		return ""
@@ -217,7 +217,7 @@ var vcs = lazyregexp.New(`^(git (?:checkout|switch|merge|rebase|pull|stash|reset
 func Wanted(id, tool, agent string, input json.RawMessage) []Event {
 	events := []Event{{
 		Type: StatusEvent, State: "tool_use", Tool: tool, ToolUseID: id, Agent: agent,
-		InputSummary: Summary(tool, input),
+		InputSummary: summary(tool, input),
 	}}
 	command := commandOf(tool, input)
 	if command == "" {

@@ -45,7 +45,7 @@ func check(t testing.TB, path, got string, update bool) {
 		t.Error(err)
 		return
 	}
-	if diff := Diff(string(want), got); diff != "" {
+	if diff := diff(string(want), got); diff != "" {
 		t.Errorf("%s differs (-want +got); if the change is meant, run with -update:\n%s", path, diff)
 	}
 }
@@ -61,8 +61,8 @@ func write(t testing.TB, path, got string) {
 	}
 }
 
-// Diff compares two texts line by line; "" if they are equal.
-func Diff(want, got string) string {
+// diff compares two texts line by line; "" if they are equal.
+func diff(want, got string) string {
 	if want == got {
 		return ""
 	}

@@ -38,7 +38,7 @@ type step struct {
 }
 
 func newScanner(data []byte, opts []Option) *scanner {
-	s := &scanner{data: data, maxSize: DefaultMaxSize, maxDepth: DefaultMaxDepth}
+	s := &scanner{data: data, maxSize: defaultMaxSize, maxDepth: defaultMaxDepth}
 	s.path = s.room[:0]
 	for _, o := range opts {
 		o(s)
@@ -46,10 +46,10 @@ func newScanner(data []byte, opts []Option) *scanner {
 	return s
 }
 
-func (s *scanner) fail(at int, text string) *Error {
+func (s *scanner) fail(at int, text string) *inputError {
 	at = min(max(at, 0), len(s.data))
 	p := s.position(at)
-	return &Error{Offset: at, Line: p.Line, Col: p.Col, Path: s.pathText(), Text: text}
+	return &inputError{Offset: at, Line: p.Line, Col: p.Col, Path: s.pathText(), Text: text}
 }
 
 func (s *scanner) position(at int) Position {
@@ -192,7 +192,7 @@ func (s *scanner) fits(t reflect.Type, got string) error {
 	return s.fail(s.pos, "want "+want+", got "+got)
 }
 
-func (s *scanner) unexpected(want string) *Error {
+func (s *scanner) unexpected(want string) *inputError {
 	if s.pos == len(s.data) {
 		return s.fail(s.pos, "the text ends where "+want+" is expected")
 	}

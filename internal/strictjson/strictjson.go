@@ -9,7 +9,7 @@
 // of surrogate pairs; anything after the value; input that is too long or too
 // deep. What is accepted, encoding/json accepts with the same value.
 //
-// Every error is an *Error with its place in the input.
+// Every error has its place in the input: "line:col: path: text".
 package strictjson
 
 import (
@@ -22,12 +22,12 @@ import (
 
 // The limits where no option sets others.
 const (
-	DefaultMaxSize  = 8 << 20 // bytes
-	DefaultMaxDepth = 128     // nested arrays and objects
+	defaultMaxSize  = 8 << 20 // bytes
+	defaultMaxDepth = 128     // nested arrays and objects
 )
 
-// Error is why the input was refused and where.
-type Error struct {
+// inputError is why the input was refused and where.
+type inputError struct {
 	Offset    int    // in bytes, from 0
 	Line, Col int    // from 1; Col counts bytes
 	Path      string // "rules[0].tools", "" for the whole
@@ -35,7 +35,7 @@ type Error struct {
 }
 
 // Error returns "line:col: path: text".
-func (e *Error) Error() string {
+func (e *inputError) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("%d:%d: %s", e.Line, e.Col, e.Text)
 	}
@@ -59,9 +59,6 @@ func NoNull(s *scanner) { s.noNull = true }
 
 // MaxSize sets the most bytes that are read.
 func MaxSize(n int) Option { return func(s *scanner) { s.maxSize = n } }
-
-// MaxDepth sets how deep arrays and objects may nest.
-func MaxDepth(n int) Option { return func(s *scanner) { s.maxDepth = n } }
 
 // Known names keys of the outermost object that are looked at although no Go
 // type lists them: a key that is their twin is refused.

@@ -62,7 +62,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	deep := strings.Repeat("[", DefaultMaxDepth+1) + strings.Repeat("]", DefaultMaxDepth+1)
+	deep := strings.Repeat("[", defaultMaxDepth+1) + strings.Repeat("]", defaultMaxDepth+1)
 	tests := []struct{ name, in, want string }{
 		{"duplicate", `{"mode":"a","mode":"b"}`, `1:13: key mode stands twice in one object`},
 		{"escaped duplicate", `{"mode":"a","m\u006fde":"b"}`, `1:13: key mode stands twice in one object`},
@@ -83,7 +83,7 @@ func TestRefused(t *testing.T) {
 		{"lone low", `{"mode":"\udc00x"}`, `1:10: mode: half of a surrogate pair in a string`},
 		{"two highs", `{"mode":"\ud800\ud800"}`, `1:10: mode: half of a surrogate pair in a string`},
 		{"byte order mark", "\ufeff{}", `1:1: '\ufeff' where a value is expected`},
-		{"depth", `{"any":` + deep + `}`, `1:135: any` + strings.Repeat("[0]", DefaultMaxDepth-1) + `: nested deeper than 128`},
+		{"depth", `{"any":` + deep + `}`, `1:135: any` + strings.Repeat("[0]", defaultMaxDepth-1) + `: nested deeper than 128`},
 		{"object for string", `{"mode":{}}`, `1:9: mode: want a string, got an object`},
 		{"string for array", `{"rules":"x"}`, `1:10: rules: want an array, got a string`},
 		{"string for boolean", `{"on":"true"}`, `1:7: on: want a boolean, got a string`},
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 		{"twin below a map", `{"nested":{"x":{"Kind":""}}}`, `1:17: nested.x: unknown key Kind (did you mean kind?)`},
 		{"number for bytes", `{"bytes":1}`, `1:10: bytes: want a string, got a number`},
 		{"string in array of numbers", `{"pair":[1,"2"]}`, `1:12: pair[1]: want a number, got a string`},
-		{"deep objects", strings.Repeat(`{"any":`, DefaultMaxDepth+1), `1:897: ` + strings.Repeat("any.", DefaultMaxDepth-1) + `any: nested deeper than 128`},
+		{"deep objects", strings.Repeat(`{"any":`, defaultMaxDepth+1), `1:897: ` + strings.Repeat("any.", defaultMaxDepth-1) + `any: nested deeper than 128`},
 		{"control character", "{\"any\":\"a\tb\"}", `1:10: any: a control character in a string`},
 		{"leading zero", `{"any":01}`, `1:9: '1' where a comma or } is expected`},
 		{"plus", `{"any":+1}`, `1:8: any: '+' where a value is expected`},
@@ -132,7 +132,7 @@ func TestRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var v sample
 			err := Decode([]byte(tt.in), &v)
-			var placed *Error
+			var placed *inputError
 			if !errors.As(err, &placed) {
 				t.Fatalf("error %v is no *Error", err)
 			}
@@ -167,16 +167,16 @@ func TestOptions(t *testing.T) {
 	if err := Decode([]byte(`{"mode":"m"}`), &v, MaxSize(12)); err != nil {
 		t.Error(err)
 	}
-	if err := Decode([]byte(`{"any":{}}`), &v, MaxDepth(2)); err != nil {
+	if err := Decode([]byte(`{"any":{}}`), &v, maxDepth(2)); err != nil {
 		t.Error(err)
 	}
-	if err := Decode([]byte(`{"any":{"x":{}}}`), &v, MaxDepth(2)); err == nil {
+	if err := Decode([]byte(`{"any":{"x":{}}}`), &v, maxDepth(2)); err == nil {
 		t.Error("MaxDepth is not kept for objects")
 	}
-	if err := Decode([]byte(`{"any":[[]]}`), &v, MaxDepth(2)); err == nil {
+	if err := Decode([]byte(`{"any":[[]]}`), &v, maxDepth(2)); err == nil {
 		t.Error("MaxDepth is not kept")
 	}
-	if err := Decode([]byte(`{"any":[]}`), &v, MaxDepth(2)); err != nil {
+	if err := Decode([]byte(`{"any":[]}`), &v, maxDepth(2)); err != nil {
 		t.Error(err)
 	}
 	if err := Decode([]byte(`{}`), v); err == nil {
@@ -364,3 +364,6 @@ func TestNoNull(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// maxDepth sets how deep arrays and objects may nest.
+func maxDepth(n int) Option { return func(s *scanner) { s.maxDepth = n } }

@@ -28,7 +28,7 @@ func Indent(s, prefix string) string {
 	return strings.ReplaceAll(Text(s), "\n", "\n"+prefix)
 }
 
-// Code returns s with its line feeds as they are, a tab as Tab, and a long run
+// Code returns s with its line feeds as they are, a tab as "⇥   ", and a long run
 // of blanks, which would push what follows out of sight, as <U+0020 x300>.
 func Code(s string) string { return text(s, style{feeds: true, code: true}) }
 
@@ -36,8 +36,8 @@ func Code(s string) string { return text(s, style{feeds: true, code: true}) }
 // like those of the shell are spelled out.
 func Command(s string) string { return text(s, style{feeds: true, code: true, command: true}) }
 
-// Tab is what a tab looks like in Code and Command.
-const Tab = "⇥   "
+// tab is what a tab looks like in Code and Command.
+const tab = "⇥   "
 
 const tabSign = '⇥'
 
@@ -113,7 +113,7 @@ func (w *writer) next(s string, n int) int {
 		w.out.WriteRune(r)
 		w.last, w.marks = r, maxMarks
 	case r == '\t' && w.code:
-		w.spell(Tab)
+		w.spell(tab)
 	case w.shown(r):
 		w.out.WriteRune(r)
 		w.last = r

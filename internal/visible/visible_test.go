@@ -106,7 +106,7 @@ func back(s string) string {
 	return spelled.ReplaceAllStringFunc(s, func(m string) string {
 		p := spelled.FindStringSubmatch(m)
 		switch {
-		case m == Tab:
+		case m == tab:
 			return "\t"
 		case p[4] != "":
 			n, _ := strconv.Atoi(p[4])

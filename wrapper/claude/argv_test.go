@@ -273,7 +273,7 @@ func TestVersions(t *testing.T) {
 			}
 		}
 	}
-	if oldest.String() != MinVersion {
-		t.Errorf("MinVersion is %s, and %v is checked", MinVersion, oldest)
+	if oldest.String() != minVersion {
+		t.Errorf("minVersion is %s, and %v is checked", minVersion, oldest)
 	}
 }

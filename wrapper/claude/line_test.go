@@ -137,7 +137,7 @@ func FuzzMask(f *testing.F) {
 		if !json.Valid(line) || !utf8.Valid(line) {
 			return
 		}
-		if masked := MaskSecrets(line); !json.Valid(masked) {
+		if masked := maskSecrets(line); !json.Valid(masked) {
 			t.Errorf("%q became %q", line, masked)
 		}
 	})
@@ -156,7 +156,7 @@ func TestMaskSecrets(t *testing.T) {
 		`{"c":"ls -la /home/dev/tokens/x | grep y > z; cat secrets"}`: `{"c":"ls -la /home/dev/tokens/x | grep y > z; cat secrets"}`,
 		`see https://example.org/a:b@c`:                               `see https://example.org/a:b@c`,
 	} {
-		if got := string(MaskSecrets([]byte(in))); got != want {
+		if got := string(maskSecrets([]byte(in))); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}

@@ -31,10 +31,10 @@ func (l *protocolLog) line(mark string, line []byte) {
 	l.w.Write(append(out, '\n'))
 }
 
-// MaskSecrets replaces what looks like a secret in a line: tokens of known forms,
+// maskSecrets replaces what looks like a secret in a line: tokens of known forms,
 // credentials in headers and URLs, and values of variables, options and fields
 // whose name suggests a secret. A line of JSON remains valid JSON.
-func MaskSecrets(line []byte) []byte {
+func maskSecrets(line []byte) []byte {
 	if json.Valid(line) && utf8.Valid(line) {
 		masked, _ := mask.JSON(line, nil)
 		return masked

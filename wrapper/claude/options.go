@@ -32,14 +32,15 @@ type Agent struct {
 	// Log receives every line of the protocol, with secrets masked, one Write at
 	// a time. It may be nil.
 	Log io.Writer
-	// Mask replaces the secrets of a line before it is logged; nil means
-	// MaskSecrets.
+	// Mask replaces the secrets of a line before it is logged; nil
+	// means that tokens of known forms are, and values whose name suggests a
+	// secret.
 	Mask func(line []byte) []byte
 
 	// Start starts the agent in place of Command; nil means that Command is run.
 	Start wrapper.Starter
 	// Linger is how long a run waits for shell commands in the background once
-	// the agent has finished; 0 means DefaultLinger.
+	// the agent has finished; 0 means 10 s.
 	Linger time.Duration
 }
 
@@ -55,8 +56,8 @@ func (a Agent) Run(ctx context.Context, task wrapper.Task) (wrapper.Outcome, err
 	return drive(ctx, launch{a, task})
 }
 
-// DefaultLinger is the default of Agent.Linger.
-const DefaultLinger = 10 * time.Second
+// defaultLinger is the default of Agent.Linger.
+const defaultLinger = 10 * time.Second
 
-// MinVersion is the oldest version of the agent CLI that Run accepts.
-const MinVersion = "2.1.197"
+// minVersion is the oldest version of the agent CLI that Run accepts.
+const minVersion = "2.1.197"

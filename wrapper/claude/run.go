@@ -152,10 +152,10 @@ func (o *launch) check() error {
 		o.Command = []string{"claude"}
 	}
 	if o.Mask == nil {
-		o.Mask = MaskSecrets
+		o.Mask = maskSecrets
 	}
 	if o.Linger == 0 {
-		o.Linger = DefaultLinger
+		o.Linger = defaultLinger
 	}
 	switch {
 	case strings.TrimSpace(o.Prompt) == "":

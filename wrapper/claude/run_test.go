@@ -1005,7 +1005,7 @@ func TestFinish(t *testing.T) {
 			f.say(started("t1", "local_bash"))
 			f.concludes("one")
 			f.state("idle")
-		}, DefaultLinger, "one"},
+		}, defaultLinger, "one"},
 		{"command in the background that ends", func(f *fake) {
 			f.ready()
 			f.say(started("t1", "local_bash"))

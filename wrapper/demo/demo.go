@@ -19,8 +19,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// PolicyName is the name of the demo's policy in decisions.
-const PolicyName = "demo/agent-wrapper.toml"
+// policyName is the name of the demo's policy in decisions.
+const policyName = "demo/agent-wrapper.toml"
 
 //go:embed agent-wrapper.toml
 var policyText []byte
@@ -56,7 +56,7 @@ func Default() Script {
 // Policy returns the demo's policy: its file and two session rules, as if a
 // person had approved them earlier.
 func Policy() (*policy.Spec, error) {
-	spec, err := policy.Parse(policyText, PolicyName)
+	spec, err := policy.Parse(policyText, policyName)
 	if err != nil {
 		return nil, err
 	}
