@@ -102,7 +102,7 @@ func trusted(trust *policy.Trust, path string) (*policy.Spec, bool) {
 // grownBy reports whether settings are those of before, with no more than an
 // approved rule added.
 func grownBy(rule string, before, settings *policy.Spec) bool {
-	parsed, _, err := patterns.Parse(rule, patterns.Allow, patterns.Source{})
+	parsed, _, err := settings.ParseRule(rule, patterns.Allow, patterns.Source{})
 	if err != nil {
 		return false
 	}

@@ -15,7 +15,7 @@ func ExactRule(sub *Subject) string {
 	if text == "" {
 		return ""
 	}
-	r, _, err := Parse(text, Allow, Source{})
+	r, _, err := ParseWith(sub.Known, text, Allow, Source{})
 	if err != nil {
 		return ""
 	}
@@ -105,7 +105,7 @@ func exactPath(tool string, p *Path) string {
 }
 
 func exactUse(sub *Subject) string {
-	if len(names(sub.Tool)) == 0 {
+	if len(names(sub.Tool)) == 0 && !sub.Known.Names(sub.Tool) {
 		return sub.Tool
 	}
 	if sub.Name == "" || strings.ContainsAny(sub.Name, "*\n") || strings.TrimSpace(sub.Name) != sub.Name {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // GranularSpec is a granular rule as it is written in a policy: tools, what
@@ -22,6 +23,7 @@ type GranularSpec struct {
 	Action   List
 	Message  string // for the model, when the rule denies
 	Source   Source
+	Known    *tools.Table // tools that are not built in
 }
 
 // Granular is a granular rule, compiled. It is read-only.
@@ -99,7 +101,7 @@ func (g *Granular) parse(place Place, field, form string, items []string) ([]*Ru
 		if form != "%s" {
 			text = fmt.Sprintf(form, strings.TrimSuffix(item, ":*"))
 		}
-		r, _, err := Parse(text, g.list(field), g.spec.Source)
+		r, _, err := ParseWith(g.spec.Known, text, g.list(field), g.spec.Source)
 		if err != nil {
 			var e *Error
 			if errors.As(err, &e) {

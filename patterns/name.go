@@ -80,7 +80,7 @@ func (p *parser) nameSpec(r *Rule, spec string) (string, error) {
 		}
 		return spec, nil
 	}
-	if len(names(r.tool)) == 0 {
+	if len(names(r.tool)) == 0 && !p.known.Names(r.tool) {
 		fix := "write " + r.tool
 		if r.tool == "Monitor" {
 			fix = "write Bash(" + spec + "), which covers Monitor as well"

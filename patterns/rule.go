@@ -98,7 +98,13 @@ const maxRule = 64 << 10
 // but never match, allow more than they seem to, or read differently from what
 // may have been meant. The error is an *Error.
 func Parse(text string, list List, src Source) (*Rule, []Warning, error) {
-	p := &parser{text: strings.TrimSpace(text), list: list, src: src}
+	return ParseWith(nil, text, list, src)
+}
+
+// ParseWith is Parse where tools exist beside those that are built in: their names
+// are no slips.
+func ParseWith(known *tools.Table, text string, list List, src Source) (*Rule, []Warning, error) {
+	p := &parser{text: strings.TrimSpace(text), list: list, src: src, known: known}
 	rule, err := p.parse()
 	if err != nil {
 		return nil, nil, err
@@ -110,6 +116,7 @@ type parser struct {
 	text     string
 	list     List
 	src      Source
+	known    *tools.Table
 	from     int // where the specifier begins in text
 	warnings []Warning
 }
@@ -233,7 +240,7 @@ func (p *parser) colonForm(at int) error {
 	fix := "write Tool(pattern)"
 	if t := tools.Builtin(name); t != nil {
 		fix = "write " + name + "(pattern); regular expressions are not supported; did you mean " + fromRegexp(name, rest, familyOf(name, t)) + "?"
-	} else if near := nearMiss(name); near != "" {
+	} else if near := nearMiss(name); near != "" && !p.known.Has(name) {
 		fix = "write Tool(pattern); did you mean " + near + "?"
 	}
 	return p.fail(at, `a ":" after the tool's name`, fix)
@@ -273,7 +280,7 @@ func (p *parser) checkTool(r *Rule) error {
 	if at := strings.IndexFunc(name, notInName); at >= 0 {
 		return p.fail(at, fmt.Sprintf("%q in the name of a tool", []rune(name[at:])[0]), "write Tool or Tool(specifier); a name has no wildcards")
 	}
-	if near := nearMiss(name); near != "" {
+	if near := nearMiss(name); near != "" && !p.known.Has(name) {
 		return p.fail(0, "there is no tool "+name, "did you mean "+near+"?")
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Match is the answer of a matcher. It is never a bool: allow must be proven,
@@ -67,6 +68,8 @@ type Subject struct {
 	Tool string
 	// Name is the tool's naming input field (Skill: the skill), "" if none.
 	Name string
+	// Known are the tools of a UseTool that are not built in.
+	Known *tools.Table
 	// Command of a RunCommand; its Words, Program and Dirs are read.
 	Command *shell.Action
 	// Fetches are the URLs that the command fetches, or has fetched.

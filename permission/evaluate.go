@@ -136,6 +136,9 @@ func Evaluate(p *Policy, s *Session, use *ToolUse, env Env, tr *Trace) Decision 
 
 // decide is Evaluate with a gate. Whatever goes wrong is a deny.
 func decide(p *Policy, session *standing, use *ToolUse, env Env, gate CommandGate, tr *Trace) (d Decision) {
+	if tr != nil {
+		*tr = Trace{}
+	}
 	defer denying(&d, tr)
 	if use == nil {
 		return refused("there is no tool use")
@@ -161,7 +164,7 @@ func (p *Policy) knowledge() Knowledge {
 	if p == nil {
 		return Knowledge{}
 	}
-	return Knowledge{Place: p.Place, Catalog: p.Catalog}
+	return Knowledge{Place: p.Place, Catalog: p.Catalog, Tools: p.Tools}
 }
 
 // judge decides by a policy and those that are asked beside it; r is a reading
@@ -211,6 +214,9 @@ func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	}
 	if r.err != nil {
 		return refused(r.err.Error())
+	}
+	if len(r.mapped) > 0 {
+		return judgeMapped(r, p, session, tr)
 	}
 	e := begin(r, p, session)
 	tr.fill(e)

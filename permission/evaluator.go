@@ -130,7 +130,7 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 // noteRead notes what was read of a command line.
 func (r *Record) noteRead(read *reading) {
 	if read != nil {
-		r.Facts = read.facts
+		r.Facts, r.Mapped = read.facts, read.mappedUses()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Scope is how long an answer counts. The zero value is once.
@@ -32,6 +33,7 @@ type Request struct {
 	// Version is that of the policy.
 	Version string
 
+	tools   *tools.Table
 	suppose func(rules []*patterns.Rule, wordless bool) Decision
 	reaches func(use *ToolUse) bool
 	notes   *notes
@@ -51,7 +53,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	if v.Policy == nil {
 		return r
 	}
-	r.Place, r.Version = v.Policy.Place, v.Policy.Version
+	r.Place, r.Version, r.tools = v.Policy.Place, v.Policy.Version, v.Policy.Tools
 	now := v.standing()
 	r.notes = &notes{rules: map[string]*keepable{}, then: map[string]Decision{}}
 	var one sync.Mutex // a reading notes what it is asked
@@ -153,7 +155,7 @@ func (r *Request) keepable(list patterns.List, text string) *keepable {
 	k := r.notes.rules[key]
 	if k == nil {
 		k = new(keepable)
-		k.rule, k.warnings, k.err = sessionRule(text, list)
+		k.rule, k.warnings, k.err = sessionRule(r.tools, text, list)
 		k.secret = k.err == nil && (secret(text) || r.spills(text))
 		r.notes.rules[key] = k
 	}
@@ -367,11 +369,11 @@ func (r *Request) unkept() string {
 }
 
 // sessionRule reads a rule of the session.
-func sessionRule(text string, list patterns.List) (*patterns.Rule, []patterns.Warning, error) {
+func sessionRule(known *tools.Table, text string, list patterns.List) (*patterns.Rule, []patterns.Warning, error) {
 	if list != patterns.Allow && list != patterns.Deny {
 		return nil, nil, fmt.Errorf("session rule %q: a session has only allow and deny rules", text)
 	}
-	rule, warnings, err := patterns.Parse(text, list, patterns.Source{Name: "session"})
+	rule, warnings, err := patterns.ParseWith(known, text, list, patterns.Source{Name: "session"})
 	if err != nil {
 		return nil, nil, fmt.Errorf("session rule %q: %w", text, err)
 	}

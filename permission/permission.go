@@ -11,6 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Behavior is what a decision comes to. The zero value is invalid and counts
@@ -73,6 +74,9 @@ type Policy struct {
 	SensitiveAsks bool
 	Place         patterns.Place
 	Catalog       *program.Catalog
+	// Tools tells what the fields of tools mean that are not built in; nil:
+	// nothing.
+	Tools *tools.Table
 	// Guarded are files that decide what the agent may do (policy files, the
 	// record, the agent CLI's settings): absolute paths; writes to them or
 	// below them are held asks in every mode.
@@ -214,6 +218,8 @@ type Record struct {
 	// for that; nil for what is none. Knowledge is what it was read with.
 	Facts     *shell.Facts
 	Knowledge Knowledge
+	// Mapped is what the input of a mapped tool asks for, as it was read.
+	Mapped []MappedUse
 }
 
 // CommandGate is a further gate for command lines, such as a whitelist. It can

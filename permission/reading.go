@@ -34,6 +34,7 @@ var inputOptions = []strictjson.Option{strictjson.MaxSize(maxInput), strictjson.
 type Knowledge struct {
 	Place   patterns.Place
 	Catalog *program.Catalog // nil: the built-in one
+	Tools   *tools.Table     // what the fields of tools mean that are not built in
 }
 
 // reading is a tool use as it was read, once, for all who judge it: its actions
@@ -68,6 +69,10 @@ type reading struct {
 	// inside is the directory last found to lie in the workspace.
 	inside string
 	others []*reading // of the same tool use, with other knowledge
+	// mapped are what the input of a mapped tool asks for; in these, field is
+	// where it stands there.
+	mapped []*reading
+	field  string
 	// wordless: what is decided is only supposed. Its parts are not put into
 	// words.
 	wordless bool
@@ -116,16 +121,26 @@ const maxKept = 32
 func newReading(use *ToolUse, know Knowledge, env Env, gate CommandGate) *reading {
 	r := readings.Get().(*reading)
 	r.use, r.know, r.env, r.commandGate = *use, know, env, gate
-	if r.err = r.readUse(); r.err == nil && gate != nil && r.facts != nil {
-		r.refusal = gate.Forbid(r.actions[0].sub.Line, r.facts)
+	if r.err = r.readUse(); r.err == nil {
+		r.askGate()
 	}
 	return r
+}
+
+// askGate asks the gate about a command line.
+func (r *reading) askGate() {
+	if r.commandGate != nil && r.facts != nil {
+		r.refusal = r.commandGate.Forbid(r.actions[0].sub.Line, r.facts)
+	}
 }
 
 // release gives r back, emptied. Nobody has it then.
 func (r *reading) release() {
 	if r == nil {
 		return // it could not be read at all
+	}
+	for _, m := range r.mapped {
+		m.release()
 	}
 	actions, found := r.actions, r.found
 	if cap(actions) > maxKept || cap(found) > maxKept {
@@ -153,7 +168,11 @@ func (r *reading) readUse() error {
 		r.dir = r.use.Dir
 	}
 	switch {
-	case t == nil || t.Does == 0:
+	case t == nil:
+		r.readOther()
+		r.readMapped()
+		return nil
+	case t.Does == 0:
 		r.readOther()
 		return nil
 	case t.Does == tools.Command:
@@ -196,7 +215,7 @@ func (r *reading) readOther() {
 		sub: patterns.Subject{
 			Kind: patterns.UseTool,
 			Tool: r.use.Tool,
-			Name: tools.Name(r.use.Tool, r.input),
+			Name: tools.Name(r.use.Tool, r.input), Known: r.know.Tools,
 		},
 		parent: -1,
 	}

@@ -8,12 +8,17 @@ import (
 	"sync/atomic"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Session is what was said during a session: rules that hold for the agent and
 // all its subagents, and whether the agent is paused. It is safe for
 // concurrent use; a decision sees one state of it from beginning to end.
 type Session struct {
+	// Tools are those that are not built in and that a rule may name; it is set
+	// before the session is used.
+	Tools *tools.Table
+
 	place patterns.Place
 	write sync.Mutex // held by whoever replaces the state
 	state atomic.Pointer[standing]
@@ -42,7 +47,7 @@ func (s *Session) Allow(ruleText string) error { return s.parse(ruleText, patter
 func (s *Session) Deny(ruleText string) error { return s.parse(ruleText, patterns.Deny) }
 
 func (s *Session) parse(text string, list patterns.List) error {
-	rule, _, err := sessionRule(text, list)
+	rule, _, err := sessionRule(s.Tools, text, list)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func inForm(t testing.TB, p *Policy, use ToolUse) []string {
 	}
 	slices.Sort(rules)
 	return slices.DeleteFunc(slices.Compact(rules), func(text string) bool {
-		_, _, err := sessionRule(text, patterns.Allow)
+		_, _, err := sessionRule(nil, text, patterns.Allow)
 		return err != nil
 	})
 }

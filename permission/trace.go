@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"slices"
+
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
@@ -56,20 +58,20 @@ func (e *evaluation) stepOf(a answer, i int) Step {
 	}
 }
 
-// fill asks every layer about every action. A nil trace asks nothing.
+// fill asks every layer about every action, and adds them to those that are
+// there. A nil trace asks nothing.
 func (tr *Trace) fill(e *evaluation) {
 	if tr == nil {
 		return
 	}
-	for layer := LayerGuard; layer <= LayerDefault; layer++ {
+	for layer := LayerGuard; layer <= LayerDefault && tr.Whole.Layer == 0; layer++ {
 		if a := e.denyWhole(layer); a.given() {
 			tr.Whole = e.stepOf(a, 0)
-			break
 		}
 	}
-	tr.Actions = make([]TracedAction, len(e.acts))
+	tr.Actions = slices.Grow(tr.Actions, len(e.acts))
 	for i := range e.acts {
-		tr.Actions[i] = e.traced(i)
+		tr.Actions = append(tr.Actions, e.traced(i))
 	}
 }
 

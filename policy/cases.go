@@ -133,9 +133,6 @@ func (t *caseTable) toCase(file, key string, lines stricttoml.Lines) (Case, erro
 	var errUse, errWant error
 	c.Tool, c.Input, errUse = t.use()
 	c.Want, errWant = parseExpectation(t.Expect)
-	if errUse == nil {
-		_, _, errUse = patterns.Parse(c.Tool, patterns.Ask, patterns.Source{})
-	}
 	if errUse != nil {
 		return c, errUse
 	}

@@ -18,6 +18,7 @@ func (s *Spec) Digest() string {
 		Allow, Ask, Deny, Approved, Gate   []string
 		Rules                              []rule
 		Programs                           map[string]any
+		Tools                              map[string]any `json:",omitempty"`
 		Further                            []string
 		Whitelists, Escalation             []string `json:",omitempty"`
 		WhitelistBypass                    string   `json:",omitempty"`
@@ -43,6 +44,12 @@ func (s *Spec) Digest() string {
 	}
 	for _, p := range s.Programs {
 		said.Programs[p.Name] = p.table
+	}
+	for _, t := range s.Tools {
+		if said.Tools == nil {
+			said.Tools = map[string]any{}
+		}
+		said.Tools[t.Name] = t.table
 	}
 	for _, more := range s.Further {
 		said.Further = append(said.Further, more.Digest())

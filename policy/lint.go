@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
@@ -108,7 +109,7 @@ func newLinter(s *Spec) (*linter, error) {
 	l := &linter{spec: s, catalog: compiled.Catalog, done: map[*linted]bool{}}
 	for _, key := range listNames() {
 		for _, item := range *s.listed(key) {
-			l.rules = append(l.rules, newLinted(key, item, l.catalog))
+			l.rules = append(l.rules, newLinted(key, item, compiled))
 		}
 	}
 	return l, nil
@@ -133,10 +134,10 @@ type linted struct {
 	policy   *trialPolicy  // of an allow: see linter.allows
 }
 
-func newLinted(key string, item Item, catalog *program.Catalog) *linted {
+func newLinted(key string, item Item, by *permission.Policy) *linted {
 	r := &linted{key: key, list: listKeys[key], item: item}
-	r.rule, r.warnings, _ = patterns.Parse(item.Text, r.list, item.Source) // the policy has been compiled
-	r.cmd = newCommandShape(r.rule, catalog)
+	r.rule, r.warnings, _ = patterns.ParseWith(by.Tools, item.Text, r.list, item.Source) // the policy has been compiled
+	r.cmd = newCommandShape(r.rule, by.Catalog)
 	r.set = patterns.NewSet(lintPlace, r.rule)
 	return r
 }
@@ -165,7 +166,7 @@ func (l *linter) find(level string, r *linted, why, fix string, instead ...Sugge
 // clean reports whether the policy is without a finding about a rule that
 // takes the place of another.
 func (l *linter) clean(old *linted, s Suggestion) bool {
-	if _, err := usableRule(s.Rule, listKeys[s.List]); err != nil {
+	if _, err := l.spec.usableRule(s.Rule, listKeys[s.List]); err != nil {
 		return false
 	}
 	mark := patterns.Source{Name: "suggestion", Line: 1}

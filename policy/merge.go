@@ -147,16 +147,20 @@ func (m *merger) keep(managed Source) {
 		*setting = narrow
 		m.spec.place(key, s.places[key])
 	}
-	if !slices.EqualFunc(s.Programs, m.spec.Programs[:min(len(s.Programs), len(m.spec.Programs))], sameProgram) {
-		m.further(managed, func(f *Spec) { f.Programs = withPrograms(f.Programs, s.Programs) })
+	if !unchanged(s.Programs, m.spec.Programs) || !unchanged(s.Tools, m.spec.Tools) {
+		m.further(managed, func(f *Spec) { f.Programs, f.Tools = withTables(f.Programs, s.Programs), withTables(f.Tools, s.Tools) })
 	}
 	if narrows(s.Mode) && s.Mode != m.spec.Mode {
 		m.further(managed, func(f *Spec) { f.setMode(s) })
 	}
 }
 
-// sameProgram reports whether two entries are one.
-func sameProgram(a, b ProgramSpec) bool { return a.Name == b.Name && a.Source == b.Source }
+// unchanged reports whether the entries of a managed source stand before all others,
+// where no later one took their place.
+func unchanged(managed, all []TableSpec) bool {
+	same := func(a, b TableSpec) bool { return a.Name == b.Name && a.Source == b.Source }
+	return slices.EqualFunc(managed, all[:min(len(managed), len(all))], same)
+}
 
 // narrows reports whether a mode only ever forbids.
 func narrows(mode string) bool { return mode == "plan" || mode == "dontAsk" }
@@ -214,7 +218,7 @@ func (m *merger) untrusted(src Source) {
 		f.Rules = append(rules, f.Rules...)
 		f.RiskOverrides = append(f.RiskOverrides, raising...)
 		f.Gate = s.Allow
-		f.Programs = withPrograms(f.Programs, s.Programs)
+		f.Programs, f.Tools = withTables(f.Programs, s.Programs), withTables(f.Tools, s.Tools)
 		if narrows(s.Mode) {
 			f.setMode(s)
 		}

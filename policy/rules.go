@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
@@ -49,6 +50,7 @@ func ParseRules(jsonText string, src patterns.Source) ([]RuleSpec, error) {
 type compiler struct {
 	spec     *Spec
 	place    patterns.Place
+	tools    *tools.Table
 	warnings []string
 	errs     []error
 }
@@ -65,12 +67,13 @@ func (c *compiler) fail(err error) {
 func (s *Spec) Compile(place patterns.Place) (*permission.Policy, *permission.Session, []string, error) {
 	c := &compiler{spec: s, place: place}
 	p := c.policy()
+	session := permission.NewSession(place)
+	session.Tools = p.Tools
 	for _, more := range s.Further {
 		f := &compiler{spec: more, place: place}
 		p.Further = append(p.Further, f.policy())
 		c.take(f)
 	}
-	session := permission.NewSession(place)
 	c.fail(session.Add(append(c.list(append(slices.Clip(s.SessionAllow), s.Approved...), patterns.Allow), c.list(s.SessionDeny, patterns.Deny)...)...))
 	if err := errors.Join(c.errs...); err != nil {
 		// A policy whose mode is invalid denies everything.
@@ -97,6 +100,9 @@ func (c *compiler) take(f *compiler) {
 
 func (c *compiler) policy() *permission.Policy {
 	s := c.spec
+	var err error
+	c.tools, err = s.toolTable() // first, since rules may name the tools
+	c.fail(err)
 	c.fail(s.oneOf("unlisted", "ask", "deny", "risk"))
 	c.fail(s.oneOf("risk", "on", "off"))
 	c.fail(s.oneOf("catastrophic", "on", "off"))
@@ -114,6 +120,7 @@ func (c *compiler) policy() *permission.Policy {
 		Rules:          c.rules(),
 		Gate:           c.set(s.Gate, patterns.Allow),
 		Catalog:        c.catalog(),
+		Tools:          c.tools,
 		Unlisted:       unlisted[s.Unlisted],
 		RiskOff:        s.Risk == "off",
 		NoCatastrophic: s.Catastrophic == "off",
@@ -185,7 +192,7 @@ func (c *compiler) list(items []Item, list patterns.List) []*patterns.Rule {
 	var rules []*patterns.Rule
 	seen := map[string]bool{}
 	for _, item := range items {
-		rule, warnings, err := patterns.Parse(item.Text, list, item.Source)
+		rule, warnings, err := patterns.ParseWith(c.tools, item.Text, list, item.Source)
 		if err != nil {
 			c.fail(err)
 			continue
@@ -204,20 +211,20 @@ func (c *compiler) list(items []Item, list patterns.List) []*patterns.Rule {
 func (c *compiler) rules() []*patterns.Granular {
 	var rules []*patterns.Granular
 	for _, r := range c.spec.Rules {
-		g, err := r.compile(c.place)
+		g, err := r.compile(c.place, c.tools)
 		if err != nil {
 			c.fail(err)
 			continue
 		}
 		rules = append(rules, g)
-		c.fail(r.examples(g, c.place))
+		c.fail(r.examples(g, c.place, c.tools))
 	}
 	return rules
 }
 
 var actions = map[string]patterns.List{"allow": patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny}
 
-func (r *RuleSpec) compile(place patterns.Place) (*patterns.Granular, error) {
+func (r *RuleSpec) compile(place patterns.Place, known *tools.Table) (*patterns.Granular, error) {
 	action, ok := actions[r.Action]
 	if !ok {
 		return nil, at(r.Source, fmt.Errorf("action is %q, want allow, ask or deny", r.Action))
@@ -225,15 +232,16 @@ func (r *RuleSpec) compile(place patterns.Place) (*patterns.Granular, error) {
 	g, err := patterns.CompileGranular(patterns.GranularSpec{
 		Tools: r.Tools, Paths: r.Paths, Commands: r.Commands, Patterns: r.Patterns, Domains: r.Domains,
 		Action: action, Message: r.Message, Source: r.Source,
+		Known: known,
 	}, place)
 	return g, err
 }
 
 // examples tries the rule's match and not_match.
-func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place) error {
+func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place, known *tools.Table) error {
 	var errs []error
 	for _, example := range r.Match {
-		switch d, answers, err := r.try(g, example.Text, place); {
+		switch d, answers, err := r.try(g, example.Text, place, known); {
 		case err != nil:
 			errs = append(errs, at(example.Source, fmt.Errorf("match: %w", err)))
 		case !answers || d.Behavior.String() != r.Action:
@@ -241,7 +249,7 @@ func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place) error {
 		}
 	}
 	for _, example := range r.NotMatch {
-		switch d, answers, err := r.try(g, example.Text, place); {
+		switch d, answers, err := r.try(g, example.Text, place, known); {
 		case err != nil:
 			errs = append(errs, at(example.Source, fmt.Errorf("not_match: %w", err)))
 		case answers:
@@ -254,17 +262,17 @@ func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place) error {
 // try decides an example by a policy that holds only this rule. Beside a rule
 // that asks or denies all else is allowed, so that it decides wherever it
 // answers; or the guard asks as well, which holds what is protected.
-func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Place) (d permission.Decision, answers bool, err error) {
+func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Place, known *tools.Table) (d permission.Decision, answers bool, err error) {
 	use, err := r.use(example, place)
 	if err != nil {
 		return d, false, err
 	}
 	p := &permission.Policy{
 		Mode: modes.Default, Rules: []*patterns.Granular{g},
-		RiskOff: true, NoCatastrophic: true, Place: place,
+		RiskOff: true, NoCatastrophic: true, Place: place, Tools: known,
 	}
 	if r.Action != "allow" {
-		all, _, err := patterns.Parse(use.Tool, patterns.Allow, r.Source)
+		all, _, err := patterns.ParseWith(known, use.Tool, patterns.Allow, r.Source)
 		if err != nil {
 			return d, false, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/catalogfile"
 	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // object is a JSON object whose keys keep their order.
@@ -51,8 +52,9 @@ var described = map[string]string{
 	"profile": "which tables of risk: terminal is for a person at a terminal", "sensitive_paths": "what reading a sensitive path is: ask makes it tier 2",
 	"protect":        "further files and directories that are protected as .git is: names, names with / between them, ~/x or /x",
 	"risk_overrides": "the risk of single actions, in place of the tables'", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "what the actions are", "reason": "why, for people",
-	"rules": "granular rules, in order", "programs": "what programs of yours do",
-	"tools": "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",
+	"rules": "granular rules, in order", "table.programs": "what programs of yours do",
+	"table.tools": "what the fields of tools mean that are not built in",
+	"tools":       "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",
 	"patterns": "regular expressions (RE2) on the words of a simple command", "domains": "hosts, as in WebFetch(...)",
 	"action": "what the rule says", "message": "what the model is told", "match": "tool uses that the rule must answer", "not_match": "tool uses that it must not",
 }
@@ -73,7 +75,7 @@ func Schema() ([]byte, error) {
 		{"title", "agent-wrapper.toml"},
 		{"description", "What an AI agent may do: the policy of agent-wrapper"},
 	}
-	schema = append(append(schema, schemaOf(reflect.TypeFor[table]())...), member{"$defs", object{{"programs", programSchema()}}})
+	schema = append(append(schema, schemaOf(reflect.TypeFor[table]())...), member{"$defs", object{{"programs", programSchema()}, {"tools", toolSchema()}}})
 	text, err := json.MarshalIndent(schema, "", "  ")
 	return append(text, '\n'), err
 }
@@ -86,13 +88,15 @@ func schemaOf(t reflect.Type) object {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+			if f.Type.Kind() == reflect.Map {
+				keys = append(keys, member{key, object{{"description", described[t.Name()+"."+key]}, {"$ref", "#/$defs/" + key}}})
+				continue
+			}
 			keys = append(keys, member{key, keySchema(t.Name(), key, f.Type)})
 		}
 		return object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
 	case reflect.Slice:
 		return object{{"type", "array"}, {"items", schemaOf(t.Elem())}}
-	case reflect.Map:
-		return object{{"$ref", "#/$defs/programs"}}
 	}
 	return object{{"type", "string"}}
 }
@@ -114,6 +118,26 @@ func keySchema(table, key string, t reflect.Type) object {
 		s = append(s, member{"enum", list})
 	}
 	return s
+}
+
+// toolSchema is the schema of tools that are not built in.
+func toolSchema() object {
+	text := object{{"type", "string"}}
+	several := object{{"anyOf", []object{text, {{"type", "array"}, {"items", text}}}}}
+	var keys object
+	for _, k := range toolKeys {
+		schema := several
+		switch {
+		case k.name == "dialect":
+			schema = object{{"enum", tools.Dialects}}
+		case k.one != nil:
+			schema = text
+		}
+		keys = append(keys, member{k.name, append(object{{"description", k.text}}, schema...)})
+	}
+	keys = append(keys, member{likeKey, object{{"description", "the MCP server whose ready table counts for all tools of mcp__SERVER"}, {"enum", tools.Servers()}}})
+	tool := object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
+	return object{{"type", "object"}, {"additionalProperties", tool}}
 }
 
 // programSchema is the schema of programs: tables in the form of package

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -53,12 +54,12 @@ func (s *Spec) Show() []Shown {
 	for _, o := range s.RiskOverrides {
 		add("risk_overrides", o.String(), o.Source)
 	}
-	for _, p := range s.Programs {
+	for _, p := range slices.Concat(s.Programs, s.Tools) {
 		table, err := json.Marshal(p.table)
 		if err != nil { // dates and the like, which no key may have
 			table = []byte(err.Error())
 		}
-		add("programs", p.Name+" "+string(table), p.Source)
+		add(p.section, p.Name+" "+string(table), p.Source)
 	}
 	return list
 }

@@ -43,6 +43,13 @@
 //	operands = "reads"
 //	options = ["-o --output= : write", "--hook= : run"]
 //
+//	[tools.run_shell]         # what the fields of a tool's input mean: see tools.Mapping
+//	command = "cmd"           # rules for Bash see it; the tool needs its own rule as well
+//	text = ["timeout"]        # a field that is not named here is asked about
+//
+//	[tools.mcp__fs]           # the tools of an MCP server, by a ready table
+//	like = "filesystem"
+//
 // Keys are exact; what is unknown, stands twice or cannot be read is an error
 // with its place, and then the policy does not load. All errors are reported.
 package policy
@@ -74,7 +81,8 @@ type Spec struct {
 	Protect                      []Item
 	Unlisted, Risk, Catastrophic string
 	Rules                        []RuleSpec
-	Programs                     []ProgramSpec // by name
+	Programs                     []TableSpec // by name
+	Tools                        []TableSpec // by name
 	// Whitelists are files that bind commands as well (package whitelist), as
 	// they are written: relative to the file that names them.
 	Whitelists []Item
@@ -96,13 +104,14 @@ type Spec struct {
 	places map[string]patterns.Source
 }
 
-// ProgramSpec is what a policy says of one program.
-type ProgramSpec struct {
+// TableSpec is what a policy says of one program, or of one tool.
+type TableSpec struct {
 	Name   string
 	Source patterns.Source
 
-	table  map[string]any
-	places map[string]patterns.Source
+	section string // "programs", "tools"
+	table   map[string]any
+	places  map[string]patterns.Source
 }
 
 // Item is one rule of a list, Tool or Tool(specifier).
@@ -166,7 +175,8 @@ func (s *Spec) Add(other *Spec) {
 	s.Approved = append(s.Approved, other.Approved...)
 	s.Protect = append(s.Protect, other.Protect...)
 	s.Rules = append(s.Rules, other.Rules...)
-	s.Programs = withPrograms(s.Programs, other.Programs)
+	s.Programs = withTables(s.Programs, other.Programs)
+	s.Tools = withTables(s.Tools, other.Tools)
 	s.Whitelists = append(s.Whitelists, other.Whitelists...)
 	s.RiskOverrides = append(s.RiskOverrides, other.RiskOverrides...)
 	if other.Escalation.given() {
@@ -181,11 +191,12 @@ func (s *Spec) Add(other *Spec) {
 	}
 }
 
-// withPrograms returns the entries of both; of two for one program the second.
-func withPrograms(old, more []ProgramSpec) []ProgramSpec {
-	var list []ProgramSpec
+// withTables returns the entries of both; of two for one program, or one tool, the
+// second.
+func withTables(old, more []TableSpec) []TableSpec {
+	var list []TableSpec
 	for _, p := range old {
-		if !slices.ContainsFunc(more, func(m ProgramSpec) bool { return m.Name == p.Name }) {
+		if !slices.ContainsFunc(more, func(m TableSpec) bool { return m.Name == p.Name }) {
 			list = append(list, p)
 		}
 	}
@@ -221,7 +232,9 @@ type table struct {
 	Catastrophic string      `toml:"catastrophic" json:"catastrophic"`
 	Rules        []ruleTable `toml:"rules" json:"rules"`
 	// Programs are tables in the form of package catalogfile, which reads them.
-	Programs        map[string]map[string]any `toml:"programs" json:"-"`
+	Programs map[string]map[string]any `toml:"programs" json:"-"`
+	// Tools are tables in the form of toolKeys.
+	Tools           map[string]map[string]any `toml:"tools" json:"-"`
 	Whitelist       string                    `toml:"whitelist" json:"-"`
 	Escalation      escalationTable           `toml:"escalation" json:"-"`
 	WhitelistBypass string                    `toml:"whitelist_bypass" json:"-"`
@@ -271,9 +284,8 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		Approved: items(t.Approved, "approved", place), Protect: items(t.Protect, "protect", place),
 		Profile: t.Profile, SensitivePaths: t.SensitivePaths,
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Programs)) {
-		s.Programs = append(s.Programs, programSpec(name, t.Programs[name], place))
-	}
+	s.Programs = tableSpecs("programs", t.Programs, place)
+	s.Tools = tableSpecs("tools", t.Tools, place)
 	if at := place("whitelist"); t.Whitelist != "" || at.Line > 0 {
 		s.Whitelists = []Item{{Text: t.Whitelist, Source: at}}
 	}
@@ -294,15 +306,19 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	return s
 }
 
-// program is the entry of a program with the places of all that it says.
-func programSpec(name string, table map[string]any, place func(path string) patterns.Source) ProgramSpec {
-	p := ProgramSpec{Name: name, table: table, places: map[string]patterns.Source{}}
-	p.locate(stricttoml.Path("programs", name), table, place)
-	p.Source = p.places[stricttoml.Path("programs", name)]
-	return p
+// tableSpecs are the entries of a section with the places of all that they say.
+func tableSpecs(section string, tables map[string]map[string]any, place func(path string) patterns.Source) []TableSpec {
+	var list []TableSpec
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		p := TableSpec{Name: name, section: section, table: tables[name], places: map[string]patterns.Source{}}
+		p.locate(stricttoml.Path(section, name), tables[name], place)
+		p.Source = p.places[stricttoml.Path(section, name)]
+		list = append(list, p)
+	}
+	return list
 }
 
-func (p *ProgramSpec) locate(path string, value any, place func(path string) patterns.Source) {
+func (p *TableSpec) locate(path string, value any, place func(path string) patterns.Source) {
 	p.places[path] = place(path)
 	switch value := value.(type) {
 	case map[string]any:

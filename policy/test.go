@@ -162,7 +162,7 @@ func (t *tester) file(path string) error {
 	if err == nil && len(cases) == 0 {
 		err = fmt.Errorf("%s: no case in it: write each as [[case]] with use and expect", path)
 	}
-	if err != nil {
+	if err = errors.Join(err, p.slips(cases)); err != nil {
 		return err
 	}
 	var changed []Case
@@ -235,7 +235,7 @@ type single struct {
 func (s *Spec) singles() []single {
 	var all []single
 	settings := func() *Spec {
-		return &Spec{Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, Profile: s.Profile, SensitivePaths: s.SensitivePaths, RiskOverrides: s.RiskOverrides, Protect: s.Protect}
+		return &Spec{Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, Profile: s.Profile, SensitivePaths: s.SensitivePaths, Programs: s.Programs, Tools: s.Tools, RiskOverrides: s.RiskOverrides, Protect: s.Protect}
 	}
 	for _, item := range s.Allow {
 		all = append(all, single{item, settings()})
@@ -282,13 +282,30 @@ func sourcesOf(trace *permission.Trace) map[patterns.Source]bool {
 	return sources
 }
 
-// run decides one case.
-func (p *underTest) run(c Case) (Result, error) {
+// specOf is the policy of one case.
+func (p *underTest) specOf(c Case) *Spec {
 	spec := &Spec{}
 	spec.Add(p.spec)
 	if c.With != nil {
 		spec.Add(c.With)
 	}
+	return spec
+}
+
+// slips says in which cases a tool's name is nearly that of one that is there.
+func (p *underTest) slips(cases []Case) error {
+	var errs []error
+	for _, c := range cases {
+		if _, _, err := p.specOf(c).ParseRule(c.Tool, patterns.Ask, patterns.Source{}); err != nil {
+			errs = append(errs, at(patterns.Source{Name: c.File, Line: c.Line, Col: 1}, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// run decides one case.
+func (p *underTest) run(c Case) (Result, error) {
+	spec := p.specOf(c)
 	d, trace, err := p.decide(spec, c)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s:%d: %w", c.File, c.Line, err)

@@ -64,7 +64,7 @@ func (s *Spec) validate() []Problem {
 	found := problems(err)
 	for _, key := range listNames() {
 		for _, item := range *s.listed(key) {
-			_, warnings, _ := patterns.Parse(item.Text, listKeys[key], item.Source) // Compile has said why not
+			_, warnings, _ := s.ParseRule(item.Text, listKeys[key], item.Source) // Compile has said why not
 			for _, w := range warnings {
 				place := column(w.Source, w.Col)
 				found = append(found, Problem{place, true, shortened(w.String(), place)})

@@ -58,7 +58,11 @@ func AddRule(path, key, rule string) (patterns.Source, error) {
 	if !ok {
 		return patterns.Source{}, fmt.Errorf("no list of rules is called %q", key)
 	}
-	parsed, err := usableRule(rule, list)
+	own, err := ReadFile(path)
+	if err != nil {
+		own = &Spec{} // addTo says why
+	}
+	parsed, err := own.usableRule(rule, list)
 	if err != nil {
 		return patterns.Source{}, err
 	}
@@ -79,8 +83,8 @@ func AddRule(path, key, rule string) (patterns.Source, error) {
 
 // usableRule reads a rule that is to be written. One that would be refused, or
 // never match, is an error.
-func usableRule(text string, list patterns.List) (*patterns.Rule, error) {
-	rule, warnings, err := patterns.Parse(text, list, patterns.Source{})
+func (s *Spec) usableRule(text string, list patterns.List) (*patterns.Rule, error) {
+	rule, warnings, err := s.ParseRule(text, list, patterns.Source{})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +158,7 @@ func withRule(old []byte, name, key string, rule *patterns.Rule) (next []byte, a
 // find returns the item of a list that is the rule, in whatever spelling.
 func (s *Spec) find(key string, rule *patterns.Rule) (Item, bool) {
 	for _, item := range *s.listed(key) {
-		if same, _, err := patterns.Parse(item.Text, listKeys[key], item.Source); err == nil && same.String() == rule.String() {
+		if same, _, err := s.ParseRule(item.Text, listKeys[key], item.Source); err == nil && same.String() == rule.String() {
 			return item, true
 		}
 	}
@@ -189,11 +193,16 @@ func (s *Spec) unplaced() *Spec {
 		r.Source, r.Match, r.NotMatch = patterns.Source{}, unplacedItems(r.Match), unplacedItems(r.NotMatch)
 		c.Rules = append(c.Rules, r)
 	}
-	c.Programs = nil
-	for _, p := range s.Programs {
-		c.Programs = append(c.Programs, ProgramSpec{Name: p.Name, table: p.table})
-	}
+	c.Programs, c.Tools = unplacedTables(s.Programs), unplacedTables(s.Tools)
 	return &c
+}
+
+func unplacedTables(tables []TableSpec) []TableSpec {
+	var list []TableSpec
+	for _, t := range tables {
+		list = append(list, TableSpec{Name: t.Name, section: t.section, table: t.table})
+	}
+	return list
 }
 
 func unplacedItems(items []Item) []Item {

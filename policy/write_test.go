@@ -320,7 +320,7 @@ func FuzzAddRule(f *testing.F) {
 	f.Add("'ask'=[ # ]\n]\n\"m\\u006fde\" = '''plan'''", uint8(2), "Read(ä/**)")
 	f.Fuzz(func(t *testing.T, old string, list uint8, text string) {
 		key := []string{"allow", "ask", "deny"}[list%3]
-		r, err := usableRule(text, listKeys[key])
+		r, err := new(Spec).usableRule(text, listKeys[key])
 		if err != nil {
 			t.Skip()
 		}
@@ -337,7 +337,7 @@ func TestAddRuleProperty(t *testing.T) {
 			t.Fatalf("the generator makes what is no policy: %v in %q", err, old)
 		}
 		text := rapid.SampledFrom([]string{"Bash(a 'b' \"c\" \\d)", "Read", "Edit(ä [x]/**)", "Bash(x\n\ty)"}).Draw(t, "rule")
-		usable, err := usableRule(text, listKeys[key])
+		usable, err := new(Spec).usableRule(text, listKeys[key])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,6 +75,9 @@ const (
 	causeTextDeep
 	causeDeep
 
+	// A field of a tool's input that is not built in.
+	CauseUnmappedField
+
 	// The line as a whole.
 	CauseForkBomb
 	CauseStandardInput
@@ -306,6 +309,8 @@ var causes = [noCause]causeRow{
 	causeTextBackslash: {"%s of text that ends in a backslash", "leave the backslash out"},
 	causeTextDeep:      {"%s is nested too deep", "run the inner command itself"},
 	causeDeep:          {"commands are nested too deep", "run the inner command itself"},
+
+	CauseUnmappedField: {"what the field %s of %s means is not known", "leave the field out"},
 
 	CauseForkBomb:      {"fork bomb", "do not let a function start itself in a pipe or in the background"},
 	CauseStandardInput: {"%s runs a program that it reads from standard input", "put the program into a file, or name its commands"},

@@ -22,6 +22,7 @@ const (
 	Bash     = "Bash"
 	Reader   = "Read"
 	Editor   = "Edit"
+	Writer   = "Write"
 	WebFetch = "WebFetch"
 )
 

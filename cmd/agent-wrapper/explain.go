@@ -46,12 +46,12 @@ func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolU
 	if name, _, found := strings.Cut(tool, "("); found {
 		return nil, nil, usage("%s is a rule, no tool: write %s %s", tool, name, example(name, ""))
 	}
-	if _, _, err := patterns.Parse(tool, patterns.Ask, patterns.Source{}); err != nil {
-		return nil, nil, usage("%w", err)
-	}
 	c, err := rules.load()
 	if err != nil {
 		return nil, nil, err
+	}
+	if _, _, err := patterns.ParseWith(c.Policy.Tools, tool, patterns.Ask, patterns.Source{}); err != nil {
+		return nil, nil, usage("%w", err)
 	}
 	return c, &permission.ToolUse{Tool: tool, Input: json.RawMessage(input), Dir: c.Place.Workspace}, nil
 }

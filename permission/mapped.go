@@ -1,0 +1,149 @@
+package permission
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
+
+// A use of a mapped tool is read as the use of the tool itself and, for each
+// command line, path and URL in its input, as a use of the built-in tool that does
+// the same. Each is judged, and the strictest decision counts: a mapping can only
+// take away.
+
+// MappedUse is what a field of a mapped tool's input comes to.
+type MappedUse struct {
+	Field string        // "paths[2]"
+	Facts *shell.Facts  // of a command line, else nil
+	Does  *shell.Action // of a path, a URL or a field of unknown meaning, else nil
+}
+
+// dialects are the shells that a mapping may name; another one is not read.
+var dialects = map[string]shell.Dialect{"": shell.Bash, "bash": shell.Bash, "sh": shell.Sh, "zsh": shell.Zsh}
+
+// readMapped reads what the input of a mapped tool asks for.
+func (r *reading) readMapped() {
+	uses, ok := r.know.Tools.Read(r.use.Tool, r.input)
+	if !ok {
+		return
+	}
+	r.actions[0].sub.Name = uses.Name
+	use := ToolUse{Dir: r.dirOf(&uses), Agent: r.use.Agent, Session: r.use.Session, Dialect: r.dialectOf(&uses)}
+	for i := range uses.List {
+		r.mapped = append(r.mapped, r.readMappedUse(use, &uses.List[i]))
+	}
+}
+
+// dirOf is the directory that a mapped use is relative to, "" if it is not known.
+func (r *reading) dirOf(uses *tools.Uses) string {
+	switch {
+	case path.IsAbs(uses.Dir) || uses.Unplaced:
+		return uses.Dir
+	case uses.Dir == "":
+		return r.use.Dir
+	case r.dir == "":
+		return ""
+	}
+	return path.Join(r.dir, uses.Dir)
+}
+
+// dialectOf is the shell of a mapped use: that of the mapping, else of the tool use.
+func (r *reading) dialectOf(uses *tools.Uses) shell.Dialect {
+	if uses.Dialect == "" {
+		return r.use.Dialect
+	}
+	if d, known := dialects[uses.Dialect]; known {
+		return d
+	}
+	return shell.Foreign
+}
+
+// readMappedUse reads one field as a use of a built-in tool.
+func (r *reading) readMappedUse(use ToolUse, u *tools.Use) *reading {
+	use.Tool = u.Does.General()
+	if u.Does == tools.Write {
+		use.Tool = tools.Writer // rules for Edit are about it as well
+	}
+	m := readings.Get().(*reading)
+	m.use, m.know, m.env, m.commandGate, m.field = use, r.know, r.env, r.commandGate, u.Field
+	if path.IsAbs(use.Dir) {
+		m.dir = use.Dir
+	}
+	if err := m.readAs(u, r.use.Tool); err != nil {
+		m.err = fmt.Errorf("field %s of %s: %w", u.Field, r.use.Tool, err)
+		return m
+	}
+	m.askGate()
+	return m
+}
+
+func (r *reading) readAs(u *tools.Use, tool string) error {
+	if u.Does == 0 {
+		r.use.Tool = tools.Bash // it may be anything, as what a command line hides
+		does := &shell.Action{
+			Kind: shell.Opaque, Need: shell.NeedCover, Parent: -1, From: -1, May: shell.MayRun,
+			Why: shell.Why{Cause: shell.CauseUnmappedField, Name: u.Field, Of: tool},
+		}
+		r.add(does, &patterns.Subject{Tool: tools.Bash})
+		return nil
+	}
+	t := &tools.Tool{Does: u.Does, Field: u.Field, Tree: u.Tree}
+	r.input = map[string]any{u.Field: u.Text}
+	if u.Does == tools.Command {
+		return r.readLine(t)
+	}
+	return r.readField(t)
+}
+
+// judgeMapped judges the use of a mapped tool, and what its input asks for. The
+// parts of all of them are those of an ask.
+func judgeMapped(r *reading, p *Policy, session *standing, tr *Trace) (d Decision) {
+	all := append([]*reading{r}, r.mapped...)
+	for _, m := range r.mapped {
+		if m.wordless = r.wordless; m.err != nil {
+			return refused(m.err.Error())
+		}
+	}
+	class, refusal := risk.Safe, Refusal{}
+	evals := make([]*evaluation, len(all))
+	for i := range all {
+		evals[i] = begin(all[i], p, session)
+		tr.fill(evals[i])
+		now := evals[i].decide()
+		class = max(class, now.Risk)
+		if refusal.Behavior == 0 {
+			refusal = now.Refusal
+		}
+		if i == 0 || now.stricter(&d) {
+			d = now
+		}
+	}
+	d.Risk, d.Tier, d.Refusal = class, class.Tier(), refusal
+	if len(d.Parts) > 0 {
+		d.Parts = nil
+		for _, e := range evals {
+			d.Parts = append(d.Parts, e.parts(d.Held)...)
+		}
+	}
+	for _, e := range evals {
+		e.end()
+	}
+	return d
+}
+
+// mappedUses are what the record keeps of a use of a mapped tool.
+func (r *reading) mappedUses() []MappedUse {
+	var list []MappedUse
+	for _, m := range r.mapped {
+		use := MappedUse{Field: m.field, Facts: m.facts}
+		if m.facts == nil && len(m.actions) > 0 {
+			use.Does = m.actions[0].does
+		}
+		list = append(list, use)
+	}
+	return list
+}

@@ -1,0 +1,151 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
+
+// toolKey is a key of [tools.NAME]. Its value is one text, or, with list, one or
+// several.
+type toolKey struct {
+	name, text string
+	list       func(m *tools.Mapping) *[]string
+	one        func(m *tools.Mapping) *string
+}
+
+var toolKeys = []toolKey{
+	{name: "command", text: "fields with command lines", list: func(m *tools.Mapping) *[]string { return &m.Command }},
+	{name: "dialect", text: "the shell of the command lines", one: func(m *tools.Mapping) *string { return &m.Dialect }},
+	{name: "read", text: "fields with paths that are read", list: func(m *tools.Mapping) *[]string { return &m.Read }},
+	{name: "read_tree", text: "fields with directories that are read with all below them", list: func(m *tools.Mapping) *[]string { return &m.ReadTree }},
+	{name: "write", text: "fields with paths that are written, made or removed", list: func(m *tools.Mapping) *[]string { return &m.Write }},
+	{name: "write_tree", text: "fields with directories that are written with all below them", list: func(m *tools.Mapping) *[]string { return &m.WriteTree }},
+	{name: "url", text: "fields with URLs that are fetched", list: func(m *tools.Mapping) *[]string { return &m.URL }},
+	{name: "directory", text: "the field with the directory of command lines and relative paths", one: func(m *tools.Mapping) *string { return &m.Directory }},
+	{name: "name", text: "the field that a rule names in parentheses", one: func(m *tools.Mapping) *string { return &m.Name }},
+	{name: "remote", text: "fields about another machine", list: func(m *tools.Mapping) *[]string { return &m.Remote }},
+	{name: "text", text: "fields that say nothing about what is done", list: func(m *tools.Mapping) *[]string { return &m.Text }},
+}
+
+// likeKey names the server whose ready table is that of an MCP server.
+const likeKey = "like"
+
+// toolTable is what is known of tools that are not built in, nil if the policy
+// says nothing of any.
+func (s *Spec) toolTable() (*tools.Table, error) {
+	mappings := map[string]tools.Mapping{}
+	var errs []error
+	for _, like := range []bool{true, false} { // what is said of a single tool counts more
+		for i := range s.Tools {
+			if _, is := s.Tools[i].table[likeKey]; is == like {
+				errs = append(errs, s.Tools[i].mapTo(mappings))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil || len(mappings) == 0 {
+		return nil, err
+	}
+	return tools.NewTable(mappings)
+}
+
+// ParseRule reads a rule of a list as it would be read in this policy, which may
+// map tools that the rule names.
+func (s *Spec) ParseRule(text string, list patterns.List, src patterns.Source) (*patterns.Rule, []patterns.Warning, error) {
+	known, err := s.toolTable()
+	if err != nil {
+		return nil, nil, err
+	}
+	return patterns.ParseWith(known, text, list, src)
+}
+
+// mapTo adds what an entry says of its tool, or of the tools of its server.
+func (t *TableSpec) mapTo(mappings map[string]tools.Mapping) error {
+	if value, is := t.table[likeKey]; is {
+		return t.likeServer(value, mappings)
+	}
+	m, err := t.mapping()
+	if err != nil {
+		return err
+	}
+	if _, err := tools.NewTable(map[string]tools.Mapping{t.Name: m}); err != nil {
+		return at(t.Source, err)
+	}
+	mappings[t.Name] = m
+	return nil
+}
+
+// mapping reads the entry of one tool.
+func (t *TableSpec) mapping() (m tools.Mapping, err error) {
+	for _, key := range slices.Sorted(maps.Keys(t.table)) {
+		fail := func(format string, args ...any) (tools.Mapping, error) {
+			return tools.Mapping{}, at(t.places[stricttoml.Path(t.section, t.Name, key)], fmt.Errorf(format, args...))
+		}
+		i := slices.IndexFunc(toolKeys, func(k toolKey) bool { return k.name == key })
+		if i < 0 {
+			return fail("tool %s has the key %s, want %s", t.Name, key, orList(toolKeyNames()))
+		}
+		texts, isList := textsOf(t.table[key])
+		switch k := toolKeys[i]; {
+		case len(texts) == 0:
+			return fail("%s of tool %s is no text, want the name of a field of its input", key, t.Name)
+		case k.list != nil:
+			*k.list(&m) = texts
+		case isList:
+			return fail("%s of tool %s is a list, want one text", key, t.Name)
+		default:
+			*k.one(&m) = texts[0]
+		}
+	}
+	return m, nil
+}
+
+func toolKeyNames() []string {
+	var names []string
+	for _, k := range toolKeys {
+		names = append(names, k.name)
+	}
+	return append(names, likeKey)
+}
+
+// textsOf is a value as texts, none if it holds anything else.
+func textsOf(value any) (texts []string, isList bool) {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	for _, element := range list {
+		text, ok := element.(string)
+		if !ok || text == "" {
+			return nil, isList
+		}
+		texts = append(texts, text)
+	}
+	return texts, isList
+}
+
+// likeServer adds the ready table for a server.
+func (t *TableSpec) likeServer(value any, mappings map[string]tools.Mapping) error {
+	place := t.places[stricttoml.Path(t.section, t.Name, likeKey)]
+	like, _ := value.(string)
+	known, ok := tools.Server(like)
+	server, isServer := strings.CutPrefix(t.Name, "mcp__")
+	switch {
+	case !ok:
+		return at(place, fmt.Errorf("like is %q, want %s", fmt.Sprint(value), orList(tools.Servers())))
+	case len(t.table) > 1:
+		return at(place, errors.New("beside like nothing else can be said: say it of a tool, [tools."+t.Name+"__TOOL]"))
+	case !isServer || server == "" || strings.Contains(server, "__"):
+		return at(place, fmt.Errorf("like is for a whole MCP server, want [tools.mcp__SERVER], not [tools.%s]", t.Name))
+	}
+	for tool, m := range known {
+		mappings[t.Name+"__"+tool] = m
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package tools
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Use is one thing that a use of a mapped tool does.
+type Use struct {
+	Does  Kind   // 0: nobody knows what the field means
+	Field string // of the input: "paths[2]"
+	Text  string // the command line, the path, the URL
+	Tree  bool   // with all that lies below the path
+}
+
+// Uses are what a use of a mapped tool does.
+type Uses struct {
+	List []Use
+	// Dir is where command lines run and what paths are relative to, as the input
+	// says it, "" if it does not. Unplaced: then the directory of the tool use does
+	// not count. An MCP server is a process of its own, with its own directory.
+	Dir      string
+	Unplaced bool
+	Dialect  string // of the command lines: "bash", "sh", "zsh"; "" is bash
+	Name     string // what the tool is asked for, "" if no field says it
+}
+
+// maxUses is how many uses one input may have; the rest counts as unknown.
+const maxUses = 200
+
+// Read tells what a use of a tool does, by its input. It is not ok for a tool
+// without a mapping.
+func (t *Table) Read(tool string, input map[string]any) (u Uses, ok bool) {
+	m := t.lookup(tool)
+	if m == nil {
+		return Uses{}, false
+	}
+	u = Uses{Unplaced: strings.HasPrefix(tool, "mcp__"), Dialect: m.Dialect}
+	w := &inputWalk{mapped: m, uses: &u}
+	w.object("", "", input)
+	return u, true
+}
+
+// inputWalk goes through an input.
+type inputWalk struct {
+	*mapped
+	uses *Uses
+}
+
+// object visits the members of an object. at is its place in the input
+// ("edits[2]"), shape the same without the indexes ("edits[]").
+func (w *inputWalk) object(at, shape string, object map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		dot := "."
+		if at == "" {
+			dot = ""
+		}
+		below := shape + dot + key
+		if strings.ContainsAny(key, ".[]") {
+			below = shape + dot + "[]." // no field of a mapping has such a name
+		}
+		w.value(at+dot+key, below, object[key])
+	}
+}
+
+func (w *inputWalk) value(at, shape string, value any) {
+	meant := w.meant(shape)
+	if len(meant) > 0 && meant[0].all {
+		return
+	}
+	switch value := value.(type) {
+	case string:
+		for _, f := range meant {
+			w.text(f, at, value)
+		}
+		if len(meant) > 0 {
+			return
+		}
+	case map[string]any:
+		if len(meant) == 0 {
+			w.object(at, shape, value)
+			return
+		}
+	case []any:
+		if len(meant) == 0 {
+			for i, element := range value {
+				w.value(fmt.Sprintf("%s[%d]", at, i), shape+"[]", element)
+			}
+			return
+		}
+	}
+	w.add(Use{Field: at})
+}
+
+// meant are the fields of the mapping that a value is.
+func (w *inputWalk) meant(shape string) []field {
+	var list []field
+	for _, f := range w.fields {
+		if f.path == shape {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// text notes what a field says.
+func (w *inputWalk) text(f field, at, text string) {
+	switch {
+	case f.key == "directory":
+		w.uses.Dir, w.uses.Unplaced = text, false
+	case f.key == "name":
+		w.uses.Name = text
+	case f.does == Fetch && !isWeb(text):
+		w.add(Use{Field: at}) // file:///etc/passwd is no host
+	default:
+		w.add(Use{Does: f.does, Field: at, Text: text, Tree: f.tree})
+	}
+}
+
+func isWeb(url string) bool {
+	scheme, _, found := strings.Cut(url, "://")
+	return found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
+}
+
+// add notes a use. What comes behind the limit is one unknown.
+func (w *inputWalk) add(u Use) {
+	switch n := len(w.uses.List); {
+	case n < maxUses:
+		w.uses.List = append(w.uses.List, u)
+	case n == maxUses:
+		w.uses.List = append(w.uses.List, Use{Field: u.Field})
+	}
+}
