@@ -36,7 +36,7 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 		}
 	}()
 	w := newWalker(opt, line)
-	w.quick = quick
+	w.quick, w.recurse = quick, w
 	if _, why, err := w.run(line, opt.Dialect, &w.home, -1); why.Cause != 0 {
 		f = failed(line, opt, why)
 		f.Failed.stopped(line, err)

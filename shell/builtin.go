@@ -299,7 +299,7 @@ func (e *effector) trap() outcome {
 		s.dirs = e.s.dirs
 	}
 	e.w.moved = false
-	e.w.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap")
+	e.w.recurse.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap")
 	if e.w.moved { // it may run before any of the commands behind
 		return same(e.s.in(unknown()))
 	}

@@ -165,7 +165,7 @@ func (e *effector) builtin() outcome {
 			}
 		default:
 			f := frame{assigns: e.frame.Assigns, parent: e.index, from: i, subst: e.frame.Substitution}
-			return e.w.simple(e.words[i:], f, e.s)
+			return e.w.recurse.simple(e.words[i:], f, e.s)
 		}
 	}
 	return same(e.s)
@@ -188,7 +188,7 @@ func (e *effector) eval() outcome {
 		return same(e.s.in(unknown()))
 	}
 	s := e.s.with(func(c *scope) { c.set = nil })
-	e.w.nested(text, e.w.unit.dialect, s, e.index, "eval")
+	e.w.recurse.nested(text, e.w.unit.dialect, s, e.index, "eval")
 	if e.w.unit.moves {
 		return same(s.in(unknown()))
 	}
@@ -353,7 +353,7 @@ func holeFor(w Word, text string, under []Word) Word {
 // find prints names, and may run commands on them, remove and write files.
 func (e *effector) find() {
 	e.done = true
-	start := e.findStart()
+	start := findStart(e.words)
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		if t.MayBeOption() && i >= start.end {
@@ -415,18 +415,19 @@ func findOption(text string) bool {
 	return strings.HasPrefix(text, "-O") && digits(text[2:]) == len(text)-2
 }
 
-func (e *effector) findStart() findPaths {
+// findStart returns the places where find starts, by its words.
+func findStart(words []Word) findPaths {
 	i := 1
 	out := findPaths{}
-	for i < len(e.words) && e.words[i].Known() && findOption(e.words[i].Text) {
-		out.links = e.words[i].Text == "-L" || out.links && e.words[i].Text[1] != 'H' && e.words[i].Text[1] != 'P'
-		if e.words[i].Text == "-D" {
+	for i < len(words) && words[i].Known() && findOption(words[i].Text) {
+		out.links = words[i].Text == "-L" || out.links && words[i].Text[1] != 'H' && words[i].Text[1] != 'P'
+		if words[i].Text == "-D" {
 			i++ // what is to be reported
 		}
 		i++
 	}
-	for ; i < len(e.words); i++ {
-		t := &e.words[i]
+	for ; i < len(words); i++ {
+		t := &words[i]
 		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") || t.Text == "(" || t.Text == "!" || t.Text == "," {
 			break
 		}
@@ -435,8 +436,8 @@ func (e *effector) findStart() findPaths {
 	if len(out.paths) == 0 {
 		out.paths = []Word{{Text: "."}}
 	}
-	out.end = min(i, len(e.words))
-	for _, t := range e.words[out.end:] {
+	out.end = min(i, len(words))
+	for _, t := range words[out.end:] {
 		out.links = out.links || t.Text == "-follow"
 		if t.Text == "-files0-from" { // wherever the file says
 			out.paths = append(out.paths, unknown())
@@ -457,7 +458,7 @@ func (e *effector) findExec(i int, start findPaths) int {
 		end++
 	}
 	var under []Word
-	for _, p := range e.findPlaces(start) {
+	for _, p := range start.names(e.words) {
 		for _, at := range beneath(e.dirs, p) {
 			at.files = p.files
 			under = append(under, at)
@@ -640,7 +641,7 @@ func (e *effector) runLine(text Word) {
 		e.odd(causeLineUnknown)
 		return
 	}
-	e.w.nested(text.Text, Bash, e.child(), e.index, "agent-wrapper exec")
+	e.w.recurse.nested(text.Text, Bash, e.child(), e.index, "agent-wrapper exec")
 }
 
 func (e *effector) shellText(text Word) {
@@ -648,7 +649,7 @@ func (e *effector) shellText(text Word) {
 		e.odd(causeShellText, e.prog.Name)
 		return
 	}
-	e.w.nested(text.Text, dialectOf(e.prog.Name), e.child(), e.index, e.prog.Name+" -c")
+	e.w.recurse.nested(text.Text, dialectOf(e.prog.Name), e.child(), e.index, e.prog.Name+" -c")
 }
 
 func dialectOf(shell string) Dialect {

@@ -278,7 +278,7 @@ func (e *effector) runText(text Word, what string, missing bool) {
 		e.w.opaque(e.index, MayRun, causeCommandUnknown, what)
 		return
 	}
-	e.w.nested(text.Text, Sh, e.child(), e.index, what)
+	e.w.recurse.nested(text.Text, Sh, e.child(), e.index, what)
 }
 
 // runMore runs a command that gets more words, the first of which is no option:
@@ -880,7 +880,7 @@ func (e *effector) runList(words []Word, from int) outcome {
 	s := e.child()
 	s.names = e.s.names
 	f := frame{assigns: e.frame.Assigns, parent: e.index, from: from, subst: e.frame.Substitution}
-	return e.w.simple(words, f, s)
+	return e.w.recurse.simple(words, f, s)
 }
 
 // runsText runs the operands, joined by blanks, as shell text.

@@ -291,7 +291,7 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 	}
 	if w.muted == 0 {
 		w.reprinted(p.Stmts)
-		w.stmts(p.Stmts, s.with(func(c *scope) { c.names = nil }))
+		w.recurse.stmts(p.Stmts, s.with(func(c *scope) { c.names = nil }))
 	}
 	if len(p.Stmts) == 0 {
 		return piece{hole: true, many: true}
@@ -324,7 +324,7 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	} else {
 		w.reprinted(p.Stmts)
 	}
-	w.stmts(p.Stmts, s)
+	w.recurse.stmts(p.Stmts, s)
 }
 
 // reprinted: bash 5.2 prints the tree of $(..) and <(..) and reads the print

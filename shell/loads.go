@@ -128,7 +128,7 @@ func (e *effector) part(words []Word, from int) {
 		Program: e.w.opt.Catalog.Lookup(words[0].Text), Parent: e.index, From: -1,
 	}
 	at := len(e.w.facts.Actions)
-	e.w.effects(m, e.child())
+	e.w.recurse.effects(m, e.child())
 	if at >= len(e.w.facts.Actions) || e.index < 0 {
 		return
 	}

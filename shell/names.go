@@ -23,7 +23,7 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 		return nil
 	}
 	if words[0].Text == "find" {
-		return namesOfFind(prog, words)
+		return namesOfFind(words)
 	}
 	n, ok := sortNames(ScanWords(prog, words), words)
 	if !ok || slices.ContainsFunc(n.options, func(o string) bool { return slices.Contains(shapesNames[words[0].Text], o) }) {
@@ -98,9 +98,8 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 
 // namesOfFind: find prints names below the places where it starts, unless it
 // is told what to print, or runs something that prints.
-func namesOfFind(prog *program.Program, words []Word) []Word {
-	e := effector{words: words, prog: prog}
-	start := e.findStart()
+func namesOfFind(words []Word) []Word {
+	start := findStart(words)
 	for i := range words {
 		for _, p := range []string{"-exec", "-ok", "-printf", "-ls", "-f", "-files0-from"} {
 			if t := words[i].Text; strings.HasPrefix(t, p) && t != "-false" && t != "-fstype" && t != "-follow" && t != "-flags" && t != "-executable" {
@@ -108,17 +107,17 @@ func namesOfFind(prog *program.Program, words []Word) []Word {
 			}
 		}
 	}
-	return e.findPlaces(start)
+	return start.names(words)
 }
 
-// findPlaces are the places at or below which the names lie that find finds:
+// names are the places at or below which the names lie that find finds:
 // where it starts and, for a name that it looks for, that name somewhere there.
 // A name that begins with a wildcard tells too little.
-func (e *effector) findPlaces(start findPaths) []Word {
-	places := slices.Clone(start.paths)
-	for i := start.end; i+1 < len(e.words); i++ {
-		name := e.words[i+1]
-		switch e.words[i].Text {
+func (f findPaths) names(words []Word) []Word {
+	places := slices.Clone(f.paths)
+	for i := f.end; i+1 < len(words); i++ {
+		name := words[i+1]
+		switch words[i].Text {
 		case "-name", "-path", "-wholename":
 		case "-iname", "-ipath", "-iwholename":
 			name.Text = strings.ToLower(name.Text)
@@ -127,12 +126,12 @@ func (e *effector) findPlaces(start findPaths) []Word {
 		}
 		if literal := strings.IndexAny(name.Text+"*", `*?[\\`); name.Known() && literal > 0 {
 			name.Text = strings.TrimPrefix(name.Text[:literal], "./")
-			for _, p := range start.paths {
-				places = append(places, somewhereBelow(p, name.Text, literal < len(e.words[i+1].Text))...)
+			for _, p := range f.paths {
+				places = append(places, somewhereBelow(p, name.Text, literal < len(words[i+1].Text))...)
 			}
 		}
 	}
-	if start.regular(e.words) {
+	if f.regular(words) {
 		for i := range places {
 			places[i].files = true
 		}

@@ -39,7 +39,24 @@ type walker struct {
 	// room is for the words of the commands of a plain line.
 	room  []Word
 	quick bool // plain text is not given to the parser
+	// recurse walks the commands that stand inside a word, or that a command runs.
+	recurse recursion
 	scratch
+}
+
+// recursion is what the walk does for the stages below it, which are called by it:
+// a substitution holds statements, "sh -c" runs a text, "sudo" runs words, and
+// "gh repo clone" does the work of "git clone". The walker is its own.
+type recursion interface {
+	// stmts walks the statements of a substitution.
+	stmts(list []*syntax.Stmt, s *scope) *scope
+	// nested walks text that a command runs, as a child of the action parent;
+	// what names it in messages.
+	nested(text string, d Dialect, s *scope, parent int, what string) *scope
+	// simple walks words that a command runs.
+	simple(words []Word, f frame, s *scope) outcome
+	// effects adds a command and what the catalogue knows that it does.
+	effects(a Action, s *scope) outcome
 }
 
 // mute drops actions until the function that it returns is called.
