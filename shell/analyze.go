@@ -2,25 +2,9 @@ package shell
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-)
-
-// The limits of a command line. What is beyond them is opaque, never refused
-// silently: the line may still be approved by a person.
-const (
-	MaxLine    = 64 << 10 // bytes
-	maxOpeners = 1000     // opening ( [ { and backquotes, counted before the parse
-	maxNesting = 16       // wrappers, evals and -c inside one another
-	maxActions = 10000
-	maxAgain   = 4 * MaxLine // bytes of text in all that commands run as text
-	maxSteps   = 200000      // words that are expanded, those inside words included
-	maxLinks   = 32          // links that a line makes
-	maxNames   = 256         // variables or functions that are known to be set
-	maxDirs    = 4           // directories that the shell may be in at one place
-	maxAlts    = 32          // words or argument lists that one word or command may stand for
 )
 
 // Analyze says what a command line would do. It never fails and never panics:
@@ -49,27 +33,6 @@ func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 	return f
 }
 
-// refuse returns why a line is not given to the parser at all.
-func refuse(line string, d Dialect) Why {
-	switch {
-	case d == Foreign:
-		return because(causeForeign)
-	case len(line) > MaxLine:
-		return because(causeTooLong, strconv.Itoa(MaxLine))
-	case strings.IndexByte(line, 0) >= 0:
-		return because(causeNUL)
-	case openers(line) > maxOpeners:
-		// The parser has no depth limit, and a stack overflow cannot be
-		// recovered: count before the parse.
-		return because(causeBrackets, strconv.Itoa(maxOpeners))
-	}
-	return Why{}
-}
-
-func openers(line string) int {
-	return strings.Count(line, "(") + strings.Count(line, "[") + strings.Count(line, "{") + strings.Count(line, "`")
-}
-
 // failed returns facts with the whole line as one opaque spot.
 func failed(line string, opt Options, why Why) *Facts {
 	return &Facts{
@@ -80,21 +43,6 @@ func failed(line string, opt Options, why Why) *Facts {
 			Why: why, End: len(line), Dirs: []Word{known(opt.Dir)},
 		}},
 	}
-}
-
-// parse reads text as bash reads it. RecoverErrors is never used, and a tree
-// that comes with an error is thrown away: lines before the error have run by
-// the time bash sees it. A parser that failed, or panicked, is not used again.
-func parse(text string) (*syntax.File, error) {
-	p := borrow()
-	p.src.Reset(text)
-	f, err := p.Parse(&p.src, "")
-	if err != nil {
-		return nil, err
-	}
-	p.src.Reset("")
-	parsers.Put(p)
-	return f, nil
 }
 
 // run walks shell text that starts in s, as a child of the action parent, and
@@ -140,44 +88,6 @@ func (w *walker) tree(text string) (*syntax.File, *plainTree, error) {
 	return file, nil, err
 }
 
-// simpleLine reports whether a rule's words can stand for the whole line.
-func simpleLine(f *syntax.File) bool {
-	if len(f.Stmts) != 1 {
-		return false
-	}
-	s := f.Stmts[0]
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(s.Redirs) > 0 || s.Background || s.Negated || s.Coprocess || len(call.Assigns) > 0 {
-		return false
-	}
-	for _, arg := range call.Args {
-		if substitutes(arg.Parts) {
-			return false
-		}
-	}
-	return true
-}
-
-// substitutes reports whether word parts hold a command or process
-// substitution.
-func substitutes(parts []syntax.WordPart) bool {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			return true
-		case *syntax.DblQuoted:
-			if substitutes(p.Parts) {
-				return true
-			}
-		case *syntax.ParamExp:
-			if p.Exp != nil && p.Exp.Word != nil && substitutes(p.Exp.Word.Parts) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // nested walks text that a command runs (bash -c, eval, a trap) and returns
 // the state after it.
 func (w *walker) nested(text string, d Dialect, s *scope, parent int, what string) *scope {
@@ -199,4 +109,20 @@ func (w *walker) nested(text string, d Dialect, s *scope, parent int, what strin
 		w.opaque(parent, MayRun, causeTextRefused, what, why.String())
 	}
 	return end.any()
+}
+
+// Readable reports whether text is a whole command line that the parser can
+// read: no half of a loop, no open quote. Text beyond the limits of Analyze is
+// not readable.
+func Readable(text string) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	if refuse(text, Bash).Cause != 0 {
+		return false
+	}
+	f, err := parse(text)
+	return err == nil && len(f.Stmts) > 0
 }

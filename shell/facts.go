@@ -1,13 +1,3 @@
-// Package shell says what a command line would do: which commands it runs,
-// which paths it reads and writes, which hosts it fetches, and which parts of
-// it cannot be known before it runs.
-//
-// It reads; it decides nothing. What is returned is complete in one sense
-// only: whatever the line does is an action, or lies in an opaque spot, which
-// is an action of kind Opaque. An error of the parser, a limit or a caught
-// panic makes the whole line opaque; it never makes it empty.
-//
-// The package touches no file, process, clock or environment.
 package shell
 
 import (
@@ -291,3 +281,14 @@ const (
 	Zsh
 	Foreign
 )
+
+// Failure tells of a line that could not be read.
+type Failure struct {
+	Why Why
+	// Line is the number of the line in which the parser stopped, 0 if it did not
+	// or that is not known.
+	Line int
+	// Document is the delimiter of the here-document that begins where the parser
+	// stopped, which may be one without an end; "" if none begins there.
+	Document string
+}

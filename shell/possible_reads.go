@@ -7,9 +7,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// maxPath is the longest path that a system opens, in bytes.
-const maxPath = 4 << 10
-
 // PossibleReads returns the paths that a Command may read although nothing says so:
 // the words of which the program's entry knows only that they are data, and
 // the files in "@file", "option=file" and "file:place". They are absolute as
@@ -146,14 +143,6 @@ func (p *possibleReads) parts(w Word) {
 		}
 		from = end + 1
 	}
-}
-
-// headWord is the part of a word from one byte to another.
-func headWord(w Word, from, to int) Word {
-	out := cutWord(w, from)
-	out.Text = out.Text[:to-from]
-	out.Holes = slices.DeleteFunc(out.Holes, func(h Hole) bool { return h.At > to-from })
-	return out
 }
 
 // part adds a path, if what is known of it can tell it from others.

@@ -7,43 +7,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// unit is one shell text with what is known of it as a whole, before it is
-// walked: which variables it assigns anywhere, and whether it changes the
-// directory. Values are kept without regard to order: a variable may hold any
-// of the words that the text assigns to it.
-type unit struct {
-	src      string
-	dialect  Dialect
-	assigned map[string][]assigned
-	seen     map[*syntax.Word][]Word // the words of assignments that were walked
-	busy     map[string]bool         // names being valued: a cycle is unknown
-	poisoned bool                    // any variable may hold anything
-	moves    bool                    // a command in the text changes the directory
-	outer    *unit                   // the unit that runs this text (eval, bash -c)
-}
-
-// text is the part of the source that a node stands for.
-func (u *unit) text(n syntax.Node) string {
-	to := min(int(n.End().Offset()), len(u.src))
-	return u.src[min(int(n.Pos().Offset()), to):to]
-}
-
-// assigned is one way in which a variable gets a value: a word, an arithmetic
-// expression, or (neither) something unknown.
-type assigned struct {
-	word  *syntax.Word
-	arith syntax.ArithmExpr
-	items bool // the word is an item of a loop: it is split
-}
-
-// saw keeps the words of an assignment that was walked.
-func (u *unit) saw(word *syntax.Word, values []Word) {
-	if u.seen == nil {
-		u.seen = map[*syntax.Word][]Word{}
-	}
-	u.seen[word] = values
-}
-
 // survey reads the whole text once: it notes assignments, and makes opaque
 // spots of the places where the parser's tree is not what bash runs.
 // A plain tree has nothing but simple commands to look at.
@@ -74,18 +37,6 @@ func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialec
 		u.poisoned = true
 	}
 	return u
-}
-
-type surveyor struct {
-	w        *walker
-	u        *unit
-	parent   int
-	quotedCR int
-	raw      []stretch      // text in which a backslash is a character
-	joined   []stretch      // here-documents whose lines bash joins before it reads what is in them
-	dynamic  []*syntax.Word // command names that are not plain text
-	called   []string       // plain command names, where functions are known
-	defines  []string
 }
 
 // functions notes that a function of another text may assign any variable of
@@ -213,9 +164,6 @@ func (v *surveyor) carriageReturns() {
 // asItIs notes a stretch of text in which a backslash is a character.
 func (v *surveyor) asItIs(n syntax.Node) { v.raw = append(v.raw, stretchOf(n)) }
 
-// stretch is a part of the text, by its first byte and the one behind its last.
-type stretch struct{ from, to int }
-
 func stretchOf(n syntax.Node) stretch {
 	return stretch{int(n.Pos().Offset()), int(n.End().Offset())}
 }
@@ -244,9 +192,6 @@ func (v *surveyor) continuations() {
 		}
 	}
 }
-
-// trailing counts the backslashes at the end of text.
-func trailing(text string) int { return len(text) - len(strings.TrimRight(text, "\\")) }
 
 // parts reports whether two characters may belong to one word or operator that
 // is not plain text.
@@ -423,22 +368,6 @@ func (v *surveyor) harmless(name string) bool {
 	return true
 }
 
-// plainVariable returns the name of a word that is $name, "$name" or ${name}.
-func plainVariable(word *syntax.Word) string {
-	if len(word.Parts) != 1 {
-		return ""
-	}
-	part := word.Parts[0]
-	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
-		part = q.Parts[0]
-	}
-	p, ok := part.(*syntax.ParamExp)
-	if !ok || p.Param == nil || p.Exp != nil || p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil {
-		return ""
-	}
-	return p.Param.Value
-}
-
 // runsBuiltins are the commands that run a builtin named by their arguments.
 var runsBuiltins = map[string]bool{"command": true, "builtin": true, "time": true, "exec": true, "jobs": true, "-p": true}
 
@@ -475,19 +404,6 @@ func (v *surveyor) attached(text string) {
 	}
 }
 
-// leadingName reports the NAME of a word that begins with NAME=.
-func leadingName(word *syntax.Word) (string, bool) {
-	if len(word.Parts) == 0 {
-		return "", false
-	}
-	lit, ok := word.Parts[0].(*syntax.Lit)
-	if !ok {
-		return "", false
-	}
-	name, _, found := strings.Cut(lit.Value, "=")
-	return name, found && syntax.ValidName(name)
-}
-
 // decl notes that a name reference makes every variable unknown, and that a
 // declaration without a value may empty one (in a function), or keep it as it
 // is for good (readonly).
@@ -505,50 +421,12 @@ func (v *surveyor) decl(d *syntax.DeclClause) {
 	}
 }
 
-var specialLiteral = bytesOf("\\*?[{~`")
-
-// literal returns the text of a word that holds no expansion of any kind.
-func literal(word *syntax.Word) (string, bool) {
-	if len(word.Parts) == 1 {
-		if lit, ok := word.Parts[0].(*syntax.Lit); ok && !holds(lit.Value, &specialLiteral) {
-			return lit.Value, true
-		}
+// chained returns the command of a statement that is nothing but the left side
+// of a chain, nil for any other.
+func chained(st *syntax.Stmt) *syntax.BinaryCmd {
+	if len(st.Redirs) > 0 || st.Background || st.Coprocess || st.Disown || st.Negated {
+		return nil
 	}
-	var sb strings.Builder
-	for _, part := range word.Parts {
-		if !literalPart(&sb, part, false) {
-			return "", false
-		}
-	}
-	return sb.String(), true
-}
-
-func literalPart(sb *strings.Builder, part syntax.WordPart, quoted bool) bool {
-	switch p := part.(type) {
-	case *syntax.Lit:
-		if !quoted && strings.ContainsAny(p.Value, "*?[{~`") {
-			return false
-		}
-		sb.WriteString(unescape(p.Value, quoted))
-		return true
-	case *syntax.SglQuoted:
-		if p.Dollar {
-			text, ok := decodeANSI(p.Value)
-			sb.WriteString(text)
-			return ok
-		}
-		sb.WriteString(p.Value)
-		return true
-	case *syntax.DblQuoted:
-		if p.Dollar {
-			return false
-		}
-		for _, inner := range p.Parts {
-			if !literalPart(sb, inner, true) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
+	c, _ := st.Cmd.(*syntax.BinaryCmd)
+	return c
 }

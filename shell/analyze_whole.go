@@ -1,0 +1,87 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// throughLinks makes a spot opaque where the line goes through a link that it
+// makes: nobody can follow it before it is there.
+func (w *walker) throughLinks() {
+	if len(w.links) == 0 {
+		return
+	}
+	if len(w.links) > maxLinks {
+		w.opaque(-1, MayRead|MayWrite, causeManyLinks)
+		return
+	}
+	for i := range w.facts.Actions {
+		a := &w.facts.Actions[i]
+		if a.Kind != Read && a.Kind != Write || slices.ContainsFunc(w.links, func(l Word) bool { return sameWord(&l, &a.Path) }) {
+			continue
+		}
+		if slices.ContainsFunc(w.links, func(l Word) bool { return mayLieBelow(&a.Path, &l) }) {
+			w.opaque(a.Parent, MayRead|MayWrite, causeThroughLink)
+			return
+		}
+	}
+}
+
+// mayLieBelow reports whether a path may lie below another, by what is known
+// of both.
+func mayLieBelow(p, dir *Word) bool {
+	have, want := knownStart(p), knownStart(dir)
+	if dir.Known() {
+		want = strings.TrimSuffix(want, "/") + "/"
+	}
+	if p.Known() {
+		return strings.HasPrefix(have, want)
+	}
+	return strings.HasPrefix(have, want) || strings.HasPrefix(want, have)
+}
+
+// knownStart is the text of a path up to its first hole, cleaned.
+func knownStart(p *Word) string {
+	if p.Known() {
+		return path.Clean(p.Text)
+	}
+	if len(p.Holes) == 0 {
+		return p.Text
+	}
+	return p.Text[:p.Holes[0].At]
+}
+
+// writtenThenRun makes a spot opaque where the line runs a file that it also
+// writes. The order is not looked at: loops and functions turn it round.
+func (w *walker) writtenThenRun() {
+	runs := w.runs
+	for i := range w.facts.Actions {
+		a := &w.facts.Actions[i]
+		if a.Kind == Command && a.Words[0].Known() && strings.Contains(a.Words[0].Text, "/") {
+			for _, p := range beneath(a.Dirs, a.Words[0]) {
+				runs = append(runs, scriptRun{path: p, by: i})
+			}
+		}
+	}
+	if len(runs) == 0 {
+		return
+	}
+	written := w.written()
+	for _, r := range runs {
+		if r.path.Known() && written[path.Clean(r.path.Text)] {
+			w.opaque(r.by, MayRun, causeRunsWritten)
+		}
+	}
+}
+
+// written are the known paths that the line writes, cleaned.
+func (w *walker) written() map[string]bool {
+	out := map[string]bool{}
+	for i := range w.facts.Actions {
+		if a := &w.facts.Actions[i]; a.Kind == Write && a.Path.Known() {
+			out[path.Clean(a.Path.Text)] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package shell
+
+import "strings"
+
+// effects adds a command and what the catalogue knows that it does.
+func (w *walker) effects(a Action, s *scope) outcome {
+	e := w.effector()
+	e.w, e.s, e.words, e.prog, e.frame, e.dirs = w, s, a.Words, a.Program, a, s.dirs
+	out := e.run()
+	w.retire(e)
+	return out
+}
+
+// run adds the command and what it does, and returns the state behind it.
+func (e *effector) run() outcome {
+	w, a, s := e.w, &e.frame, e.s
+	if a.Program == nil || !standardPath(a.Words[0].Text) {
+		e.unfamiliar()
+	}
+	if a.Program == nil {
+		e.index = w.add(e.frame)
+		e.mayRead(e.words[1:], "argument of "+show(&e.words[0]))
+		e.urls()
+		return same(s)
+	}
+	if a.Program.Plain && standardPath(a.Words[0].Text) {
+		e.frame.Need = NeedNone
+	}
+	e.scan = ScanInto(a.Program, a.Words, e.scan.Args)
+	e.readOptions()
+	e.workdir()
+	e.namedSub()
+	e.index = w.add(e.frame)
+	e.optionEffects()
+	e.plugin()
+	e.homeFile()
+	out := e.readByProgram()
+	e.operandEffects()
+	e.urls()
+	return out
+}
+
+// unfamiliar: a program that the catalogue does not know may take any unknown
+// argument for an option that runs something.
+func (e *effector) unfamiliar() {
+	for i := range e.words[1:] {
+		if e.words[i+1].MayBeOption() {
+			e.unproven(causeMayBeOption, e.words[0].Text)
+			return
+		}
+	}
+}
+
+// workdir: a program that takes configuration from its directory is proven
+// only in the workspace.
+func (e *effector) workdir() {
+	if !e.prog.Workdir && !e.sub().Workdir {
+		return
+	}
+	e.frame.Config = e.dirs
+	for i := range e.dirs {
+		if !e.w.inside(&e.dirs[i]) {
+			e.frame.Config = nil
+			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // an option's directory stands in the words
+			e.unproven(causeConfigElsewhere, e.prog.Name)
+			return
+		}
+	}
+}
+
+// namedSub asks for a rule that names the subcommand.
+func (e *effector) namedSub() {
+	if p := e.sub(); p.Apart || p.Named && len(e.operands) > 0 {
+		e.frame.Reach = e.subcommandAt()
+	}
+}
+
+// plugin runs the program that a subcommand is which the entry does not list:
+// git x is git-x.
+func (e *effector) plugin() {
+	if !e.prog.Plugins || len(e.scan.Path) > 0 {
+		return
+	}
+	for _, a := range e.scan.Args {
+		t := &e.words[a.Word]
+		if a.Kind != ArgUnlisted || strings.HasPrefix(t.Text, "-") {
+			continue
+		}
+		name := joinText(Word{Text: e.prog.Name + "-"}, *t)
+		e.runList(append([]Word{name}, e.words[a.Word+1:]...), -1)
+		return
+	}
+}
+
+// homeFile is a file of the user's that the subcommand is there to write
+// (kubectl config set).
+func (e *effector) homeFile() {
+	if name := e.sub().Home; name != "" {
+		e.write(joinPath(known(e.w.opt.Home), Word{Text: name}), NeedNone, false, "settings of "+e.prog.Name)
+	}
+}

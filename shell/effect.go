@@ -1,0 +1,116 @@
+package shell
+
+import (
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
+
+func (e *effector) odd(c Cause, names ...string) { e.w.opaque(e.index, MayRun, c, names...) }
+
+func (e *effector) unproven(c Cause, names ...string) {
+	if !e.frame.Unproven() {
+		e.frame.Why = because(c, names...)
+	}
+}
+
+// unprovenLate marks the command after it was added.
+func (e *effector) unprovenLate(c Cause, names ...string) { e.doubted(because(c, names...)) }
+
+func (e *effector) doubted(why Why) {
+	if e.index >= 0 && !e.w.facts.Actions[e.index].Unproven() {
+		e.w.facts.Actions[e.index].Why = why
+	}
+}
+
+// apartLate asks for a rule that names the subcommand; where there is none,
+// for one with the very words.
+func (e *effector) apartLate(c Cause, names ...string) {
+	if e.index < 0 {
+		return
+	}
+	at := e.subcommandAt()
+	if at == 0 {
+		e.unprovenLate(c, names...)
+	}
+	a := &e.w.facts.Actions[e.index]
+	a.Reach = max(a.Reach, at)
+}
+
+// subcommandAt is the index of the word that names the innermost subcommand, 0
+// for none.
+func (e *effector) subcommandAt() int {
+	at := 0
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgSubcommand {
+			at = a.Word
+		}
+	}
+	return at
+}
+
+// shows marks the command.
+func (e *effector) shows() {
+	if e.index >= 0 {
+		e.w.facts.Actions[e.index].Environment = true
+	}
+}
+
+// sub is the entry that the operands belong to: the deepest subcommand.
+func (e *effector) sub() *program.Program {
+	if e.scan.Prog != nil {
+		return e.scan.Prog
+	}
+	return e.prog
+}
+
+// has reports whether the command has an option of this name.
+func (e *effector) has(name string) bool {
+	return slices.ContainsFunc(e.scan.Args, func(a Arg) bool {
+		return a.Kind == ArgOption && slices.Contains(a.Option.Names, name)
+	})
+}
+
+// operandWords are the operands behind the first skip ones. They may be the
+// command's own words: to be read, or appended to, which copies them.
+func (e *effector) operandWords(skip int) []Word {
+	if len(e.operands) <= skip {
+		return nil
+	}
+	at := e.operands[skip:]
+	if end := at[0] + len(at); consecutive(at) {
+		return e.words[at[0]:end:end]
+	}
+	out := make([]Word, 0, len(at))
+	for _, i := range at {
+		out = append(out, e.words[i])
+	}
+	return out
+}
+
+// consecutive reports whether each number is the one behind the number before.
+func consecutive(numbers []int) bool {
+	for i := range numbers {
+		if numbers[i] != numbers[0]+i {
+			return false
+		}
+	}
+	return true
+}
+
+// behindDashes are the words behind the first --, and whether it is there.
+func (e *effector) behindDashes() ([]Word, bool) {
+	at := slices.IndexFunc(e.scan.Args, func(a Arg) bool { return a.Kind == ArgDashes })
+	if at < 0 {
+		return nil, false
+	}
+	return e.words[e.scan.Args[at].Word+1:], true
+}
+
+// derived are the actions that were added since the command.
+func (e *effector) derived() []Action {
+	if e.index < 0 {
+		return nil
+	}
+	return e.w.facts.Actions[e.index+1:]
+}

@@ -1,0 +1,158 @@
+package shell
+
+import "strings"
+
+func (e *effector) write(p Word, need Need, purpose bool, reason string) {
+	e.path(Write, p, need, purpose, reason)
+}
+
+// below writes files of unknown names in a directory, and in directories there.
+func (e *effector) below(dir Word, need Need, reason string) {
+	at := joinPath(dir, Word{Holes: []Hole{{Kind: Glob}}})
+	e.write(at, need, false, reason)
+	e.write(joinPath(at, Word{Holes: []Hole{{Kind: Glob}}}), need, false, reason)
+}
+
+// inPlaceWrite changes an operand, or all files below one that is a directory by
+// its spelling (gofmt -w .).
+func (e *effector) inPlaceWrite(r Word, need Need, what string) {
+	defer func(before bool) { e.recursive = before }(e.recursive)
+	e.recursive = e.recursive || r.Text == "." || r.Text == ".." || strings.HasSuffix(r.Text, "/") || strings.HasSuffix(r.Text, "/.") || strings.HasSuffix(r.Text, "/..")
+	e.write(r, need, false, what)
+}
+
+// ownWrite writes a file in which a program keeps its own settings: its path
+// stands in no word. harmless: what it writes makes nothing run.
+func (e *effector) ownWrite(file Word, need Need, harmless bool, reason string) {
+	from := len(e.w.facts.Actions)
+	e.write(file, need, false, reason)
+	for i := from; i < len(e.w.facts.Actions); i++ {
+		e.w.facts.Actions[i].Own, e.w.facts.Actions[i].Harmless = true, harmless
+	}
+}
+
+func (e *effector) read(p Word, need Need, reason string) {
+	if p.Known() && p.Text == "-" {
+		return
+	}
+	e.path(Read, p, need, false, reason)
+}
+
+// mayRead notes the words that a program which is not known may take for
+// files, and the values of its options. What is not known of them is left out:
+// it would be any path.
+func (e *effector) mayRead(words []Word, reason string) {
+	for _, t := range words {
+		if strings.HasPrefix(t.Text, "-") {
+			name, _, found := strings.Cut(t.Text, "=")
+			if !found {
+				continue
+			}
+			t = cutWord(t, len(name)+1)
+		}
+		if t.Known() && t.Text != "" {
+			e.read(t, NeedNone, reason)
+		}
+	}
+}
+
+func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason string) {
+	if p.hasHole(Pipe) || p.Known() && free[p.Text] || devFD(&p) {
+		return
+	}
+	places, recursive, noFollow := beneath(e.dirs, p), e.recursive, e.noFollow && !slashed(&p)
+	if p.under != nil && (!p.printed || kind == Read && need == NeedNone) {
+		places, recursive = nil, true
+		for _, u := range p.under {
+			places = append(places, beneath(e.dirs, u)...)
+			noFollow = noFollow || u.files
+		}
+	}
+	for _, at := range places {
+		e.w.add(Action{
+			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
+			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
+			Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
+		})
+	}
+}
+
+// skipsHidden reports whether the program is one that leaves hidden files out
+// when it goes through a directory, and no option tells it not to.
+func (e *effector) skipsHidden() bool {
+	switch e.prog.Name {
+	case "rg", "fd", "fdfind", "ag":
+	default:
+		return false
+	}
+	for _, a := range e.scan.Args {
+		switch {
+		case a.Kind == ArgUnsure || a.Kind == ArgUnlisted:
+			return false
+		case a.Kind != ArgOption:
+			continue
+		}
+		for _, name := range a.Option.Names {
+			switch name {
+			case "--hidden", "-.", "-u", "--unrestricted", "-H", "--no-ignore":
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// links notes the places where ln makes a link.
+func (e *effector) links(at Word) {
+	if e.prog.Name == "ln" && e.w.muted == 0 {
+		e.w.links = append(e.w.links, beneath(e.dirs, at)...)
+	}
+}
+
+// load reads what a program obeys or sends: a manifest, a chart, a build
+// context, an asset. One that comes from another machine is what the
+// subcommand is for, not what the program is for: a rule has to name it.
+func (e *effector) load(w Word, what string) {
+	for _, scheme := range []string{"file://", "fileb://"} {
+		if strings.HasPrefix(w.Text, scheme) && !w.holeAt(0) {
+			w = cutWord(w, len(scheme))
+		}
+	}
+	switch {
+	case w.Known() && (w.Text == "" || w.Text == "-"):
+	case remoteSource(&w):
+		e.apartLate(causeRemoteSource, what)
+	default:
+		e.read(w, NeedOutside, what)
+	}
+}
+
+// loadPairs is load for each PATH of [NAME=]PATH,…
+func (e *effector) loadPairs(w Word, what string) {
+	for _, piece := range pieces(w, ',') {
+		if at := strings.IndexByte(piece.Text, '='); at >= 0 {
+			piece = cutWord(piece, at+1)
+		}
+		e.load(piece, what)
+	}
+}
+
+// remoteSource reports whether a word names something on another machine: a
+// URL, user@host:path, or a repository as kustomize and docker write it
+// (github.com/o/r, gh:o/r, host/x.git//dir, host/x.git?ref=v1), in whatever case.
+func remoteSource(w *Word) bool {
+	text := strings.ToLower(w.Text)
+	if head, _, ok := strings.Cut(text, ":"); ok && strings.Contains(head, "@") && !strings.Contains(head, "/") {
+		return true
+	}
+	if len(w.Holes) > 0 && strings.Contains(text, ".git") { // ? may be a pattern
+		return true
+	}
+	return strings.Contains(text, "://") ||
+		strings.HasPrefix(text, "github.com/") || strings.HasPrefix(text, "gh:") ||
+		strings.Contains(text, ".git//") || strings.Contains(text, ".git?") || strings.Contains(text, ".git#") || strings.Contains(text, "/_git/")
+}
+
+func (e *effector) fetch(url Word, reason string) {
+	e.w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Reason: reason, Parent: e.index, From: -1, Pos: url.Pos, End: url.End})
+}

@@ -1,0 +1,138 @@
+package shell
+
+import "strings"
+
+// runText runs shell text: the value of an option, or an argument.
+func (e *effector) runText(text Word, what string, missing bool) {
+	if missing || !text.Known() {
+		e.w.opaque(e.index, MayRun, causeCommandUnknown, what)
+		return
+	}
+	e.w.recurse.nested(text.Text, Sh, e.child(), e.index, what)
+}
+
+// runMore runs a command that gets more words, the first of which is no option:
+// a host, a file. One whose words a shell would change is not read.
+func (e *effector) runMore(text Word, what string, missing bool) {
+	if missing || !text.Known() || strings.ContainsAny(text.Text, "$`\"'\\|&;<>()*?[]#~\n") || strings.TrimSpace(text.Text) == "" {
+		e.runText(text, what, missing)
+		e.odd(causeMoreWords, what)
+		return
+	}
+	var words []Word
+	for _, name := range strings.Fields(text.Text) {
+		words = append(words, Word{Text: name, Pos: text.Pos, End: text.End})
+	}
+	e.runList(append(words, Word{Text: "./", Holes: []Hole{{At: 2, Kind: AnyText}}}), -1)
+}
+
+// child is the state in which a program starts another one.
+func (e *effector) child() *scope {
+	return &scope{dirs: e.dirs}
+}
+
+// runFile runs a program, or obeys a file, that an option names.
+func (e *effector) runFile(file Word, what string) {
+	if file.hasHole(Pipe) || !file.Known() || standardInput(file.Text) {
+		e.w.opaque(e.index, MayRun, causeFileUnknown, what)
+		return
+	}
+	e.w.add(Action{
+		Kind: Command, Need: NeedCover, Words: []Word{file}, Dirs: e.dirs, Reason: what,
+		Parent: e.index, From: -1, Pos: file.Pos, End: file.End,
+	})
+	e.read(file, NeedNone, what)
+	e.w.runs = append(e.w.runs, e.runsFile(file)...)
+}
+
+// runsFile are the paths of a script that the command runs.
+func (e *effector) runsFile(file Word) []scriptRun {
+	var out []scriptRun
+	for _, at := range beneath(e.dirs, file) {
+		out = append(out, scriptRun{path: at, by: e.index})
+	}
+	return out
+}
+
+// runWords runs the words from index at on as a command.
+func (e *effector) runWords(at int) { e.runList(e.words[at:], at) }
+
+// runList runs a list of words; from is the index in the parent's words at
+// which it stands, or -1.
+func (e *effector) runList(words []Word, from int) outcome {
+	if e.w.depth >= maxNesting {
+		e.w.opaque(e.index, MayRun, causeDeep)
+		return same(e.s)
+	}
+	e.w.depth++
+	defer func() { e.w.depth-- }()
+	s := e.child()
+	s.names = e.s.names
+	f := frame{assigns: e.frame.Assigns, parent: e.index, from: from, subst: e.frame.Substitution}
+	return e.w.recurse.simple(words, f, s)
+}
+
+// runsText runs the operands, joined by blanks, as shell text.
+func (e *effector) runsText(rest []Word, what string) {
+	if len(rest) == 0 {
+		return
+	}
+	text, ok := joinWords(rest)
+	e.runText(Word{Text: text}, what, !ok)
+}
+
+// script: the first operand is a program file. The contents of files are not
+// part of a tool use, but a program that comes from a pipe is.
+func (e *effector) script(rest []Word, what string) {
+	if len(rest) == 0 {
+		if e.sub().Stdin && !e.pattern {
+			e.stdin()
+		}
+		return
+	}
+	e.mayRead(rest, what)
+	if e.pattern {
+		return
+	}
+	if file := rest[0]; file.hasHole(Pipe) || file.Known() && standardInput(file.Text) {
+		e.stdin()
+	} else {
+		e.w.runs = append(e.w.runs, e.runsFile(file)...)
+	}
+}
+
+func (e *effector) stdin() {
+	e.w.opaque(e.index, MayRun, CauseStandardInput, e.prog.Name)
+}
+
+// part reads words as those of a program that this one does the work of, which
+// needs no cover of its own: gh repo clone hands git clone its words behind --.
+// They begin at the index from of the words here; -1 if they do not stand there.
+func (e *effector) part(words []Word, from int) {
+	if e.w.depth >= maxNesting {
+		e.odd(causeDeep)
+		return
+	}
+	e.w.depth++
+	defer func() { e.w.depth-- }()
+	m := Action{
+		Kind: Command, Need: NeedNone, Words: words, Dirs: e.dirs,
+		Program: e.w.opt.Catalog.Lookup(words[0].Text), Parent: e.index, From: -1,
+	}
+	at := len(e.w.facts.Actions)
+	e.w.recurse.effects(m, e.child())
+	if at >= len(e.w.facts.Actions) || e.index < 0 {
+		return
+	}
+	inner, own := &e.w.facts.Actions[at], &e.w.facts.Actions[e.index]
+	if inner.Unproven() {
+		e.doubted(inner.Why)
+		own.Exact = own.Exact || inner.Exact
+	}
+	switch {
+	case inner.Reach > 0 && from >= 0:
+		own.Reach = max(own.Reach, from+inner.Reach)
+	case inner.Reach > 0:
+		e.unprovenLate(causeMoreThanUsual, words[0].Text)
+	}
+}

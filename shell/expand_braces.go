@@ -1,0 +1,187 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// braces returns the sequences of parts that brace expansion makes of a word.
+// The words are made one after the other and stand side by side.
+func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
+	clone := &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
+	if !syntax.SplitBraces(clone) || !slices.ContainsFunc(clone.Parts, isBraceExp) {
+		if w.bracesInQuotes(word) {
+			w.odd(causeBracesInQuotes)
+		}
+		if mayHoldBraces(word) {
+			w.odd(causeBraces)
+		}
+		return [][]syntax.WordPart{word.Parts}
+	}
+	if w.unit.dialect == Sh {
+		w.odd(causeShBraces)
+	}
+	if w.bracesInside(word.Parts) || bracesLeft(clone.Parts) || longerName(clone.Parts, false) {
+		// bash pairs braces by their spelling, also with those of an expansion.
+		w.odd(causeBracesInside)
+	}
+	out, ok := braceList(clone.Parts)
+	if !ok || len(out) > maxAlts*4 {
+		w.odd(causeManyWords)
+		return [][]syntax.WordPart{{&syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: "@"}}}}
+	}
+	return out
+}
+
+// bracesInQuotes: bash looks for braces by the spelling. It takes a quote in a
+// ${..} or in backquotes inside double quotes for their end.
+func (w *walker) bracesInQuotes(word *syntax.Word) bool {
+	for _, part := range word.Parts {
+		q, ok := part.(*syntax.DblQuoted)
+		if !ok {
+			continue
+		}
+		for _, inner := range q.Parts {
+			if c, ok := inner.(*syntax.CmdSubst); ok && !c.Backquotes {
+				continue
+			}
+			from, to := int(inner.Pos().Offset()), int(inner.End().Offset())
+			if from < to && to <= len(w.unit.src) && bracesQuoted(w.unit.src[from+1:to]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func bracesQuoted(text string) bool {
+	_, rest, found := strings.Cut(text, "\"")
+	return found && strings.Contains(rest, "{") && (strings.Contains(rest, ",") || strings.Contains(rest, ".."))
+}
+
+// longerName reports whether the name of a variable may grow by text beside it
+// when the braces are expanded: $x{a,b} is $xa and $xb.
+func longerName(parts []syntax.WordPart, more bool) bool {
+	for i, part := range parts {
+		more := more || i+1 < len(parts)
+		switch p := part.(type) {
+		case *syntax.ParamExp:
+			_, lit := next(parts, i).(*syntax.Lit)
+			if p.Short && more && !lit {
+				return true
+			}
+		case *syntax.BraceExp:
+			for _, elem := range p.Elems {
+				if longerName(elem.Parts, more) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func next(parts []syntax.WordPart, i int) syntax.WordPart {
+	if i+1 < len(parts) {
+		return parts[i+1]
+	}
+	return nil
+}
+
+// bracesLeft reports whether a brace stands beside those that were expanded.
+func bracesLeft(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(p.Value, "{}") {
+				return true
+			}
+		case *syntax.BraceExp:
+			for _, elem := range p.Elems {
+				if bracesLeft(elem.Parts) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// bracesInside reports whether an expansion among the parts holds braces,
+// commas or quotes that bash may pair with those around it.
+func (w *walker) bracesInside(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.DblQuoted:
+			if w.bracesInside(p.Parts) {
+				return true
+			}
+		case *syntax.ParamExp:
+			from, to := p.Pos().Offset(), p.End().Offset()
+			if !p.Short && int(to) <= len(w.unit.src) && from+2 < to && strings.ContainsAny(w.unit.src[from+2:to-1], "{},\"'`\\") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func braceList(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
+	out := [][]syntax.WordPart{nil}
+	for _, part := range parts {
+		next := [][]syntax.WordPart{{part}}
+		if br, ok := part.(*syntax.BraceExp); ok {
+			next, ok = braceElems(br)
+			if !ok {
+				return nil, false
+			}
+		}
+		if len(out)*len(next) > maxAlts*4 {
+			return nil, false
+		}
+		var grown [][]syntax.WordPart
+		for _, a := range out {
+			for _, b := range next {
+				grown = append(grown, append(append([]syntax.WordPart(nil), a...), b...))
+			}
+		}
+		out = grown
+	}
+	return out, true
+}
+
+func braceElems(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
+	if br.Sequence {
+		return braceSequence(br)
+	}
+	var out [][]syntax.WordPart
+	for _, e := range br.Elems {
+		sub, ok := braceList(e.Parts)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, sub...)
+	}
+	return out, true
+}
+
+// braceSequence expands {1..5}; all other sequences are too seldom to know.
+func braceSequence(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
+	if len(br.Elems) != 2 {
+		return nil, false
+	}
+	from, err1 := strconv.Atoi(br.Elems[0].Lit())
+	to, err2 := strconv.Atoi(br.Elems[1].Lit())
+	plain := func(s string) bool { return s == "0" || s != "" && s[0] >= '1' && s[0] <= '9' }
+	if err1 != nil || err2 != nil || !plain(br.Elems[0].Lit()) || !plain(br.Elems[1].Lit()) || to < from || to-from >= maxAlts {
+		return nil, false
+	}
+	var out [][]syntax.WordPart
+	for i := from; i <= to; i++ {
+		out = append(out, []syntax.WordPart{&syntax.Lit{Value: strconv.Itoa(i)}})
+	}
+	return out, true
+}

@@ -1,0 +1,244 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
+
+// namesIn returns the places of the names that a substitution prints, nil if
+// they are not known. bash leaves NUL bytes out, which joins names.
+func (w *walker) namesIn(stmts []*syntax.Stmt, s *scope) []Word {
+	if len(stmts) != 1 {
+		return nil
+	}
+	joined, nodes := false, 0
+	syntax.Walk(stmts[0], func(n syntax.Node) bool {
+		if nodes++; nodes > maxPrinter {
+			joined = true // not known; substitutions that nest are gone through once a level
+		}
+		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			joined = joined || slices.ContainsFunc(call.Args[1:], func(arg *syntax.Word) bool { return endsInNUL(call.Args[0].Lit(), arg) })
+		}
+		return !joined
+	})
+	if joined {
+		return nil
+	}
+	return w.namesFrom(stmts[0], s, true)
+}
+
+// maxPrinter is the size of the largest command, in nodes of its tree, whose
+// names are known.
+const maxPrinter = 250
+
+// endsInNUL reports whether an argument may be an option that puts NUL behind
+// names.
+func endsInNUL(program string, word *syntax.Word) bool {
+	arg, plain := literal(word)
+	if first, ok := word.Parts[0].(*syntax.Lit); !plain {
+		return !ok || strings.HasPrefix(first.Value, "-")
+	}
+	switch {
+	case !strings.HasPrefix(arg, "-"):
+		return false
+	case program == "find":
+		return arg == "-print0"
+	case strings.HasPrefix(arg, "--"):
+		return strings.HasPrefix(arg, "--z") || strings.HasPrefix(arg, "--nu") || strings.HasPrefix(arg, "--print0")
+	case program == "rg" || program == "fd":
+		return strings.Contains(arg, "0")
+	}
+	return strings.ContainsAny(arg, "zZ")
+}
+
+// namesFrom returns the places whose names a command prints, nil if that is not
+// known: the names that find, ls and their like print lie below the places that
+// they were given.
+func (w *walker) namesFrom(st *syntax.Stmt, s *scope, bare bool) []Word {
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
+		if narrows(b.Y) {
+			return w.namesFrom(b.X, s, bare)
+		}
+		return w.namesFrom(b.Y, s, bare)
+	}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return nil
+	}
+	if name := call.Args[0].Lit(); isName(name) && !printsNames(name) {
+		return nil // spares expanding its words once more
+	}
+	defer w.mute()()
+	var words []Word
+	for _, list := range w.argLists(call.Args, s) {
+		words = append(words, list...)
+	}
+	return w.namesOf(words, bare)
+}
+
+// narrows reports whether a command in a pipe passes some of its lines on as
+// they are.
+func narrows(st *syntax.Stmt) bool {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
+		return false
+	}
+	name := call.Args[0].Lit()
+	flags, ok := narrowing[name]
+	operands := 0
+	for _, a := range call.Args[1:] {
+		text, plain := literal(a)
+		switch {
+		case !plain || strings.HasPrefix(text, "-") && strings.Trim(text[1:], flags) != "":
+			return false
+		case !strings.HasPrefix(text, "-") && strings.Trim(text, "+0123456789") != "":
+			operands++
+		}
+	}
+	return ok && (operands == 0 && name != "grep" || operands == 1 && name == "grep")
+}
+
+// narrowing are the commands that pass lines on, with the option letters that
+// change nothing in a line.
+var narrowing = map[string]string{
+	"sort": "urnVzfb", "uniq": "uiz", "head": "n0123456789z", "tail": "n0123456789z", "grep": "viEFPwx",
+}
+
+// namesOf returns the places that the names lie at or below which a command
+// prints, as seen from the directory that it is in; nil if that is not known.
+// None of the names climbs out again with "..".
+// With bare set the names need not say where they lie: ls prints them without
+// their directory.
+func (w *walker) namesOf(words []Word, bare bool) []Word {
+	if len(words) == 0 || !printsNames(words[0].Text) || slices.ContainsFunc(words, func(w Word) bool { return w.hasHole(AnyText) }) {
+		return nil
+	}
+	prog := w.opt.Catalog.Lookup(words[0].Text)
+	if prog == nil {
+		return nil
+	}
+	if words[0].Text == "find" {
+		return namesOfFind(words)
+	}
+	n, ok := sortNames(ScanWords(prog, words), words)
+	if !ok || slices.ContainsFunc(n.options, func(o string) bool { return slices.Contains(shapesNames[words[0].Text], o) }) {
+		return nil
+	}
+	switch words[0].Text {
+	case "ls":
+		return namesOfLs(&n, bare)
+	case "fd":
+		return namesBelow(behind(n.operands, false))
+	case "rg", "grep":
+		if n.has("-l", "--files-with-matches") {
+			return namesBelow(behind(n.operands, n.pattern))
+		}
+	case "git":
+		if n.sub == "ls-files" || n.sub == "diff" && n.has("--name-only") {
+			return namesOfGit(n.operands)
+		}
+	}
+	return nil
+}
+
+// printsNames reports whether a program is one of which it is known that it
+// prints names.
+func printsNames(program string) bool {
+	switch program {
+	case "find", "ls", "fd", "rg", "grep", "git":
+		return true
+	}
+	return false
+}
+
+// shapesNames are the options that make a command print something else than
+// names as they are, or names of another place.
+var shapesNames = map[string][]string{
+	"ls":   {"-a", "-f", "-l", "-g", "-o", "-n", "-D", "--format", "--full-time", "--hyperlink", "--indicator-style"},
+	"fd":   {"--format", "-x", "-X", "-C", "--search-path", "--path-separator"},
+	"rg":   {"--path-separator"},
+	"grep": {"--label"},
+	"git":  {"--format", "--line-prefix", "--no-index", "--output", "-C", "--git-dir", "--work-tree"},
+}
+
+// nameWords are the words of a command that prints names.
+type nameWords struct {
+	operands []Word
+	options  []string // the first name of each
+	sub      string   // the subcommand
+	pattern  bool     // an option gave the pattern
+}
+
+func (n *nameWords) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(o string) bool { return slices.Contains(n.options, o) })
+}
+
+// sortNames is not ok if the catalogue does not know an option.
+func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
+	for _, a := range scan.Args {
+		switch a.Kind {
+		case ArgOperand:
+			n.operands = append(n.operands, words[a.Word])
+		case ArgSubcommand:
+			n.sub = words[a.Word].Text
+		case ArgOption:
+			n.options = append(n.options, a.Option.Names[0])
+			n.pattern = n.pattern || a.Option.Pattern || a.Option.Effect == program.EffPattern
+		case ArgUnlisted, ArgUnsure:
+			return n, false
+		}
+	}
+	return n, true
+}
+
+// namesOfFind: find prints names below the places where it starts, unless it
+// is told what to print, or runs something that prints.
+func namesOfFind(words []Word) []Word {
+	start := findStart(words)
+	for i := range words {
+		for _, p := range []string{"-exec", "-ok", "-printf", "-ls", "-f", "-files0-from"} {
+			if t := words[i].Text; strings.HasPrefix(t, p) && t != "-false" && t != "-fstype" && t != "-follow" && t != "-flags" && t != "-executable" {
+				return nil
+			}
+		}
+	}
+	return start.names(words)
+}
+
+// namesOfLs: of a directory ls prints names that lie in it, without its own:
+// whoever takes them finds what has these names where he is.
+func namesOfLs(n *nameWords, bare bool) []Word {
+	switch {
+	case n.has("-d") || len(n.operands) == 0:
+		return namesBelow(n.operands)
+	case bare:
+		return append(slices.Clone(n.operands), Word{Text: "."})
+	case slices.ContainsFunc(n.operands, func(w Word) bool { return w.Known() }):
+		return nil
+	}
+	return namesBelow(n.operands)
+}
+
+// namesOfGit: git prints names from the root of its repository, which lie
+// below the directory when they are taken from there. An operand outside is
+// printed with .. in it.
+func namesOfGit(operands []Word) []Word {
+	for i := range operands {
+		if t := operands[i].Text; strings.HasPrefix(t, "/") || strings.Contains(t, "..") && strings.Contains(t, "/") || t == ".." {
+			return nil
+		}
+	}
+	return []Word{{Text: "."}}
+}
+
+// namesBelow are the operands, or the current directory.
+func namesBelow(operands []Word) []Word {
+	if len(operands) == 0 {
+		return []Word{{Text: "."}}
+	}
+	return slices.Clone(operands)
+}

@@ -1,0 +1,157 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// param expands a parameter expansion.
+func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
+	many := !at.quoted && !at.assign
+	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many}}}
+	if p.Param == nil || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
+		w.odd(causeOtherParameter)
+		return hole
+	}
+	name := p.Param.Value
+	if w.muted == 0 {
+		w.paramParts(p, s, at)
+	}
+	switch {
+	case p.Excl && p.Names == 0:
+		w.odd(causeIndirect, name)
+		return hole
+	case p.Length, isNumber(name) && p.Exp == nil && p.Slice == nil && p.Repl == nil && name != "-":
+		if p.Length || strings.Contains("?#$", name) {
+			return [][]piece{{{hole: true, kind: Digits, quoted: true}}}
+		}
+		return hole
+	case name == "@" || name == "*":
+		return [][]piece{{{hole: true, quoted: at.quoted, many: name == "@" || many}}}
+	}
+	if p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 {
+		return w.maybeMany(p, hole)
+	}
+	if p.Exp != nil {
+		return w.expansion(p, s, at, hole)
+	}
+	return w.variable(name, s, at, hole)
+}
+
+// maybeMany: "${a[@]}" makes any number of words although it is quoted.
+func (w *walker) maybeMany(p *syntax.ParamExp, hole [][]piece) [][]piece {
+	if word, ok := p.Index.(*syntax.Word); ok && word.Lit() == "@" || p.Names != 0 {
+		hole[0][0].many = true
+	}
+	return hole
+}
+
+func isNumber(name string) bool {
+	return name != "" && (name[0] >= '0' && name[0] <= '9' || strings.Contains("?#$!-", name))
+}
+
+// paramParts walks what stands inside ${..}: indexes and offsets are evaluated
+// as arithmetic, words expand, and an operator may run what a value holds.
+func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
+	if word, ok := p.Index.(*syntax.Word); ok && (word.Lit() == "@" || word.Lit() == "*") {
+		// all elements
+	} else if p.Index != nil {
+		w.arithm(p.Index, s)
+	}
+	if p.Slice != nil {
+		w.arithm(p.Slice.Offset, s)
+		w.arithm(p.Slice.Length, s)
+	}
+	if p.Repl != nil {
+		w.inner(p.Repl.Orig, s, at)
+		w.inner(p.Repl.With, s, at)
+	}
+	if p.Exp == nil {
+		return
+	}
+	if p.Exp.Op == syntax.OtherParamOps {
+		w.odd(causeTransformed, p.Param.Value)
+	}
+	w.inner(p.Exp.Word, s, at)
+	switch p.Exp.Op {
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		value := plainWordText(p.Exp.Word)
+		w.sets(p.Param.Value, &value, w.parent)
+	}
+}
+
+// inner walks a word inside ${..}. Between double quotes and in a here-document
+// bash takes single quotes there for ordinary characters with some operators,
+// so that an expansion inside them runs, also one that an escape of $'..' spells.
+// Which operators changed over time.
+func (w *walker) inner(word *syntax.Word, s *scope, at place) {
+	if word == nil {
+		return
+	}
+	for _, part := range word.Parts {
+		if q, ok := part.(*syntax.SglQuoted); ok && at.quoted && (strings.ContainsAny(q.Value, "$`") || q.Dollar && strings.Contains(q.Value, `\`)) {
+			w.odd(causeQuotesInside)
+		}
+		if lit, ok := part.(*syntax.Lit); ok && at.quoted && hidden(lit.Value, false) {
+			w.odd(causeProcessInside)
+		}
+	}
+	w.pieces(word.Parts, s, place{quoted: at.quoted, assign: true})
+}
+
+// expansion is ${x:-word} and its like: the value, or the word.
+func (w *walker) expansion(p *syntax.ParamExp, s *scope, at place, hole [][]piece) [][]piece {
+	values, ok := w.valuesOf(p.Param.Value, s)
+	if !ok {
+		return hole
+	}
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		for _, v := range values {
+			if v.Text == "" {
+				return hole
+			}
+		}
+		return valuePieces(values, at)
+	}
+	return hole
+}
+
+// variable is a plain $x.
+func (w *walker) variable(name string, s *scope, at place, hole [][]piece) [][]piece {
+	values, ok := w.valuesOf(name, s)
+	if !ok || w.unit.dialect == Zsh && !at.quoted && !at.assign && slices.ContainsFunc(values, splits) {
+		return hole
+	}
+	return valuePieces(values, at)
+}
+
+// splits reports whether bash may make several words of a value, or none:
+// zsh takes it as it is.
+func splits(v Word) bool { return v.Text == "" || strings.ContainsAny(v.Text, " \t\n*?[~") }
+
+func valuePieces(values []Word, at place) [][]piece {
+	var out [][]piece
+	for _, v := range values {
+		out = append(out, wordPieces(v, at))
+	}
+	return out
+}
+
+// wordPieces takes a value apart again, to stand in another word.
+func wordPieces(v Word, at place) []piece {
+	var out []piece
+	from := 0
+	text := func(to int) {
+		out = append(out, piece{text: v.Text[from:to], quoted: at.quoted || at.assign, split: true})
+		from = to
+	}
+	for _, h := range v.Holes {
+		text(h.At)
+		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under})
+	}
+	text(len(v.Text))
+	return out
+}

@@ -1,0 +1,170 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirects walks the redirections of a statement.
+func (w *walker) redirects(list []*syntax.Redirect, s *scope) {
+	for _, r := range list {
+		w.redirect(r, s)
+	}
+}
+
+func (w *walker) redirect(r *syntax.Redirect, s *scope) {
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		name := strings.Trim(r.N.Value, "{}")
+		if !syntax.ValidName(name) {
+			w.odd(causeRedirectName)
+		}
+		w.sets(name, &Word{Holes: []Hole{{Kind: Digits}}}, w.parent)
+	}
+	if r.N != nil && len(r.N.Value) > 1 {
+		w.bashOnly("a descriptor of several digits")
+	}
+	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
+		// bash ends the operator at the dash; the parser reads on to the blank.
+		if text := partText(r.Word); len(text) > 1 && text[0] == '-' {
+			w.odd(causeNoBlank, r.Op.String())
+		}
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		w.delimiter(r)
+		if !quotedDelimiter(r.Word) {
+			w.document(r.Hdoc, s)
+		}
+	case syntax.WordHdoc:
+		w.bashOnly("<<<")
+		w.value(r.Word, s)
+	case syntax.RdrIn:
+		w.redirectTo(r, s, Read)
+	case syntax.RdrInOut:
+		w.redirectTo(r, s, Read)
+		w.redirectTo(r, s, Write)
+	case syntax.DplIn:
+		w.value(r.Word, s)
+	case syntax.DplOut:
+		w.duplicate(r, s)
+	case syntax.RdrAll, syntax.AppAll:
+		w.bashOnly("&>")
+		w.redirectTo(r, s, Write)
+	default:
+		w.redirectTo(r, s, Write)
+	}
+}
+
+// delimiter looks at the places where bash ends a here-document elsewhere than
+// the parser: empty quotes in the delimiter, and a line of the body that goes
+// on behind a backslash and so becomes the delimiter.
+func (w *walker) delimiter(r *syntax.Redirect) {
+	text, plain := literal(r.Word)
+	if !plain || len(r.Word.Parts) != 1 {
+		w.odd(causeDelimiter)
+		return
+	}
+	from := min(int(r.Word.End().Offset()), len(w.unit.src))
+	inBackquotes := w.backquotes > 0 && strings.Contains(w.unit.src[from:], "\\\n")
+	if inBackquotes || !quotedDelimiter(r.Word) && joinsDelimiter(w.unit.src[from:], text) {
+		w.odd(causeDocumentEnd)
+	}
+}
+
+// joinsDelimiter reports whether a line of text that goes on behind a backslash
+// ends in a line that is the delimiter, or becomes the delimiter.
+func joinsDelimiter(text, delimiter string) bool {
+	before, joined := "", false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if trailing(line)%2 == 1 {
+			before, joined = before+strings.TrimSuffix(line, "\\"), true
+			continue
+		}
+		if joined && (strings.TrimLeft(line, "\t") == delimiter || strings.TrimLeft(before+line, "\t") == delimiter) {
+			return true
+		}
+		before, joined = "", false
+	}
+	return joined
+}
+
+// duplicate is >&word: a descriptor, or a file.
+func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
+	if text, ok := literal(r.Word); ok {
+		t := strings.TrimSuffix(text, "-")
+		if text != "" && strings.Trim(t, "0123456789") == "" {
+			return
+		}
+	}
+	for _, target := range w.target(r.Word, s) {
+		if target.hasHole(AnyText) || target.hasHole(Glob) || strings.ContainsAny(target.Text, "$`") {
+			w.odd(causeTwiceExpanded)
+		}
+		w.file(target, r, s, Write)
+	}
+}
+
+// redirectTo notes the file of a redirection under every name that it may
+// have.
+func (w *walker) redirectTo(r *syntax.Redirect, s *scope, kind Kind) {
+	for _, target := range w.target(r.Word, s) {
+		w.file(target, r, s, kind)
+	}
+}
+
+// target expands the word of a redirection; one that does not make exactly one
+// word is an error in bash, and unknown here. zsh opens each of several.
+func (w *walker) target(word *syntax.Word, s *scope) []Word {
+	var out []Word
+	for _, list := range w.fields(word, s) {
+		if len(list) != 1 {
+			u := unknown()
+			w.spot(&u, word)
+			out = append(out, u)
+		}
+		for _, one := range list {
+			one.Split = false
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func (w *walker) file(target Word, r *syntax.Redirect, s *scope, kind Kind) {
+	if target.Known() && free[target.Text] || target.hasHole(Pipe) {
+		return
+	}
+	if strings.HasPrefix(target.Text, "/dev/tcp/") || strings.HasPrefix(target.Text, "/dev/udp/") {
+		w.network(target)
+		return
+	}
+	if d := devFD(&target); d && kind == Read {
+		return
+	}
+	reason := "redirection " + r.Op.String()
+	need := NeedCover
+	if kind == Read {
+		need = NeedNone
+	}
+	for _, p := range beneath(s.dirs, target) {
+		w.add(Action{
+			Kind: kind, Need: need, Path: p, Redirect: true,
+			Append: r.Op == syntax.AppOut || r.Op == syntax.AppAll,
+			Reason: reason, Parent: w.parent, From: -1, Pos: target.Pos, End: target.End,
+		})
+	}
+}
+
+// network is a redirection to /dev/tcp/HOST/PORT: bash opens a connection.
+func (w *walker) network(target Word) {
+	rest := target.Text[len("/dev/tcp/"):]
+	host, port, _ := strings.Cut(rest, "/")
+	url := Word{Text: "http://" + host + ":" + port + "/", Pos: target.Pos, End: target.End}
+	if !target.Known() {
+		url = unknown()
+	}
+	w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Reason: "redirection to a network connection", Parent: w.parent, From: -1})
+	w.opaque(w.parent, MayRun, causeNetwork)
+}

@@ -1,0 +1,184 @@
+package shell
+
+import "strings"
+
+// set: options of the shell; without a word it shows all variables. -k makes
+// arguments variables.
+func (e *effector) set() {
+	e.done = true
+	if e.vanish() {
+		e.shows()
+	}
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case t.MayBeOption():
+			e.odd(causeSetOptionUnknown)
+			return
+		case t.Text == "--" || t.Text == "-":
+			return
+		case t.Text == "-o" || t.Text == "+o":
+			if i++; i < len(e.words) && (!e.words[i].Known() || e.words[i].Text == "keyword" || e.words[i].Text == "posix" || e.words[i].Text == "physical") {
+				e.odd(causeSetOption)
+			}
+		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
+			if strings.Trim(t.Text[1:], "aefuvxnChbo") != "" {
+				e.w.bashOnly("option " + t.Text + " of set")
+			}
+			if strings.ContainsAny(t.Text, "kP") {
+				e.odd(causeSetLetter)
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (e *effector) shopt() {
+	e.done = true
+	for i := range e.words[1:] {
+		switch t := &e.words[i+1]; t.Text {
+		case "-s", "-u", "-q", "-p", "-o", "nullglob", "dotglob", "failglob", "nocaseglob", "inherit_errexit":
+			if !t.Known() {
+				e.odd(causeShoptUnknown)
+			}
+		default:
+			e.odd(causeShopt)
+		}
+	}
+}
+
+func (e *effector) complete() {
+	e.done = true
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.ContainsAny(t.Text, "CFW") {
+			e.odd(causeComplete, e.prog.Name)
+			return
+		}
+	}
+}
+
+func (e *effector) fc() {
+	e.odd(causeFc)
+}
+
+func (e *effector) history() {
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") {
+			e.unprovenLate(causeHistoryFile)
+		}
+	}
+}
+
+// jobs -x runs a command.
+func (e *effector) jobs() {
+	e.done = true
+	runs := false
+	for i := 1; i < len(e.words); i++ {
+		switch t := &e.words[i]; {
+		case t.MayBeOption():
+			e.odd(causeJobs)
+			return
+		case isOption(t.Text) && t.Text != "--":
+			runs = runs || strings.Contains(t.Text, "x")
+		case runs && t.Text == "--" && i+1 < len(e.words):
+			e.runWords(i + 1)
+			return
+		case runs:
+			e.runWords(i)
+			return
+		}
+	}
+}
+
+func (e *effector) hash() {
+	for i := range e.words[1:] {
+		if t := &e.words[i+1]; t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.ContainsAny(t.Text, "p") {
+			e.odd(causeHash)
+		}
+	}
+}
+
+func (e *effector) alias() {
+	e.done = true
+	for i := range e.words[1:] {
+		if t := &e.words[i+1]; !t.Known() || strings.Contains(t.Text, "=") {
+			e.odd(causeAlias)
+		}
+	}
+}
+
+func (e *effector) enable() {
+	if len(e.words) > 1 {
+		e.odd(causeEnable)
+	}
+}
+
+func (e *effector) wait() {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgUnsure {
+			e.odd(causeWait)
+		}
+		if a.Kind == ArgOption && a.Option.Names[0] == "-p" {
+			e.setName(&a.Value)
+		}
+	}
+}
+
+// trap runs its first argument later, in this shell.
+func (e *effector) trap() outcome {
+	e.done = true
+	rest := e.words[1:]
+	if len(rest) > 0 && rest[0].Known() && isOption(rest[0].Text) {
+		switch rest[0].Text {
+		case "-l", "-p":
+			return same(e.s)
+		case "--":
+			rest = rest[1:]
+		default: // an option in one shell, a command in another
+			e.odd(causeTrapOption)
+			return same(e.s)
+		}
+	}
+	if len(rest) < 2 || rest[0].Known() && (rest[0].Text == "-" || rest[0].Text == "") {
+		return same(e.s)
+	}
+	if !rest[0].Known() {
+		e.odd(causeTrapUnknown)
+		return same(e.s)
+	}
+	s := &scope{dirs: []Word{unknown()}, funcs: e.s.funcs}
+	if !e.w.unit.moves {
+		s.dirs = e.s.dirs
+	}
+	e.w.moved = false
+	e.w.recurse.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap")
+	if e.w.moved { // it may run before any of the commands behind
+		return same(e.s.in(unknown()))
+	}
+	return same(e.s)
+}
+
+// testCommand is test and [: -v evaluates an index in the name.
+func (e *effector) testCommand() {
+	e.done = true
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		if t.Split && t.hasHole(AnyText) {
+			e.odd(causeTestWords, e.prog.Name)
+			return
+		}
+		if i+2 >= len(e.words) {
+			continue
+		}
+		name := &e.words[i+2]
+		index := !name.Known() || strings.Contains(name.Text, "[") // what -v would evaluate
+		switch {
+		case t.MayBeOption() && index,
+			(t.Text == "-v" || t.Text == "-R") && (index && !plainIndex(name.Text) || !name.Known()):
+			e.odd(causeTestIndex)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// gcc: a file of options stands behind @.
+func (e *effector) gcc() {
+	for _, at := range e.operands {
+		if t := &e.words[at]; strings.HasPrefix(t.Text, "@") && !t.holeAt(0) {
+			e.odd(causeOptionsFile, e.prog.Name)
+		}
+	}
+}
+
+// cmake: what stands behind -- is for the build tool (cmake(1), --build).
+func (e *effector) cmake() {
+	if words, ok := e.behindDashes(); ok && e.has("--build") {
+		e.part(append([]Word{{Text: "make"}}, words...), -1)
+	}
+	if !e.has("-E") {
+		e.cmakeProjects()
+	}
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Names[0] != "-D" {
+			continue
+		}
+		key, value, _ := strings.Cut(a.Value.Text, "=")
+		key, _, _ = strings.Cut(key, ":")
+		if slices.ContainsFunc([]string{"_COMPILER", "_LAUNCHER", "_PROGRAM", "_LINKER", "_EMULATOR", "_COMMAND", "_EXECUTABLE"}, func(end string) bool { return strings.HasSuffix(key, end) }) {
+			e.runText(cutWord(a.Value, len(a.Value.Text)-len(value)), "variable "+key+" of cmake", false)
+		}
+	}
+}
+
+// cmakeProjects: a directory whose project is obeyed, as with -S.
+func (e *effector) cmakeProjects() {
+	for _, r := range e.operandWords(0) {
+		for _, dir := range beneath(e.dirs, r) {
+			if !e.w.inside(&dir) {
+				e.unprovenLate(causeCmakeProject)
+			}
+		}
+	}
+}

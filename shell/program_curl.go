@@ -1,0 +1,56 @@
+package shell
+
+import "strings"
+
+// curl sends the contents of a file that a data option names with @.
+func (e *effector) curl() {
+	for _, r := range e.operandWords(0) {
+		e.fileURL(r)
+	}
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch a.Option.Names[0] {
+		case "-w":
+			e.curlFormat(a.Value)
+		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "-H", "--header":
+			if at := strings.IndexAny(a.Value.Text, "@<"); at >= 0 || len(a.Value.Holes) > 0 && a.Value.Holes[0].At == 0 {
+				e.curlFile(a, at)
+			}
+		}
+	}
+}
+
+func (e *effector) curlFile(a Arg, at int) {
+	name := a.Option.Names[0]
+	form := name == "-F" || name == "--form" || name == "--data-urlencode"
+	if at > 0 && !form || at < 0 && name == "-H" {
+		return
+	}
+	if at >= 0 {
+		e.read(cutWord(a.Value, at+1), NeedOutside, "option "+name+" of curl")
+	}
+	e.unprovenLate(causeMaySend, name, "curl")
+}
+
+// curlFormat: the format of curl's report can come from a file, and can send
+// the rest of the report to one.
+func (e *effector) curlFormat(format Word) {
+	switch {
+	case strings.HasPrefix(format.Text, "@"):
+		e.read(cutWord(format, 1), NeedOutside, "option -w of curl")
+	case strings.Contains(format.Text, "%output{"):
+		e.w.opaque(e.index, MayWrite, causeCurlFormat)
+	case !format.Known():
+		e.unprovenLate(causeCurlFormatUnknown)
+	}
+}
+
+// fileURL reads the file that a URL names.
+func (e *effector) fileURL(url Word) {
+	rest, ok := strings.CutPrefix(strings.ToLower(url.Text), "file://")
+	if slash := strings.IndexByte(rest, '/'); ok && slash >= 0 {
+		e.read(cutWord(url, len("file://")+slash), NeedNone, "operand of "+e.prog.Name)
+	}
+}

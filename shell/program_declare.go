@@ -1,0 +1,159 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// declare looks at the names that a declaration sets: the command export, and
+// what stands behind command or builtin.
+func (e *effector) declare() {
+	e.done = true
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		switch {
+		case t.MayBeOption():
+			e.odd(causeSetUnknown, e.prog.Name)
+		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
+			if e.prog.Name != "export" && strings.ContainsAny(t.Text, "ni") {
+				e.odd(causeSetEvaluates, t.Text, e.prog.Name)
+			}
+		default:
+			e.declareName(t)
+		}
+	}
+	if e.showsDeclared() {
+		e.shows()
+	}
+}
+
+func (e *effector) declareName(t *Word) {
+	name, value, assigns := t.splitAt('=')
+	plus := strings.HasSuffix(name, "+")
+	name = strings.TrimSuffix(name, "+")
+	if len(t.Holes) > 0 && t.Holes[0].At <= len(name) {
+		e.odd(causeSetUnknown, e.prog.Name)
+		return
+	}
+	if !plainIndex(name) || strings.HasPrefix(value.Text, "(") {
+		e.odd(causeSetIndex, e.prog.Name)
+		return
+	}
+	switch {
+	case !assigns:
+		e.w.sets(name, nil, e.index)
+	case plus:
+		value = unknown()
+		fallthrough
+	default:
+		e.w.sets(name, &value, e.index)
+	}
+}
+
+// showsDeclared reports whether export, declare, typeset, local or readonly prints
+// values. Held against bash, dash and zsh by TestShellsShowNothingUnseen.
+func (e *effector) showsDeclared() bool {
+	letters, names := "", e.words[:0:0]
+	for _, w := range e.words[1:] {
+		if w.Known() && w.Text != "" && (w.Text[0] == '-' || w.Text[0] == '+') {
+			letters += w.Text[1:]
+			continue
+		}
+		names = append(names, w)
+	}
+	dialect, command := e.w.unit.dialect, e.words[0].Text
+	switch {
+	case dialect != Sh && strings.Contains(letters, "f") || dialect == Bash && strings.Contains(letters, "F"): // functions
+		return false
+	case !e.vanish() && len(names) > 0:
+		prints := strings.ContainsAny(letters, "pm") || dialect == Zsh && letters == "" && command != "export"
+		return prints && slices.ContainsFunc(names, tellsWord)
+	case strings.Contains(letters, "x") || command == "export":
+		return true
+	}
+	whole := command == "declare" || command == "typeset" || command == "local" && dialect == Zsh
+	return whole && !strings.ContainsAny(letters, "aAcilnrtu")
+}
+
+// letCommand is a let that the parser takes for an ordinary command.
+func (e *effector) letCommand() {
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		name, value, _ := strings.Cut(t.Text, "=")
+		if !t.Known() || !syntax.ValidName(name) || strings.Trim(value, "0123456789+-*") != "" {
+			e.odd(causeLet)
+			return
+		}
+	}
+}
+
+// names looks at the variables that read and getopts set.
+func (e *effector) names() {
+	e.done = true
+	for _, a := range e.scan.Args {
+		switch a.Kind {
+		case ArgOption:
+			if a.Option.Names[0] == "-a" {
+				e.setName(&a.Value)
+			}
+		case ArgUnsure:
+			e.odd(causeSetUnknown, e.prog.Name)
+		}
+	}
+	for _, r := range e.operandWords(e.sub().Skip) {
+		e.setName(&r)
+	}
+}
+
+func (e *effector) setName(t *Word) {
+	if !t.Known() || !plainIndex(t.Text) {
+		e.odd(causeSetName, e.prog.Name)
+		return
+	}
+	value := unknown()
+	e.w.sets(withoutIndex(t.Text), &value, e.index)
+}
+
+func (e *effector) mapfile() {
+	e.names()
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "-C" {
+			e.odd(causeMapfileRuns, e.prog.Name)
+		}
+	}
+}
+
+func (e *effector) unset() {
+	e.done = true
+	for _, r := range e.operandWords(0) {
+		if !r.Known() || !plainIndex(r.Text) {
+			e.odd(causeSetIndex, e.prog.Name)
+			continue
+		}
+		e.w.sets(withoutIndex(r.Text), nil, e.index)
+	}
+}
+
+// printf -v sets a variable; of several the last.
+func (e *effector) printf() {
+	for i := 1; i < len(e.words); i++ {
+		t, last := &e.words[i], i == len(e.words)-1 && !e.words[i].Split
+		switch {
+		case last:
+			return // a format, whatever it says: behind -v none is left
+		case t.MayBeOption():
+			e.odd(causePrintfFormat)
+			return
+		case t.Text == "-v":
+			i++
+			e.setName(&e.words[i])
+		case strings.HasPrefix(t.Text, "-v"):
+			name := cutWord(*t, 2)
+			e.setName(&name)
+		default:
+			return
+		}
+	}
+}

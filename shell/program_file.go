@@ -1,0 +1,81 @@
+package shell
+
+import "strings"
+
+func (e *effector) dd() {
+	e.done = true
+	for _, t := range e.words[1:] {
+		key, _, _ := strings.Cut(t.Text, "=")
+		at := len(key) + 1
+		switch {
+		case len(t.Holes) > 0 && t.Holes[0].At < at:
+			e.odd(causeArgumentUnknown, "dd")
+		case key == "of":
+			e.write(cutWord(t, at), NeedCover, false, "of= of dd")
+		case key == "if":
+			e.read(cutWord(t, at), NeedOutside, "if= of dd")
+		}
+	}
+}
+
+// flock makes the file that it locks; a number without a command is a
+// descriptor.
+func (e *effector) flock() {
+	if len(e.operands) == 0 {
+		return
+	}
+	lock := e.words[e.operands[0]]
+	if len(e.operands) > 1 || e.pattern || !number(&lock) {
+		e.write(lock, NeedCover, false, "lock file of flock")
+	}
+}
+
+// mktemp makes a file or a folder from a template, in the folder that an option
+// gives. What it makes in the system's own folder needs no cover.
+func (e *effector) mktemp() {
+	e.done = true
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch a.Option.Names[0] {
+		case "-u":
+			e.readOnly = true
+		case "-t":
+			e.named = true
+			if len(e.operands) > 0 {
+				e.below(Word{Text: "/tmp"}, NeedCover, "option -t of mktemp")
+			}
+		}
+	}
+	if e.readOnly || e.named {
+		return
+	}
+	for _, t := range e.operandWords(0) {
+		e.write(beside(t), NeedCover, false, "operand of mktemp")
+	}
+}
+
+// patch: the first operand is the file that is patched (patch(1)).
+func (e *effector) patch() {
+	if rest := e.operandWords(0); len(rest) > 0 && !e.has("--dry-run") {
+		e.write(rest[0], NeedCover, false, "operand of patch")
+	}
+}
+
+// crontab: an operand is a file of commands that are run later.
+func (e *effector) crontab() {
+	for _, r := range e.operandWords(0) {
+		e.runFile(r, "operand of crontab")
+	}
+}
+
+// reformats: a formatter or fixer by its subcommand changes the sources below its
+// directory. That is what it is for: only ask and deny rules look at it.
+func (e *effector) reformats() {
+	if !e.readOnly {
+		defer func(before bool) { e.inPlace = before }(e.inPlace)
+		e.inPlace = true
+		e.inPlaceWrite(Word{Text: "."}, NeedNone, "sources that "+e.prog.Name+" changes")
+	}
+}

@@ -1,0 +1,95 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
+
+// find prints names, and may run commands on them, remove and write files.
+func (e *effector) find() {
+	e.done = true
+	start := findStart(e.words)
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		if t.MayBeOption() && i >= start.end {
+			e.odd(causeFindUnknown)
+			continue
+		}
+		if i >= start.end && e.findTest(t.Text) {
+			i++ // what looks like an action is the value of a test
+			continue
+		}
+		switch t.Text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+			i = e.findExec(i, start)
+		case "-delete":
+			for _, p := range start.paths {
+				e.recursive = true
+				e.write(p, NeedCover, false, "-delete of find")
+			}
+		case "-fprint", "-fprint0", "-fprintf", "-fls":
+			if i++; i < len(e.words) {
+				e.recursive = false
+				e.write(e.words[i], NeedCover, false, t.Text+" of find")
+			}
+		case "-files0-from":
+			if i++; i < len(e.words) {
+				e.unprovenLate(causeFindNames)
+				e.read(e.words[i], NeedCover, t.Text+" of find")
+			}
+		}
+	}
+}
+
+// findTest reports whether a word of find takes the next one for its value,
+// and nothing else.
+func (e *effector) findTest(text string) bool {
+	for i := range e.prog.Options {
+		o := &e.prog.Options[i]
+		if o.Value == program.Required && o.Effect == program.EffNone && slices.Contains(o.Names, text) {
+			return text != "-files0-from" && !strings.HasPrefix(text, "-fprint") && text != "-fls"
+		}
+	}
+	return false
+}
+
+// findExec runs the words up to ; or + with a name in the place of {}.
+func (e *effector) findExec(i int, start findPaths) int {
+	end := i + 1
+	for end < len(e.words) && e.words[end].Text != ";" && !(e.words[end].Text == "+" && e.words[end-1].Text == "{}") {
+		end++
+	}
+	var under []Word
+	for _, p := range start.names(e.words) {
+		for _, at := range beneath(e.dirs, p) {
+			at.files = p.files
+			under = append(under, at)
+		}
+	}
+	words := append([]Word(nil), e.words[i+1:end]...)
+	for j := range words {
+		if strings.Contains(words[j].Text, "{}") {
+			words[j] = foundName(words[j], under)
+		}
+	}
+	if len(words) > 0 {
+		dirs := e.dirs
+		if strings.HasSuffix(e.words[i].Text, "dir") {
+			e.dirs = []Word{unknown()} // the directory of each name
+		}
+		e.runList(words, i+1)
+		e.dirs = dirs
+	}
+	return end
+}
+
+// foundName is a name that find puts in the place of {}: it begins with the
+// start path, so it is never an option.
+func foundName(w Word, under []Word) Word {
+	if w.Text != "{}" {
+		return holeFor(w, "{}", under)
+	}
+	return Word{Text: "./", Holes: []Hole{{At: 2, Kind: AnyText}}, under: under, Pos: w.Pos, End: w.End}
+}

@@ -1,0 +1,289 @@
+package shell
+
+import "strings"
+
+// git: a URL of the form ext::COMMAND runs a command.
+func (e *effector) git() {
+	for i := range e.words[1:] {
+		t := e.words[i+1].Text
+		if strings.HasPrefix(t, "ext::") || strings.HasPrefix(t, "fd::") {
+			e.odd(causeGitURL)
+		}
+	}
+	e.gitShows()
+	e.gitConfig()
+	e.gitBundle()
+	e.gitRestores()
+	e.gitPatches()
+}
+
+// gitBundle: git bundle create writes its first operand; the others are
+// revisions.
+func (e *effector) gitBundle() {
+	if rest := e.operandWords(0); strings.Join(e.scan.Path, " ") == "bundle create" && len(rest) > 0 && rest[0].Text != "-" {
+		e.write(rest[0], NeedCover, false, "operand of git bundle create")
+	}
+}
+
+// gitPatches: what a patch, a stash or a reset changes below the workspace
+// stands in no word. It is what these subcommands are for: only ask and deny
+// rules look at it.
+func (e *effector) gitPatches() {
+	if len(e.scan.Path) == 0 {
+		return
+	}
+	sub := strings.Join(e.scan.Path, " ")
+	switch sub {
+	case "apply":
+		looks := e.has("--stat") || e.has("--numstat") || e.has("--summary") || e.has("--check")
+		if e.has("--cached") || looks && !e.has("--apply") {
+			return
+		}
+	case "reset":
+		if !e.has("--hard") && !e.has("--merge") && !e.has("--keep") {
+			return
+		}
+	case "stash pop":
+		if verb := e.words[e.subcommandAt()].Text; verb != "pop" && verb != "apply" && verb != "branch" {
+			return
+		}
+	case "am":
+	default:
+		return
+	}
+	from := len(e.w.facts.Actions)
+	e.write(joinPath(known(e.w.opt.Workspace), Word{Holes: []Hole{{Kind: AnyText}}}), NeedNone, false, "git "+sub)
+	for i := from; i < len(e.w.facts.Actions); i++ {
+		e.w.facts.Actions[i].Unnamed = true
+	}
+}
+
+// gitRestores: a path that is checked out is overwritten, one that is removed,
+// moved or cleaned away is lost. That is what these subcommands are for, so only
+// ask and deny rules look at it.
+func (e *effector) gitRestores() {
+	if len(e.scan.Path) == 0 || e.has("--dry-run") || e.has("--cached") {
+		return
+	}
+	sub := e.scan.Path[0]
+	switch sub {
+	case "checkout", "restore", "rm", "clean", "mv":
+	default:
+		return
+	}
+	rest, what := e.operandWords(0), "operand of git "+sub
+	switch sub {
+	case "clean":
+		if len(rest) == 0 {
+			rest = []Word{{Text: "."}}
+		}
+	case "mv":
+		if n := len(rest) - 1; n > 0 {
+			for _, src := range rest[:n] {
+				e.write(joinPath(rest[n], last(src)), NeedNone, false, what)
+			}
+		}
+		return // the operands themselves are in its entry
+	}
+	for _, path := range rest {
+		e.inPlaceWrite(path, NeedNone, what)
+	}
+}
+
+// gitShows: what git prints of a file, it has read.
+func (e *effector) gitShows() {
+	if len(e.scan.Path) == 0 || !gitPrinters[e.scan.Path[0]] {
+		return
+	}
+	for _, r := range e.operandWords(0) {
+		if !r.Known() {
+			continue // nearly always a revision
+		}
+		if at := strings.LastIndexByte(r.Text, ':'); at >= 0 {
+			r = cutWord(r, at+1)
+		}
+		if r.Text != "" {
+			e.read(r, NeedNone, "operand of git "+e.scan.Path[0])
+		}
+	}
+}
+
+var gitPrinters = set("diff", "show", "blame", "annotate", "difftool")
+
+// gitConfig: a setting may be a command that git runs later, name a file that
+// it obeys, or lead it elsewhere. Those that are known to do nothing of the kind
+// are the ones that git itself writes all day; every other is a write to the
+// settings of the repository as much as one by an editor.
+func (e *effector) gitConfig() {
+	if len(e.scan.Path) == 0 || e.scan.Path[0] != "config" {
+		return
+	}
+	rest := e.operandWords(0)
+	verb, writes := e.gitConfigVerb(rest)
+	if !writes {
+		return
+	}
+	file, harmless := e.gitConfigFile(), true
+	switch verb {
+	case "set":
+		harmless = len(rest) < 2 || gitHarmless(&rest[0], &rest[1])
+	case "rename-section":
+		harmless = false // to what name, its keys were not written for
+	}
+	if !harmless {
+		key := "that is only known when it runs"
+		if len(rest) > 0 && rest[0].Known() {
+			key = strings.ToLower(rest[0].Text)
+		}
+		e.odd(causeGitSetting, key)
+	}
+	if e.has("--file") || harmless && file.Text == gitLocal {
+		return // the option's own write, or the repository's own settings
+	}
+	e.ownWrite(file, NeedCover, harmless, "settings file of git config")
+}
+
+// gitConfigVerb returns what git config does to a setting (set, unset,
+// rename-section, remove-section), and whether it does.
+func (e *effector) gitConfigVerb(rest []Word) (verb string, writes bool) {
+	if len(e.scan.Path) > 1 {
+		verb = e.words[e.subcommandAt()].Text
+		return verb, gitConfigWriters[verb]
+	}
+	verb, writes = "set", len(rest) > 1
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch name := a.Option.Names[0]; name {
+		case "--get", "--get-all", "--get-regexp", "--get-urlmatch":
+			return "", false
+		case "--unset", "--unset-all", "--remove-section", "--rename-section":
+			verb, writes = strings.TrimPrefix(name, "--"), true
+		case "--add", "--replace-all":
+			writes = true
+		}
+	}
+	return verb, writes
+}
+
+var gitConfigWriters = set("set", "unset", "rename-section", "remove-section", "edit")
+
+// gitLocal are the settings of the repository in which git runs.
+const gitLocal = ".git/config"
+
+// gitConfigFile is the settings file that git config writes.
+func (e *effector) gitConfigFile() Word {
+	switch {
+	case e.has("--global"):
+		return joinPath(known(e.w.opt.Home), Word{Text: ".gitconfig"})
+	case e.has("--system"):
+		return Word{Text: "/etc/gitconfig"}
+	}
+	return Word{Text: gitLocal}
+}
+
+// gitHarmless reports whether a setting is known to make git run, obey or
+// contact nothing that it would not without it.
+func gitHarmless(key, value *Word) bool {
+	if !key.Known() {
+		return false
+	}
+	name := gitKey(key.Text)
+	section, _, _ := strings.Cut(name, ".")
+	switch {
+	case gitQuiet[section] || gitKeys[name]:
+		return true
+	case gitAddresses[name]:
+		return value.Known() && !strings.HasPrefix(value.Text, "-") && !gitHelper(value.Text)
+	case section == "alias": // git runs what follows "!", and takes options before a subcommand
+		text := strings.TrimSpace(value.Text)
+		return value.Known() && !strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "-")
+	}
+	return false
+}
+
+// gitHelper reports whether an address is x::y, for a program git-remote-x
+// (gitremote-helpers(7)).
+func gitHelper(address string) bool {
+	scheme, _, found := strings.Cut(address, "::")
+	return found && strings.Trim(scheme, schemeBytes) == ""
+}
+
+const schemeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-."
+
+// gitKey is the name of a setting as the tables have it: in small letters, with
+// "*" for the part in the middle, which is a name that somebody chose.
+func gitKey(key string) string {
+	key = strings.ToLower(key)
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first == last {
+		return key
+	}
+	return key[:first] + ".*" + key[last:]
+}
+
+// gitQuiet are the sections of which every setting only changes how git looks
+// (git-config(1)).
+var gitQuiet = set("advice", "color", "column", "pretty")
+
+// gitAddresses are the settings that are harmless if their value is a plain
+// address or name.
+var gitAddresses = set(
+	"remote.*.url", "remote.*.pushurl", "branch.*.remote", "branch.*.pushremote", "submodule.*.url", "remote.pushdefault", "checkout.defaultremote",
+)
+
+// gitKeys are the settings that are harmless whatever their value is: nothing
+// is run, found, loosened, sent elsewhere or written by them that would not be
+// without them (git-config(1), git-lfs-config(5)). What is not here can do so,
+// or is not known.
+var gitKeys = set(
+	"user.name", "user.email", "user.signingkey", "user.useconfigonly", "author.name", "author.email", "committer.name", "committer.email",
+	"init.defaultbranch", "clone.defaultremotename", "clone.rejectshallow",
+	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.ignorecase", "core.precomposeunicode", "core.quotepath", "core.abbrev",
+	"core.compression", "core.loosecompression", "core.bigfilethreshold", "core.commentchar", "core.commentstring", "core.whitespace",
+	"core.logallrefupdates", "core.preloadindex", "core.untrackedcache", "core.trustctime", "core.checkstat", "core.symlinks", "core.longpaths",
+	"core.hidedotfiles", "core.excludesfile", "core.sparsecheckout", "core.sparsecheckoutcone", "core.commitgraph", "core.multipackindex",
+	"core.deltabasecachelimit", "core.packedgitlimit", "core.packedgitwindowsize", "core.fsync", "core.fsyncmethod", "core.fsyncobjectfiles",
+	"core.splitindex", "core.notesref", "core.warnambiguousrefs", "core.fscache",
+	"add.ignoreerrors", "am.keepcr", "am.threeway", "apply.ignorewhitespace", "apply.whitespace",
+	"blame.blankboundary", "blame.coloring", "blame.date", "blame.ignorerevsfile", "blame.markignoredlines", "blame.markunblamablelines",
+	"blame.showemail", "blame.showroot",
+	"branch.*.merge", "branch.*.rebase", "branch.*.description", "branch.autosetupmerge", "branch.autosetuprebase", "branch.sort",
+	"checkout.guess", "checkout.workers", "checkout.thresholdforparallelism",
+	"commit.cleanup", "commit.gpgsign", "commit.status", "commit.template", "commit.verbose", "commitgraph.maxnewfilters", "commitgraph.readchangedpaths",
+	"credential.usehttppath", "credential.username", "credential.*.usehttppath", "credential.*.username",
+	"diff.algorithm", "diff.autorefreshindex", "diff.colormoved", "diff.colormovedws", "diff.context", "diff.dirstat", "diff.ignoresubmodules",
+	"diff.indentheuristic", "diff.interhunkcontext", "diff.mnemonicprefix", "diff.noprefix", "diff.orderfile", "diff.relative", "diff.renamelimit",
+	"diff.renames", "diff.statgraphwidth", "diff.submodule", "diff.suppressblankempty", "diff.wordregex", "diff.wserrorhighlight",
+	"diff.*.binary", "diff.*.wordregex", "diff.*.xfuncname", "difftool.prompt",
+	"fetch.parallel", "fetch.prune", "fetch.prunetags", "fetch.recursesubmodules", "fetch.showforcedupdates", "fetch.output", "fetch.writecommitgraph",
+	"fetch.negotiationalgorithm", "fetch.unpacklimit", "feature.manyfiles", "feature.experimental",
+	"format.pretty", "format.signoff", "format.numbered", "format.subjectprefix", "format.thread", "format.coverletter", "format.useautobase",
+	"gc.auto", "gc.autodetach", "gc.autopacklimit", "gc.bigpackthreshold", "gc.aggressivedepth", "gc.aggressivewindow", "gc.packrefs", "gc.pruneexpire",
+	"gc.reflogexpire", "gc.reflogexpireunreachable", "gc.rerereresolved", "gc.rerereunresolved", "gc.worktreepruneexpire", "gc.writecommitgraph",
+	"gpg.format", "gpg.mintrustlevel", "gpg.*.allowedsignersfile",
+	"grep.column", "grep.extendedregexp", "grep.fullname", "grep.linenumber", "grep.patterntype", "grep.threads", "help.format",
+	"http.postbuffer", "http.lowspeedlimit", "http.lowspeedtime", "http.maxrequests", "http.version",
+	"i18n.commitencoding", "i18n.logoutputencoding", "index.sparse", "index.threads", "index.version", "interactive.singlekey",
+	"lfs.locksverify", "lfs.*.locksverify", "lfs.fetchinclude", "lfs.fetchexclude", "lfs.concurrenttransfers", "lfs.skipdownloaderrors",
+	"log.abbrevcommit", "log.date", "log.decorate", "log.diffmerges", "log.follow", "log.graphcolors", "log.initialdecorationset", "log.mailmap",
+	"log.excludedecoration", "log.showroot", "log.showsignature", "mailmap.blob", "mailmap.file",
+	"maintenance.auto", "maintenance.strategy", "maintenance.*.enabled", "maintenance.*.schedule", "maintenance.*.auto",
+	"merge.autostash", "merge.branchdesc", "merge.conflictstyle", "merge.defaulttoupstream", "merge.directoryrenames", "merge.ff", "merge.log",
+	"merge.renamelimit", "merge.renames", "merge.renormalize", "merge.stat", "merge.suppressdest", "merge.verbosity",
+	"mergetool.prompt", "mergetool.keepbackup", "mergetool.hideresolved", "mergetool.keeptemporaries", "mergetool.writetotemp",
+	"notes.displayref", "notes.mergestrategy", "notes.rewritemode", "notes.rewriteref", "notes.*.mergestrategy",
+	"pack.compression", "pack.depth", "pack.threads", "pack.usesparse", "pack.window", "pack.windowmemory", "pack.writebitmaphashcache", "pack.writereverseindex",
+	"pull.ff", "pull.rebase", "push.autosetupremote", "push.default", "push.followtags", "push.gpgsign", "push.negotiate", "push.recursesubmodules",
+	"push.useforceifincludes", "rebase.abbreviatecommands", "rebase.autosquash", "rebase.autostash", "rebase.backend", "rebase.forkpoint",
+	"rebase.instructionformat", "rebase.missingcommitscheck", "rebase.reschedulefailedexec", "rebase.stat", "rebase.updaterefs",
+	"remote.*.fetch", "remote.*.prune", "remote.*.prunetags", "remote.*.tagopt", "remote.*.skipdefaultupdate", "remote.*.skipfetchall",
+	"remote.*.promisor", "remote.*.partialclonefilter", "rerere.autoupdate", "rerere.enabled", "revert.reference", "showbranch.default",
+	"stash.showincludeuntracked", "stash.showpatch", "stash.showstat",
+	"status.aheadbehind", "status.branch", "status.displaycommentprefix", "status.relativepaths", "status.renamelimit", "status.renames",
+	"status.short", "status.showstash", "status.showuntrackedfiles", "status.submodulesummary",
+	"submodule.active", "submodule.fetchjobs", "submodule.propagatebranches", "submodule.recurse", "submodule.*.active", "submodule.*.branch",
+	"submodule.*.ignore", "submodule.*.fetchrecursesubmodules", "tag.forcesignannotated", "tag.gpgsign", "tag.sort", "versionsort.suffix",
+	"worktree.guessremote",
+)

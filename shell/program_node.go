@@ -1,0 +1,132 @@
+package shell
+
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
+
+// npm: some settings are commands, and a script that npm pkg set writes is what
+// npm test runs from then on (npm-config(7), npm-pkg(1)).
+func (e *effector) npm() {
+	if len(e.scan.Path) == 0 {
+		return
+	}
+	rest := e.operandWords(0)
+	switch verb := e.words[e.subcommandAt()].Text; e.scan.Path[0] {
+	case "config":
+		if verb != "set" && verb != "get" && len(rest) > 0 {
+			verb, rest = rest[0].Text, rest[1:]
+		}
+		e.npmSetting(verb, rest)
+	case "pkg":
+		if len(rest) > 0 && rest[0].Text != "get" {
+			e.write(Word{Text: "package.json"}, NeedCover, false, "npm pkg "+show(&rest[0]))
+		}
+	}
+}
+
+// npmSetting reads npm config VERB KEY VALUE, or KEY=VALUE.
+func (e *effector) npmSetting(verb string, rest []Word) {
+	switch verb {
+	case "edit":
+		e.apartLate(causeNpmEditor)
+	case "set":
+		e.npmWrite(!e.npmRuns(rest))
+	case "delete", "rm", "fix":
+		e.npmWrite(true)
+	}
+}
+
+func (e *effector) npmWrite(harmless bool) {
+	e.ownWrite(joinPath(known(e.w.opt.Home), Word{Text: ".npmrc"}), NeedNone, harmless, "settings of npm")
+}
+
+// npmRuns reports whether one of the settings names a program, or where
+// packages come from.
+func (e *effector) npmRuns(rest []Word) bool {
+	runs := false
+	for i := range rest {
+		key, _, pair := strings.Cut(rest[i].Text, "=")
+		if pair || i == 0 {
+			key = key[strings.LastIndexByte(key, ':')+1:]
+			if npmCommands[key] || rest[i].holeAt(0) {
+				e.odd(causeNpmSetting, key)
+				runs = true
+			}
+		}
+	}
+	return runs
+}
+
+// npmCommands are the settings of npm and pnpm that name a program, code that is
+// loaded, or where packages come from.
+var npmCommands = set(
+	"script-shell", "shell", "editor", "viewer", "browser", "git", "node-gyp", "python", "node-options", "init-module",
+	"init.module", "onload-script", "registry", "proxy", "https-proxy", "http-proxy", "prefix", "cache", "globalconfig",
+	"userconfig", "ignore-scripts", "strict-ssl", "cafile", "ca", "pnpmfile", "global-pnpmfile", "use-node-version", "scriptShell", "shell-emulator",
+)
+
+// runner: a name that is no subcommand of pnpm, yarn or bun is a script of the
+// package, a program of its dependencies, or (pnpm NAME, bun run NAME) any program
+// on PATH (pnpm.io/pnpm-cli, bun.sh/docs/cli/run). Ask and deny rules see it as a
+// program; one that the catalogue knows, and that is no tool of such packages,
+// needs cover of its own.
+func (e *effector) runner() {
+	e.workspaces()
+	run := e.prog.Name == "bun" && len(e.scan.Path) == 1 && e.scan.Path[0] == "run"
+	if len(e.operands) == 0 || e.pattern || len(e.scan.Path) > 0 && !run {
+		return
+	}
+	at := e.operands[0]
+	name := &e.words[at]
+	if e.prog.Name == "pnpm" && e.has("-c") {
+		e.runsText(e.words[at:], "option -c of pnpm")
+		return
+	}
+	if !name.Known() {
+		return
+	}
+	base := name.Text[strings.LastIndexByte(name.Text, '/')+1:]
+	anyProgram := (run || e.prog.Name == "pnpm") && program.Lookup(base) != nil && !packaged[base]
+	if anyProgram || strings.HasPrefix(name.Text, "/") {
+		e.runWords(at)
+		return
+	}
+	e.part(e.words[at:], at)
+}
+
+// workspaces: yarn runs what stands behind the name of a workspace, or behind
+// foreach, as if it stood behind yarn (yarnpkg.com/cli/workspace).
+func (e *effector) workspaces() {
+	skip := map[string]int{"workspace": 1, "workspaces foreach": 0}
+	n, ok := skip[strings.Join(e.scan.Path, " ")]
+	if rest := e.operandWords(n); ok && e.prog.Name == "yarn" && len(rest) > 0 {
+		e.part(append([]Word{e.words[0]}, e.words[e.operands[n]:]...), -1)
+	}
+}
+
+// packaged are the programs that packages bring along, and the names of scripts
+// that programs have as well.
+var packaged = set(
+	"tsc", "vue-tsc", "tsgo", "eslint", "prettier", "biome", "oxlint", "stylelint", "jest", "vitest", "mocha", "ava", "nyc", "c8",
+	"playwright", "cypress", "storybook", "vite", "webpack", "rollup", "esbuild", "swc", "babel", "tsup", "next", "nuxt", "nuxi",
+	"astro", "remix", "gatsby", "ng", "nest", "expo", "wrangler", "prisma", "drizzle-kit", "turbo", "nx", "lerna", "changeset",
+	"tsx", "ts-node", "nodemon", "concurrently", "npm-run-all", "run-s", "run-p", "rimraf", "knip", "husky", "lint-staged",
+	"commitlint", "typedoc", "tailwindcss", "postcss", "sass", "svelte-check", "serve", "http-server", "cdk", "sst", "vercel",
+	"test", "watch", "time", "start", "build", "dev", "lint", "format", "fmt", "check", "clean", "deploy", "release", "docs", "sync",
+	"generate", "migrate", "preview", "install", "type", "types", "export", "import", "update", "setup", "e2e", "bench", "verify", "init",
+)
+
+// deno: a program may come from another machine.
+func (e *effector) deno() {
+	if len(e.operands) == 0 {
+		return
+	}
+	name := e.words[e.operands[0]].Text
+	for _, scheme := range []string{"http://", "https://", "npm:", "jsr:", "data:", "blob:"} {
+		if strings.HasPrefix(strings.ToLower(name), scheme) {
+			e.apartLate(causeFetchesProgram, "deno")
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package shell
+
+import "strings"
+
+// python: -X may name a file or a module; two modules read a program from
+// standard input (python(1), -X).
+func (e *effector) python() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch name, value := a.Option.Names[0], a.Value.Text; {
+		case name == "-X" && strings.HasPrefix(value, "pycache_prefix="):
+			e.write(cutWord(a.Value, len("pycache_prefix=")), NeedCover, false, "option -X of python")
+		case name == "-X" && (strings.HasPrefix(value, "presite=") || !a.Value.Known()):
+			e.odd(causePythonOption)
+		case name == "-m" && (value == "code" || value == "asyncio"):
+			e.stdin()
+		}
+	}
+}
+
+// pytest: a report may name the file that it goes to, and arguments may stand in
+// a file (pytest-cov, "Reporting"; pytest, "Read arguments from file").
+func (e *effector) pytest() {
+	e.gcc()
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Names[0] != "--cov-report" {
+			continue
+		}
+		if at := strings.IndexByte(a.Value.Text, ':'); at >= 0 {
+			e.write(cutWord(a.Value, at+1), NeedCover, false, "option --cov-report of pytest")
+		}
+	}
+}

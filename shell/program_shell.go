@@ -1,0 +1,221 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// exit ends the shell: what stands behind is not reached.
+func (e *effector) exit() outcome {
+	// exit --help goes on, and so does an exit whose assignment fails.
+	plain := (len(e.words) == 1 || len(e.words) == 2 && number(&e.words[1])) && len(e.frame.Assigns) == 0
+	if plain && e.w.unit.outer == nil && e.words[0].Text == "exit" {
+		return outcome{}
+	}
+	return same(e.s)
+}
+
+// builtin is command and builtin: they run their words in this shell.
+func (e *effector) builtin() outcome {
+	e.done = true
+	dashes := false
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case !t.Known():
+			e.odd(causeBuiltinUnknown)
+			return same(e.s)
+		case isOption(t.Text) && !dashes:
+			dashes = t.Text == "--"
+			if strings.ContainsAny(t.Text, "vV") {
+				return same(e.s) // names only
+			}
+		default:
+			f := frame{assigns: e.frame.Assigns, parent: e.index, from: i, subst: e.frame.Substitution}
+			return e.w.recurse.simple(e.words[i:], f, e.s)
+		}
+	}
+	return same(e.s)
+}
+
+// eval runs its words, joined, in this shell.
+func (e *effector) eval() outcome {
+	e.done = true
+	rest := e.words[1:]
+	if len(rest) > 0 && rest[0].Known() && rest[0].Text == "--" {
+		rest = rest[1:]
+		e.w.bashOnly("-- behind eval")
+	}
+	text, ok := joinWords(rest)
+	if !ok {
+		e.odd(causeEvalUnknown)
+		return same(e.s.in(unknown()))
+	}
+	s := e.s.with(func(c *scope) { c.set = nil })
+	e.w.recurse.nested(text, e.w.unit.dialect, s, e.index, "eval")
+	if e.w.unit.moves {
+		return same(s.in(unknown()))
+	}
+	return same(s)
+}
+
+func (e *effector) source() outcome {
+	e.done = true
+	if rest := e.operandWords(0); len(rest) > 0 {
+		e.read(rest[0], NeedNone, "operand of "+e.prog.Name)
+	}
+	e.odd(causeSource)
+	return outcome{ok: e.s.in(unknown()), fail: e.s.in(unknown())}
+}
+
+// exec without a command only redirects.
+func (e *effector) exec() outcome {
+	e.done = true
+	dashes := false
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case t.Known() && isOption(t.Text) && !dashes:
+			dashes = t.Text == "--"
+			e.w.bashOnly("an option of exec")
+			// The name that -a gives is attached, or the next word.
+			if at := strings.IndexByte(t.Text, 'a'); at == len(t.Text)-1 {
+				if i++; i < len(e.words) && !e.words[i].Known() {
+					e.odd(causeExecName)
+				}
+			}
+		default:
+			e.runWords(i)
+			return same(e.s)
+		}
+	}
+	return same(e.s)
+}
+
+// shell is a shell: -c runs text, an operand is a script, and without either
+// it reads commands from standard input.
+func (e *effector) shell() {
+	e.done = true
+	text, script, reads := false, true, false
+	i := 1
+options:
+	for ; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case t.MayBeOption():
+			e.odd(causeArgumentUnknown, e.prog.Name)
+			return
+		case t.Text == "--" || t.Text == "-":
+			i++
+			break options
+		case t.Text == "+": // an option without letters
+		case t.Text == "--rcfile" || t.Text == "--init-file":
+			if i++; i < len(e.words) {
+				e.runFile(e.words[i], "option "+t.Text)
+			}
+		case t.Text == "-O" || t.Text == "+O" || t.Text == "-o" || t.Text == "+o":
+			i++
+		case strings.HasPrefix(t.Text, "--"):
+			script = script && t.Text != "--version" && t.Text != "--help"
+		case len(t.Text) > 1 && (t.Text[0] == '-' || t.Text[0] == '+'):
+			text = text || strings.Contains(t.Text, "c")
+			reads = reads || strings.Contains(t.Text, "s")
+			if strings.HasSuffix(t.Text, "o") || strings.HasSuffix(t.Text, "O") {
+				i++
+			}
+		default:
+			break options
+		}
+	}
+	switch {
+	case text && i < len(e.words):
+		e.shellText(e.words[i])
+		if reads { // dash goes on with its input
+			e.stdin()
+		}
+	case reads || i >= len(e.words) && script && !text:
+		e.stdin()
+	case i < len(e.words):
+		e.pattern = false
+		e.script(e.words[i:], "script")
+	}
+}
+
+// supervised is agent-wrapper exec: behind -- one argument is a line for bash,
+// several are words. Where some may vanish, one may be left. What names a
+// subcommand behind -- is a command too.
+func (e *effector) supervised() {
+	rest, ok := e.behindDashes()
+	if !ok {
+		e.done = len(e.sub().Path) == 1 // exec itself runs nothing without --
+		return
+	}
+	e.done = true
+	for i := range rest {
+		if rest[i].Split {
+			e.odd(causeArgumentsUnknown)
+			return
+		}
+	}
+	switch len(rest) {
+	case 0:
+	case 1:
+		e.runLine(rest[0])
+	default:
+		e.runWords(len(e.words) - len(rest))
+	}
+}
+
+// runLine runs a line for bash.
+func (e *effector) runLine(text Word) {
+	if !text.Known() {
+		e.odd(causeLineUnknown)
+		return
+	}
+	e.w.recurse.nested(text.Text, Bash, e.child(), e.index, "agent-wrapper exec")
+}
+
+func (e *effector) shellText(text Word) {
+	if !text.Known() {
+		e.odd(causeShellText, e.prog.Name)
+		return
+	}
+	e.w.recurse.nested(text.Text, dialectOf(e.prog.Name), e.child(), e.index, e.prog.Name+" -c")
+}
+
+func dialectOf(shell string) Dialect {
+	switch shell {
+	case "bash":
+		return Bash
+	case "zsh":
+		return Zsh
+	case "sh", "dash", "ash":
+		return Sh
+	}
+	return Foreign
+}
+
+// busybox runs the applet that its first argument names.
+func (e *effector) busybox() {
+	e.done = true
+	if len(e.words) > 1 && !strings.HasPrefix(e.words[1].Text, "--") {
+		e.runWords(1)
+	}
+}
+
+// behind: the words behind -- are a command.
+func (e *effector) behind() {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgDashes && a.Word+1 < len(e.words) {
+			e.runWords(a.Word + 1)
+			return
+		}
+	}
+}
+
+// tmux runs what a format holds in #( ) (tmux(1), "Formats").
+func (e *effector) tmux() {
+	if slices.ContainsFunc(e.words[1:], func(w Word) bool { return strings.Contains(w.Text, "#(") }) {
+		e.odd(causeTmuxFormat)
+	}
+}

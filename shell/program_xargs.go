@@ -1,0 +1,45 @@
+package shell
+
+import "strings"
+
+// xargs runs a command with words from its standard input.
+func (e *effector) xargs() {
+	e.done = true
+	if len(e.operands) == 0 {
+		return // echo
+	}
+	at := e.operands[0]
+	names := Word{Holes: []Hole{{Kind: AnyText}}, Split: true, under: e.s.names}
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && (a.Option.Names[0] == "-a" || a.Option.Names[0] == "--arg-file") {
+			names.under = nil
+		}
+	}
+	replace, ok := e.xargsReplace()
+	words := append([]Word(nil), e.words[at:]...)
+	if !ok {
+		words = append(words, names)
+	}
+	for i := range words {
+		if ok && strings.Contains(words[i].Text, replace) {
+			words[i] = holeFor(words[i], replace, names.under)
+		}
+	}
+	e.runList(words, at)
+}
+
+func (e *effector) xargsReplace() (string, bool) {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch a.Option.Names[0] {
+		case "-I", "-i", "--replace":
+			if a.Value.Text == "" {
+				return "{}", true
+			}
+			return a.Value.Text, true
+		}
+	}
+	return "", false
+}

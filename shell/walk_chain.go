@@ -1,0 +1,76 @@
+package shell
+
+import "mvdan.cc/sh/v3/syntax"
+
+// binary walks a chain of commands. Chains nest to the left, as deep as they are
+// long, and are gone through in a loop: recursion would copy a stack of their
+// length again and again.
+func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
+	var few [8]*syntax.BinaryCmd
+	chain := few[:0]
+	from, to := w.from, w.to
+	for st := (*syntax.Stmt)(nil); c != nil; c = chained(st) {
+		if st != nil {
+			w.at(st)
+		}
+		if c.Op == syntax.PipeAll {
+			w.bashOnly("|&")
+		}
+		chain = append(chain, c)
+		st = c.X
+	}
+	last := len(chain) - 1
+	out := w.stmt(chain[last].X, s)
+	var names []Word // what the left side of the pipe prints
+	for i := last; i >= 0; i-- {
+		c = chain[i]
+		w.from, w.to = from, to
+		if i > 0 {
+			w.at(chain[i-1].X)
+		}
+		switch {
+		case c.Op == syntax.AndStmt || c.Op == syntax.OrStmt:
+			out = w.right(c, out, s)
+			continue
+		case i == last || chain[i+1].Op != syntax.Pipe:
+			names = w.namesFrom(c.X, s, false)
+		case !narrows(chain[i+1].Y):
+			names = w.namesFrom(chain[i+1].Y, s, false)
+		}
+		w.piped(c, names, s)
+		out = same(s)
+	}
+	return out
+}
+
+// at makes a statement of the line itself the place of what is found next.
+func (w *walker) at(st *syntax.Stmt) {
+	if w.unit.outer == nil {
+		w.from, w.to = int(st.Pos().Offset()), int(st.End().Offset())
+	}
+}
+
+// right walks the right side of && or ||.
+func (w *walker) right(c *syntax.BinaryCmd, x outcome, s *scope) outcome {
+	if c.Op == syntax.AndStmt {
+		y := w.stmt(c.Y, reached(x.ok, s))
+		return outcome{ok: y.ok, fail: join(x.fail, y.fail)}
+	}
+	y := w.stmt(c.Y, reached(x.fail, s))
+	return outcome{ok: join(x.ok, y.ok), fail: y.fail}
+}
+
+// piped walks the right side of a pipe.
+func (w *walker) piped(c *syntax.BinaryCmd, names []Word, s *scope) {
+	if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok {
+		// Behind a pipe bash takes time for an ordinary command.
+		w.odd(causeTimeBehindPipe)
+	}
+	if c.Op == syntax.PipeAll {
+		names = nil // messages come through as well
+	}
+	if names != nil || s.names != nil {
+		s = s.with(func(n *scope) { n.names = names })
+	}
+	w.stmt(c.Y, s)
+}

@@ -1,0 +1,133 @@
+package shell
+
+import "mvdan.cc/sh/v3/syntax"
+
+// call is a simple command, or assignments alone.
+func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
+	w.substituted = false
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			s = w.assignment(a, s, true)
+		}
+		return same(s)
+	}
+	var assigns []Assign
+	for _, a := range c.Assigns {
+		w.assignment(a, s, false)
+		if a.Name != nil {
+			value := plainValue(a)
+			assigns = append(assigns, Assign{Name: a.Name.Value, Value: value, Class: w.unit.dialect.classOf(a.Name.Value, &value)})
+		}
+	}
+	words, plain := w.plainArgs(c.Args)
+	if plain {
+		return w.simple(words, frame{assigns: assigns, parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}, s)
+	}
+	lists := w.fieldLists(c.Args, s)
+	frame := frame{assigns: assigns, parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}
+	out := outcome{}
+	for _, words := range lists {
+		o := w.simple(words, frame, s)
+		out = outcome{ok: join(out.ok, o.ok), fail: join(out.fail, o.fail)}
+	}
+	return out
+}
+
+// simple is one argument list of a command.
+func (w *walker) simple(words []Word, f frame, s *scope) outcome {
+	if len(words) == 0 {
+		return same(s)
+	}
+	a := Action{
+		Kind: Command, Need: NeedCover, Words: words, Assigns: f.assigns, Dirs: s.dirs,
+		Substitution: f.subst, Parent: f.parent, From: f.from, Pos: f.pos[0], End: f.pos[1],
+	}
+	name := &words[0]
+	if !name.Known() {
+		i := w.add(a)
+		w.opaque(i, MayRun, causeNameUnknown)
+		return same(s)
+	}
+	if s.funcs[name.Text] && f.from < 0 {
+		a.Need = NeedNone
+		a.Reason = "a function of this line"
+		w.add(a)
+		if w.unit.moves {
+			return same(s.in(unknown()))
+		}
+		return same(s)
+	}
+	if w.unit.dialect == Zsh {
+		w.zshEvaluates(words, f.parent)
+	}
+	a.Program = w.opt.Catalog.Lookup(base(name.Text))
+	a.Why = unprovenAssign(f.assigns)
+	out := w.effects(a, s)
+	if w.defined[name.Text] { // perhaps the function: what it changes is not known
+		return same(s.in(unknown()))
+	}
+	return out
+}
+
+func unprovenAssign(assigns []Assign) Why {
+	for _, x := range assigns {
+		if x.Class == Other {
+			return because(causeObeysVariable, x.Name)
+		}
+	}
+	return Why{}
+}
+
+// assignment walks one assignment. A dangerous variable makes what follows
+// opaque, before a command as well as alone.
+func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
+	if a.Name == nil || !syntax.ValidName(a.Name.Value) {
+		// The parser takes any word with =[ in it for an assignment.
+		w.odd(causeNoAssignment)
+		if a.Value != nil {
+			w.value(a.Value, s)
+		}
+		return s
+	}
+	w.setsOneOf(a.Name.Value, w.assignParts(a, s), w.parent)
+	if !alone {
+		return s
+	}
+	return s.assign(a.Name.Value)
+}
+
+// assignParts walks the index and the value of an assignment, keeps the value,
+// and returns the words that it may be; none if they are not known.
+func (w *walker) assignParts(a *syntax.Assign, s *scope) []Word {
+	if a.Append {
+		w.bashOnly("+=")
+	}
+	if a.Index != nil {
+		w.bashOnly("an index")
+		w.arithm(a.Index, s)
+	}
+	if a.Array != nil {
+		w.array(a.Array, s)
+	}
+	if a.Value == nil {
+		return nil
+	}
+	values := w.value(a.Value, s)
+	for i := range values {
+		values[i].Pos, values[i].End = 0, 0
+	}
+	w.unit.saw(a.Value, values)
+	return values
+}
+
+func (w *walker) array(a *syntax.ArrayExpr, s *scope) {
+	w.bashOnly("an array")
+	for _, e := range a.Elems {
+		if e.Index != nil {
+			w.arithm(e.Index, s)
+		}
+		if e.Value != nil {
+			w.fields(e.Value, s)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+func known(text string) Word {
+	if text == "" {
+		return unknown()
+	}
+	return Word{Text: text}
+}
+
+func unknown() Word { return Word{Holes: []Hole{{At: 0, Kind: AnyText}}} }
+
+func sameWord(a, b *Word) bool {
+	return a.Text == b.Text && a.Split == b.Split && slices.Equal(a.Holes, b.Holes)
+}
+
+// holeAt reports whether unknown text stands before byte i of the text.
+func (w *Word) holeAt(i int) bool {
+	for _, h := range w.Holes {
+		if h.At == i {
+			return true
+		}
+	}
+	return false
+}
+
+// splitAt cuts the word at the first byte c that stands before every hole.
+func (w *Word) splitAt(c byte) (name string, value Word, found bool) {
+	i := strings.IndexByte(w.Text, c)
+	if i < 0 || len(w.Holes) > 0 && w.Holes[0].At <= i {
+		return w.Text, Word{}, false
+	}
+	return w.Text[:i], w.after(i + 1), true
+}
+
+// after returns the word from byte i on; no hole stands before i.
+func (w *Word) after(i int) Word {
+	rest := *w
+	rest.Text = w.Text[i:]
+	if len(w.Holes) == 0 {
+		return rest
+	}
+	rest.Holes = make([]Hole, len(w.Holes))
+	for k, h := range w.Holes {
+		rest.Holes[k] = Hole{At: h.At - i, Kind: h.Kind}
+	}
+	return rest
+}
+
+// cutWord leaves the first n bytes of a word's text out.
+func cutWord(w Word, n int) Word {
+	if n > len(w.Text) {
+		n = len(w.Text)
+	}
+	out := Word{Text: w.Text[n:], Split: w.Split, Pos: w.Pos, End: w.End}
+	if n == 0 {
+		out.under, out.printed = w.under, w.printed
+	}
+	for _, h := range w.Holes {
+		if h.At >= n {
+			out.Holes = append(out.Holes, Hole{At: h.At - n, Kind: h.Kind})
+		}
+	}
+	return out
+}
+
+// headWord is the part of a word from one byte to another.
+func headWord(w Word, from, to int) Word {
+	out := cutWord(w, from)
+	out.Text = out.Text[:to-from]
+	out.Holes = slices.DeleteFunc(out.Holes, func(h Hole) bool { return h.At > to-from })
+	return out
+}
+
+// pieces are the parts of a word between separators.
+func pieces(w Word, sep byte) []Word {
+	var out []Word
+	for {
+		at := strings.IndexByte(w.Text, sep)
+		if at < 0 {
+			return append(out, w)
+		}
+		out = append(out, headWord(w, 0, at))
+		w = cutWord(w, at+1)
+	}
+}
+
+func joinText(a, b Word) Word {
+	out := Word{Text: a.Text + b.Text, Holes: a.Holes}
+	for _, h := range b.Holes {
+		out.Holes = append(out.Holes, Hole{At: h.At + len(a.Text), Kind: h.Kind})
+	}
+	return out
+}
+
+func joinWords(words []Word) (string, bool) {
+	var sb strings.Builder
+	for i := range words {
+		if !words[i].Known() {
+			return "", false
+		}
+		if i > 0 {
+			sb.WriteByte(' ')
+		}
+		sb.WriteString(words[i].Text)
+	}
+	return sb.String(), true
+}
+
+// holeFor replaces text in a word by a hole.
+func holeFor(w Word, text string, under []Word) Word {
+	at := strings.Index(w.Text, text)
+	out := Word{Text: w.Text[:at] + w.Text[at+len(text):], Pos: w.Pos, End: w.End}
+	out.Holes = []Hole{{At: at, Kind: AnyText}}
+	if out.Text == "" {
+		out.under = under // with text around it the name lies elsewhere
+	}
+	if strings.Contains(out.Text, text) {
+		return Word{Holes: []Hole{{Kind: AnyText}}, Pos: w.Pos, End: w.End}
+	}
+	return out
+}
+
+// show is a word for a message, with its holes marked.
+func show(w *Word) string { return w.Filled("…") }
+
+// number reports whether a word is digits: known ones, or a hole for digits.
+func number(v *Word) bool {
+	for _, h := range v.Holes {
+		if h.Kind != Digits && h.Kind != Number {
+			return false
+		}
+	}
+	if v.Text == "" {
+		return len(v.Holes) > 0
+	}
+	return strings.Trim(strings.TrimPrefix(v.Text, "-"), "0123456789") == "" && v.Text != "-" ||
+		strings.HasPrefix(v.Text, "0x") && strings.Trim(v.Text[2:], "0123456789abcdefABCDEF") == ""
+}
+
+func allNumbers(values []Word) bool {
+	for i := range values {
+		if !number(&values[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// digits returns the number of decimal digits that text begins with.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
+}

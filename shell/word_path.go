@@ -1,0 +1,143 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// free are the files that a redirection may name without any cover, as the
+// exact word.
+var free = set("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
+
+// devFD reports whether a word is a descriptor of this very command.
+func devFD(target *Word) bool {
+	n, ok := strings.CutPrefix(target.Text, "/dev/fd/")
+	return ok && target.Known() && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+func standardInput(name string) bool {
+	return name == "-" || name == "" || strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/")
+}
+
+// standardPath reports whether a program's name is the catalogue's program
+// for certain: a bare name, or one in a system directory.
+func standardPath(name string) bool {
+	cut := strings.LastIndexByte(name, '/')
+	if cut < 0 {
+		return true
+	}
+	switch path.Clean(name[:cut+1]) {
+	case "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin":
+		return true
+	}
+	return false
+}
+
+// beneath returns the path of a word seen from each of the directories.
+func beneath(dirs []Word, path Word) []Word {
+	if !relative(&path) {
+		return []Word{path}
+	}
+	out := make([]Word, len(dirs))
+	for i, d := range dirs {
+		out[i] = joinPath(d, path)
+	}
+	return out
+}
+
+// relative reports whether the word is a path for certain that depends on the
+// directory. A hole at its start may be anything, and stays as it is.
+func relative(w *Word) bool {
+	if strings.HasPrefix(w.Text, "/") && (len(w.Holes) == 0 || w.Holes[0].At > 0) {
+		return false
+	}
+	return len(w.Holes) == 0 || w.Holes[0].At > 0 || w.Holes[0].Kind == Glob
+}
+
+func pathClean(p string) string { return path.Clean(p) }
+
+func joinPath(dir, path Word) Word {
+	if path.Text == "." && path.Known() {
+		return dir
+	}
+	out := Word{
+		Text: dir.Text + "/" + path.Text, Holes: slices.Clone(dir.Holes),
+		Split: path.Split, Pos: path.Pos, End: path.End,
+	}
+	if dir.Text == "/" && dir.Known() {
+		out.Text = "/" + path.Text
+	}
+	shift := len(out.Text) - len(path.Text)
+	for _, h := range path.Holes {
+		out.Holes = append(out.Holes, Hole{At: h.At + shift, Kind: h.Kind})
+	}
+	return out
+}
+
+// slashed reports whether a word ends in a slash.
+func slashed(w *Word) bool {
+	n := len(w.Text)
+	return strings.HasSuffix(w.Text, "/") && (len(w.Holes) == 0 || w.Holes[len(w.Holes)-1].At < n)
+}
+
+// last is the last path segment of a word.
+func last(w Word) Word {
+	text := strings.TrimRight(w.Text, "/")
+	cut := strings.LastIndexByte(text, '/') + 1
+	out := Word{Text: text[cut:], Pos: w.Pos, End: w.End}
+	for _, h := range w.Holes {
+		if h.At >= cut && h.At <= len(text) {
+			out.Holes = append(out.Holes, Hole{At: h.At - cut, Kind: h.Kind})
+		}
+	}
+	return out
+}
+
+// beside is any name in the folder that a word names.
+func beside(w Word) Word {
+	cut := strings.LastIndexByte(strings.TrimRight(w.Text, "/"), '/') + 1
+	out := Word{Text: w.Text[:cut], Pos: w.Pos, End: w.End}
+	for _, h := range w.Holes {
+		if h.Kind == AnyText || h.At < cut {
+			out.Holes = append(out.Holes, Hole{At: min(h.At, cut), Kind: h.Kind})
+		}
+	}
+	out.Holes = append(out.Holes, Hole{At: cut, Kind: Glob})
+	return out
+}
+
+// clean resolves . and .. as cd does, which looks at the spelling. A directory
+// with a path longer than any is not followed.
+func clean(dirs []Word) []Word {
+	for i := range dirs {
+		if dirs[i].Known() {
+			dirs[i].Text = pathClean(dirs[i].Text)
+		}
+		if len(dirs[i].Text) > maxPath {
+			dirs[i] = unknown()
+		}
+		dirs[i].Pos, dirs[i].End = 0, 0
+	}
+	return dirs
+}
+
+// endOf is a directory of which only the names are known that a word ends in:
+// those of "$x/.git".
+func endOf(word Word) Word {
+	dir, from := unknown(), 0
+	text, shift := word.Text, 0
+	if !word.holeAt(0) {
+		text, shift = "/"+text, 1
+	}
+	if up := strings.LastIndex(text, ".."); up >= 0 {
+		from = up + len("..")
+	}
+	dir.Text = text[from:]
+	for _, h := range word.Holes {
+		if at := h.At + shift - from; at > 0 {
+			dir.Holes = append(dir.Holes, Hole{At: at, Kind: AnyText})
+		}
+	}
+	return dir
+}

@@ -1,0 +1,75 @@
+package shell
+
+import "strings"
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func begins(text string, with []string) bool {
+	for _, p := range with {
+		if strings.HasPrefix(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func ends(text string, with []string) bool {
+	for _, s := range with {
+		if strings.HasSuffix(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// isName reports whether a literal is nothing but letters: it stands for itself.
+func isName(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] < 'a' || text[i] > 'z' {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// isOption reports whether a word before -- is an option: a lone dash is not.
+func isOption(text string) bool { return len(text) > 1 && text[0] == '-' }
+
+// wordIn reports whether text holds one of the names as a word of its own.
+func wordIn(text string, names ...string) bool {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+		return !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+	}) {
+		for _, n := range names {
+			if word == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func awkLetter(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// nameAt is the name that a text begins with.
+func nameAt(text string) string {
+	for i := range len(text) {
+		if !awkLetter(text[i]) {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// base is the last path segment of a program name.
+func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

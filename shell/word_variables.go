@@ -1,0 +1,223 @@
+package shell
+
+import (
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// effect is what setting a variable does, beside keeping its value: what the
+// shell makes of it, or what the programs do that obey it.
+type effect uint8
+
+const (
+	varUnlisted  effect = iota // programs may obey it
+	varHarmless                // output, languages, ports: nothing else runs, is read or is written
+	varData                    // of a shell, and only read back
+	varCounter                 // a shell evaluates the value as arithmetic, and runs the substitutions in it
+	varPrompt                  // a shell expands the value and prints it
+	varSearch                  // where programs, functions, modules, libraries and settings are looked for
+	varProgram                 // names what is run, or holds it
+	varSettings                // options of a program, or a file of options
+	varReading                 // how a shell reads its line: splitting, patterns, options, names
+	varPlace                   // the home, the directory and where relative names lead
+	varFiles                   // a file that a shell or a program writes, cuts or loads
+	varCatalogue               // where translated text comes from, which bash expands
+)
+
+// class is how far a variable with the effect can change what a program does.
+// A counter that is set to a number is what its shell makes of it: data, or
+// harmless.
+func (e effect) class() VarClass {
+	switch e {
+	case varHarmless:
+		return Harmless
+	case varUnlisted, varData, varCounter:
+		return Other
+	}
+	return Dangerous
+}
+
+// obeyed is who obeys a variable: shells by the dialect of their lines, or all
+// of them where programs do.
+type obeyed uint8
+
+const (
+	inBash obeyed = 1 << Bash
+	inSh   obeyed = 1 << Sh
+	inZsh  obeyed = 1 << Zsh
+	always        = inBash | inSh | inZsh
+)
+
+// variables says what is known of variables: all of those that the manual
+// pages bash(1), dash(1), zshparam(1) and zshmodules(1) give a meaning, and
+// those of programs by the pages of ld.so, git, less, man, python, perl, ruby,
+// node, java and npm. Of several rows for a name and a dialect the last holds.
+// own marks what the shell itself changes: an assignment says nothing of what
+// such a variable holds later.
+//
+// Which assignments a shell evaluates was measured (TestVariables): bash 5.2 those
+// to counters, but SECONDS and BASHPID only in some ways; zsh 5.9 every
+// assignment to an integer parameter, and REPORTTIME and its like when it looks
+// at them.
+var variables = []struct {
+	by    obeyed
+	does  effect
+	own   bool
+	names string
+}{
+	{by: always, does: varHarmless, names: `NODE_ENV CI LANG LANGUAGE TZ GOOS GOARCH GOARM CGO_ENABLED NO_COLOR FORCE_COLOR CLICOLOR
+		CLICOLOR_FORCE COLORTERM TERM DEBUG VERBOSE LOG_LEVEL RUST_LOG RUST_BACKTRACE PORT HOST ENVIRONMENT APP_ENV RAILS_ENV
+		RACK_ENV TEST COVERAGE HEADLESS PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONHASHSEED
+		GIT_TERMINAL_PROMPT CARGO_TERM_COLOR DEBIAN_FRONTEND COLUMNS LINES LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES
+		LC_NUMERIC LC_TIME`},
+
+	// of every shell
+	{by: always, does: varCounter, own: true, names: "RANDOM SRANDOM SECONDS HISTCMD BASHPID OPTIND LINENO"},
+	{by: always, does: varCounter, names: "BAUD DIRSTACKSIZE KEYTIMEOUT LISTMAX LOGCHECK REPORTMEMORY REPORTTIME SAVEHIST TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT"},
+	{by: always, does: varPrompt, names: "PS0 PS1 PS2 PS4 MAILPATH"},
+	{by: always, does: varSearch, names: "PATH FPATH MODULE_PATH CDPATH"},
+	{by: always, does: varProgram, names: "ENV PROMPT_COMMAND FCEDIT STTY ARGV0 NULLCMD READNULLCMD SHELL"},
+	{by: always, does: varReading, names: "IFS SHELLOPTS BASHOPTS POSIXLY_CORRECT EXECIGNORE GLOBIGNORE TIMEFORMAT histchars HISTCHARS"},
+	{by: always, does: varPlace, own: true, names: "DIRSTACK"},
+	{by: always, does: varPlace, names: "HOME PWD OLDPWD TMPDIR ZDOTDIR"},
+	{by: always, does: varFiles, names: "HISTFILE HISTFILESIZE HOSTFILE INPUTRC TMPPREFIX TMPSUFFIX"},
+	{by: always, does: varCatalogue, names: "TEXTDOMAIN TEXTDOMAINDIR NLSPATH LOCPATH"},
+	{by: always, does: varData, own: true, names: "_ EPOCHSECONDS EPOCHREALTIME FUNCNAME PIPESTATUS GROUPS PPID UID EUID COPROC"},
+	{by: always, does: varData, names: `BASH auto_resume CHILD_MAX COMPREPLY COMP_CWORD COMP_KEY COMP_LINE COMP_POINT COMP_TYPE COMP_WORDBREAKS
+		COMP_WORDS EMACS FIGNORE FUNCNEST GLOBSORT HISTCONTROL HISTIGNORE HISTSIZE HISTTIMEFORMAT HOSTNAME HOSTTYPE IGNOREEOF
+		INSIDE_EMACS MACHTYPE MAIL MAILCHECK MAPFILE OPTARG OPTERR OSTYPE PROMPT_DIRTRIM PS3 READLINE_ARGUMENT READLINE_LINE
+		READLINE_MARK READLINE_POINT REPLY SHLVL TMOUT`},
+
+	// of some, or with another meaning there
+	{by: inSh | inZsh, does: varCounter, names: "COLUMNS LINES HISTSIZE SHLVL TMOUT MAILCHECK FUNCNEST ERRNO"},
+	{by: inSh | inZsh, does: varPrompt, names: "PS3"},
+	{by: inZsh, does: varCounter, own: true, names: "EGID EUID GID UID TTYIDLE PPID ARGC ZSH_SUBSHELL ZLE_RPROMPT_INDENT status"},
+	{by: inZsh, does: varPrompt, names: `PROMPT PROMPT2 PROMPT3 PROMPT4 RPROMPT RPROMPT2 RPS1 RPS2 SPROMPT PSVAR psvar prompt TIMEFMT POSTEDIT
+		PROMPT_EOL_MARK WATCHFMT WATCH watch`},
+	{by: inZsh, does: varSearch, names: "path fpath cdpath manpath module_path mailpath"},
+	{by: inZsh, does: varProgram, names: `commands builtins functions aliases galiases saliases dis_aliases dis_builtins dis_functions dis_galiases
+		dis_saliases widgets keymaps zsh_scheduled_events functions_source dis_functions_source`},
+	{by: inZsh, does: varReading, names: `options WORDCHARS KEYBOARD_HACK fignore argv 0 parameters modules patchars dis_patchars reswords dis_reswords
+		pipestatus history historywords termcap terminfo ZSH_EVAL_CONTEXT zsh_eval_context`},
+	{by: inZsh, does: varPlace, names: "dirstack nameddirs userdirs usergroups USERNAME"},
+	{by: inZsh, does: varFiles, names: "HELPDIR mapfile"},
+	{by: inZsh, does: varData, own: true, names: `funcfiletrace funcsourcetrace funcstack functrace jobdirs jobstates jobtexts signals errnos sysparams
+		MATCH MBEGIN MEND match mbegin mend reply`},
+	{by: inZsh, does: varData, names: `CPUTYPE CORRECT_IGNORE CORRECT_IGNORE_FILE HISTNO HISTORY_IGNORE LOGNAME TTY VENDOR ZBEEP ZLE_LINE_ABORTED
+		ZLE_REMOVE_SUFFIX_CHARS ZLE_SPACE_SUFFIX_CHARS ZSH_ARGZERO ZSH_EXECUTION_STRING ZSH_NAME ZSH_PATCHLEVEL
+		ZSH_SCRIPT ZSH_VERSION langinfo zle_bracketed_paste zle_highlight`},
+
+	// of programs
+	{by: always, does: varSearch, names: `MANPATH NODE_PATH CLASSPATH JAVA_HOME GOROOT GOPROXY GOTOOLCHAIN TERMINFO TERMINFO_DIRS TERMCAP TEXINPUTS
+		TZDIR AWKPATH AWKLIBPATH CURL_HOME HOSTALIASES LOCALDOMAIN OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES`},
+	{by: always, does: varProgram, names: "LESSOPEN LESSCLOSE RSYNC_RSH CVS_RSH CC CXX CPP FZF_DEFAULT_COMMAND RUNNER"},
+	{by: always, does: varSettings, names: `LESS LESSKEY LESSKEYIN MANOPT NODE_OPTIONS GREP_OPTIONS TAR_OPTIONS MAKEFLAGS MFLAGS GNUMAKEFLAGS GOFLAGS
+		RES_OPTIONS RIPGREP_CONFIG_PATH WGETRC NETRC http_proxy https_proxy all_proxy JQ_COLORS`},
+}
+
+// families are variables by the beginnings and ends of their names, after all
+// that are known by name.
+var families = struct{ dangerous, harmless, ends []string }{
+	dangerous: []string{
+		"LD_", "DYLD_", "GIT_", "PYTHON", "BASH_", "npm_config_", "NPM_CONFIG_", "GCONV_", "PERL5",
+		"RUBY", "LUA_", "CARGO_", "RUSTC", "SSH_", "DOCKER_", "KUBE", "GLIBC_", "MALLOC_", "XDG_",
+	},
+	harmless: []string{"LC_"},
+	ends: []string{
+		"PAGER", "EDITOR", "VISUAL", "BROWSER", "_OPTIONS", "_OPTS", "_COMMAND", "_ASKPASS",
+		"_PRELOAD", "_proxy", "_PROXY",
+	},
+}
+
+// variable is what is known of a name, by dialect.
+type variable struct {
+	does [Foreign]effect
+	own  [Foreign]bool
+}
+
+// knownVariables are the rows by name, made when a line first sets a variable.
+var knownVariables = sync.OnceValue(func() map[string]variable {
+	known := map[string]variable{}
+	for _, row := range variables {
+		for _, name := range strings.Fields(row.names) {
+			v := known[name]
+			for d := range Foreign {
+				if row.by&(1<<d) != 0 {
+					v.does[d], v.own[d] = row.does, row.own
+				}
+			}
+			known[name] = v
+		}
+	}
+	return known
+})
+
+// changes reports whether a shell of the dialect changes a variable by itself.
+func (d Dialect) changes(name string) bool { return d < Foreign && knownVariables()[name].own[d] }
+
+// effectOf returns what setting a variable does in lines of the dialect.
+func (d Dialect) effectOf(name string) effect {
+	if v, ok := knownVariables()[name]; ok && d < Foreign && v.does[d] != varUnlisted {
+		return v.does[d]
+	}
+	switch {
+	case begins(name, families.harmless):
+		return varHarmless
+	case begins(name, families.dangerous), ends(name, families.ends):
+		return varSettings
+	}
+	return varUnlisted
+}
+
+// classOf tells how far a variable's value can change what a program does. A
+// nil value is one that the variable keeps, or loses.
+func (d Dialect) classOf(name string, value *Word) VarClass {
+	switch does := d.effectOf(name); {
+	case does != varCounter:
+		return does.class()
+	case value != nil && !number(value):
+		return Dangerous
+	case Bash.effectOf(name) == varHarmless:
+		return Harmless
+	}
+	return Other
+}
+
+// tells reports whether the value of a variable may be a secret. That a name has
+// the form of names that are known (GIT_…, …_OPTIONS) says nothing of its value.
+func tells(name string) bool {
+	switch Bash.effectOf(name) {
+	case varUnlisted:
+		return true
+	case varHarmless:
+		return false
+	}
+	return begins(name, families.dangerous) || ends(name, families.ends)
+}
+
+func tellsWord(w Word) bool { return !w.Known() || tells(w.Text) }
+
+// plainIndex reports whether a name with an index evaluates to nothing: a
+// plain name, or digits in the brackets.
+func plainIndex(name string) bool {
+	at := strings.IndexByte(name, '[')
+	if at < 0 {
+		return syntax.ValidName(name)
+	}
+	index := strings.TrimSuffix(name[at+1:], "]")
+	return syntax.ValidName(name[:at]) && (index == "@" || index == "*" || index != "" && strings.Trim(index, "0123456789") == "")
+}
+
+// withoutIndex is the name of a variable before its index.
+func withoutIndex(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return name
+}
+
+// assigns reports whether a word is NAME=value.
+func assigns(w *Word) bool {
+	name, _, found := strings.Cut(w.Text, "=")
+	return found && syntax.ValidName(name)
+}
