@@ -12,10 +12,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// Cases decides the cases of a policy file as an engine with Options.Policy
-// decides tool uses in the file's own directory: the same sources, guards and
-// whitelists. Cases lie in a file system that each of them describes, so nothing
-// else is read. It is for policy.TestOptions.
+// Cases returns the evaluator for the cases of a policy file, for
+// policy.TestOptions. It decides as an engine with Options.Policy in the
+// directory of the file: with the same sources, guarded files and whitelists.
+// Each case describes its own file system, and the real one is read only for the
+// whitelists.
 func Cases(file string, spec *policy.Spec, place patterns.Place) (*permission.Evaluator, error) {
 	r, err := compose(place, []policy.Source{{Kind: policy.Named, Name: file, Spec: spec, Trusted: true}})
 	if err != nil {

@@ -22,11 +22,12 @@ type counter struct {
 	warn       func(string)
 }
 
-// PlanID names a plan in the journal: the absolute path of its file, or of the
-// workspace that an agent works in without one.
+// PlanID returns the name of a plan in the journal: the absolute path of its
+// file, or of the workspace for an agent that works without a plan.
 func PlanID(plan string) string { return absolute(plan) }
 
-// Tracker says whether an agent is paused, and counts nothing.
+// Tracker returns a tracker that tells whether the agent of the options is
+// paused. It counts nothing.
 func (r *Rules) Tracker() (*whitelist.Tracker, error) {
 	journal, err := r.options.dirs().Journal()
 	if err != nil {
@@ -65,7 +66,8 @@ func (r *Rules) newCounter(record *record) (*counter, error) {
 	return c, c.Remind()
 }
 
-// recorder counts, and tells what a dry run comes to, before the record.
+// recorder counts a decision, and announces its result in a dry run, before it is
+// recorded.
 func (c *counter) recorder() permission.Recorder {
 	next := c.Recorder(c.record)
 	if !c.dryRun {
@@ -83,7 +85,8 @@ type recordFunc func(context.Context, permission.Record) error
 
 func (f recordFunc) Record(ctx context.Context, r permission.Record) error { return f(ctx, r) }
 
-// dryRunLine is what a dry run says of a command, "" of another tool use.
+// dryRunLine returns the message of a dry run about a command, "" for other
+// tools.
 func dryRunLine(r permission.Record) string {
 	command := display.Summary(&r.Use)
 	switch o := r.Result.Refusal; {
@@ -100,8 +103,8 @@ func (c *counter) notice(e whitelist.Event, count int) {
 	c.warn(fmt.Sprintf("command hallucination detected: %s (%s), %d of %d", e.Command, e.Reason, count, c.Threshold))
 }
 
-// escalate tells of a pause: whoever watches, the record, and whom the policy
-// names.
+// escalate announces a pause through Warn, the record and the policy's
+// escalation.
 func (c *counter) escalate(a whitelist.Alert) {
 	c.warn("AGENT PAUSED: " + a.Message)
 	c.note("paused", a.Message)
@@ -124,13 +127,13 @@ func (c *counter) note(name, words string) {
 	}
 }
 
-// close waits until a person was told, for a minute at most.
+// close waits for escalations that are under way, for at most a minute.
 func (c *counter) close() { c.escalation.Wait() }
 
-// programLimit is how long a program that tells a person may take.
+// programLimit is the time limit of the program of an escalation.
 const programLimit = 10 * time.Second
 
-// runProgram runs the program of an escalation.
+// runProgram runs the program of an escalation with the alert as its input.
 func runProgram(ctx context.Context, argv []string, stdin []byte) error {
 	c := &process.Command{Args: argv, Env: os.Environ(), Stdin: bytes.NewReader(stdin), Limit: programLimit}
 	res, err := c.Run(ctx)

@@ -9,18 +9,20 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// Dirs are the directories of a machine and its user; "" is none.
+// Dirs are the directories that the engine reads and writes outside the
+// workspace. An empty one does not exist.
 type Dirs struct {
 	Managed string // the administrator's policy
 	User    string // the user's policy
-	// State is where trust, the record and the journal of hallucinated commands
-	// are kept.
+	// State holds the list of trusted files, the record of decisions, the heads
+	// of all records and the journal of hallucinated commands. It is made if
+	// necessary.
 	State string
 }
 
-// UserDirs are the directories of the current user on this machine: below
-// $XDG_CONFIG_HOME and $XDG_STATE_HOME, or ~/.config and ~/.local/state, by the
-// XDG base directory specification.
+// UserDirs returns the directories of the current user: /etc/agent-wrapper, and
+// agent-wrapper below $XDG_CONFIG_HOME and $XDG_STATE_HOME, by default ~/.config
+// and ~/.local/state (XDG Base Directory Specification).
 func UserDirs() Dirs {
 	return Dirs{
 		Managed: "/etc/agent-wrapper",
@@ -29,8 +31,8 @@ func UserDirs() Dirs {
 	}
 }
 
-// userDir is a directory of this program below that of a variable, or of the
-// home; "" if there is neither.
+// userDir returns our directory below that of a variable, or else below the home
+// directory; "" if there is neither.
 func userDir(variable string, below ...string) string {
 	if dir := os.Getenv(variable); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "agent-wrapper")
@@ -42,10 +44,11 @@ func userDir(variable string, below ...string) string {
 	return filepath.Join(append(append([]string{home}, below...), "agent-wrapper")...)
 }
 
-// ErrNoState says that there is no directory to keep anything in.
+// ErrNoState is the error of Open if Dirs.State is empty and Options.Record does
+// not name a file.
 var ErrNoState = errors.New("there is no home directory to keep the record of decisions in")
 
-// state is the state directory.
+// state returns the state directory.
 func (d Dirs) state() (string, error) {
 	if d.State == "" {
 		return "", ErrNoState
@@ -53,7 +56,7 @@ func (d Dirs) state() (string, error) {
 	return d.State, nil
 }
 
-// Trust reads the list of files whose settings this user trusts.
+// Trust reads the list of files whose settings the user trusts.
 func (d Dirs) Trust() (*policy.Trust, error) {
 	dir, err := d.state()
 	if err != nil {
@@ -62,7 +65,7 @@ func (d Dirs) Trust() (*policy.Trust, error) {
 	return policy.ReadTrust(dir)
 }
 
-// Journal is this user's journal of hallucinated commands.
+// Journal returns the user's journal of hallucinated commands.
 func (d Dirs) Journal() (*whitelist.Journal, error) {
 	dir, err := d.state()
 	if err != nil {
@@ -71,8 +74,8 @@ func (d Dirs) Journal() (*whitelist.Journal, error) {
 	return whitelist.NewJournal(filepath.Join(dir, "hallucinations", "journal.jsonl")), nil
 }
 
-// guarded are the files of these directories and of a workspace that say what the
-// agent may do, wherever nobody named others, and all that is kept.
+// guarded returns the files of these directories and of a workspace that decide
+// what the agent may do, at their default places, and the state directory.
 func (d Dirs) guarded(workspace string) []string {
 	var files []string
 	for _, f := range (policy.Dirs{Managed: d.Managed, User: d.User, Workspace: workspace}).Files() {
@@ -84,7 +87,7 @@ func (d Dirs) guarded(workspace string) []string {
 	return append(files, filepath.Join(workspace, whitelist.FileName), filepath.Join(workspace, whitelist.LogFile))
 }
 
-// absolute makes a path absolute where that is possible.
+// absolute makes a path absolute, if the current directory is known.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -1,10 +1,10 @@
-// Package engine puts together what a decision needs: the policies of a machine,
-// a user and a workspace, found, held against what is trusted and merged; the
-// whitelists that bind commands; the guard over all files that say what an agent
-// may do; the session, the record of decisions and the evaluator.
+// Package engine decides the tool uses of an agent by the policies of a machine, a
+// user and a workspace. It finds the policies, applies those that are trusted and
+// lets others only narrow, adds the whitelists of commands, guards the files that
+// decide what the agent may do, and records every decision.
 //
-// The command agent-wrapper is built on it, and so is a Go program that decides
-// its own tool uses:
+// A Go program that runs an agent's tools opens an [Engine], asks it about each
+// tool use, and runs what it allows:
 //
 //	e, err := engine.Open(engine.Options{Dir: dir})
 //	if err != nil {
@@ -17,7 +17,11 @@
 //	}
 //	run(res.UpdatedInput)
 //
-// A policy that cannot be read opens no engine, and a decision that cannot be
-// recorded denies. Nobody is asked unless an approver is given: then what would
-// be asked is denied.
+// Errors deny: a policy that cannot be read opens no engine, and a decision that
+// cannot be recorded is a denial. What the policies leave to a person is denied
+// unless there is an [Options.Approver].
+//
+// The page docs/go.md has a whole program. [Load] serves programs that explain
+// decisions without recording them, [Cases] the tests of a policy, and
+// [Engine.Drive] runs a whole agent.
 package engine

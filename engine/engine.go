@@ -10,18 +10,22 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// Engine decides tool uses by rules, records each decision before it is told,
-// counts hallucinated commands and pauses the agent that makes too many. It is
-// safe for concurrent use.
+// Engine decides tool uses by its Rules. It records each decision before it
+// returns it, counts hallucinated commands and pauses an agent that makes too
+// many. Its methods are safe for concurrent use, except as noted and except those
+// of Rules that change what decides.
 type Engine struct {
 	*Rules
-	record    *record // nil: nothing is recorded
+	record    *record // nil if nothing is recorded
 	counter   *counter
 	evaluator *permission.Evaluator
-	approver  permission.Approver // nil: nobody is there
+	approver  permission.Approver // nil if there is nobody to ask
 }
 
-// Open makes an engine of options. Whoever opens one closes it.
+// Open loads the policies that the options select and opens the record. The error
+// is an *OptionError, a *PolicyError, a *StateError, an *audit.Damage for a
+// record that was modified, or wraps ErrNoState. The caller must close the
+// engine.
 func Open(o Options) (*Engine, error) {
 	r, err := Load(o)
 	if err != nil {
@@ -30,8 +34,8 @@ func Open(o Options) (*Engine, error) {
 	return r.Open()
 }
 
-// Open makes an engine that decides by the rules. Its options are those that the
-// rules were loaded with.
+// Open returns an engine that decides by the rules, with the options that they
+// were loaded with. Its errors are those of the function Open about the record.
 func (r *Rules) Open() (*Engine, error) {
 	e := &Engine{Rules: r, evaluator: r.Evaluator()}
 	e.SetApprover(r.options.Approver)
@@ -49,7 +53,7 @@ func (r *Rules) Open() (*Engine, error) {
 	return e, nil
 }
 
-// keepRecord has decisions recorded, and counted where a whitelist binds.
+// keepRecord sets up the record and, if a whitelist binds, the count.
 func (e *Engine) keepRecord(record *record) error {
 	e.record = record
 	e.Guard(record.files...)
@@ -63,23 +67,25 @@ func (e *Engine) keepRecord(record *record) error {
 		e.counter = counter
 		e.evaluator.Recorder, e.evaluator.Pauser = counter.recorder(), counter
 	case len(e.gates) > 0:
-		return err // without a whitelist there is nothing to count
+		return err // without a whitelist nothing is counted
 	}
 	return nil
 }
 
-// SetApprover says who is asked from now on; nil: nobody. It is for an approver
-// that needs the engine, and is called before the first decision.
+// SetApprover sets who is asked, nil for nobody. It is for an approver that needs
+// the engine, and must be called before the first decision.
 func (e *Engine) SetApprover(a permission.Approver) { e.approver, e.evaluator.Approver = a, a }
 
-// CanUseTool decides a tool use: by the rules, and by the approver where they
-// leave it to a person. A result that allows has the input that runs, as
-// UpdatedInput. An error always comes with a result that denies.
+// CanUseTool decides a tool use by the rules, and asks the approver if they leave
+// it to a person. The Behavior of the result is Allow or Deny. With Allow, the
+// tool is to run with UpdatedInput, which a person may have edited. With Deny,
+// Message says why, for the agent. A result with an error is always a Deny; it
+// also is one once ctx has ended.
 func (e *Engine) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
 	return e.evaluator.CanUseTool(ctx, use)
 }
 
-// Outcome records what became of a tool use that was allowed.
+// Outcome records the outcome of a tool use that was allowed.
 func (e *Engine) Outcome(o audit.Outcome) error {
 	if e.record == nil {
 		return nil
@@ -87,8 +93,8 @@ func (e *Engine) Outcome(o audit.Outcome) error {
 	return e.record.Outcome(o)
 }
 
-// GateEnded records the outcome of a gate of a plan that was allowed. It makes an
-// Engine a gates.Recorder.
+// GateEnded records the outcome of an allowed gate of a plan; exit is its exit
+// code, nil if unknown. It implements gates.Recorder.
 func (e *Engine) GateEnded(use permission.ToolUse, failed bool, exit *int) error {
 	return e.Outcome(audit.Outcome{Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool, Failed: failed, Exit: exit})
 }
@@ -100,7 +106,7 @@ func (e *Engine) toolEnded(o wrapper.ToolOutcome) error {
 	})
 }
 
-// Note records words about the run itself.
+// Note records a note about the run itself; name says what happened.
 func (e *Engine) Note(name, words string) error {
 	if e.record == nil {
 		return nil
@@ -141,8 +147,8 @@ func inTurn(events func(wrapper.Event)) func(wrapper.Event) {
 	}
 }
 
-// Close waits, for a minute at most, until a person was told of a pause, and
-// closes the record.
+// Close closes the record, after escalations that are under way have ended, which
+// may take up to a minute.
 func (e *Engine) Close() error {
 	if e.counter != nil {
 		e.counter.close()

@@ -19,7 +19,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// site is a machine of its own: a workspace, and directories of a user.
+// site returns options for a machine of its own with the given files: a workspace
+// and a user's directories.
 func site(t *testing.T, files map[string]string) Options {
 	t.Helper()
 	root := t.TempDir()
@@ -40,7 +41,7 @@ func site(t *testing.T, files map[string]string) Options {
 	return o
 }
 
-// settings is a policy as text.
+// settings parses a policy.
 func settings(t *testing.T, text string) *policy.Spec {
 	t.Helper()
 	spec, err := policy.Parse([]byte(text), "settings.toml")
@@ -70,7 +71,7 @@ func edit(e *Engine, path string) permission.ToolUse {
 	return permission.ToolUse{ID: "u1", Tool: "Edit", Input: input, Dir: e.Place.Workspace}
 }
 
-// TestOpensNothing: what cannot be read, found or written opens no engine, and
+// TestOpensNothing: Open fails if something cannot be read, found or written, and
 // the error says where.
 func TestOpensNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -106,12 +107,12 @@ func TestOpensNothing(t *testing.T) {
 }
 
 // TestDecides: an engine decides by all its sources, the strictest first, and
-// records what it decides.
+// records its decisions.
 func TestDecides(t *testing.T) {
 	o := site(t, map[string]string{
 		"etc/agent-wrapper.toml":    `deny = ["Bash(curl:*)"]`,
 		"config/agent-wrapper.toml": `allow = ["Bash(make:*)", "Bash(curl:*)"]`,
-		"work/agent-wrapper.toml":   `allow = ["Bash(npm publish)", "Bash(make:*)"]`, // nobody trusts it
+		"work/agent-wrapper.toml":   `allow = ["Bash(npm publish)", "Bash(make:*)"]`, // not trusted
 	})
 	e := opened(t, o)
 	for line, want := range map[string]permission.Behavior{
@@ -148,8 +149,8 @@ func TestUnrecordedDenies(t *testing.T) {
 	}
 }
 
-// TestGuards: whatever says what an agent may do is guarded without being told,
-// also in the mode that allows all.
+// TestGuards: files that decide what the agent may do are guarded by default,
+// even in bypassPermissions.
 func TestGuards(t *testing.T) {
 	o := site(t, map[string]string{"work/mine.toml": `mode = "bypassPermissions"`, "work/chat.md": "hello\n"})
 	o.Policy, o.FrontMatter = filepath.Join(o.Dir, "mine.toml"), filepath.Join(o.Dir, "chat.md")
@@ -171,7 +172,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// TestWhitelistUnusable: with a whitelist that cannot be read no command runs.
+// TestWhitelistUnusable: no command runs if a whitelist cannot be read.
 func TestWhitelistUnusable(t *testing.T) {
 	o := site(t, map[string]string{"config/agent-wrapper.toml": `allow = ["Bash(make:*)"]`})
 	file := filepath.Join(o.Dir, whitelist.FileName)
@@ -191,8 +192,8 @@ func TestWhitelistUnusable(t *testing.T) {
 	}
 }
 
-// TestNobodyAsked: without an approver what would be asked is denied, and with
-// one the person's word counts.
+// TestNobodyAsked: without an approver, what would be asked is denied; with one,
+// its answer counts.
 func TestNobodyAsked(t *testing.T) {
 	o := site(t, map[string]string{"config/agent-wrapper.toml": `ask = ["Bash(make:*)"]`})
 	e := opened(t, o)
@@ -211,7 +212,7 @@ func (s says) Approve(context.Context, permission.Request) (permission.Answer, e
 	return s.answer, nil
 }
 
-// driver is an agent that asks for one tool use and uses it if it may.
+// driver is an agent that asks about one tool use and carries it out if it may.
 type driver struct{ use permission.ToolUse }
 
 func (d driver) Run(ctx context.Context, task wrapper.Task) (out wrapper.Outcome, err error) {
@@ -227,8 +228,9 @@ func (d driver) Run(ctx context.Context, task wrapper.Task) (out wrapper.Outcome
 	return out, task.Outcome(wrapper.ToolOutcome{Use: d.use})
 }
 
-// TestDrive: a driver gets the workspace, the deny list and who decides; a person
-// is announced once, however often the engine drives; outcomes are recorded.
+// TestDrive: a driver gets the workspace, the deny list and the decider; each
+// question is announced once, however often the engine drives; outcomes are
+// recorded.
 func TestDrive(t *testing.T) {
 	o := site(t, nil)
 	o.Settings = settings(t, "ask = [\"Bash(make:*)\"]\ndeny = [\"WebSearch\"]")
@@ -262,7 +264,8 @@ func (f taken) Run(_ context.Context, task wrapper.Task) (wrapper.Outcome, error
 	return wrapper.Outcome{}, f(task)
 }
 
-// asking is an agent that speaks while it asks for several tool uses at once.
+// asking is an agent that emits events while it asks about several tool uses at
+// once.
 type asking struct {
 	use  permission.ToolUse
 	uses int
@@ -278,8 +281,8 @@ func (d asking) Run(ctx context.Context, task wrapper.Task) (wrapper.Outcome, er
 	return wrapper.Outcome{}, nil
 }
 
-// TestDriveInTurn: the listener hears one event at a time, and nothing once the
-// run has ended.
+// TestDriveInTurn: events are delivered one at a time, and none after the run has
+// ended.
 func TestDriveInTurn(t *testing.T) {
 	e := opened(t, Options{Dir: t.TempDir(), Isolated: true, NoRecord: true, Settings: settings(t, "ask = [\"Bash(make:*)\"]")})
 	var inside, heard, overlaps atomic.Int32
@@ -301,7 +304,7 @@ func TestDriveInTurn(t *testing.T) {
 	}
 }
 
-// TestNoRecord: an engine that records nothing says so in its options alone.
+// TestNoRecord: an engine with NoRecord needs no state directory.
 func TestNoRecord(t *testing.T) {
 	o := site(t, nil)
 	o.NoRecord, o.Dirs.State = true, ""
@@ -314,7 +317,7 @@ func TestNoRecord(t *testing.T) {
 	}
 }
 
-// TestKeepNowhere: a rule is not kept where no policy would be read.
+// TestKeepNowhere: a rule is not kept if no policy would be read.
 func TestKeepNowhere(t *testing.T) {
 	o := site(t, nil)
 	o.Isolated = true

@@ -17,7 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper/demo"
 )
 
-// rules is a policy as text, as a program may have one of its own.
+// rules parses a policy, such as one that is part of the program.
 func rules(text string) *policy.Spec {
 	spec, err := policy.Parse([]byte(text), "my rules")
 	if err != nil {
@@ -26,7 +26,7 @@ func rules(text string) *policy.Spec {
 	return spec
 }
 
-// command is a command line as a tool use, in the workspace.
+// command returns the tool use for a command line in the workspace.
 func command(e *engine.Engine, line string) permission.ToolUse {
 	input, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
@@ -35,7 +35,7 @@ func command(e *engine.Engine, line string) permission.ToolUse {
 	return permission.ToolUse{Tool: "Bash", Input: input, Dir: e.Place.Workspace}
 }
 
-// Decide one tool use, and run what was decided.
+// Decide tool uses, here of an agent with the tool Bash.
 func Example() {
 	e, err := engine.Open(engine.Options{
 		Isolated: true, NoRecord: true, // an example leaves no traces
@@ -58,8 +58,8 @@ deny = ["Bash(rm:*)"]`),
 	// deny Bash(rm:*)
 }
 
-// careful is an approver of one's own: it lets a push through where a person is
-// known to look at the branch.
+// careful is an approver: it allows pushes to topic branches and denies
+// everything else that the rules ask about.
 type careful struct{}
 
 func (careful) Approve(_ context.Context, ask permission.Request) (permission.Answer, error) {
@@ -91,7 +91,7 @@ func Example_approver() {
 	// deny "Push to a topic branch."
 }
 
-// Rules of a session hold from now on, for the agent and its subagents.
+// Session rules hold from the next decision on, for the agent and its subagents.
 func Example_session() {
 	e, err := engine.Open(engine.Options{Isolated: true, NoRecord: true})
 	if err != nil {
@@ -108,7 +108,7 @@ func Example_session() {
 	// allow
 }
 
-// A policy is tested from Go as agent-wrapper test does it.
+// Test a policy from Go as agent-wrapper test does.
 func ExampleCases() {
 	dir, err := os.MkdirTemp("", "policy-")
 	if err != nil {
@@ -131,8 +131,7 @@ func ExampleCases() {
 	// Output: 1 case, 0 failed
 }
 
-// A driver runs an agent whose tool uses the engine decides, and tells what
-// happens.
+// Drive runs an agent, here the demo's, decides its tool uses and reports events.
 func ExampleEngine_Drive() {
 	dir, err := os.MkdirTemp("", "demo-")
 	if err != nil {
@@ -152,7 +151,7 @@ func ExampleEngine_Drive() {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	agent := claude.Agent{Start: script.Start(dir)} // without Start: the agent CLI
+	agent := claude.Agent{Start: script.Start(dir)} // without Start it runs the agent CLI
 	outcome, err := e.Drive(context.Background(), agent, wrapper.Task{
 		Prompt: "look at the notes",
 		Events: func(event wrapper.Event) {

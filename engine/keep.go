@@ -12,16 +12,16 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// errNotKept says that a rule cannot be kept, since no policy that could hold it
-// would be read.
+// errNotKept is the error of Keep if the engine would not read a policy that the
+// rule could be written to.
 var errNotKept = errors.New("no policy is read that could hold it")
 
-// Keeps reports whether Keep can keep a rule.
+// Keeps reports whether Keep can write rules.
 func (r *Rules) Keeps() bool { return !r.options.Isolated }
 
-// Keep writes an approved rule for good: into the workspace's local policy if
-// there is none yet or it is trusted, else into the user's. It returns where the
-// rule stands.
+// Keep writes an approved rule to a policy file: to the workspace's local policy
+// if that is trusted or does not exist yet, otherwise to the user's. It returns
+// the rule's place there. The rules in memory do not change; see Session.
 func (r *Rules) Keep(rule string) (patterns.Source, error) {
 	if !r.Keeps() {
 		return patterns.Source{}, errNotKept
@@ -36,7 +36,7 @@ func (r *Rules) Keep(rule string) (patterns.Source, error) {
 // approvedKey is the list of a policy file that Keep adds to.
 const approvedKey = "approved"
 
-// keep adds a rule to the local policy, "" for none, or the user's.
+// keep adds a rule to the local policy, "" for none, or else to the user's.
 func (d Dirs) keep(rule, local string) (patterns.Source, error) {
 	if local != "" {
 		place, kept, err := d.keepLocal(rule, local)
@@ -53,8 +53,9 @@ func (d Dirs) keep(rule, local string) (patterns.Source, error) {
 	return policy.AddRule(filepath.Join(d.User, policy.FileName), approvedKey, rule)
 }
 
-// keepLocal adds a rule to a local policy that is trusted as it is now, or not
-// there, and trusts what comes of it. Not kept: it is not trusted.
+// keepLocal adds a rule to a local policy that does not exist or is trusted in
+// its current state, and trusts the result. kept is false if the policy is not
+// trusted.
 func (d Dirs) keepLocal(rule, path string) (place patterns.Source, kept bool, err error) {
 	trust, err := d.Trust()
 	if err != nil {
@@ -85,8 +86,8 @@ func (d Dirs) keepLocal(rule, path string) (place patterns.Source, kept bool, er
 	return place, true, nil
 }
 
-// trusted returns the settings of a file that is trusted as it is now; of one
-// that is not there, none.
+// trusted returns the settings of a file if they are trusted in their current
+// state; those of a missing file are empty.
 func trusted(trust *policy.Trust, path string) (*policy.Spec, bool) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return &policy.Spec{}, true
@@ -99,8 +100,8 @@ func trusted(trust *policy.Trust, path string) (*policy.Spec, bool) {
 	return settings, covered && err == nil
 }
 
-// grownBy reports whether settings are those of before, with no more than an
-// approved rule added.
+// grownBy reports whether settings are those of before with at most the approved
+// rule added.
 func grownBy(rule string, before, settings *policy.Spec) bool {
 	parsed, _, err := settings.ParseRule(rule, patterns.Allow, patterns.Source{})
 	if err != nil {
@@ -109,5 +110,5 @@ func grownBy(rule string, before, settings *policy.Spec) bool {
 	more := *before
 	more.Approved = append(slices.Clip(more.Approved), policy.Item{Text: parsed.String()})
 	now := settings.Digest()
-	return now == before.Digest() || now == more.Digest() // it may have stood there
+	return now == before.Digest() || now == more.Digest() // before may have had the rule
 }

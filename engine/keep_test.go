@@ -8,8 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// TestGrownBy: what is trusted after "always" is what was trusted before and the
-// rule, not what somebody else wrote meanwhile.
+// TestGrownBy: after "always", the trusted settings are the previous ones and the
+// rule, not what another process wrote meanwhile.
 func TestGrownBy(t *testing.T) {
 	parse := func(text string) *policy.Spec {
 		s, err := policy.Parse([]byte(text), "x")
@@ -38,8 +38,8 @@ func TestGrownBy(t *testing.T) {
 	}
 }
 
-// TestKeepLocal: "always" goes into a local policy that is not there or trusted
-// as it is, and that stays trusted; into no other.
+// TestKeepLocal: "always" writes to a local policy that does not exist or is
+// trusted in its current state, which stays trusted, and to no other.
 func TestKeepLocal(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	path := filepath.Join(t.TempDir(), policy.LocalName)

@@ -12,54 +12,57 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// Options says which policies count, what is guarded and where decisions are
-// recorded. The zero value is an engine for the current directory, with the
-// policies of the machine, the user and the directory, and the user's record.
+// Options say which policies count, what is guarded and where decisions are
+// recorded. With the zero value, an engine works in the current directory, obeys
+// the policies of the machine, the user and that directory, records in the user's
+// record and asks nobody.
 type Options struct {
-	Dir  string // the workspace; "": the current directory
-	Dirs *Dirs  // nil: UserDirs
+	Dir  string // the workspace; "" means the current directory
+	Dirs *Dirs  // nil means UserDirs()
 
-	Policy      string // a policy file in place of the workspace's own
+	Policy      string // a policy file that replaces those of the workspace, and is trusted
 	FrontMatter string // a chat file with permission settings at its head
-	// Isolated: no policy of the machine, the user or the workspace counts.
+	// Isolated leaves out the policies of the machine, the user and the workspace.
 	Isolated bool
-	// Base are policies that stand before those that are found.
+	// Base are policies that precede those that are found.
 	Base []policy.Source
-	// Settings are the caller's own, trusted, and stand after all others: flags of
-	// a command line, or what a Go program demands. nil: none. Origin is what
-	// they are called in decisions; "": "settings".
+	// Settings is the caller's own policy, which is trusted and follows all others:
+	// the flags of a command line, or what a Go program demands (see policy.Parse).
+	// It may be nil. Origin is its name in decisions; "" means "settings".
 	Settings *policy.Spec
 	Origin   string
-	// Unbound: no whitelist binds commands.
+	// Unbound leaves out the whitelists of commands.
 	Unbound bool
 
-	// Guard are further files that say what the agent may do: they are asked for
-	// in every mode.
+	// Guard are further files that decide what the agent may do. Like those that
+	// the engine knows, they are not written without a question, in any mode.
 	Guard []string
-	// Protect are further files that make a program run another.
+	// Protect are further files that can make a program run another; see protect
+	// in package policy.
 	Protect []string
 
-	// Record is the file of the record; "": audit.jsonl in the state directory.
+	// Record is the file of the record; "" means audit.jsonl in Dirs.State.
 	Record string
-	// Head is the file of the record's head; "": in the state directory.
+	// Head is the file of the record's head; "" means a file in Dirs.State.
 	Head string
 	Sync audit.Sync
-	// NoRecord: decisions are not recorded. It is for tests and dry runs.
+	// NoRecord does not record decisions, for tests and dry runs.
 	NoRecord bool
-	// Uncounted: hallucinated commands are not counted.
+	// Uncounted does not count hallucinated commands.
 	Uncounted bool
 
-	// Approver asks a person; nil: nobody is there, and what would be asked is
-	// denied.
+	// Approver asks a person. With nil there is nobody to ask, and what the
+	// policies leave to a person is denied. It must be safe for concurrent use.
 	Approver permission.Approver
-	// Agent and Plan say under which names hallucinated commands are counted;
-	// "": "agent" and the workspace. Warn is told what a person should know at
-	// once, a pause for example; nil: nobody.
+	// Agent and Plan are the names under which hallucinated commands are counted;
+	// "" means "agent" and the workspace. Warn is called with what a person should
+	// know at once, such as a pause; it may be nil and must be safe for concurrent
+	// use.
 	Agent, Plan string
 	Warn        func(string)
 }
 
-// OptionError is an error in a file or a directory that an option names.
+// OptionError is an error about the file or directory that an option names.
 type OptionError struct {
 	Option string // the field of Options
 	Err    error
@@ -71,7 +74,7 @@ func (e *OptionError) Error() string { return e.Option + ": " + e.Err.Error() }
 func (e *OptionError) Unwrap() error { return e.Err }
 
 // PolicyError is the error of a policy that cannot be used. Its text names the
-// file, the line and what to do.
+// file and the line, and says what to do.
 type PolicyError struct{ Err error }
 
 func (e *PolicyError) Error() string { return e.Err.Error() }
@@ -79,7 +82,7 @@ func (e *PolicyError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *PolicyError) Unwrap() error { return e.Err }
 
-// dirs are the directories that count.
+// dirs returns Dirs or its default.
 func (o *Options) dirs() Dirs {
 	if o.Dirs != nil {
 		return *o.Dirs
@@ -87,8 +90,9 @@ func (o *Options) dirs() Dirs {
 	return UserDirs()
 }
 
-// Place is what the rules' paths are relative to: the workspace, absolute and
-// without symbolic links, and the home.
+// Place returns what paths in rules are relative to: the workspace, as an absolute
+// path without symbolic links, and the home directory. The error is an *OptionError
+// if there is no such workspace.
 func (o *Options) Place() (patterns.Place, error) {
 	if info, err := os.Stat(o.Dir); o.Dir != "" && (err != nil || !info.IsDir()) {
 		return patterns.Place{}, &OptionError{"Dir", fmt.Errorf("there is no directory %s", o.Dir)}

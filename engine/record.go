@@ -14,11 +14,11 @@ import (
 // record is an open record of decisions.
 type record struct {
 	*audit.Log
-	files []string // those that it is kept in, absolute
+	files []string // the files that it is stored in, absolute
 }
 
-// StateError is the error of a state directory that cannot be written. Another
-// place for the record alone is no help: the head of each record is in the state
+// StateError is the error of a state directory that cannot be written.
+// Options.Record alone does not help: the heads of all records are in the state
 // directory.
 type StateError struct{ Err error }
 
@@ -29,8 +29,8 @@ func (e *StateError) Error() string {
 // Unwrap returns the cause.
 func (e *StateError) Unwrap() error { return e.Err }
 
-// openRecord opens the record of the options. One that was changed by others is
-// an *audit.Damage.
+// openRecord opens the record of the options. The error is an *audit.Damage if
+// the record was modified by others.
 func (o *Options) openRecord() (*record, error) {
 	dirs := o.dirs()
 	path, head, err := o.recordFiles(dirs)
@@ -57,7 +57,7 @@ func (o *Options) openRecord() (*record, error) {
 	return r, nil
 }
 
-// recordFiles are the record and its head.
+// recordFiles returns the paths of the record and its head.
 func (o *Options) recordFiles(dirs Dirs) (path, head string, err error) {
 	path = o.Record
 	if path == "" {
@@ -75,14 +75,14 @@ func (o *Options) recordFiles(dirs Dirs) (path, head string, err error) {
 	return path, head, err
 }
 
-// Record is this user's own record.
+// Record returns the path of the user's default record. The error is ErrNoState.
 func (d Dirs) Record() (string, error) {
 	dir, err := d.state()
 	return filepath.Join(dir, "audit.jsonl"), err
 }
 
-// Head is the head of a record: in the state directory, or beside the record if
-// there is none.
+// Head returns the path of the head of a record, for audit.Verify: in the state
+// directory, or beside the record if State is empty.
 func (d Dirs) Head(record string) (string, error) {
 	if d.State == "" {
 		return record + ".head", nil

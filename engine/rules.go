@@ -12,12 +12,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// Rules are the policies of all sources, merged and compiled, with what they
-// guard and the whitelists that bind.
+// Rules are the policies of all sources, merged and compiled, with the files that
+// are guarded and the whitelists that bind commands. The fields are set by Load.
+// They may be changed until Open is called; Session may be used at any time.
 type Rules struct {
 	Sources  []policy.Source
-	Ignored  []policy.Ignored // what an untrusted source may not say
-	Spec     *policy.Spec     // of all sources
+	Ignored  []policy.Ignored // settings of untrusted sources that were not applied
+	Spec     *policy.Spec     // all sources, merged
 	Place    patterns.Place
 	Policy   *permission.Policy
 	Session  *permission.Session
@@ -25,12 +26,14 @@ type Rules struct {
 
 	options Options
 	lists   []*whitelist.List       // the whitelists that bind
-	gates   permission.CommandGates // made of them
-	look    whitelist.Look          // what they may look at for details; nil: nothing
+	gates   permission.CommandGates // one for each of lists that is not lifted
+	look    whitelist.Look          // where the whitelists look up details; nil: nowhere
 }
 
-// Load makes the policies that count ready for use. It opens no record: see
-// Rules.Open.
+// Load finds, reads and merges the policies that the options select, for programs
+// that only explain decisions or that change the rules before Open. It opens no
+// record. The error is an *OptionError or a *PolicyError; what is wrong but leaves
+// the policies usable is in Warnings.
 func Load(o Options) (*Rules, error) {
 	place, err := o.Place()
 	if err != nil {
@@ -60,8 +63,8 @@ func Load(o Options) (*Rules, error) {
 	return r, nil
 }
 
-// compose makes one policy of sources, the only way to one. What it guards, and
-// which whitelists bind, is for the caller to add.
+// compose merges and compiles sources. The caller adds the guarded files and the
+// whitelists.
 func compose(place patterns.Place, sources []policy.Source) (*Rules, error) {
 	r := &Rules{Sources: sources, Place: place}
 	r.Spec, r.Ignored = policy.Merge(sources)
@@ -80,8 +83,8 @@ func compose(place patterns.Place, sources []policy.Source) (*Rules, error) {
 	return r, nil
 }
 
-// Evaluator decides by the policy and its whitelists. It asks nobody and records
-// nothing.
+// Evaluator returns an evaluator for the rules without an approver and a recorder:
+// its Explain decides, its CanUseTool denies everything until Recorder is set.
 func (r *Rules) Evaluator() *permission.Evaluator {
 	v := &permission.Evaluator{Policy: r.Policy, Session: r.Session, Env: workspace.Env{Place: r.Place}}
 	if len(r.gates) > 0 {
@@ -90,19 +93,21 @@ func (r *Rules) Evaluator() *permission.Evaluator {
 	return v
 }
 
-// Explain decides a tool use as it would be decided now, without asking or
-// recording, and fills trace, which may be nil.
+// Explain returns the decision about a tool use as CanUseTool would make it now,
+// without asking or recording. It fills trace, which may be nil, with the answers
+// of all layers.
 func (r *Rules) Explain(use permission.ToolUse, trace *permission.Trace) permission.Decision {
 	return r.Evaluator().Explain(use, trace)
 }
 
-// Guard adds files to those that say what the agent may do.
+// Guard adds files, by absolute path, to those that decide what the agent may do.
+// It must be called before the first decision.
 func (r *Rules) Guard(files ...string) {
 	r.Policy.Guarded = append(r.Policy.Guarded, files...)
 }
 
-// sources reads the policies that count, the caller's own last. A list of trusted
-// files that cannot be read is a warning: then nothing is trusted.
+// sources reads the selected policies, the caller's own last. If the list of trusted
+// files cannot be read, there is a warning and nothing is trusted.
 func (o *Options) sources(place patterns.Place) ([]policy.Source, []string, error) {
 	trust, warnings := o.trust()
 	sources := o.Base
@@ -136,11 +141,12 @@ func (o *Options) sources(place patterns.Place) ([]policy.Source, []string, erro
 	return sources, warnings, nil
 }
 
-// trust is the list of trusted files, nil if there is none that can be read.
+// trust returns the list of trusted files, nil if there is none or it cannot be
+// read.
 func (o *Options) trust() (*policy.Trust, []string) {
 	dirs := o.dirs()
 	if dirs.State == "" {
-		return nil, nil // nobody to have trusted anything
+		return nil, nil // nothing can have been trusted
 	}
 	trust, err := policy.ReadTrust(dirs.State)
 	if err != nil {
@@ -149,12 +155,12 @@ func (o *Options) trust() (*policy.Trust, []string) {
 	return trust, nil
 }
 
-// policyDirs are the directories that policies are looked for in.
+// policyDirs returns the directories that are searched for policies.
 func (o *Options) policyDirs(place patterns.Place) policy.Dirs {
 	dirs := o.dirs()
 	d := policy.Dirs{Managed: dirs.Managed, User: dirs.User, Workspace: place.Workspace}
 	if here, err := filepath.EvalSymlinks(absolute(".")); err == nil && here == place.Workspace {
-		d.Workspace = "." // names in messages are then as a person would write them
+		d.Workspace = "." // for short names in messages
 	}
 	if o.Policy != "" {
 		d.Workspace = ""
@@ -162,7 +168,8 @@ func (o *Options) policyDirs(place patterns.Place) policy.Dirs {
 	return d
 }
 
-// PolicyFiles are the files that policies are looked for in, there or not.
+// PolicyFiles returns the files that policies are read from, whether they exist or
+// not.
 func (o *Options) PolicyFiles() ([]policy.File, error) {
 	place, err := o.Place()
 	if err != nil {
@@ -171,8 +178,8 @@ func (o *Options) PolicyFiles() ([]policy.File, error) {
 	return o.policyDirs(place).Files(), nil
 }
 
-// guarded are the files that say what the agent may do, and where all that this
-// program keeps lies, there or not, absolute.
+// guarded returns the absolute paths of the files that decide what the agent may
+// do, and of the state directory, whether they exist or not.
 func (o *Options) guarded(place patterns.Place) []string {
 	files := o.dirs().guarded(place.Workspace)
 	for _, path := range append([]string{o.Policy, o.FrontMatter}, o.Guard...) {
@@ -183,15 +190,15 @@ func (o *Options) guarded(place patterns.Place) []string {
 	return files
 }
 
-// settingsVariables say where programs find what they obey, if not under the
-// names of the table of protected files.
+// settingsVariables are environment variables with the paths of settings that
+// otherwise have a name from the table of protected files.
 var settingsVariables = []string{
 	"BASH_ENV", "CLAUDE_CONFIG_DIR", "DOCKER_CONFIG", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GNUPGHOME",
 	"INPUTRC", "KUBECONFIG", "NPM_CONFIG_USERCONFIG", "NPM_CONFIG_GLOBALCONFIG", "PIP_CONFIG_FILE", "PYTHONSTARTUP",
 }
 
-// moved are the protected files that lie under another name: where the
-// environment says so, and where git keeps the workspace's repository.
+// moved returns the protected files that have other names here: because the
+// environment says so, or because git keeps the workspace's repository elsewhere.
 func moved(place patterns.Place) []permission.Protected {
 	files := workspace.GitFiles(place.Workspace, named("GIT_DIR", "GIT_COMMON_DIR")...)
 	files = append(files, named(settingsVariables...)...)
@@ -202,7 +209,7 @@ func moved(place patterns.Place) []permission.Protected {
 	return all
 }
 
-// named are the paths that variables of the environment hold, absolute.
+// named returns the paths in variables of the environment, as absolute paths.
 func named(variables ...string) []string {
 	var paths []string
 	for _, name := range variables {

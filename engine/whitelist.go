@@ -15,9 +15,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// bindFiles reads the whitelists that bind commands: those that the policy
-// names, and usual if it is there, "" for none. One that cannot be read lets no
-// command pass, and is among the errors.
+// bindFiles reads the whitelists that bind commands: those that the policy names,
+// and usual if that exists. One that cannot be read denies every command and is
+// among the errors.
 func (r *Rules) bindFiles(usual string) (unusable []error) {
 	for _, file := range r.WhitelistFiles(usual) {
 		r.Guard(file)
@@ -32,31 +32,33 @@ func (r *Rules) bindFiles(usual string) (unusable []error) {
 	return unusable
 }
 
-// Bind has a whitelist bind commands; argv says that they run without a shell.
+// Bind adds a whitelist that commands must be on; argv says that they run without
+// a shell. It must be called before Open.
 func (r *Rules) Bind(list *whitelist.List, argv bool) {
 	r.lists = append(r.lists, list)
 	r.gates = append(r.gates, r.Validator(list, argv))
 }
 
-// Lift takes away all whitelists that bind.
+// Lift removes all whitelists. It must be called before Open.
 func (r *Rules) Lift() { r.gates = nil }
 
-// Validator holds commands against a list; argv says that they run without a
-// shell.
+// Validator returns a validator of commands against a list; argv says that the
+// commands run without a shell.
 func (r *Rules) Validator(list *whitelist.List, argv bool) *whitelist.Validator {
 	return &whitelist.Validator{List: list, Argv: argv, Look: r.look}
 }
 
-// Whitelists are the lists that bind, also those that were lifted.
+// Whitelists returns the lists that were bound, including those that Lift
+// removed.
 func (r *Rules) Whitelists() []*whitelist.List { return r.lists }
 
-// Forbid is what the whitelists have against a command line.
+// Forbid returns the strictest refusal of the whitelists about a command line.
 func (r *Rules) Forbid(line string, facts *shell.Facts) permission.Refusal {
 	return r.gates.Forbid(line, facts)
 }
 
-// WhitelistFiles are the files of the whitelists that bind, absolute: those that
-// the policy names, and usual if something is there.
+// WhitelistFiles returns the absolute paths of the whitelists that bind: those
+// that the policy names, and usual if that exists.
 func (r *Rules) WhitelistFiles(usual string) []string {
 	var files []string
 	for _, item := range r.Spec.Whitelists {
@@ -73,7 +75,8 @@ func (r *Rules) WhitelistFiles(usual string) []string {
 	return files
 }
 
-// NamedIn says for a message which policy names a whitelist, "" if none does.
+// NamedIn returns words for a message about which policy names a whitelist file,
+// "" if none does.
 func (r *Rules) NamedIn(file string) string {
 	for _, item := range r.Spec.Whitelists {
 		if WhitelistFile(item) == file {
@@ -83,8 +86,8 @@ func (r *Rules) NamedIn(file string) string {
 	return ""
 }
 
-// UsualWhitelist is where a whitelist lies that no policy names, "" if none such
-// counts.
+// UsualWhitelist returns the default path of a whitelist that no policy needs to
+// name, "" if the engine is isolated.
 func (r *Rules) UsualWhitelist() string {
 	if r.options.Isolated {
 		return ""
@@ -92,8 +95,8 @@ func (r *Rules) UsualWhitelist() string {
 	return filepath.Join(r.Place.Workspace, whitelist.FileName)
 }
 
-// WhitelistFile is the file of a whitelist that a policy names: relative to the
-// policy's own, and absolute.
+// WhitelistFile returns the absolute path of a whitelist that a policy names,
+// which is relative to the policy's file.
 func WhitelistFile(item policy.Item) string {
 	if filepath.IsAbs(item.Text) {
 		return filepath.Clean(item.Text)
@@ -101,12 +104,12 @@ func WhitelistFile(item policy.Item) string {
 	return absolute(filepath.Join(filepath.Dir(item.Source.Name), item.Text))
 }
 
-// dryRun reports whether one of the whitelists is a dry run.
+// dryRun reports whether any of the whitelists is a dry run.
 func (r *Rules) dryRun() bool {
 	return slices.ContainsFunc(r.lists, func(l *whitelist.List) bool { return l.Policy().DryRunMode })
 }
 
-// threshold is the lowest of those that the whitelists have.
+// threshold returns the lowest threshold of the whitelists.
 func (r *Rules) threshold() int {
 	lowest := math.MaxInt
 	for _, list := range r.lists {
