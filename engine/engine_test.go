@@ -83,12 +83,12 @@ func TestOpensNothing(t *testing.T) {
 		"a managed policy":          {files: map[string]string{"etc/agent-wrapper.toml": "deny = [\"bash(rm:*)\"]\n"}, want: "agent-wrapper.toml:1:10"},
 		"a policy that is not there": {change: func(o *Options) {
 			o.Policy = filepath.Join(o.Dir, "none.toml")
-		}, want: "Policy: "},
-		"no workspace": {change: func(o *Options) { o.Dir = filepath.Join(o.Dir, "none") }, want: "Dir: there is no directory"},
-		"no state":     {change: func(o *Options) { o.Dirs.State = "" }, want: ErrNoState.Error()},
+		}, want: "engine: Options.Policy: "},
+		"no workspace": {change: func(o *Options) { o.Dir = filepath.Join(o.Dir, "none") }, want: "engine: Options.Dir: there is no directory"},
+		"no state":     {change: func(o *Options) { o.Dirs.State = "" }, want: ErrNoState.Error() + ": set Options.Record"},
 		"a record in no directory": {change: func(o *Options) {
 			o.Record = filepath.Join(o.Dir, "none", "audit.jsonl")
-		}, want: "Record: "},
+		}, want: "engine: Options.Record: "},
 		"a record that was changed": {files: map[string]string{"work/audit.jsonl": "{\"seq\":7,\"hash\":\"00\"}\n"}, change: func(o *Options) {
 			o.Record = filepath.Join(o.Dir, "audit.jsonl")
 		}, want: "audit.jsonl"},

@@ -68,7 +68,7 @@ type OptionError struct {
 	Err    error
 }
 
-func (e *OptionError) Error() string { return e.Option + ": " + e.Err.Error() }
+func (e *OptionError) Error() string { return "engine: Options." + e.Option + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *OptionError) Unwrap() error { return e.Err }

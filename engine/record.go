@@ -62,7 +62,7 @@ func (o *Options) recordFiles(dirs Dirs) (path, head string, err error) {
 	path = o.Record
 	if path == "" {
 		if path, err = dirs.Record(); err != nil {
-			return "", "", err
+			return "", "", fmt.Errorf("engine: %w: set Options.Record or $XDG_STATE_HOME", err)
 		}
 		if err := os.MkdirAll(dirs.State, 0o700); err != nil {
 			return "", "", &StateError{err}

@@ -43,7 +43,7 @@ func opening(err error) error {
 	case errors.As(err, &state):
 		return errors.New(state.Error() + "; the head of each record is there, also with --audit")
 	case errors.Is(err, engine.ErrNoState):
-		return usage("%w: say where with --audit FILE", err)
+		return usage("%w: say where with --audit FILE", engine.ErrNoState)
 	case errors.As(err, &bad):
 		return usage("%w", err)
 	case !errors.As(err, &option):
