@@ -4,6 +4,6 @@ package process
 
 import "syscall"
 
-// dieWithUs does nothing here: no signal tells a program of the death of its
-// parent.
+// dieWithUs does nothing: the system cannot signal a program when its parent
+// dies.
 func dieWithUs(*syscall.SysProcAttr) {}

@@ -4,5 +4,5 @@ package process
 
 import "syscall"
 
-// dieWithUs makes the kernel kill the program when we die.
+// dieWithUs has the kernel kill the program when we die.
 func dieWithUs(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

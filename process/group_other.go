@@ -8,14 +8,14 @@ import (
 	"os/exec"
 )
 
-// signalled is more than any exit code here.
+// signalled is larger than any exit code: no exit code stands for a signal here.
 const signalled = math.MaxInt
 
-// terminal is nothing here.
+// terminal is unused here.
 type terminal struct{}
 
-// ownGroup does nothing: there are no process groups here, and only the program
-// itself is ended.
+// ownGroup does nothing: there are no process groups, and only the program itself
+// is killed.
 func ownGroup(*exec.Cmd) *terminal { return nil }
 
 func (*terminal) giveBack(bool) {}

@@ -14,19 +14,20 @@ import (
 	"golang.org/x/term"
 )
 
-// signalled is what is added to the number of the signal that ended a program.
+// signalled is added to the number of the signal that ended a program, as shells
+// do.
 const signalled = 128
 
-// terminal is the terminal that the program's group has in our place; nil: it
-// has none.
+// terminal is the terminal whose foreground the program's group has in our place;
+// nil if it has none.
 type terminal struct {
 	file *os.File
 	was  *term.State
-	lent atomic.Bool // the group has it
+	lent atomic.Bool // the group is in the foreground
 }
 
-// ownGroup gives the program a process group of its own, and our place in the
-// foreground of the terminal if its input is that.
+// ownGroup starts the program in a process group of its own. If its input is the
+// terminal in whose foreground we are, that group becomes the foreground group.
 func ownGroup(cmd *exec.Cmd) *terminal {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithUs(cmd.SysProcAttr)
@@ -47,45 +48,45 @@ func ownGroup(cmd *exec.Cmd) *terminal {
 	return t
 }
 
-// ownSession puts the program into a session of its own: without our terminal it
-// cannot type the answers to its own questions.
+// ownSession starts the program in a session of its own. Without our terminal it
+// cannot type answers to its own questions.
 func ownSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithUs(cmd.SysProcAttr)
 }
 
-// inFront reports whether we are in the foreground of a terminal.
+// inFront reports whether we are in the foreground group of a terminal.
 func inFront(in *os.File) bool {
 	front, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)
 	return err == nil && front == unix.Getpgrp()
 }
 
-// giveBack takes the terminal back; a program that was ended may have left it
-// in a state that nobody can type in.
+// giveBack makes us the foreground group again. With reset it also restores the
+// mode of the terminal, which a program that was killed may have left unusable.
 func (t *terminal) giveBack(reset bool) {
 	if t == nil || !t.lent.Swap(false) {
 		return
 	}
-	// We are in the background now, and who is there is stopped for this.
+	// We are in the background now, where this ioctl would stop us with SIGTTOU.
 	signal.Ignore(syscall.SIGTTOU)
 	defer signal.Reset(syscall.SIGTTOU)
 	fd := int(t.file.Fd())
-	_ = unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, unix.Getpgrp()) // it may be gone
+	_ = unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, unix.Getpgrp()) // the terminal may be gone
 	if reset && t.was != nil {
 		_ = term.Restore(fd, t.was)
 	}
 }
 
-// terminate asks a group to end; one that is stopped would not hear it.
+// terminate asks a group to end. SIGCONT lets a stopped one receive the signal.
 func terminate(p *os.Process) {
-	_ = unix.Kill(-p.Pid, unix.SIGTERM) // if it fails, so does kill, which says so
+	_ = unix.Kill(-p.Pid, unix.SIGTERM) // if it fails, so does kill, whose error is reported
 	_ = unix.Kill(-p.Pid, unix.SIGCONT)
 }
 
 func kill(p *os.Process) error { return unix.Kill(-p.Pid, unix.SIGKILL) }
 
-// lives reports whether there is a process in the group of a program that was
-// reaped. As long as there is, no other process gets the number.
+// lives reports whether the group of a reaped program has a process. As long as
+// it does, the system does not reuse the number.
 func lives(p *os.Process) bool { return !errors.Is(unix.Kill(-p.Pid, 0), unix.ESRCH) }
 
 func exitCode(s *os.ProcessState) int {

@@ -1,6 +1,7 @@
-// Package process starts programs: one that runs for a limited time, in a process
-// group of its own that ends with it (Command), and one that is talked with until
-// it ends or is killed with all its descendants (Session). There is no shell.
+// Package process starts programs, without a shell. A [Command] runs a program
+// for a limited time, in a process group that is killed when it ends. A [Session]
+// is a running program with pipes to talk to it, which can be killed with all of
+// its descendants.
 package process
 
 import (
@@ -18,37 +19,37 @@ import (
 // Command is a program to be run.
 type Command struct {
 	// Args are the program and its arguments. A program without a slash is
-	// looked for in the PATH of Env, in its absolute directories only: never in
-	// the current one. One with a slash is relative to Dir.
+	// searched in the absolute directories of the PATH in Env, and never in the
+	// current directory. One with a slash is relative to Dir.
 	Args []string
-	Dir  string   // where it runs; "" is our own directory
-	Env  []string // all of its environment, "NAME=value"; nil is none
+	Dir  string   // where it runs; "" is the current directory
+	Env  []string // the complete environment, "NAME=value"; nil is an empty one
 
-	// Stdin, Stdout and Stderr are its streams; nil is one that is empty, or
-	// drops what is written. An *os.File is handed on as it is. Where Stdin is
-	// the terminal in whose foreground we are, the program is put there and the
-	// terminal is given back afterwards. On Linux ^Z then stops us too, and we go
-	// on together.
+	// Stdin, Stdout and Stderr are its streams. A nil Stdin is empty, a nil
+	// Stdout or Stderr discards what is written. An *os.File is passed on as it
+	// is. If Stdin is the terminal in whose foreground we are, the program gets
+	// the foreground until it ends. On Linux, ^Z then stops us together with the
+	// program, as the shell expects.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	// Limit is how long it may take; 0 is for ever. Grace is how long after
-	// SIGTERM its group gets SIGKILL; 0 is 5 s.
+	// Limit is how long the program may run; 0 means no limit. Grace is the time
+	// between SIGTERM and SIGKILL when its group has to end; 0 means 5 s.
 	Limit, Grace time.Duration
 }
 
-// defaultGrace is how long a group that is to end has for it.
+// defaultGrace is the default of Command.Grace.
 const defaultGrace = 5 * time.Second
 
 // Result is how a program ended.
 type Result struct {
-	Exit      int // its exit code; 128 and the number of the signal that ended it; -1: not known
+	Exit      int // exit code; 128 plus the number of the signal that ended it; -1 if unknown
 	TimedOut  bool
 	Cancelled bool // the context ended first
 	Took      time.Duration
 }
 
-// NotStarted is the error of a program that was not started.
+// NotStarted is the error of Run if the program could not be started.
 type NotStarted struct {
 	Program string
 	Err     error
@@ -58,16 +59,16 @@ func (e *NotStarted) Error() string { return fmt.Sprintf("start %s: %v", e.Progr
 
 func (e *NotStarted) Unwrap() error { return e.Err }
 
-// Run runs the program to its end. At the limit, and when ctx ends, its whole
-// process group gets SIGTERM, and what is left of it after Grace SIGKILL. So
-// does what is left of the group when the program itself has ended: nothing of
-// it runs on. (A process that made a group of its own does, but it does not
-// keep Run waiting.) On Linux and FreeBSD the program, not its children, also
-// dies when we do.
+// Run runs the program and waits for its end. At the limit, or when ctx ends, the
+// program's process group gets SIGTERM, and SIGKILL after Grace. The same happens
+// to the rest of the group when the program itself has ended, so that nothing of
+// it runs on. A process that has left the group is not killed, and Run does not
+// wait for it. On Linux and FreeBSD the program itself, not its children, is also
+// killed when we die.
 //
-// The error is a *NotStarted if the program was not started; any other is
-// about its streams, or a group that could not be ended, and comes with the
-// Result.
+// The error is a *NotStarted if the program was not started. Any other error is
+// about its streams, or about a group that could not be killed, and comes with a
+// valid Result.
 func (c *Command) Run(ctx context.Context) (Result, error) {
 	cmd, err := c.command(ctx)
 	if err != nil {
@@ -98,7 +99,7 @@ func (c *Command) grace() time.Duration {
 	return defaultGrace
 }
 
-// command is the program as package exec has it, not yet connected.
+// command returns the program without its streams.
 func (c *Command) command(ctx context.Context) (*exec.Cmd, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, &NotStarted{`""`, errors.New("there is no program to run")}
@@ -137,8 +138,7 @@ func (c *Command) find() (string, error) {
 	return "", exec.ErrNotFound
 }
 
-// variable is the value of a variable: of several the last, as the program
-// would have it.
+// variable returns the value of an environment variable, the last of several.
 func variable(env []string, name string) (value string) {
 	for _, item := range env {
 		n, v, _ := strings.Cut(item, "=")
@@ -161,7 +161,7 @@ type child struct {
 func (p *child) start() error {
 	err := launch(p.cmd, func() {
 		p.attend()
-		_ = p.cmd.Wait() // what it says is in ProcessState: the streams are files
+		_ = p.cmd.Wait() // the error says no more than ProcessState, because the streams are files
 		close(p.ended)
 	})
 	if err == nil {
@@ -170,9 +170,9 @@ func (p *child) start() error {
 	return err
 }
 
-// launch starts a program, and has attend stay with it until it has ended. Both
-// are on one system thread: the kernel ends the program when the thread that
-// started it ends.
+// launch starts a program and runs attend, which returns when the program has
+// ended, on the same system thread: with Pdeathsig the kernel kills the program
+// when the thread that started it ends.
 func launch(cmd *exec.Cmd, attend func()) error {
 	started := make(chan error)
 	go func() {
@@ -187,7 +187,7 @@ func launch(cmd *exec.Cmd, attend func()) error {
 	return <-started
 }
 
-// wait waits for the end of the program and ends what is left of its group.
+// wait waits for the program and ends what is left of its group.
 func (p *child) wait(ctx context.Context, limit, grace time.Duration) (res Result, err error) {
 	var over <-chan time.Time
 	if limit > 0 {
@@ -210,12 +210,11 @@ func (p *child) wait(ctx context.Context, limit, grace time.Duration) (res Resul
 	return res, nil
 }
 
-// lookAgain is how often a group is looked at that is to end: nothing tells of
+// lookAgain is the interval at which a group is polled, because no event tells of
 // its end.
 const lookAgain = 10 * time.Millisecond
 
-// end ends the group, if there still is one, and waits for the end of the
-// program.
+// end ends the group, if any of it is left, and waits for the program.
 func (p *child) end(grace time.Duration) error {
 	if p.gone() {
 		return nil
@@ -243,8 +242,8 @@ func (p *child) end(grace time.Duration) error {
 	return nil
 }
 
-// afterKill is how long a killed program may take to be gone: one that belongs
-// to another user cannot be killed.
+// afterKill is how long end waits after SIGKILL. A program that runs as another
+// user cannot be killed.
 const afterKill = 2 * time.Second
 
 // gone reports whether nothing of the group is left.

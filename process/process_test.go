@@ -23,17 +23,17 @@ import (
 	"golang.org/x/term"
 )
 
-// The test binary plays the programs that are run; its first argument says
-// which.
+// playing is set when the test binary plays one of the programs that are run; its
+// first argument says which.
 const playing = "PROCESS_TEST_SOCKET"
 
 func TestMain(m *testing.M) {
 	if _, ok := os.LookupEnv(playing); !ok {
 		os.Exit(m.Run())
 	}
-	time.AfterFunc(time.Minute, func() { os.Exit(99) }) // should a test fail to end it
+	time.AfterFunc(time.Minute, func() { os.Exit(99) }) // in case a test fails to end it
 	parts[os.Args[1]](os.Args[2:])
-	syscall.Exit(0) // and not os.Exit, which has something to say when coverage is measured
+	syscall.Exit(0) // unlike os.Exit, it prints nothing when coverage is measured
 }
 
 var parts = map[string]func(args []string){
@@ -58,12 +58,12 @@ var parts = map[string]func(args []string){
 		os.Stdout.Write(bytes.Repeat([]byte("x"), 60<<10))
 	},
 	"killed": func([]string) { syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
-	// deaf ignores SIGTERM; it ends when the test hangs up.
+	// deaf ignores SIGTERM; it ends when the test closes its connection.
 	"deaf": func([]string) {
 		signal.Ignore(syscall.SIGTERM)
 		wait(register("deaf"))
 	},
-	// polite says that it ends and with which code.
+	// polite handles SIGTERM: it says so and exits with a code of its own.
 	"polite": func([]string) {
 		told := make(chan os.Signal, 1)
 		signal.Notify(told, syscall.SIGTERM)
@@ -72,10 +72,11 @@ var parts = map[string]func(args []string){
 		fmt.Print("bye")
 		os.Exit(7)
 	},
-	// parent starts other parts and waits for their end, or does not.
+	// parent starts other programs and waits for their end.
 	"parent": func(args []string) { children(args, false); wait(register("parent")) },
 	"leaves": func(args []string) { children(args, false); fmt.Print("done") },
-	// deserter leaves a child in a session of its own, which holds its output.
+	// deserter leaves a child in a session of its own, which holds its output
+	// open.
 	"deserter": func(args []string) { children(args, true); fmt.Print("done") },
 	// settler has a child in a session of its own, and waits.
 	"settler": func(args []string) { children(args, true); wait(register("settler")) },
@@ -84,7 +85,7 @@ var parts = map[string]func(args []string){
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		select {}
 	},
-	// runner runs another part as we do.
+	// runner runs another program as package process does.
 	"runner": func(args []string) {
 		c := self(args...)
 		c.Stdin, c.Stdout = os.Stdin, os.Stdout
@@ -100,12 +101,12 @@ var parts = map[string]func(args []string){
 	},
 }
 
-// self is a part as a Command.
+// self returns a program of the test binary as a Command.
 func self(args ...string) *Command {
 	return &Command{Args: append([]string{os.Args[0]}, args...), Env: []string{playing + "=" + os.Getenv(playing)}}
 }
 
-// children starts parts, and waits until each says that it is there.
+// children starts programs and waits until each has registered.
 func children(args []string, ownSession bool) {
 	for _, part := range args {
 		cmd := exec.Command(os.Args[0], part)
@@ -121,8 +122,8 @@ func children(args []string, ownSession bool) {
 	}
 }
 
-// register tells the test, and a parent, that this process lives, for as long
-// as it does.
+// register keeps a connection to the test, and to a parent, open for as long as
+// this process lives.
 func register(name string) net.Conn {
 	c, err := net.Dial("unix", os.Getenv(playing))
 	if err != nil {
@@ -145,7 +146,7 @@ func echoes() bool {
 	return err == nil && modes.Lflag&unix.ECHO != 0
 }
 
-// census is where the processes of a test register.
+// census accepts the connections of a test's processes.
 type census struct {
 	t *testing.T
 	l net.Listener
@@ -162,7 +163,7 @@ func newCensus(t *testing.T) *census {
 	return &census{t, l}
 }
 
-// command is a part that registers here.
+// command returns a program of the test binary that registers here.
 func (c *census) command(args ...string) *Command {
 	cmd := self(args...)
 	cmd.Env = []string{playing + "=" + c.l.Addr().String()}
@@ -196,7 +197,7 @@ func (c *census) dead(all []net.Conn) {
 	}
 }
 
-// ran is what came of a part.
+// ran runs a program and returns its output.
 func ran(t *testing.T, c *Command) (Result, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -276,7 +277,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// A program is never found in the current directory, and one that is not there
+// A program is never found in the current directory, and one that does not exist
 // is not started.
 func TestNotStarted(t *testing.T) {
 	dir := t.TempDir()
@@ -327,13 +328,13 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// At the limit all of the group ends, also who ignores SIGTERM.
+// At the limit the whole group ends, including a process that ignores SIGTERM.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	c := newCensus(t)
 	cmd := c.command("parent", "deaf", "deaf")
 	cmd.Grace = 50 * time.Millisecond
-	cmd.Limit = 2 * time.Second // time for all three to be there
+	cmd.Limit = 2 * time.Second // long enough for all three to start
 	done := make(chan Result)
 	go func() {
 		res, _ := ran(t, cmd)
@@ -347,7 +348,7 @@ func TestLimit(t *testing.T) {
 	c.dead(all)
 }
 
-// So it does when the context ends, and when the program itself is deaf.
+// The same happens when the context ends, even if the program ignores SIGTERM.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -400,7 +401,7 @@ func TestLeftBehind(t *testing.T) {
 	c.dead(c.born(2))
 }
 
-// A process outside the group that holds the output open does not hang us.
+// A process outside the group that holds the output open does not block Run.
 func TestDeserter(t *testing.T) {
 	t.Parallel()
 	c := newCensus(t)
@@ -410,11 +411,11 @@ func TestDeserter(t *testing.T) {
 		t.Errorf("%+v, %q", res, out)
 	}
 	all := c.born(1)
-	all[0].(*net.UnixConn).CloseWrite() // it lives: it hears the test hang up
+	all[0].(*net.UnixConn).CloseWrite() // it is alive: it notices the closed connection
 	c.dead(all)
 }
 
-// slow takes nothing until the program has ended.
+// slow reads nothing until the program has ended.
 type slow struct {
 	bytes.Buffer
 	ended chan struct{}
@@ -425,7 +426,7 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// All output is passed on, however late it is taken.
+// All output is copied, however late it is read.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	c := newCensus(t)
@@ -445,7 +446,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
-// A program whose output cannot be passed on is told so.
+// A program whose output cannot be copied gets an error.
 func TestBrokenOutput(t *testing.T) {
 	t.Parallel()
 	c := self("endless")
@@ -472,7 +473,8 @@ func TestDiesWithUs(t *testing.T) {
 	c.dead(all)
 }
 
-// The program has the terminal while it runs, and then it is ours, as it was.
+// The program has the terminal while it runs; afterwards we have it again,
+// unchanged.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ part, want string }{

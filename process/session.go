@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// Session is a running program that we talk with: it is in a session of its own,
-// so that it has no terminal to type answers at, and is killed with all that
-// descends from it. On Linux it also dies when we do; elsewhere its input ends
-// then. Read gives what it writes to standard output, Write what it reads, Close
-// ends its input.
+// Session is a running program that we talk to. It runs in a session of its own,
+// so that it has no terminal, and is killed with all of its descendants. On Linux
+// it is also killed when we die; elsewhere its input then ends. Read reads its
+// standard output, Write writes its standard input, and Close closes that input.
+// Its methods are safe for concurrent use.
 type Session struct {
 	cmd      *exec.Cmd
-	in       *os.File // its input
-	out, err *os.File // what it says
+	in       *os.File // the program's input
+	out, err *os.File // the program's output
 	ended    chan struct{}
-	problem  error // of its end; set before ended is closed
+	problem  error // how it ended; set before ended is closed
 
 	mu   sync.Mutex
-	gone bool // reaped: its pid may be another's
+	gone bool // reaped: its pid may belong to another process
 }
 
-// silence is how long the streams of a session that has ended are read on: what
-// it left running may hold them open.
+// silence is how long the streams are read on after the program has ended,
+// because processes that it started may hold them open.
 const silence = time.Second
 
-// StartSession starts a program with pipes in the place of its streams, which cmd
-// does not name.
+// StartSession starts a program with pipes as its streams. It sets the streams
+// and the SysProcAttr of cmd.
 func StartSession(cmd *exec.Cmd) (*Session, error) {
 	s := &Session{cmd: cmd, ended: make(chan struct{})}
 	var theirs [3]*os.File
@@ -61,7 +61,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// attend stays with the program until it has ended.
+// attend waits until the program has ended.
 func (s *Session) attend() {
 	s.reap()
 	close(s.ended)
@@ -69,8 +69,8 @@ func (s *Session) attend() {
 	s.err.SetReadDeadline(time.Now().Add(silence))
 }
 
-// reap waits for the program to end. Where the system can tell of the end before
-// the program is reaped, Kill never meets a pid that is another's.
+// reap waits for the program. On systems that report the end of a process before
+// it is reaped, Kill never signals a reused pid.
 func (s *Session) reap() {
 	if waitFor(s.cmd.Process.Pid) {
 		s.mu.Lock()
@@ -85,18 +85,19 @@ func (s *Session) reap() {
 	s.gone = true
 }
 
-// Read reads what the program writes to standard output.
+// Read reads the program's standard output.
 func (s *Session) Read(p []byte) (int, error) { return s.readFrom(s.out, p) }
 
-// Stderr is what the program writes to standard error.
+// Stderr returns a reader of the program's standard error. It has to be read to
+// its end, or the program may block.
 func (s *Session) Stderr() io.Reader { return complaints{s} }
 
 type complaints struct{ s *Session }
 
 func (c complaints) Read(p []byte) (int, error) { return c.s.readFrom(c.s.err, p) }
 
-// readFrom reads a stream; once the program has ended, a stream that stays silent
-// has ended too.
+// readFrom reads a stream. Once the program has ended, a stream that stays silent
+// is at its end.
 func (s *Session) readFrom(f *os.File, p []byte) (int, error) {
 	select {
 	case <-s.ended:
@@ -110,20 +111,20 @@ func (s *Session) readFrom(f *os.File, p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes what the program reads.
+// Write writes the program's standard input.
 func (s *Session) Write(p []byte) (int, error) { return s.in.Write(p) }
 
-// Close ends the program's input.
+// Close closes the program's standard input.
 func (s *Session) Close() error { return s.in.Close() }
 
-// Wait returns when the program has ended.
+// Wait waits until the program has ended, and returns the error of exec.Cmd.Wait.
 func (s *Session) Wait() error {
 	<-s.ended
 	s.in.Close()
 	return s.problem
 }
 
-// Kill kills the program and all that descends from it.
+// Kill kills the program and all of its descendants, without waiting.
 func (s *Session) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// session starts a part as a session.
+// session starts a program of the test binary as a session.
 func (c *census) session(args ...string) *Session {
 	c.t.Helper()
 	command := c.command(args...)
@@ -21,8 +21,8 @@ func (c *census) session(args ...string) *Session {
 	return s
 }
 
-// TestSessionKilled: Kill ends a program and what it started, also in sessions of
-// their own.
+// TestSessionKilled: Kill kills a program and its descendants, including those in
+// sessions of their own.
 func TestSessionKilled(t *testing.T) {
 	c := newCensus(t)
 	s := c.session("settler", "deaf", "deaf")
@@ -35,10 +35,11 @@ func TestSessionKilled(t *testing.T) {
 		t.Error("it was killed, and that is no error")
 	}
 	c.dead(all)
-	s.Kill() // the pid may be another's now
+	s.Kill() // the pid may belong to another process by now
 }
 
-// TestSessionTalks: what is written is read, and the streams end with it.
+// TestSessionTalks: what is written can be read, and the streams end with the
+// program.
 func TestSessionTalks(t *testing.T) {
 	s := newCensus(t).session("copy")
 	if _, err := s.Write([]byte("to and fro")); err != nil {
@@ -59,8 +60,8 @@ func TestSessionTalks(t *testing.T) {
 	}
 }
 
-// TestSessionSilent: what a program leaves running does not hold its streams
-// open for ever.
+// TestSessionSilent: processes that a program leaves running do not hold its
+// streams open.
 func TestSessionSilent(t *testing.T) {
 	c := newCensus(t)
 	s := c.session("deserter", "deaf")
@@ -77,7 +78,7 @@ func TestSessionSilent(t *testing.T) {
 	}
 }
 
-// TestSessionNotStarted: what is no program starts nothing.
+// TestSessionNotStarted: a file that is not a program is an error.
 func TestSessionNotStarted(t *testing.T) {
 	if s, err := StartSession(exec.Command(t.TempDir())); err == nil || s != nil {
 		t.Error(s, err)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Words splits the command that a setting names: a program by its whole name,
-// blanks and all, or a program and arguments with blanks between them. "" gives
-// none. Quotes are not read.
+// Words splits a setting that names a command. A setting that as a whole is the
+// name of a program, with blanks or without, is one word; otherwise words are
+// separated by blanks, and quotes are an error. "" has no words.
 func Words(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil

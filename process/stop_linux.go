@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopped is the code by which the system tells of a program that was stopped
-// (CLD_STOPPED).
+// stopped is the code of a child that was stopped (CLD_STOPPED in waitid(2)).
 const stopped = 5
 
-// attend waits until the program has ended, and leaves it to be reaped. When it
-// is stopped so are we, as the shell expects that started us.
+// attend waits until the program has ended, and leaves it to be reaped. When the
+// program is stopped we stop too, as the shell that started us expects.
 func (p *child) attend() {
 	for {
 		var news unix.Siginfo
@@ -26,24 +25,24 @@ func (p *child) attend() {
 		case err != nil || news.Code != stopped:
 			return
 		}
-		_ = unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WSTOPPED|unix.WNOHANG, nil) // this is known now
+		_ = unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WSTOPPED|unix.WNOHANG, nil) // consume this event
 		if p.terminal != nil {
 			p.terminal.pause(p.cmd.Process.Pid)
 		}
 	}
 }
 
-// stopTime is how long we wait for our own stop: nothing stops us where no shell
-// could let us go on.
+// stopTime is how long we wait for our own stop. An orphaned process group is not
+// stopped by SIGTSTP.
 const stopTime = 200 * time.Millisecond
 
-// pause stops us, with the terminal as it was, and then lets the group go on.
+// pause stops us, with the terminal as it was, and then continues the group.
 func (t *terminal) pause(group int) {
 	t.giveBack(true)
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)
 	defer signal.Stop(goesOn)
-	_ = unix.Kill(0, unix.SIGTSTP) // to our own group: it cannot fail
+	_ = unix.Kill(0, unix.SIGTSTP) // our own group: cannot fail
 	select {
 	case <-goesOn:
 	case <-time.After(stopTime):

@@ -2,6 +2,6 @@
 
 package process
 
-// attend does nothing here: package syscall does not tell of a stop without
-// reaping. A program that is stopped stays so until its limit.
+// attend does nothing: package syscall cannot report a stop without reaping. A
+// program that is stopped stays stopped until its limit.
 func (*child) attend() {}

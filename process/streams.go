@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// streams are what a program reads and writes. Those that are no files go
-// through pipes of ours and not those of package exec, which would have us wait
-// for whoever holds them open.
+// streams are the streams of a program. Those that are not files use pipes of
+// ours in place of those of os/exec, whose Wait would wait for every process that
+// holds them open.
 type streams struct {
-	theirs []*os.File // ends of the program's, closed here once it has them
+	theirs []*os.File // the program's ends, closed here once it has been started
 	in     *os.File   // our end of its input, nil if we do not write it
 	source io.Reader
 	outs   []*out
@@ -24,15 +24,15 @@ type streams struct {
 	ended bool
 }
 
-// out is an output that we pass on.
+// out is an output that we copy.
 type out struct {
 	from *os.File
 	to   io.Writer
 	err  error
-	done chan struct{} // closed when all is passed on
+	done chan struct{} // closed when everything is copied
 }
 
-// connect makes the streams of a program.
+// connect sets up the streams of a program.
 func (s *streams) connect(c *Command, cmd *exec.Cmd) error {
 	var err error
 	if cmd.Stdin, err = s.input(c.Stdin); err != nil {
@@ -42,7 +42,7 @@ func (s *streams) connect(c *Command, cmd *exec.Cmd) error {
 		return err
 	}
 	if same(c.Stdout, c.Stderr) {
-		cmd.Stderr = cmd.Stdout // two writers at once may be more than it can bear
+		cmd.Stderr = cmd.Stdout // the writer need not be safe for concurrent use
 		return nil
 	}
 	cmd.Stderr, err = s.output(c.Stderr)
@@ -93,14 +93,14 @@ func (s *streams) abandon() {
 	}
 }
 
-// begin passes on what comes, now that the program has its ends.
+// begin starts to copy, now that the program has its ends.
 func (s *streams) begin() {
 	for _, f := range s.theirs {
 		f.Close()
 	}
 	if s.in != nil {
 		go func() {
-			_, _ = io.Copy(s.in, s.source) // a program need not read all its input
+			_, _ = io.Copy(s.in, s.source) // a program need not read all of its input
 			s.in.Close()
 		}()
 	}
@@ -110,14 +110,14 @@ func (s *streams) begin() {
 }
 
 // Once the program has ended, an output that a process outside its group holds
-// open is read on until it is silent for afterEnd, or to the most that a pipe
-// can hold.
+// open is copied until it is silent for afterEnd, or until as much is copied as a
+// pipe can hold.
 const (
 	afterEnd = 500 * time.Millisecond
 	maxPipe  = 1 << 20
 )
 
-// pass passes an output on to its end.
+// pass copies an output to its end.
 func (s *streams) pass(o *out) {
 	defer close(o.done)
 	defer o.from.Close()
@@ -139,7 +139,8 @@ func (s *streams) pass(o *out) {
 	}
 }
 
-// over reports whether the program has ended; a read then does not wait long.
+// over reports whether the program has ended, after which a read does not wait
+// long.
 func (s *streams) over(o *out) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +150,7 @@ func (s *streams) over(o *out) bool {
 	return s.ended
 }
 
-// finish waits until all that the program wrote is passed on.
+// finish waits until everything that the program wrote is copied.
 func (s *streams) finish() error {
 	s.mu.Lock()
 	s.ended = true

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitFor returns true when the process has ended and is still to be reaped,
-// false if that cannot be told.
+// waitFor waits until the process has ended and can be reaped. It returns false
+// if that cannot be found out.
 func waitFor(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -20,9 +20,9 @@ func waitFor(pid int) bool {
 	}
 }
 
-// killTree kills a process that is not yet reaped, its group, and everything
-// that descends from it: an agent CLI gives its shells sessions of their own. All
-// are stopped first, so that none can get away.
+// killTree kills a process that is not yet reaped, its group and all of its
+// descendants, because an agent CLI starts its shells in sessions of their own.
+// All are stopped first, so that none can fork meanwhile.
 func killTree(pid int) {
 	stopped := map[int]bool{}
 	for found := []int{pid}; len(found) > 0; found = newOnes(descendants(pid), stopped) {
@@ -64,13 +64,13 @@ func descendants(root int) []int {
 	return below
 }
 
-// parentOf returns a process's parent, 0 if it is gone.
+// parentOf returns the parent of a process, 0 if it is gone.
 func parentOf(pid int) int {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
 	}
-	// The name, in parentheses, may hold anything: read behind the last one.
+	// The name in parentheses may contain anything: read after the last one.
 	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
 	if fields := bytes.Fields(rest); len(fields) > 1 {
 		parent, _ := strconv.Atoi(string(fields[1]))

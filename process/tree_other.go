@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// ownSession does nothing here: when we die the program's input ends.
+// ownSession does nothing: when we die the program's input ends.
 func ownSession(*exec.Cmd) {}
 
 func waitFor(int) bool { return false }

@@ -4,7 +4,8 @@ package process
 
 import "syscall"
 
-// waitFor cannot tell of the end of a process that is still to be reaped.
+// waitFor returns false: the end of a process that is not yet reaped cannot be
+// waited for.
 func waitFor(int) bool { return false }
 
 // killTree kills a process and its group.

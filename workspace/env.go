@@ -15,26 +15,27 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// defaultLimit is how many names Below looks at where Env sets no limit.
+// defaultLimit is the default of Env.Limit.
 const defaultLimit = 20_000
 
-// farLimit is how many times the limit is searched for links alone.
+// farLimit is how many times the limit is used to search for links alone.
 const farLimit = 10
 
-// Env is the real file system.
+// Env is the real file system. It implements permission.Env and is safe for
+// concurrent use. The zero value works for rules without relative paths.
 type Env struct {
-	Place patterns.Place // of the rules that Below is asked about
-	Limit int            // of names that Below looks at; 0: 20,000
+	Place patterns.Place // what paths in the rules that Below is given are relative to
+	Limit int            // how many names Below examines; 0 means 20,000
 }
 
-// Resolve follows the symbolic links of an absolute path. What does not exist
-// resolves through its nearest existing parent. Not ok are links in a circle,
-// directories that cannot be looked into, and paths that mean something else
-// in each process (/proc/self).
+// Resolve follows the symbolic links of an absolute path. A path that does not
+// exist resolves through its nearest existing parent. ok is false for links in a
+// circle, for directories that cannot be read, and for paths that mean something
+// else in each process (/proc/self).
 func (Env) Resolve(name string) (real string, ok bool) { return follow(name, readlink) }
 
-// readlink is a reader. Nearly every name is no link: what the kernel says is
-// asked for without making an error of it.
+// readlink is a reader. Most names are not links, so the system call is used
+// directly: package os would allocate an error for each.
 func readlink(at string) (target string, ok bool) {
 	var room [256]byte
 	for b := room[:]; ; {
@@ -42,7 +43,7 @@ func readlink(at string) (target string, ok bool) {
 		switch {
 		case err == syscall.EINTR:
 		case err == syscall.EINVAL, err == syscall.ENOENT, err == syscall.ENOTDIR:
-			return "", true // no link, or nothing
+			return "", true // not a link, or nothing
 		case err != nil:
 			return "", false
 		case n < len(b):
@@ -53,13 +54,13 @@ func readlink(at string) (target string, ok bool) {
 	}
 }
 
-// Below reports whether a path that the rule covers exists below dir; hidden
-// says whether names beginning with a dot are looked at. A link to a directory
-// is followed where it leads to something that the rule may cover: whether the
-// program follows it is not known. Where the answer cannot be found, within the
-// limit or at all, it is true. Directories where nothing but a link can lead to
-// such a path (node_modules under a rule for ./.env) have a limit of their own,
-// farLimit times as large: their names are not compared with the rule.
+// Below reports whether a path that the rule covers exists below dir; hidden says
+// whether names that begin with a dot count. A link to a directory is followed if
+// it leads to something that the rule may cover, because a program may follow it.
+// The result is true if it cannot be determined, within the limit or at all.
+// Directories in which only a link can lead to such a path (node_modules under a
+// rule for ./.env) have a limit of their own, farLimit times as large, because
+// their names need not be compared with the rule.
 func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	set := patterns.NewSet(e.Place, rule)
 	s := search{
@@ -73,8 +74,8 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return !ok || s.in(real, strings.TrimSuffix(dir, "/")) || s.linked()
 }
 
-// Links reports whether a name at most depth levels below dir is a symbolic
-// link; also where that cannot be found within the limit.
+// Links reports whether a name at most depth levels below dir is a symbolic link.
+// It is true if that cannot be determined within the limit.
 func (e Env) Links(dir string, depth int) bool {
 	left := e.Limit
 	if left == 0 {
@@ -99,7 +100,7 @@ func links(dir string, depth int, left *int) bool {
 	return false
 }
 
-// about is the kind of subject that the rule covers, without its path.
+// about returns the kind of subject that the rule covers, without a path.
 func about(rule *patterns.Rule) patterns.Subject {
 	t := tools.Builtin(rule.Tool())
 	switch {
@@ -111,23 +112,24 @@ func about(rule *patterns.Rule) patterns.Subject {
 	return patterns.Subject{Kind: patterns.ReadPath, Tool: tools.Reader}
 }
 
-// search is one walk.
+// search is the state of one call of Below.
 type search struct {
 	env     Env
 	set     *patterns.Set
-	roots   []string // directories that all that the rule covers lies below
+	roots   []string // directories that contain everything that the rule covers
 	subject patterns.Subject
 	hidden  bool
-	left    int             // names that may still be looked at
-	seen    map[string]bool // directories that were looked at
-	later   []place         // directories where only a link can lead to what the rule covers
-	links   bool            // those are being looked at
+	left    int             // number of names that may still be examined
+	seen    map[string]bool // directories that were examined
+	later   []place         // directories in which only a link can lead to what the rule covers
+	links   bool            // later is being examined
 }
 
-// place is a directory and what it is called.
+// place is a directory, by its resolved path and by the path that it was reached
+// by.
 type place struct{ real, name string }
 
-// linked looks for links in the directories that were put off.
+// linked searches the directories in later for links.
 func (s *search) linked() bool {
 	s.links, s.left = true, farLimit*cmp.Or(s.env.Limit, defaultLimit)
 	for i := range s.later {
@@ -138,7 +140,7 @@ func (s *search) linked() bool {
 	return false
 }
 
-// in looks below the directory that is called name and really is real.
+// in examines the directory real, which was reached as name.
 func (s *search) in(real, name string) bool {
 	entries, err := list(real, s.left+1)
 	if err != nil {
@@ -159,7 +161,7 @@ func (s *search) in(real, name string) bool {
 	return false
 }
 
-// at looks at one name of a directory.
+// at examines one name of a directory.
 func (s *search) at(p place, kind fs.FileMode) bool {
 	link := kind&fs.ModeSymlink != 0
 	if (link || !s.links) && s.covers(p.name) {
@@ -177,15 +179,15 @@ func (s *search) at(p place, kind fs.FileMode) bool {
 	return false
 }
 
-// below reports whether the rule may be about a path in a directory or below it,
-// going by its name.
+// below reports whether the rule may cover a path at or below dir, judging by its
+// name.
 func (s *search) below(dir string) bool {
 	asIs := func(name string) (string, bool) { return name, true }
 	return patterns.NewPath(shell.Word{Text: dir}, "", s.env.Place, asIs).Below(s.set.Rules()[0], &s.subject)
 }
 
-// through looks below the directory that the link at, called name, leads to:
-// unless it was looked at, or nothing that the rule covers is near it.
+// through examines the directory that the link at, reached as name, leads to,
+// unless it was examined before or the rule covers nothing near it.
 func (s *search) through(at, name string) bool {
 	real, ok := s.env.Resolve(at)
 	switch {
@@ -197,7 +199,7 @@ func (s *search) through(at, name string) bool {
 	return (s.holds(name) || s.holds(real) || s.within(real)) && s.in(real, name)
 }
 
-// holds reports whether something that the rule covers may lie below dir.
+// holds reports whether the rule may cover something below dir.
 func (s *search) holds(dir string) bool {
 	for _, root := range s.roots {
 		if root == "/" || under(root, dir) {
@@ -207,7 +209,7 @@ func (s *search) holds(dir string) bool {
 	return false
 }
 
-// within reports whether dir lies where all may be covered by the rule.
+// within reports whether the rule may cover everything in dir.
 func (s *search) within(dir string) bool {
 	for _, root := range s.roots {
 		if dir == root || under(dir, root) {
@@ -217,14 +219,14 @@ func (s *search) within(dir string) bool {
 	return false
 }
 
-// under reports whether a path lies below dir; letter case may not count.
+// under reports whether a path is below dir, regardless of letter case.
 func under(name, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/") + "/"
 	return len(name) > len(dir) && strings.EqualFold(name[:len(dir)], dir)
 }
 
-// list returns at most n names of a directory. What is none is not opened: a
-// pipe would wait for somebody to write.
+// list returns at most n entries of a directory. Other files are not opened,
+// because opening a pipe would block.
 func list(dir string, n int) ([]fs.DirEntry, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, cmp.Or(err, error(syscall.ENOTDIR))

@@ -7,18 +7,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// Fake is a file system that has nothing in it but symbolic links: every
-// other path leads to itself, and nothing exists below any directory. It
-// looks at nothing real.
+// Fake is a file system that consists of symbolic links: every other path
+// resolves to itself, and nothing exists below any directory. It implements
+// permission.Env, for tests of policies and for decisions about other machines.
+// It reads nothing.
 type Fake struct {
-	// Symlinks leads from a link to its target. A relative link is relative
-	// to Dir, a relative target to the link's directory.
+	// Symlinks maps links to their targets. A relative link is relative to Dir, a
+	// relative target to the directory of its link.
 	Symlinks map[string]string
 	Dir      string // absolute
-	Fold     bool   // letter case does not count
+	Fold     bool   // ignore letter case
 }
 
-// Resolve follows the links of the table.
+// Resolve follows the links in Symlinks.
 func (f Fake) Resolve(name string) (real string, ok bool) {
 	links := make(map[string]string, len(f.Symlinks))
 	for link, target := range f.Symlinks {
@@ -44,7 +45,7 @@ func (f Fake) fold(name string) string {
 	return name
 }
 
-// Links looks at the table.
+// Links reports whether Symlinks has a link at most depth levels below dir.
 func (f Fake) Links(dir string, depth int) bool {
 	for link := range f.Symlinks {
 		rest, below := strings.CutPrefix(f.abs(link), strings.TrimSuffix(f.fold(path.Clean(dir)), "/")+"/")
@@ -55,5 +56,5 @@ func (f Fake) Links(dir string, depth int) bool {
 	return false
 }
 
-// Below is always false.
+// Below returns false.
 func (f Fake) Below(string, *patterns.Rule, bool) bool { return false }

@@ -10,7 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// TestBelowPipe: a named pipe is not waited for.
+// TestBelowPipe: Below does not open a named pipe.
 func TestBelowPipe(t *testing.T) {
 	dir := tree(t, "to -> pipe")
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {

@@ -10,17 +10,18 @@ import (
 	"strings"
 )
 
-// gitFiles are what git obeys in the directory that it keeps a repository in
-// (gitrepository-layout(5)).
+// gitFiles are the files and directories in a repository's directory that can
+// change what git does (gitrepository-layout(5)).
 var gitFiles = []string{"config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"}
 
-// maxGitFile is how much of a file .git is read: one path.
+// maxGitFile is how much of a file .git is read, in bytes. It contains one path.
 const maxGitFile = 8 << 10
 
-// GitFiles returns the files and directories that git obeys in a workspace
-// although their paths do not say so: in the directories that a file or link .git
-// leads to (git init --separate-git-dir), in a bare repository, and in dirs, which the
-// environment names. What lies below a directory .git is left out.
+// GitFiles returns the files and directories that can change what git does in a
+// workspace and whose paths do not show it: those in the directory that a file or
+// link .git leads to (git init --separate-git-dir), in a bare repository, and in
+// dirs, the directories that the environment names. Those below a directory .git
+// are left out.
 func GitFiles(workspace string, dirs ...string) []string {
 	for at := workspace; ; at = filepath.Dir(at) {
 		kept, isTop := gitDir(at)
@@ -41,8 +42,8 @@ func GitFiles(workspace string, dirs ...string) []string {
 	return files
 }
 
-// gitDir returns where the repository is kept whose top is a directory, or that
-// the directory is, and whether it is such a top.
+// gitDir returns the directories of the repository whose working tree begins at a
+// directory, or that the directory is, and whether there is such a repository.
 func gitDir(at string) (dirs []string, isTop bool) {
 	info, err := os.Stat(filepath.Join(at, ".git"))
 	switch {
@@ -67,8 +68,8 @@ func gitDir(at string) (dirs []string, isTop bool) {
 	return nil, !errors.Is(err, fs.ErrNotExist)
 }
 
-// pathIn reads the path that a file holds behind a word; it is relative to the
-// file's directory.
+// pathIn reads the path that follows prefix word in a file. It is relative to the
+// directory of the file.
 func pathIn(file, word string) (string, bool) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -87,8 +88,7 @@ func pathIn(file, word string) (string, bool) {
 	return filepath.Clean(text), true
 }
 
-// isBare reports whether git takes a directory for one that it keeps a
-// repository in.
+// isBare reports whether git takes a directory for a repository.
 func isBare(dir string) bool {
 	return !slices.ContainsFunc([]string{"HEAD", "objects", "refs"}, func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))

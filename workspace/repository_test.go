@@ -13,7 +13,7 @@ func TestGitFiles(t *testing.T) {
 		files map[string]string // "" is a directory
 		at    string
 		dirs  []string
-		want  []string // whose config is among the files
+		want  []string // directories whose config is among the files
 	}{
 		{"no repository", map[string]string{"w": ""}, "w", nil, nil},
 		{"its own", map[string]string{"w/.git": ""}, "w", nil, nil},
@@ -53,7 +53,7 @@ func TestGitFiles(t *testing.T) {
 	}
 }
 
-// A link .git leads to a directory whose path does not say what it is.
+// A link .git leads to a directory whose path does not show that git uses it.
 func TestGitFilesBehindLink(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -69,7 +69,7 @@ func TestGitFilesBehindLink(t *testing.T) {
 	}
 }
 
-// lay makes a file, or a directory if it has no text.
+// lay creates a file, or a directory if the text is empty.
 func lay(t *testing.T, path, text string) {
 	t.Helper()
 	dir := path

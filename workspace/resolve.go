@@ -1,6 +1,6 @@
-// Package workspace answers what the evaluator asks of the file system: where
-// a path leads, and whether a path that a rule covers exists below a
-// directory. Env looks at the real one; Fake at a table of symbolic links.
+// Package workspace answers what the evaluator asks about the file system: where
+// a path leads, and whether a path that a rule covers exists below a directory.
+// [Env] examines the real file system, [Fake] a table of symbolic links.
 package workspace
 
 import (
@@ -11,13 +11,12 @@ import (
 // maxLinks is how many symbolic links one path may lead through, as in Linux.
 const maxLinks = 40
 
-// reader returns where the symbolic link at a clean absolute path leads: ""
-// if there is no link, also if there is nothing. Not ok: it cannot be known.
+// reader returns the target of the symbolic link at a clean absolute path, "" if
+// there is no link or no file. ok is false if that cannot be determined.
 type reader func(path string) (target string, ok bool)
 
-// follow resolves an absolute path one segment after the other, as the kernel
-// does: ".." is taken after the link before it. What does not exist stands
-// for itself.
+// follow resolves an absolute path segment by segment, as the kernel does: ".."
+// is applied after the link before it. Segments that do not exist are kept.
 func follow(name string, read reader) (real string, ok bool) {
 	if !path.IsAbs(name) || strings.IndexByte(name, 0) >= 0 {
 		return "", false
@@ -65,8 +64,8 @@ func follow(name string, read reader) (real string, ok bool) {
 	return at, true
 }
 
-// linkless reports whether no part of a clean path is a link. Not ok: where it
-// leads cannot be known.
+// linkless reports whether no part of a clean path is a link. ok is false if that
+// cannot be determined.
 func linkless(name string, read reader) (plain, ok bool) {
 	for at := 1; at < len(name); at++ {
 		end := strings.IndexByte(name[at:], '/') + at

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxText is how large a text may be that is read, in bytes.
+// maxText is the size of the largest file that ReadText reads, in bytes.
 const maxText = 4 << 20
 
-// ReadText reads a file that is a text of no great size.
+// ReadText reads a UTF-8 text file of at most 4 MiB. Any other file is an error.
 func ReadText(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {

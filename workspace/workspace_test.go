@@ -33,7 +33,7 @@ func TestFakeResolve(t *testing.T) {
 		{"/home/dev/proj/src/abs/etc/shadow", "/etc/shadow"},
 		{"/home/dev/proj/src/a", "/home/dev/proj/.env"},
 		{"/home/dev/proj/src/chain1", "/home/dev/.profile"},
-		{"/home/dev/proj/src/d/../x", "/home/dev/x"}, // the kernel's reading, not the text's
+		{"/home/dev/proj/src/d/../x", "/home/dev/x"}, // ".." follows the link, as in the kernel
 		{"/home/dev/proj/src/../src//./link", "/etc/passwd"},
 		{"/abs/q", "/x/q"},
 		{"/home/dev/proj/odd/name", "/home/dev/proj/odd/y"},
@@ -71,8 +71,8 @@ func TestFakeResolve(t *testing.T) {
 	}
 }
 
-// TestFakeFold: on a file system without regard to letter case a link is met
-// under any spelling of its name.
+// TestFakeFold: on a file system that ignores letter case, a link is found under
+// any spelling of its name.
 func TestFakeFold(t *testing.T) {
 	links := map[string]string{"Src/Link": "/etc/passwd"}
 	for _, name := range []string{"/p/src/link", "/P/SRC/LINK", "/p/Src/Link"} {
@@ -88,7 +88,7 @@ func TestFakeFold(t *testing.T) {
 	}
 }
 
-// TestChain: as many links as in Linux, and not one more.
+// TestChain: at most as many links as in Linux are followed.
 func TestChain(t *testing.T) {
 	links := map[string]string{}
 	for i := range maxLinks + 1 {
@@ -103,8 +103,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// tree makes files (a name ending in / is a directory) and links (from -> to)
-// and returns their directory, resolved.
+// tree creates files (a name that ends in / is a directory) and links (from ->
+// to) and returns their directory, resolved.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -165,8 +165,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestResolveAgrees holds Resolve against the standard library where both
-// know an answer.
+// TestResolveAgrees compares Resolve with the standard library where both have an
+// answer.
 func TestResolveAgrees(t *testing.T) {
 	dir := tree(t, "a/b/c", "a/l -> b", "a/b/up -> ../..", "x -> a/l/up/a", "y -> x/b/c")
 	parts := []string{"a", "b", "c", "l", "up", "x", "y", "..", "."}
