@@ -124,12 +124,11 @@ func (p *parser) exactSpec(r *Rule, spec string) error {
 			r.command.lines = append(r.command.lines, text)
 		}
 	}
-	t := splitText(texts[0], true)
-	if len(r.command.lines) == 0 {
-		return p.unreadable(spec, t)
-	}
-	if len(r.command.exact) == 0 {
-		p.lineOnly(t)
+	switch {
+	case len(r.command.lines) == 0:
+		return p.unreadable(spec, splitText(texts[0], true))
+	case len(r.command.exact) == 0:
+		p.lineOnly(splitText(texts[0], true))
 	}
 	return nil
 }

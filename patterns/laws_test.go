@@ -111,7 +111,7 @@ func TestSetIsItsRules(t *testing.T) {
 		place.Fold = rapid.Bool().Draw(t, "fold")
 		list := rapid.SampledFrom([]List{Allow, Ask, Deny}).Draw(t, "list")
 		var rules []*Rule
-		for range rapid.IntRange(1, 8).Draw(t, "rules") {
+		for range rapid.IntRange(1, 2*unindexed).Draw(t, "rules") {
 			rules = append(rules, drawRule(t, list))
 		}
 		sub := drawSubject(t, place)

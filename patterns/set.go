@@ -11,22 +11,30 @@ import (
 // costs the same however many rules there are. Rules whose program or
 // directory is a wildcard are gone through one by one. It is read-only.
 type Set struct {
-	place Place
-	rules []*Rule
+	place  Place
+	rules  []*Rule
+	reads  bool // some rules name what is read, by whatever tool
+	*index      // nil if there are at most unindexed rules, which are gone through one by one
+}
 
+// unindexed is up to how many rules an index costs more than it saves. What may be
+// kept for a question is tried in sets of one rule.
+const unindexed = 4
+
+// index finds the rules that may be about a subject.
+type index struct {
 	bare     [FetchURL + 1][]*Rule // rules about everything of a kind; [0]: everything of every kind
-	lines    map[string][]*Rule    // rules for whole lines
-	programs map[string][]*Rule    // allow: by the first word; ask and deny: by its last path segment
+	lines    rulesBy               // rules for whole lines
+	programs rulesBy               // allow: by the first word; ask and deny: by its last path segment
 	exactly  bool                  // there are programs by the first word
 	loosely  bool                  // there are programs by the last path segment
 	loose    []*Rule               // command rules without a literal program
 	commands []*Rule               // all command rules
 	dirs     map[string]*dirRules  // path rules by the directory that they begin with
 	paths    []*Rule               // all path rules
-	reads    bool                  // some of them are about reading, by whatever tool
-	hosts    map[string][]*Rule
+	hosts    rulesBy
 	fetches  []*Rule
-	tools    map[string][]*Rule
+	tools    rulesBy
 	servers  []*Rule // MCP rules with a wildcard for the server
 	hidden   []*Rule // for each effect the first rule that an opaque spot may meet
 	near     nearness
@@ -34,18 +42,28 @@ type Set struct {
 
 // dirRules are the path rules that begin with one directory.
 type dirRules struct {
-	any  []*Rule            // ending in a wildcard
-	last map[string][]*Rule // by the literal name that they end in
+	any  []*Rule // ending in a wildcard
+	last rulesBy // by the literal name that they end in
 	// count is how many rules there are, those with braces for each form.
 	count int
 }
 
+// rulesBy is rules by what they are looked up by. Most sets have rules of one kind,
+// so that a map is made when it gets its first rule.
+type rulesBy map[string][]*Rule
+
+func (m *rulesBy) add(key string, r *Rule) {
+	if *m == nil {
+		*m = rulesBy{}
+	}
+	(*m)[key] = append((*m)[key], r)
+}
+
 // NewSet binds rules to a place. The rules of the set are copies.
 func NewSet(place Place, rules ...*Rule) *Set {
-	s := &Set{
-		place: place, rules: make([]*Rule, 0, len(rules)),
-		lines: map[string][]*Rule{}, programs: make(map[string][]*Rule, len(rules)), dirs: map[string]*dirRules{},
-		hosts: map[string][]*Rule{}, tools: map[string][]*Rule{},
+	s := &Set{place: place, rules: make([]*Rule, 0, len(rules))}
+	if len(rules) > unindexed {
+		s.index = &index{programs: make(rulesBy, len(rules))}
 	}
 	copies := make([]Rule, len(rules))
 	for i, r := range rules {
@@ -56,7 +74,10 @@ func NewSet(place Place, rules ...*Rule) *Set {
 		b := &copies[i]
 		b.bind(place, len(s.rules))
 		s.rules = append(s.rules, b)
-		s.index(b)
+		s.reads = s.reads || b.family == ofReads && !b.bare
+		if s.index != nil {
+			s.add(b)
+		}
 	}
 	return s
 }
@@ -81,7 +102,8 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-func (s *Set) index(r *Rule) {
+// add puts a rule into the index.
+func (s *Set) add(r *Rule) {
 	s.indexHidden(r)
 	if r.bare {
 		s.indexBare(r)
@@ -92,7 +114,7 @@ func (s *Set) index(r *Rule) {
 		s.indexCommand(r)
 	case ofFetch:
 		s.fetches = append(s.fetches, r)
-		s.hosts[r.host.name] = append(s.hosts[r.host.name], r)
+		s.hosts.add(r.host.name, r)
 	case ofTool:
 		s.indexTool(r)
 	default:
@@ -119,19 +141,19 @@ func (s *Set) indexBare(r *Rule) {
 func (s *Set) indexTool(r *Rule) {
 	if r.name != nil && r.name.server {
 		if len(r.name.chunks) == 1 && r.list == Allow {
-			s.tools[r.name.chunks[0]] = append(s.tools[r.name.chunks[0]], r)
+			s.tools.add(r.name.chunks[0], r)
 			return
 		}
 		if key := serverOf(r.name.chunks[0]); key != "" {
-			s.tools[key] = append(s.tools[key], r)
+			s.tools.add(key, r)
 			return
 		}
 		s.servers = append(s.servers, r)
 		return
 	}
-	s.tools[r.tool] = append(s.tools[r.tool], r)
+	s.tools.add(r.tool, r)
 	if other := twin(r.tool); other != "" {
-		s.tools[other] = append(s.tools[other], r)
+		s.tools.add(other, r)
 	}
 }
 
@@ -150,7 +172,7 @@ func (s *Set) indexCommand(r *Rule) {
 	c := r.command
 	s.commands = append(s.commands, r)
 	for _, line := range c.lines {
-		s.lines[line] = append(s.lines[line], r)
+		s.lines.add(line, r)
 	}
 	if c.words != nil {
 		if strings.IndexByte(c.words[0], wild) >= 0 {
@@ -169,7 +191,7 @@ func (s *Set) indexCommand(r *Rule) {
 func (s *Set) program(name string, r *Rule) {
 	s.exactly, s.loosely = s.exactly || r.list == Allow, s.loosely || r.list != Allow
 	key := s.key(name, r.list)
-	s.programs[key] = append(s.programs[key], r)
+	s.programs.add(key, r)
 }
 
 // key is what a program is looked up by.
@@ -186,7 +208,6 @@ func (s *Set) key(program string, list List) string {
 
 func (s *Set) indexPath(r *Rule) {
 	s.paths = append(s.paths, r)
-	s.reads = s.reads || r.family == ofReads
 	if len(r.globs) < len(r.paths) {
 		d := s.dir("")
 		d.any = append(d.any, r)
@@ -204,16 +225,15 @@ func (s *Set) indexPath(r *Rule) {
 			d.any = append(d.any, r)
 			continue
 		}
-		if d.last == nil {
-			d.last = map[string][]*Rule{}
-		}
-		key := s.fold(last[0].literal)
-		d.last[key] = append(d.last[key], r)
+		d.last.add(s.fold(last[0].literal), r)
 	}
 }
 
 // dir returns the rules that begin with a directory, for one more.
 func (s *Set) dir(prefix string) *dirRules {
+	if s.dirs == nil {
+		s.dirs = map[string]*dirRules{}
+	}
 	if s.dirs[prefix] == nil {
 		s.dirs[prefix] = &dirRules{}
 	}
@@ -253,6 +273,10 @@ func (s *Set) Match(sub *Subject, q Query) (*Rule, Match) {
 		return nil, No
 	}
 	f := finder{sub: sub, q: q}
+	if s.index == nil {
+		f.all(s.rules)
+		return f.best, f.match
+	}
 	f.all(s.bare[0])
 	f.all(s.bare[min(sub.Kind, FetchURL)])
 	if sub.Line != "" && len(s.lines) > 0 {

@@ -364,14 +364,14 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a kept rule stores no secret", File: "permission/keep.go",
-		Old:  `(secret(text) || r.spills(text))`,
-		New:  `false`,
+		Old:  `found = secret(rule) || r.spills(rule)`,
+		New:  `found = false`,
 		Test: "TestCanKeep",
 	},
 	{
 		Guard: "a secret that only the command line gives away", File: "permission/keep.go",
-		Old:  `(secret(text) || r.spills(text))`,
-		New:  `secret(text)`,
+		Old:  `found = secret(rule) || r.spills(rule)`,
+		New:  `found = secret(rule)`,
 		Test: "TestCanKeep",
 	},
 	{
