@@ -55,7 +55,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	}
 	r.Place, r.Version, r.tools = v.Policy.Place, v.Policy.Version, v.Policy.Tools
 	now := v.standing()
-	r.notes = &notes{rules: map[string]*keepable{}, then: map[string]Decision{}}
+	r.notes = &notes{rules: map[listed]*keepable{}, then: map[listed]Decision{}, secret: map[string]bool{}}
 	var one sync.Mutex // a reading notes what it is asked
 	r.suppose = func(rules []*patterns.Rule, wordless bool) (d Decision) {
 		one.Lock()
@@ -83,12 +83,19 @@ func (v *Evaluator) place() patterns.Place {
 // notes are what was found out about a request: about rules that might be kept,
 // and about what their sets would come to.
 type notes struct {
-	mu    sync.Mutex
-	rules map[string]*keepable
-	then  map[string]Decision
+	mu     sync.Mutex
+	rules  map[listed]*keepable
+	then   map[listed]Decision // of several rules, one a line
+	secret map[string]bool     // whether the text of a rule holds a secret
 	// text is the command line of the tool use, else its input, and masked what
 	// is recorded of it; "" is not looked at yet.
 	text, masked string
+}
+
+// listed is the text of a rule, in a list.
+type listed struct {
+	list patterns.List
+	text string
 }
 
 // keepable is a rule that might be kept. Its error says why not, whatever it
@@ -120,7 +127,7 @@ func (r *Request) supposed(list patterns.List, rules ...string) (Decision, error
 	if err != nil {
 		return Decision{}, err
 	}
-	key := list.String() + "\n" + strings.Join(rules, "\n")
+	key := listed{list, strings.Join(rules, "\n")}
 	r.notes.mu.Lock()
 	defer r.notes.mu.Unlock()
 	then, asked := r.notes.then[key]
@@ -149,14 +156,14 @@ func (r *Request) parse(list patterns.List, rules []string) ([]*patterns.Rule, e
 
 // keepable reads a rule, once.
 func (r *Request) keepable(list patterns.List, text string) *keepable {
-	key := list.String() + "\n" + text
+	key := listed{list, text}
 	r.notes.mu.Lock()
 	defer r.notes.mu.Unlock()
 	k := r.notes.rules[key]
 	if k == nil {
 		k = new(keepable)
 		k.rule, k.warnings, k.err = sessionRule(r.tools, text, list)
-		k.secret = k.err == nil && (secret(text) || r.spills(text))
+		k.secret = k.err == nil && r.holdsSecret(text)
 		r.notes.rules[key] = k
 	}
 	return k
@@ -190,6 +197,17 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 		}
 	}
 	return r.proves(then)
+}
+
+// holdsSecret reports whether a rule holds what is masked, by itself or in the
+// tool use. It is looked at once, for whatever list the rule is read.
+func (r *Request) holdsSecret(rule string) bool {
+	found, known := r.notes.secret[rule]
+	if !known {
+		found = secret(rule) || r.spills(rule)
+		r.notes.secret[rule] = found
+	}
+	return found
 }
 
 // secret reports whether a rule holds what has to be masked where it is kept,

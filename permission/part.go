@@ -111,7 +111,7 @@ type Subject struct {
 func (d *Decision) Unapproved() []Part {
 	type key struct{ action, reason, exact, sealed string }
 	seen := map[key]bool{}
-	var asked []Part
+	asked := make([]Part, 0, len(d.Parts))
 	for i := range d.Parts {
 		p := &d.Parts[i]
 		k := key{p.Action, p.Reason, p.Exact, p.Sealed}

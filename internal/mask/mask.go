@@ -54,8 +54,7 @@ type scanner struct {
 	query bool // the value stands in the query of a URL
 	done  int  // all before it is hidden
 	baked int  // all cookies before it are
-	// seen tells how far the words behind a program were looked at.
-	seen map[string]int
+	seen  []seen
 }
 
 // far is how far is looked for what closes something, so that no text takes
@@ -155,21 +154,22 @@ func (c *scanner) name(i, j int) {
 // blanks between them, as in texts that are nearly spoken: of a netrc file (login
 // x password y) and in SQL (user x password 'y', identified by 'y').
 func (c *scanner) spoken(name string, i, j int) bool {
+	isPassword := strings.EqualFold(name, "password")
+	if !isPassword && !strings.EqualFold(name, "by") {
+		return false
+	}
 	p := c.blanks(j)
 	if p == j || p == len(c.s) {
 		return false
 	}
 	before := strings.ToLower(c.s[max(0, i-maxSpoken):i])
 	quoted := c.s[p] == '\'' || c.s[p] == '"' || c.s[p] == '\\'
-	switch {
-	case strings.EqualFold(name, "password"):
+	if isPassword {
 		words := strings.Fields(before)
 		login := len(words) > 1 && words[len(words)-2] == "login"
 		return login || quoted && (strings.Contains(before, "user ") || strings.Contains(before, "role "))
-	case strings.EqualFold(name, "by"):
-		return quoted && strings.Contains(before, "identified ")
 	}
-	return false
+	return quoted && strings.Contains(before, "identified ")
 }
 
 // maxSpoken is how far before a name is looked for what it is said of.

@@ -13,6 +13,12 @@ type word struct {
 	text     string
 }
 
+// seen is a program, and how far the words behind it were looked at.
+type seen struct {
+	program string
+	to      int
+}
+
 // program looks at the words behind a program whose name ends at p.
 func (c *scanner) program(name string, p int) {
 	if len(name) > 16 {
@@ -20,17 +26,21 @@ func (c *scanner) program(name string, p int) {
 	}
 	name = strings.ToLower(name)
 	secrets := program.SecretsOf(name)
-	if secrets == nil || c.seen[name] > p {
+	if secrets == nil {
+		return
+	}
+	at := slices.IndexFunc(c.seen, func(s seen) bool { return s.program == name })
+	if at >= 0 && c.seen[at].to > p {
 		return
 	}
 	args := c.words(p)
 	if len(args) == 0 {
 		return
 	}
-	if c.seen == nil {
-		c.seen = map[string]int{}
+	if at < 0 {
+		at, c.seen = len(c.seen), append(c.seen, seen{program: name})
 	}
-	c.seen[name] = args[len(args)-1].to
+	c.seen[at].to = args[len(args)-1].to
 	for i := range secrets {
 		c.secret(&secrets[i], args)
 	}
