@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// BenchmarkClassify reads a line and finds its risk, each time another line that
-// people write, and reports the slowest of a hundred runs beside the mean; and, of
-// the fastest run of each line, the slowest of a hundred lines: that leaves out
-// what other work on the machine took.
+// BenchmarkClassify parses and classifies lines that people write, each time
+// another one. Beside the mean it reports the slowest of a hundred runs and, of
+// the fastest run of each line, the slowest of a hundred lines, which excludes
+// what other processes cost.
 func BenchmarkClassify(b *testing.B) {
 	all := slices.DeleteFunc(lines(b), func(line string) bool { return line == "" })
 	for name, set := range map[string][]string{"to200B": upTo(all, 200), "2KiB": joined(all, 2<<10)} {
@@ -40,13 +40,13 @@ func percentile(took []time.Duration, p int) float64 {
 	return float64(took[len(took)*p/100]) / float64(time.Microsecond)
 }
 
-// upTo are the lines of at most n bytes.
+// upTo returns the lines of at most n bytes.
 func upTo(all []string, n int) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(line string) bool { return len(line) > n })
 }
 
-// joined are lines of about n bytes: the lines in their order, as many in one as
-// have room. Those that cannot be read, or are longer, are left out.
+// joined joins successive lines into lines of about n bytes. Lines that do not
+// parse, or are longer, are left out.
 func joined(all []string, n int) []string {
 	var out, parts []string
 	size := 0

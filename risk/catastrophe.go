@@ -8,21 +8,23 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// forkBomb is a function that starts itself in a pipe or in the background.
+// forkBomb is the reason for a function that starts itself in a pipe or in the
+// background.
 var forkBomb = shell.Why{Cause: shell.CauseForkBomb}.String()
 
-// Catastrophic reports whether a command line would do what no rule and no
-// mode may allow, and says what: the recursive removal of /, a home, the
-// workspace, a directory of the system or of ., .. and * where these mean
-// one of them; a new file system; a write onto a block device; the fork bomb.
+// Catastrophic reports whether a command line would do what no rule and no mode
+// may allow, and returns the reason: the recursive removal of /, a home
+// directory, the workspace, a system directory, or of ".", ".." and "*" where
+// these stand for one of them; the creation of a file system; a write to a
+// block device; a fork bomb.
 //
-// Only what is proven counts, since nobody can lift the guard from case to
-// case. A word that is known only when it runs proves nothing: rm -rf "$x" and
-// rm -rf /$x remove whatever x names, and for that the tables have a class
-// (forbidden), which a rule that names the command may lift. $HOME, ${HOME},
-// $PWD, ~ and their forms with / or /* behind are known by their spelling,
-// also when the home is not. A pathname expansion counts as all that it can
-// meet: /* and /e* meet /etc.
+// Only what is proven counts, because the user cannot lift this guard for a
+// single case. A word whose value is known only at run time proves nothing: rm
+// -rf "$x" and rm -rf /$x remove whatever x names. The tables give these a
+// class (forbidden), which a rule that names the command may lift. $HOME,
+// ${HOME}, $PWD, ~ and the same with / or /* appended are recognized by their
+// spelling, even if the home directory is unknown. A pathname expansion counts
+// as everything that it can match: /* and /e* match /etc.
 func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
 	in := newRoom()
 	defer in.free()
@@ -41,14 +43,13 @@ func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
 	return "", false
 }
 
-// line is a command line that is searched for what is catastrophic.
+// line is a command line that is checked for catastrophic actions.
 type line struct {
 	facts *shell.Facts
 	place Place
 	room  *room
-	first int // the first command that changes the directory; -1: not looked for
-	// removers are the actions that a recursive rm descends from; nil: not
-	// looked for.
+	first int // the first command that changes the directory; -1: not computed yet
+	// removers are the ancestors of each recursive rm; nil: not computed yet.
 	removers map[int]bool
 }
 
@@ -71,7 +72,8 @@ func (l *line) catastrophe(i int) string {
 }
 
 // moved reports whether the line changes the directory before the action at
-// index i. That is looked for once a line: it may hold thousands of commands.
+// index i. The answer is computed once a line, which may hold thousands of
+// commands.
 func (l *line) moved(i int) bool {
 	if l.first < 0 {
 		l.first = firstMove(l.facts)
@@ -79,9 +81,9 @@ func (l *line) moved(i int) bool {
 	return l.first < i
 }
 
-// spellsForkBomb reports whether a line that could not be read holds a
-// function that is nothing but itself, twice, in a pipe and in the background:
-// bash rejects :(){:|:&};: for want of a blank, other shells do not.
+// spellsForkBomb reports whether a line that failed to parse holds a function
+// whose body is only itself, piped into itself in the background: bash rejects
+// :(){:|:&};: because a blank is missing, other shells accept it.
 func spellsForkBomb(line string) bool {
 	squeezed := strings.Join(strings.Fields(line), "")
 	for rest := squeezed; ; {
@@ -97,7 +99,7 @@ func spellsForkBomb(line string) bool {
 	}
 }
 
-// handlesNames are the programs whose write of a path does not go onto the
+// handlesNames are the programs that write to the name of a path, not to the
 // device behind it.
 var handlesNames = []string{"chattr", "chgrp", "chmod", "chown", "install", "ln", "mkdir", "mknod", "rm", "rmdir", "setfacl", "touch", "unlink"}
 
@@ -108,8 +110,8 @@ func onlyMetadata(f *shell.Facts, a *shell.Action) bool {
 	return slices.Contains(handlesNames, programName(&f.Actions[a.Parent]))
 }
 
-// programName is the last path segment of a command's name, "" if it is not
-// known.
+// programName returns the last path segment of a command's name, or "" if the
+// name is unknown.
 func programName(a *shell.Action) string {
 	if len(a.Words) == 0 || !a.Words[0].Known() {
 		return ""
@@ -117,7 +119,7 @@ func programName(a *shell.Action) string {
 	return base(a.Words[0].Text)
 }
 
-// base is the last path segment of a program's name.
+// base returns the last path segment of a program's name.
 func base(program string) string {
 	if program != "" && strings.IndexByte(program, '/') < 0 {
 		return program
@@ -145,8 +147,7 @@ func (l *line) target(i int) *target {
 	return &target{facts: l.facts, action: &l.facts.Actions[i], place: l.place, room: l.room, moved: l.moved(i)}
 }
 
-// makesFileSystem reports whether a program's name is that of mkfs or one of
-// its kind.
+// makesFileSystem reports whether the program is mkfs or one of its variants.
 func makesFileSystem(name string) bool {
 	switch name {
 	case "mkfs", "mke2fs", "mkdosfs", "mkntfs", "newfs":
@@ -165,17 +166,17 @@ func overwrites(name string) bool {
 	return false
 }
 
-// target looks at what one command removes or overwrites.
+// target examines what one command removes or overwrites.
 type target struct {
 	facts  *shell.Facts
 	action *shell.Action
 	place  Place
 	room   *room
-	moved  bool // the line changes the directory before the command
+	moved  bool // whether the line changes the directory before the command
 }
 
 // firstMove returns the index of the first command that changes the directory,
-// or one behind the last action.
+// or the number of actions if there is none.
 func firstMove(f *shell.Facts) int {
 	for i := range f.Actions {
 		switch programName(&f.Actions[i]) {
@@ -186,7 +187,7 @@ func firstMove(f *shell.Facts) int {
 	return len(f.Actions)
 }
 
-// formatting is how a program that makes file systems is read.
+// formatting is the plan for the words of programs that make file systems.
 var formatting = newPlan(formats)
 
 func (t *target) formatting(name string) string {
@@ -196,8 +197,9 @@ func (t *target) formatting(name string) string {
 	return "makes a file system (" + name + ")"
 }
 
-// overwriting: the operands that are written are Write actions too, where the
-// catalogue knows the program.
+// overwriting returns the reason if the program destroys a block device that an
+// operand names. Where the catalogue knows the program, the operands that it
+// writes are Write actions too.
 func (t *target) overwriting(name string) string {
 	u := t.room.sortWords(t.action, name)
 	for n, arg := range u.scan.Args {
@@ -233,7 +235,7 @@ func shifted(holes []shell.Hole, by int) []shell.Hole {
 	return out
 }
 
-// removal looks at the operands of rm.
+// removal examines the operands of rm.
 func (t *target) removal() string {
 	u := t.room.sortWords(t.action, "rm")
 	recursive := u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false) ||
@@ -254,8 +256,8 @@ func (t *target) removal() string {
 	return ""
 }
 
-// everything returns what the word at the index stands for if removing it is
-// catastrophic, else "". Pathname expansions are looked at if globs is set.
+// everything returns what the word at the index stands for if its removal is
+// catastrophic, else "". Pathname expansions count if globs is set.
 func (t *target) everything(at int, globs bool) string {
 	w := &t.action.Words[at]
 	if spelling := t.spelling(w); spelling != "" {
@@ -289,8 +291,8 @@ func orDot(dir string) string {
 	return dir
 }
 
-// nowhere reports whether the directory is not known although the line does
-// not leave it: it is where the agent works.
+// nowhere reports whether the directory is unknown although the line does not
+// change it: it is then the one that the agent works in.
 func (t *target) nowhere() bool {
 	if t.moved {
 		return false
@@ -303,11 +305,12 @@ func (t *target) nowhere() bool {
 	return true
 }
 
-// spellings are words for the home and the directory, each known by its form.
+// spellings are words that stand for the home or the current directory by their
+// form.
 var spellings = []string{"~", "$HOME", "${HOME}", "$PWD", "${PWD}", "$(pwd)", "`pwd`"}
 
-// spelling returns the text of a word with holes if it is the home or the
-// directory by its spelling, whole or with / or /* behind it.
+// spelling returns the text of a word with holes if it spells the home or the
+// current directory, alone or with / or /* appended.
 func (t *target) spelling(w *shell.Word) string {
 	if len(w.Holes) == 0 || w.End <= w.Pos || w.End > len(t.facts.Source) {
 		return ""
@@ -333,7 +336,8 @@ func onlyGlobs(w *shell.Word) bool {
 }
 
 // contents splits a word into the directory that it names and whether it means
-// all that lies in it: the last segments are nothing but an expansion.
+// all of the directory's contents, that is, its last segments are only
+// expansions.
 func contents(w *shell.Word) (dir string, all bool) {
 	text := w.Text
 	if len(w.Holes) == 0 {
@@ -352,9 +356,9 @@ func contents(w *shell.Word) (dir string, all bool) {
 	return text[:slash], true
 }
 
-// takesAll reports whether an expansion is written as one that takes every
-// name: nothing but *, or behind a dot whatever takes the hidden ones. A word
-// that does not stand in the line as it is counts as such.
+// takesAll reports whether an expansion may match every name or every hidden one:
+// its last segment has no [ and no ?, or begins with a dot. A word that does not
+// stand in the line literally counts as such.
 func (t *target) takesAll(w *shell.Word) bool {
 	if w.End <= w.Pos || w.End > len(t.facts.Source) {
 		return true
@@ -364,7 +368,7 @@ func (t *target) takesAll(w *shell.Word) bool {
 	return strings.HasPrefix(last, ".") || !strings.ContainsAny(last, "[?")
 }
 
-// onlyDots reports whether a relative path is nothing but ., .. and slashes.
+// onlyDots reports whether a relative path consists of ".", ".." and slashes.
 func onlyDots(dir string) bool {
 	if strings.HasPrefix(dir, "/") {
 		return false
@@ -377,8 +381,8 @@ func onlyDots(dir string) bool {
 	return true
 }
 
-// absolute returns the cleaned paths that a path may stand for: one for each
-// directory that is known.
+// absolute returns the cleaned paths that a path may stand for, one for each
+// possible directory.
 func (t *target) absolute(dir string) []string {
 	if strings.HasPrefix(dir, "/") {
 		return []string{t.real(dir)}
@@ -392,7 +396,7 @@ func (t *target) absolute(dir string) []string {
 	return out
 }
 
-// real cleans a path and undoes the names that the kernel has for / .
+// real cleans a path and replaces the kernel's aliases of /.
 func (t *target) real(p string) string {
 	p = path.Clean(p)
 	if rest, ok := strings.CutPrefix(p, "/proc/"); ok {
@@ -404,8 +408,8 @@ func (t *target) real(p string) string {
 	return p
 }
 
-// system are the directories without which a machine, or its users' data, is
-// gone.
+// system lists the directories without which a machine does not work or its
+// users lose their data.
 var system = []string{
 	"/", "/applications", "/bin", "/boot", "/boot/efi", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64",
 	"/library", "/libx32", "/media", "/mnt", "/opt", "/private", "/private/etc", "/private/var", "/proc",
@@ -413,8 +417,8 @@ var system = []string{
 	"/usr/lib64", "/usr/libexec", "/usr/local", "/usr/sbin", "/usr/share", "/var", "/var/lib", "/volumes",
 }
 
-// vital reports whether a cleaned path may not be removed: a directory of the
-// system, somebody's home, the workspace or what it lies in.
+// vital reports whether a cleaned path must not be removed: a system directory,
+// a home directory, the workspace or one of its parents.
 func (t *target) vital(p string) bool {
 	lower := strings.ToLower(p)
 	if slices.Contains(system, lower) {
@@ -426,7 +430,8 @@ func (t *target) vital(p string) bool {
 	return holds(p, t.place.Home) || holds(p, t.place.Workspace)
 }
 
-// holds reports whether dir is p or lies below it; no dir lies nowhere.
+// holds reports whether dir is p or lies below it; an empty dir is below
+// nothing.
 func holds(p, dir string) bool {
 	if dir == "" {
 		return false
@@ -435,8 +440,8 @@ func holds(p, dir string) bool {
 	return dir == p || strings.HasPrefix(dir, strings.TrimSuffix(p, "/")+"/")
 }
 
-// meets returns the directory of the system that a word with expansions can
-// meet, or "".
+// meets returns the system directory that a word with expansions can match, or
+// "".
 func (t *target) meets(w *shell.Word) string {
 	if len(w.Holes) == 0 || !strings.HasPrefix(w.Text, "/") {
 		return ""
@@ -450,8 +455,8 @@ func (t *target) meets(w *shell.Word) string {
 	return ""
 }
 
-// narrowing are the tests of find that leave some files out. Others (-type,
-// -maxdepth …) still take nearly all.
+// narrowing lists the tests of find that exclude some files. Others (-type,
+// -maxdepth …) still match nearly everything.
 var narrowing = []string{
 	"-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-executable", "-fstype", "-gid", "-group",
 	"-ilname", "-iname", "-inum", "-ipath", "-iregex", "-iwholename", "-links", "-lname", "-mmin", "-mtime", "-name",
@@ -459,8 +464,8 @@ var narrowing = []string{
 	"-user", "-wholename", "-writable",
 }
 
-// findRemoval looks at find with -delete, or with a child that removes
-// recursively, and no test that narrows it down.
+// findRemoval examines a find with -delete, or with a child that removes
+// recursively, and without a test that excludes files.
 func (t *target) findRemoval(removes bool) string {
 	words, narrowed := t.action.Words, false
 	for k := range words {
@@ -479,8 +484,8 @@ func (t *target) findRemoval(removes bool) string {
 	return ""
 }
 
-// startingPoints are the words of find before its expression; without one it
-// starts in the directory.
+// startingPoints returns the words of find before its expression; without any,
+// find starts in the current directory.
 func startingPoints(words []shell.Word) []shell.Word {
 	var out []shell.Word
 	for _, w := range words[1:] {
@@ -498,8 +503,8 @@ func startingPoints(words []shell.Word) []shell.Word {
 	return out
 }
 
-// narrows reports whether the word at k is a test that leaves files out: not
-// behind a negation, not beside an alternative, and not for the pattern *.
+// narrows reports whether the word at k is a test that excludes files: not one
+// that is negated, has an alternative, or has the pattern *.
 func (t *target) narrows(k int) bool {
 	words := t.action.Words
 	if k == 0 {
@@ -519,8 +524,8 @@ func (t *target) narrows(k int) bool {
 	return k+1 >= len(words) || strings.Trim(words[k+1].Text, "*") != "" || !words[k+1].Known()
 }
 
-// removes reports whether a recursive rm is done by the action at index i, also
-// by way of others. That is looked for once a line.
+// removes reports whether the action at index i runs a recursive rm, directly
+// or through other commands. The answer is computed once a line.
 func (l *line) removes(i int) bool {
 	if l.removers == nil {
 		l.removers = map[int]bool{}
@@ -541,16 +546,16 @@ func (l *line) isRecursive(a *shell.Action) bool {
 	return u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false)
 }
 
-// markParents notes the actions that the one at k descends from. A parent
-// stands before what it does.
+// markParents records the ancestors of the action at k. A parent precedes its
+// children.
 func (l *line) markParents(k int) {
 	for p := l.facts.Actions[k].Parent; p >= 0 && p < k && !l.removers[p]; k, p = p, l.facts.Actions[p].Parent {
 		l.removers[p] = true
 	}
 }
 
-// start returns a starting point of find if it is vital. A dot alone is not:
-// find . -delete in the workspace is high, as seed 4 has it.
+// start returns a starting point of find if it is vital. A single dot is not:
+// find . -delete in the workspace is high, as in seed 4.
 func (t *target) start(w *shell.Word) string {
 	if spelling := t.spelling(w); spelling != "" {
 		return spelling

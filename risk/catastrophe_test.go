@@ -8,7 +8,7 @@ import (
 
 var testPlace = Place{Home: testHome, Workspace: testWorkspace}
 
-// Several spellings of what no rule may allow.
+// Many spellings of what no rule may allow.
 func TestCatastrophic(t *testing.T) {
 	for _, line := range []string{
 		// the root
@@ -52,7 +52,7 @@ func TestCatastrophic(t *testing.T) {
 	}
 }
 
-// What looks alike, or is not proven.
+// What looks similar, or is not proven.
 func TestNotCatastrophic(t *testing.T) {
 	for _, line := range []string{
 		"", "ls /", "rm x", "rm -rf build", "rm -rf ./build", "rm -rf node_modules", "rm -rf ./node_modules/", "rm -rf ../other", "rm -rf a b c",
@@ -60,7 +60,7 @@ func TestNotCatastrophic(t *testing.T) {
 		"rm -rf $HOME/.cache", "rm -rf \"$HOME/build\"", "rm -rf /tmp/x", "rm -rf /tmp", "rm -rf /tmp/*", "rm -rf /var/tmp/x", "rm -rf /usr/local/bin/x",
 		"rm -rf /home/dev/proj/build", "rm -rf /home/dev/other", "rm -rf /foo*", "rm -rf /opt/x",
 		"cd build && rm -rf *", "cd build && rm -rf ./*", "cd /tmp/x && rm -rf *", "cd a/b && rm -rf ../*",
-		// only known when it runs
+		// known only at run time
 		"rm -rf $x", "rm -rf \"$x\"", "rm -rf /$x", "rm -rf \"/$x\"", "rm -rf $x/", "rm -rf $x/*", "rm -rf \"${x:-/tmp}\"/y", "rm -rf '$HOME'", "rm -rf \"~\"",
 		"rm -rf $(mktemp -d)", "cd $x && rm -rf *", "cd $x && rm -rf \"$PWD\"", "rm $x build",
 		// not recursive, not a removal
@@ -70,7 +70,7 @@ func TestNotCatastrophic(t *testing.T) {
 		// block devices that are only read or named
 		"dd if=/dev/sda of=disk.img", "cat /dev/sda > x", "ls /dev/sda", "chmod 600 /dev/sda", "touch /dev/sda", "echo x > /dev/null", "echo x > /dev/tty",
 		"echo x > /dev/stderr", "wipefs /dev/sda", "cp /dev/sda x", "cat x > /tmp/dev/sda", "cat x > dev/sda", "cat x > $dev", "dd of=$x",
-		// functions that call themselves, but not so
+		// functions that call themselves in another way
 		"f() { f; }", "f() { g | g & }; f", "f(){ g; }; h(){", "f() { echo f & }; f",
 	} {
 		if reason, found := Catastrophic(analyze(line), testPlace); found {
@@ -79,7 +79,7 @@ func TestNotCatastrophic(t *testing.T) {
 	}
 }
 
-// Without a home, a workspace and a directory what is spelled out still counts.
+// Without a home, workspace and directory, literal paths still count.
 func TestCatastrophicWithoutPlace(t *testing.T) {
 	for line, want := range map[string]bool{
 		"rm -rf /": true, "rm -rf ~": true, "rm -rf $HOME": true, "rm -rf ~/*": true, "rm -rf *": true, "rm -rf .": true, "rm -rf ./*": true,

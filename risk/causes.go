@@ -2,11 +2,11 @@ package risk
 
 import "github.com/agent-wrapper/agent-wrapper/program"
 
-// cause is what the tables say of the use of a program or of a path. What is
-// decided looks at it; as words it is for people.
+// cause is what the tables say about a program or a path. Decisions compare it;
+// its text is for people.
 type cause = program.Cause
 
-// The causes of the tables.
+// The causes that the tables give.
 const (
 	readOnly    cause = "read-only"
 	mutating    cause = "mutating operation"
@@ -48,13 +48,13 @@ const (
 	fromRemote cause = "fetches from a host"
 )
 
-// because is a finding of the tables.
+// because returns a finding of the tables.
 func because(class Class, c cause, factor string) Finding {
 	f := Finding{Class: class, Reason: string(c), cause: c}
 	f.factor(factor)
 	return f
 }
 
-// RunsCode reports whether the tables say of a program that it runs what somebody
-// else has written, a target or a script.
+// RunsCode reports whether the program runs code that the command line does not
+// show: a target or a script.
 func (f *Finding) RunsCode() bool { return f.cause == runsCode }

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// hiddenText is the reason of a command with a word as spellsOut means it.
+// hiddenText is the reason for a command with a word that spellsOut reports.
 const hiddenText = "hides plain characters behind escapes"
 
-// spellsOut reports whether a text of a command line has a $'…' in which an
-// ordinary printable character is written as a number: $'\x72\x6d' is rm. Nobody
-// needs that; it keeps a reader from seeing what runs. Escapes for what cannot be
-// typed (\e[1m, \t, é) are none of that.
+// spellsOut reports whether the text of a command line has a $'…' that writes
+// an ordinary printable character as a number: $'\x72\x6d' is rm. That serves
+// only to hide what runs from a reader. Escapes for characters that are hard to
+// type (\e[1m, \t, é) are not reported.
 func spellsOut(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, "$'")
@@ -31,8 +31,8 @@ func spellsOut(text string) bool {
 	}
 }
 
-// numbered is the character that the letters and digits behind a backslash
-// stand for, 0 if they are no number.
+// numbered returns the character that the text behind a backslash encodes as a
+// number, or 0 if it does not.
 func numbered(text string) uint64 {
 	base, most := 16, 0
 	switch text[0] {

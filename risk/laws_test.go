@@ -14,8 +14,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
 )
 
-// lines are command lines of people: those of the cases of the seeds, of other
-// engines and of daily work.
+// lines returns command lines of people: from the seeds' cases, other engines
+// and daily work.
 func lines(t testing.TB) []string {
 	t.Helper()
 	var out []string
@@ -68,10 +68,10 @@ func everyday(t testing.TB) []string {
 	return out
 }
 
-// plainLine is a line of words that mean the same with quotes around them.
+// plainLine matches lines whose words mean the same in quotes.
 var plainLine = regexp.MustCompile(`^[A-Za-z0-9_./:,@%+-]+( [A-Za-z0-9_./:,@%+-]+)*$`)
 
-// reserved are words that quotes take their meaning from.
+// reserved are words that lose their meaning in quotes.
 var reserved = []string{"case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "time", "until", "while"}
 
 func plainLines(t testing.TB) []string {
@@ -108,21 +108,21 @@ func TestQuotingLaw(t *testing.T) {
 	})
 }
 
-// around is something that a command may be written into.
+// around is a context for a command.
 type around struct{ before, after string }
 
 var (
-	// programs run the command that is their words, and need a simple one.
+	// programs run the command given by their words, which must be simple.
 	programs = []string{
 		"sudo", "env", "nohup", "timeout 5", "nice -n 3", "command", "exec", "xargs", "stdbuf -oL", "setsid", "ionice -c 3", "busybox", "env A=1 nice",
 	}
-	// texts take any command line, and are simple commands.
+	// inTexts take any command line as text, and are simple commands.
 	inTexts = []around{{"bash -c '", "'"}, {`sh -c "`, `"`}, {"echo $( ", ")"}, {"cat <( ", ")"}}
 	// constructs take any command line.
 	constructs = []around{{"true && ! ", ""}, {"true && ", ""}, {"( ", ")"}, {"{ ", "; }"}, {"if ", "; then :; fi"}, {"while ", "; do :; done"}, {"f() { ", "; }; f"}, {"", " & wait"}}
 )
 
-// What a command line is written into makes it no safer.
+// No context makes a command line safer.
 func TestWrappingLaw(t *testing.T) {
 	all := plainLines(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,7 +142,7 @@ func TestWrappingLaw(t *testing.T) {
 		}
 		want, got := Facts(analyze(line), Default), Facts(analyze(wrapped), Default)
 		if strings.Contains(wrapped, "xargs") && slices.Contains(got.Factors, FactorDynamic) {
-			want.Class = min(want.Class, Moderate) // the words that xargs adds may make it another command
+			want.Class = min(want.Class, Moderate) // xargs appends words, which may make it another command
 		}
 		if got.Class < want.Class {
 			t.Fatalf("%s is %v, but %s is %v", line, want, wrapped, got)
@@ -150,8 +150,8 @@ func TestWrappingLaw(t *testing.T) {
 	})
 }
 
-// What stands above a line with an error runs, and counts; so does what is
-// negated twice.
+// Lines above a line with an error run, hence count, as does a doubly negated
+// command.
 func TestErrorLaw(t *testing.T) {
 	for _, line := range lines(t) {
 		f := analyze(line)
@@ -187,8 +187,8 @@ func TestChainLaw(t *testing.T) {
 	})
 }
 
-// What a report says of a line is what its findings say, for every line that
-// people write; and another spelling of the question gives the same.
+// The report on a line agrees with its findings, for every line that people
+// write, whichever function computes it.
 func TestReportLaw(t *testing.T) {
 	for _, line := range lines(t) {
 		f := analyze(line)

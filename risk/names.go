@@ -1,9 +1,9 @@
 package risk
 
-// FactorOverride: a policy says the class.
+// FactorOverride is the factor of a class that a policy's risk_overrides set.
 const FactorOverride = "risk_override"
 
-// ParseClass returns the class of a name.
+// ParseClass returns the class with the given name.
 func ParseClass(name string) (c Class, ok bool) {
 	for c := Safe; c <= Forbidden; c++ {
 		if c.String() == name {
@@ -13,8 +13,8 @@ func ParseClass(name string) (c Class, ok bool) {
 	return 0, false
 }
 
-// ParseProfile returns the profile of a name, "default" or "terminal"; "" is
-// default.
+// ParseProfile returns the profile with the given name, "default" or
+// "terminal"; "" means default.
 func ParseProfile(name string) (p Profile, ok bool) {
 	switch name {
 	case "", "default":

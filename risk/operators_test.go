@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// acting are uses of programs that also read, each of which does more than
-// that. None of them may run unasked; those behind "high:" and "forbidden:" are
-// at least that.
+// acting are commands that change something, of programs that also read. None
+// may run without an ask; those behind "high:" and "forbidden:" have at least
+// that class.
 const acting = `
 bat --pager='sh -c x' f
 bat cache --build
@@ -411,7 +411,7 @@ func TestActingUsesAreAsked(t *testing.T) {
 	}
 }
 
-// What operators look with all day runs unasked.
+// The commands with which operators inspect a system run without an ask.
 func TestLookingRunsUnasked(t *testing.T) {
 	for line := range strings.SplitSeq(strings.TrimSpace(`
 kubectl get pods -A -o wide

@@ -9,17 +9,16 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// spot is files or directories that are not like others; what lies below them
-// is meant as well. "**/" stands for any directory, "*" for any name in an absolute
-// path.
+// spot is a set of sensitive files or directories, with everything below them.
+// "**/" stands for any directory, "*" in an absolute path for any name.
 type spot struct {
 	paths  string
-	write  Class // of a write to it
+	write  Class // of a write
 	reason cause
 	factor string
 }
 
-// spots is searched in order; the first that holds counts.
+// spots is searched in order; the first match counts.
 var spots = []spot{
 	{"/dev/null", Safe, writesNowhere, ""},
 	{"/dev/stdout /dev/stderr /dev/tty", Safe, toTerminal, ""},
@@ -37,15 +36,15 @@ var spots = []spot{
 	{"**/.pypirc **/.pgpass **/.env **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
 }
 
-// devices are the beginnings of the names of block devices; a digit or a
-// letter may follow where the name ends in one.
+// devices are prefixes of the names of block devices; at least one character has
+// to follow.
 var devices = []string{
 	"/dev/sd", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/nvme", "/dev/mmcblk", "/dev/md", "/dev/dm-",
 	"/dev/loop", "/dev/nbd", "/dev/sr", "/dev/zd", "/dev/drbd", "/dev/rbd", "/dev/disk", "/dev/rdisk",
 	"/dev/mapper/", "/dev/disk/by-", "/dev/block/", "/dev/bcache", "/dev/ram", "/dev/zram",
 }
 
-// reading is the finding of a Read.
+// reading returns the finding of a Read.
 func reading(a *shell.Action, p Profile) Finding {
 	f := because(Safe, readOnly, "")
 	s := known(&a.Path)
@@ -55,14 +54,15 @@ func reading(a *shell.Action, p Profile) Finding {
 	if s.factor == FactorSensitive {
 		f.factor(FactorSensitive)
 	}
-	// A read that needs cover is no plain look: a source of cp, a file sent.
+	// A read that needs cover does more than look: the source of a cp, a file
+	// that is sent.
 	if p == Terminal && a.Need != shell.NeedNone && strings.HasPrefix(s.paths, "/") && s.write == High {
 		f.raise(High, string(onSystem), FactorSystem)
 	}
 	return f
 }
 
-// writing is the finding of a Write.
+// writing returns the finding of a Write.
 func writing(a *shell.Action, p Profile) Finding {
 	if device(&a.Path) {
 		return because(Forbidden, disks, FactorDevice)
@@ -74,7 +74,7 @@ func writing(a *shell.Action, p Profile) Finding {
 	return s.writing(p)
 }
 
-// writing is the finding of a write to the spot.
+// writing returns the finding of a write to the spot.
 func (s *spot) writing(p Profile) Finding {
 	f := because(s.write, s.reason, s.factor)
 	if p == Terminal && s.reason == users {
@@ -83,8 +83,8 @@ func (s *spot) writing(p Profile) Finding {
 	return f
 }
 
-// outside reports whether a path lies outside the workspace by its spelling. Of
-// a path that is known only in part the directory of what is known counts.
+// outside reports whether a path is spelled as one outside the workspace. Of a
+// path that is only partly known, the directory of the known part counts.
 func (p *Place) outside(w *shell.Word) bool {
 	text := w.Text
 	if len(w.Holes) > 0 {
@@ -96,13 +96,13 @@ func (p *Place) outside(w *shell.Word) bool {
 	}
 	text = path.Clean(text)
 	if len(w.Holes) > 0 && holds(text, p.Workspace) {
-		return false // what lies in it is the workspace, perhaps
+		return false // the rest may lead into the workspace
 	}
 	return !holds(path.Clean(p.Workspace), text)
 }
 
-// outside notes that a write leaves the workspace. What writes nowhere, or to the
-// terminal, leaves nothing.
+// outside records that a write leaves the workspace. A write to nothing or to
+// the terminal does not.
 func (f *Finding) outside() {
 	if f.Class > Safe {
 		f.factor(FactorOutside)
@@ -116,9 +116,9 @@ func shown(w *shell.Word) string {
 	return "a path known only when it runs"
 }
 
-// known returns the spot that a path lies in, or nil. Of a path that is known
-// only in part the part before the first hole counts, and all of it where a spot
-// has names that may be any.
+// known returns the spot that a path lies in, or nil. Of a path that is only
+// partly known, the part before the first hole counts, or all of it for a spot
+// whose pattern has a *.
 func known(w *shell.Word) *spot {
 	text := w.Text
 	if len(w.Holes) > 0 {
@@ -135,7 +135,7 @@ func known(w *shell.Word) *spot {
 	return nil
 }
 
-// spotNames are the spots by their names, the first spot for each.
+// spotNames indexes the spots by name, the first spot for each.
 type spotNames struct {
 	absolute map[string]int
 	anywhere map[string][]anywhere // by the first segment of the name
@@ -143,22 +143,22 @@ type spotNames struct {
 	stars    []starred
 }
 
-// hole stands for what is not known of a path.
+// hole marks an unknown part of a path.
 const hole = "\x00"
 
-// starred is a spot with a * among the segments of its name.
+// starred is a spot whose pattern has a * as a segment.
 type starred struct {
 	segments []string // behind the first slash
 	spot     int
 }
 
-// starry returns the index of the first spot with a * that a path lies in, or may
-// lie in; len(spots) if there is none. What is not known of the path stands for
-// names, one or part of one.
+// starry returns the index of the first starred spot that a path lies in or may
+// lie in, or len(spots). An unknown part of the path stands for names or for a
+// part of one.
 func (n *spotNames) starry(w *shell.Word) int {
 	found := len(spots)
 	if !strings.HasPrefix(w.Text, "/proc/") {
-		return found // all that there are, TestSpots says
+		return found // there are no others, see TestSpots
 	}
 	text := path.Clean(w.Filled(hole))
 	for _, s := range n.stars {
@@ -169,8 +169,8 @@ func (n *spotNames) starry(w *shell.Word) int {
 	return found
 }
 
-// mayBeName reports whether a segment of a path may be the name in a spot: of one
-// with holes, its begin and its end are compared.
+// mayBeName reports whether a segment of a path may equal a name of a spot. Of
+// a segment with holes, the beginning and the end are compared.
 func mayBeName(name, segment string) bool {
 	first := strings.Index(segment, hole)
 	if name == "*" || first < 0 {
@@ -180,8 +180,8 @@ func mayBeName(name, segment string) bool {
 	return strings.HasPrefix(name, segment[:first]) && strings.HasSuffix(name[first:], segment[last:])
 }
 
-// anywhere is a spot that may lie in any directory, and the slash and names
-// behind the first segment of its own name.
+// anywhere is a spot that may lie in any directory, and the part of its pattern
+// behind the first segment, with the slash.
 type anywhere struct {
 	rest string
 	spot int
@@ -213,8 +213,8 @@ func (n *spotNames) add(name string, i int) {
 	n.most = max(n.most, strings.Count(name, "/"))
 }
 
-// find returns the index of the first spot that a cleaned path is, or lies
-// below; len(spots) if there is none. Below / alone lies nothing.
+// find returns the index of the first spot that a cleaned path equals or lies
+// below, or len(spots). Nothing lies below / alone.
 func (n *spotNames) find(text string) int {
 	found, depth := len(spots), 0
 	for at := 0; at < len(text); depth++ {
@@ -246,8 +246,8 @@ func (n *spotNames) better(found int, name string) int {
 	return found
 }
 
-// device reports whether a path is a block device for certain: its name is
-// known, or only a pathname expansion is not.
+// device reports whether a path is certainly a block device: its name is known
+// except for pathname expansions.
 func device(w *shell.Word) bool {
 	for _, h := range w.Holes {
 		if h.Kind != shell.Glob && h.Kind != shell.Digits {

@@ -13,18 +13,18 @@ import (
 
 const peersFile = "../testdata/cases/peers-classify.jsonl"
 
-// judged is a case of another engine beside what is said here.
+// judged is a case of another engine with our answer.
 type judged struct {
 	corpus.Peer
 	facts   *shell.Facts
 	got     Finding
-	known   bool // the tables have every program of the line
+	known   bool // the tables list every program of the line
 	settled string
 }
 
-// TestPeers: what another engine holds for dangerous never runs unasked here,
-// and of what one holds for safe nearly everything does. The rest stands on the
-// page with its reason.
+// TestPeers: what another engine considers dangerous never runs without an ask,
+// and nearly everything that one considers safe does. The page lists the
+// exceptions with reasons.
 func TestPeers(t *testing.T) {
 	rows, err := corpus.ReadPeers(peersFile)
 	if err != nil {
@@ -81,8 +81,8 @@ func reasonsOf(m map[string]string) map[string]bool {
 	return set
 }
 
-// settlements are the programs and factors that seed 1 has at tier 2, whatever
-// another engine says.
+// settlements are the programs and factors that seed 1 puts at tier 2, whatever
+// other engines say.
 var settlements = map[string]string{
 	"curl": "seed 1 has `curl` and `wget` at tier 2", "wget": "seed 1 has `curl` and `wget` at tier 2",
 	"sleep":            "seed 1 has `sleep` at tier 2",

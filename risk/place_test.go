@@ -7,8 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// A write leaves the workspace by its spelling; what is not known proves
-// nothing.
+// A write leaves the workspace by its spelling; an unknown path proves nothing.
 func TestWritesOutsideWorkspace(t *testing.T) {
 	place := Place{Home: testHome, Workspace: testWorkspace}
 	for line, want := range map[string]bool{
@@ -36,7 +35,7 @@ func TestWritesOutsideWorkspace(t *testing.T) {
 	}
 }
 
-// Where the workspace is known, its removal is catastrophic for the class too.
+// If the workspace is known, its removal has the catastrophic class too.
 func TestEachKnowsThePlace(t *testing.T) {
 	f := analyze("rm -r /home/dev/proj")
 	if got := Each(f, Default)[0]; got.Class != High {

@@ -8,26 +8,26 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// plan is the rows of a program, taken apart when they are first asked: the
-// tables are text, and most programs of them are never met.
+// plan holds the rows of a program, parsed on first use: the tables are text,
+// and a process meets few of their programs.
 type plan struct {
 	rows  []program.Row
-	wants [][]want // what each row asks for
-	// heads are the subcommand paths by their first segment, stars those whose
-	// first segment has a *.
+	wants [][]want // the conditions of each row
+	// heads indexes the subcommand paths by their first segment; stars holds
+	// those whose first segment has a *.
 	heads map[string][]lead
 	stars []lead
-	plain []int // the rows without a path
+	plain []int // the rows without a subcommand path
 }
 
 // lead is one subcommand path of a row.
 type lead struct {
-	row  int // its index
+	row  int // index of the row
 	path []string
 }
 
-// want is one thing that a row asks for: an option in one of its spellings, a
-// number of operands at least, no operand, an operand of a form, or a word that
+// want is one condition of a row: an option in one of its spellings, a minimum
+// number of operands, no operand, an operand of some form, or a word that
 // destroys data.
 type want struct {
 	spellings []string
@@ -77,11 +77,11 @@ func (p *plan) add(l lead) {
 	p.heads[head] = append(p.heads[head], l)
 }
 
-// index finds the plans of a table.
+// index finds the plans of a table by program name.
 type index struct {
 	table []rated
 	plans []atomic.Pointer[plan]
-	first func() *[257]uint16 // for each byte the first entry whose name does not begin with a smaller one
+	first func() *[257]uint16 // for each byte, the first entry whose name begins with it or a greater one
 }
 
 var (
@@ -89,7 +89,7 @@ var (
 	kept       = make([]atomic.Pointer[plan], program.Risks)
 )
 
-// ofCatalog returns the plan of a program, nil if its risk is not known.
+// ofCatalog returns the plan of a program, or nil if its risk is unknown.
 func ofCatalog(name string) *plan {
 	r := program.RiskOf(name)
 	if r == 0 {
@@ -117,7 +117,7 @@ func newIndex(table []rated) *index {
 	})}
 }
 
-// find returns the plan of a program, nil if the table does not have it.
+// find returns the plan of a program, or nil if the table lacks it.
 func (x *index) find(name string) *plan {
 	if name == "" {
 		return nil
@@ -146,8 +146,9 @@ func (x *index) plan(at int) *plan {
 	return p
 }
 
-// find returns the row that the tables' order chooses for a command, or nil: of
-// those that hold, the one with the longest path, and of these the first.
+// find returns the row that applies to a command, or nil: of the rows whose
+// conditions hold, the one with the longest path, and of several such the
+// first.
 func (p *plan) find(u *use) *program.Row {
 	var room [8]reach
 	best, deepest := len(p.rows), 0
@@ -167,12 +168,12 @@ func (p *plan) find(u *use) *program.Row {
 	return nil
 }
 
-// reach is a row with the longest of its paths that a command's subcommands
-// begin with.
+// reach is a row with the length of its longest path that is a prefix of a
+// command's subcommands.
 type reach struct{ row, depth int }
 
-// reached appends the rows with such a path. Those without any path are in
-// p.plain.
+// reached appends the rows that have such a path. The rows without a path are
+// in p.plain.
 func (p *plan) reached(u *use, rows []reach) []reach {
 	if len(u.operands) == 0 || p.heads == nil && p.stars == nil {
 		return rows
@@ -197,8 +198,8 @@ func further(rows []reach, r reach) []reach {
 	return append(rows, r)
 }
 
-// names reports whether all operands of a command are subcommands that a row
-// names.
+// names reports whether all operands of a command are subcommands in some row's
+// path.
 func (p *plan) names(u *use) bool {
 	for _, r := range p.reached(u, nil) {
 		if r.depth == len(u.operands) {
@@ -208,8 +209,8 @@ func (p *plan) names(u *use) bool {
 	return len(u.operands) == 0 && len(p.plain) > 0
 }
 
-// worst is the highest class of the rows that hold for some command whose
-// subcommands and operands begin with these; "" may be any.
+// worst returns the highest class of the rows that apply to some command whose
+// operands begin with the given ones; "" stands for any operand.
 func (p *plan) worst(operands []string) Class {
 	var class Class
 	for _, i := range p.plain {
@@ -230,8 +231,8 @@ func (p *plan) worstOf(leads []lead, operands []string) (class Class) {
 	return class
 }
 
-// goesOn reports whether a command with these operands may, with more of them,
-// be of the path.
+// goesOn reports whether a command with these operands, and possibly more, can
+// match the path.
 func (l *lead) goesOn(operands []string) bool {
 	for i := range min(len(l.path), len(operands)) {
 		if operands[i] != "" && !star(l.path[i], operands[i]) {

@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// maxTried is how many bytes are read to find what runs of a line with an
-// error; a reading counts as perRead bytes at least.
+// maxTried is the number of bytes that are parsed to find out what a line with
+// an error runs. Each parse counts as at least perRead bytes.
 const (
 	maxTried = 2 * shell.MaxLine
 	perRead  = 64
@@ -16,16 +16,17 @@ const (
 
 var negations = lazyregexp.New(`!(\s+!)+(\s)`)
 
-// unread looks at the parts of a line that could not be read.
+// unread recovers the parts of a line that run although the line failed to
+// parse.
 type unread struct {
 	place Place
 	tried int // bytes so far
 }
 
 // runs returns what is known to run of the action at index i, which is opaque
-// because a text of shell could not be read: bash takes two negations and a
-// here-document without an end, and has run the lines before an error by the
-// time it meets it. It is not ok if to find out would take too long.
+// because a shell text failed to parse: bash accepts two negations and an
+// unterminated here-document, and has run the lines before an error by the time
+// it reports the error. It is not ok if finding out would take too long.
 func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
 	a := &f.Actions[i]
 	if a.Kind != shell.Opaque || a.Why.Cause != shell.CauseUnparsed && a.Why.Cause != shell.CauseTextUnparsed {
@@ -47,7 +48,7 @@ func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
 	return out, true
 }
 
-// textsOf are the texts of which one could not be read: the line, or words of
+// textsOf returns the texts of which one failed to parse: the line, or words of
 // the command that runs them (bash -c, eval).
 func textsOf(f *shell.Facts, a *shell.Action) []string {
 	if f.Failed != nil {
@@ -69,7 +70,7 @@ func textsOf(f *shell.Facts, a *shell.Action) []string {
 	return out
 }
 
-// analyze reads a text unless too much was read before.
+// analyze parses a text, unless the limit maxTried has been reached.
 func (u *unread) analyze(text string, opt shell.Options) (f *shell.Facts, ok bool) {
 	if u.tried += max(len(text), perRead); u.tried > maxTried {
 		return nil, false
@@ -77,8 +78,8 @@ func (u *unread) analyze(text string, opt shell.Options) (f *shell.Facts, ok boo
 	return shell.Analyze(text, opt), true
 }
 
-// text returns what runs of a text that cannot be read, nil if nothing is known
-// to. It is the line of f, or stands in one of its words.
+// text returns what runs of a text that failed to parse, nil if nothing is
+// known to run. The text is the line of f or one of its words.
 func (u *unread) text(text string, f *shell.Facts, opt shell.Options) (runs *shell.Facts, ok bool) {
 	if one := negations.ReplaceAllString(text, "!$2"); one != text || f.Failed == nil {
 		runs, ok := u.analyze(one, opt)
@@ -95,9 +96,9 @@ func (u *unread) text(text string, f *shell.Facts, opt shell.Options) (runs *she
 	return u.before(text, f.Failed.Line, opt)
 }
 
-// before reads the lines before the first command with an error. As a rule that
-// is all before the line of the error; else the commands are read one after the
-// other, each of as many lines as it takes, as bash does.
+// before returns what the lines before the first erroneous command run. Usually
+// these are all lines above that of the error; otherwise commands are parsed
+// one by one, each from as many lines as it needs, as bash does.
 func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Facts, ok bool) {
 	lines := strings.SplitAfter(text, "\n")
 	for to := min(bad-1, len(lines)); to > max(0, bad-4); to-- {
@@ -121,8 +122,8 @@ func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Fa
 	return u.analyze(strings.Join(lines[:whole], ""), opt)
 }
 
-// finding is that of what runs of the action at index i although it could not be
-// read; the zero value is none.
+// finding returns the finding of what runs of the unparsed action at index i;
+// the zero value if nothing is known to run.
 func (u *unread) finding(f *shell.Facts, i int, p Profile) Finding {
 	if f.Failed != nil && spellsForkBomb(f.Source) {
 		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
@@ -140,7 +141,8 @@ func (u *unread) finding(f *shell.Facts, i int, p Profile) Finding {
 	return all
 }
 
-// catastrophe returns why what runs of the action at index i is catastrophic.
+// catastrophe returns why what runs of the unparsed action at index i is
+// catastrophic, or "".
 func (u *unread) catastrophe(f *shell.Facts, i int) string {
 	if f.Failed != nil && spellsForkBomb(f.Source) {
 		return forkBomb

@@ -7,9 +7,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// What bash runs although the parser finds an error in it, checked against bash
-// 5.2: two negations, a here-document without an end, and the lines before the
-// line with the error.
+// What bash runs of lines that the parser rejects, checked against bash 5.2:
+// two negations, an unterminated here-document, and the lines before the line
+// with the error.
 func TestUnreadableLinesRunInPart(t *testing.T) {
 	place := Place{Home: testHome, Workspace: testWorkspace}
 	for line, want := range map[string]bool{
@@ -56,7 +56,7 @@ func TestUnreadableLinesRunInPart(t *testing.T) {
 	}
 }
 
-// A line that cannot be read is no safer than what it runs before the error.
+// A line that does not parse is no safer than what it runs before the error.
 func TestUnreadableLinesTakeTheHighest(t *testing.T) {
 	for line, want := range map[string]Class{
 		"rm x\nls )": High, "rm -rf d\nls )": Forbidden, "ls\nls )": Moderate, "! ! rm x": High, "! ! ls": Moderate, "reboot\n(": Forbidden,
@@ -68,8 +68,8 @@ func TestUnreadableLinesTakeTheHighest(t *testing.T) {
 	}
 }
 
-// Lines made so that what runs before the error is not found in time are
-// refused.
+// If it takes too long to find out what runs before the error, the line is
+// forbidden.
 func TestUnreadableForTooLong(t *testing.T) {
 	line := strings.Repeat(":\n", 20000) + "if :; then\n:\n:\n:\n:\n:\n)"
 	if got := Facts(analyze(line), Default); got.Class != Forbidden {
@@ -81,7 +81,7 @@ func TestUnreadableForTooLong(t *testing.T) {
 	if _, found := Catastrophic(analyze(line), Place{}); found {
 		t.Error("nothing catastrophic is proven")
 	}
-	// The lines of one text and those of many texts count alike.
+	// The limit counts the lines of one text and of many texts alike.
 	many := strings.Repeat("bash -c ':\n:\n:\n:\n:\n:\n:\nif :\n:\n:\n:\n:\n)'\n", 900)
 	if got := Facts(analyze(many), Default); got.Class != Forbidden {
 		t.Errorf("%v %s", got.Class, got.Reason)
@@ -93,7 +93,7 @@ func TestUnreadableForTooLong(t *testing.T) {
 	}
 }
 
-// An opaque action without a command that runs it has no text.
+// An opaque action without a parent command has no text.
 func TestUnreadableWithoutParent(t *testing.T) {
 	f := shell.Facts{Actions: []shell.Action{{Kind: shell.Opaque, Parent: -1, Why: shell.Why{Cause: shell.CauseTextUnparsed}}}}
 	if got := Facts(&f, Default); got.Class != Moderate {
@@ -101,7 +101,7 @@ func TestUnreadableWithoutParent(t *testing.T) {
 	}
 }
 
-// Another shell's lines are not read as bash's.
+// Lines of another shell are not parsed as bash.
 func TestForeignLinesAreNotRead(t *testing.T) {
 	for _, line := range []string{"! ! rm -rf /", "rm -rf /\nls )"} {
 		f := shell.Analyze(line, shell.Options{Dialect: shell.Foreign})

@@ -8,29 +8,29 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Report is what is said of a whole command line to a person or a program. Its
-// lists are never nil.
+// Report describes a whole command line to a person or a program. Its lists are
+// never nil.
 type Report struct {
 	Class   Class    `json:"risk"`
 	Tier    int      `json:"tier"`
-	Reasons []string `json:"reasons"` // each once, that of the highest class first
-	Factors []string `json:"factors"` // the constants Factor…, each once
-	// Components are the commands of the line in their order, also those that
-	// another one runs: sudo ls has two.
+	Reasons []string `json:"reasons"` // without duplicates, that of the highest class first
+	Factors []string `json:"factors"` // the Factor constants, without duplicates
+	// Components are the commands of the line in order, including those that
+	// another command runs: sudo ls has two.
 	Components []Component `json:"components"`
 }
 
 // Component is one command of a line.
 type Component struct {
-	Command    string   `json:"command"`    // its name as it is written
+	Command    string   `json:"command"`    // its name as written
 	Subcommand string   `json:"subcommand"` // "rollout status"; "" if it has none
-	Args       []string `json:"args"`       // the other words; one that is known only when it runs, as it is written
+	Args       []string `json:"args"`       // the other words; one whose value is known only at run time, as written
 	Risk       Class    `json:"risk"`       // of the command itself
 	Reason     string   `json:"reason"`
 }
 
-// Summary puts a command line into words. found are the findings of its
-// actions in their order, as Each returns them or as they were changed since.
+// Summary returns the report on a command line. found are the findings of its
+// actions in order, as Each returns them or as an override changed them.
 func Summary(f *shell.Facts, found []Finding) Report {
 	r := newReport(found)
 	for _, i := range commands(f) {
@@ -41,9 +41,9 @@ func Summary(f *shell.Facts, found []Finding) Report {
 	return r
 }
 
-// commands are the indexes of the commands of a line in the order in which they
-// are written: the actions have what a substitution runs before whose word it
-// is.
+// commands returns the indexes of the commands in the order in which they are
+// written. In the actions, the commands of a substitution precede the command
+// whose word it is.
 func commands(f *shell.Facts) []int {
 	var at []int
 	for i := range f.Actions {
@@ -55,7 +55,7 @@ func commands(f *shell.Facts) []int {
 	return at
 }
 
-// newReport is a report without components.
+// newReport returns a report without components.
 func newReport(found []Finding) Report {
 	r := Report{Class: Safe, Reasons: []string{}, Factors: []string{}, Components: []Component{}}
 	byClass := make([]*Finding, len(found))
@@ -86,7 +86,7 @@ func appendNew(list []string, more ...string) []string {
 	return list
 }
 
-// reasons are the reason, and by itself that of a substitution.
+// reasons returns the reason and, separately, that of a substitution.
 func (f *Finding) reasons() []string {
 	if !f.substituted {
 		return []string{f.Reason}
@@ -110,8 +110,7 @@ func component(f *shell.Facts, a *shell.Action, found *Finding) Component {
 	return c
 }
 
-// written is the text of a word, or how it stands in the line if its text is
-// not known.
+// written returns the text of a word, or its source if the text is unknown.
 func written(f *shell.Facts, w *shell.Word) string {
 	if !w.Known() && w.Pos < w.End && w.End <= len(f.Source) {
 		return f.Source[w.Pos:w.End]
@@ -127,10 +126,10 @@ func texts(words []shell.Word, at []int) []string {
 	return out
 }
 
-// subcommands are the places of the words that name a subcommand: those that
-// the catalogue knows as such, or as many operands as the longest path of
-// the tables has that they begin with. Of a program with subcommands it is the
-// first operand at least.
+// subcommands returns the indexes of the words that name a subcommand: those
+// that the catalogue knows as such, or the longest path of the tables that the
+// operands begin with. A program that has subcommands has at least its first
+// operand there.
 func subcommands(a *shell.Action) []int {
 	entry := a.Program
 	if entry == nil {

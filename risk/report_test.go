@@ -58,8 +58,8 @@ func TestSummaryOfABomb(t *testing.T) {
 	}
 }
 
-// The class of the whole is that of the findings that are handed over: they may
-// have been changed since Each.
+// The class of the report is that of the given findings, which may have changed
+// since Each.
 func TestSummaryTakesChangedFindings(t *testing.T) {
 	f := analyze("ls; pwd")
 	found := Each(f, Default)
@@ -82,7 +82,7 @@ func TestReportsJSON(t *testing.T) {
 	}
 }
 
-// Each rule is a line of the tables, and none is left out.
+// Each rule is a row of the tables, and every row has one.
 func TestRules(t *testing.T) {
 	for _, p := range []Profile{Default, Terminal} {
 		rules, lines := Rules(p), 0
@@ -110,7 +110,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// What a rule says of a path or a device is what a write to it gets.
+// The rule of a path or device agrees with the class of a write to it.
 func TestRulesOfPaths(t *testing.T) {
 	for _, p := range []Profile{Default, Terminal} {
 		for _, r := range Rules(p) {

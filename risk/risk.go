@@ -1,14 +1,14 @@
-// Package risk says how dangerous an action is: safe, moderate, high or
-// forbidden, with a reason in words and the factors that led to it.
+// Package risk classifies actions as safe, moderate, high or forbidden, with a
+// reason in words and the factors that led to it.
 //
 // The knowledge is in tables: programs, subcommands and options (package
 // program) and paths (paths.go). Unlisted programs are unknown, hence Moderate.
 // Safe must be proven: an unknown argument, an option that the catalogue does
-// not list or a substitution makes a safe command Moderate. A wrapper is Safe
-// for itself only: what it runs is an action of its own.
+// not list, or a substitution makes a safe command Moderate. The class of a
+// wrapper is that of the wrapper alone; what it runs is an action of its own.
 //
-// The package decides nothing; permission does. It touches no file, process,
-// clock or environment, and the same action always has the same finding.
+// The package does not decide; permission does. It uses no file, process, clock
+// or environment, and equal actions have equal findings.
 package risk
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Class is the risk of an action. The zero value is invalid and counts as
-// Forbidden wherever it is read.
+// Class is the risk of an action. The zero value is invalid and treated as
+// Forbidden.
 type Class = program.Class
 
-// The classes, in order.
+// The classes, in increasing order.
 const (
 	Safe      = program.Safe
 	Moderate  = program.Moderate
@@ -35,7 +35,8 @@ const (
 // Profile is a set of tables.
 type Profile uint8
 
-// The profiles: Default follows seed 1's table, Terminal seed 4's lists.
+// The profiles: Default follows the table of seed 1, Terminal the lists of seed
+// 4.
 const (
 	Default Profile = iota
 	Terminal
@@ -45,9 +46,9 @@ const (
 type Finding struct {
 	Class   Class
 	Reason  string   // "read-only", "mutating operation", "destructive operation" …
-	Factors []string // the constants Factor…, each at most once
-	cause   cause    // of the reason, "" if it is none of the tables'
-	// substituted: the reason goes on with that of a substitution.
+	Factors []string // the Factor constants, without duplicates
+	cause   cause    // of the reason; "" if the reason is not from the tables
+	// substituted means that the reason of a substitution is appended.
 	substituted bool
 }
 
@@ -66,20 +67,20 @@ const (
 	FactorCatastrophic = "catastrophic"
 )
 
-// Place is what decides whether a removal is catastrophic and whether a write
-// leaves the workspace. An empty field is unknown.
+// Place is what catastrophic removals and writes outside the workspace are
+// judged by. An empty field is unknown.
 type Place struct {
 	Home      string // absolute
-	Workspace string // absolute: removing it, or what it lies in, is catastrophic
+	Workspace string // absolute; removing it or one of its parents is catastrophic
 }
 
-// raise lifts the finding to a higher class.
+// raise sets a higher class with its reason and factor.
 func (f *Finding) raise(c Class, reason, factor string) {
 	f.Say(c, reason)
 	f.factor(factor)
 }
 
-// Say gives the finding another class, with the reason for it.
+// Say sets the class and the reason for it.
 func (f *Finding) Say(c Class, reason string) {
 	f.Class, f.Reason, f.cause, f.substituted = c, reason, "", false
 }
@@ -94,13 +95,13 @@ func (f *Finding) factor(name string) {
 	}
 }
 
-// factors are the factors one by one, for findings that have a single one.
+// factors backs the lists of findings with a single factor.
 var factors = [...]string{
 	FactorSubstitution, FactorDynamic, FactorUnknown, FactorArgument, FactorSensitive, FactorSystem,
 	FactorDevice, FactorInterpreter, FactorOutside, FactorHidden, FactorCatastrophic,
 }
 
-// alone returns a list of one factor, without room for a second.
+// alone returns a list of one factor with no spare capacity.
 func alone(name string) []string {
 	for i := range factors {
 		if factors[i] == name {
@@ -110,8 +111,8 @@ func alone(name string) []string {
 	return []string{name}
 }
 
-// Facts returns the finding of a whole command line: the highest class of its
-// actions, with that action's reason and the factors of all.
+// Facts returns the finding of a whole command line: the highest class among
+// its actions, with that action's reason and the factors of all actions.
 func Facts(f *shell.Facts, p Profile) Finding {
 	all := Finding{Class: Safe, Reason: nothing}
 	for _, one := range Each(f, p) {
@@ -120,10 +121,10 @@ func Facts(f *shell.Facts, p Profile) Finding {
 	return all
 }
 
-// nothing is the reason of a line without actions.
+// nothing is the reason for a line without actions.
 const nothing = "does nothing"
 
-// join takes the higher of two findings and the factors of both.
+// join keeps the higher of two findings and merges their factors.
 func (f *Finding) join(g Finding) {
 	if g.Class > f.Class || f.Class == Safe && g.Class == Safe {
 		f.Class, f.Reason, f.cause, f.substituted = g.Class, g.Reason, g.cause, g.substituted
@@ -133,16 +134,16 @@ func (f *Finding) join(g Finding) {
 	}
 }
 
-// Each returns the finding of every action of a command line, in their order.
-// It is at least that of Action, and higher where the rest of the line matters:
-// a program that only reads, but here runs another one; what is fetched and
-// run; a catastrophic command.
+// Each returns the findings of all actions of a command line in order. A
+// finding is at least that of Action, and higher where the rest of the line
+// matters: a program that normally only reads runs another one; data is fetched
+// and run; a command is catastrophic.
 func Each(f *shell.Facts, p Profile) []Finding {
 	return AppendEach(make([]Finding, 0, len(f.Actions)), f, p, Place{})
 }
 
-// AppendEach appends what Each returns to out. With a place that is known more
-// is: which writes leave the workspace, and which removals are catastrophic.
+// AppendEach appends the findings of Each to out. If place is known, they also
+// cover writes outside the workspace and catastrophic removals of it.
 func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding {
 	in := newRoom()
 	defer in.free()
@@ -177,12 +178,12 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 	return out
 }
 
-// looks reports whether a program is safe because it only looks at something.
+// looks reports whether a program is safe because it only displays something.
 func (f *Finding) looks() bool {
 	return f.Class == Safe && (f.cause == readOnly || f.cause == environment)
 }
 
-// fetchedClass: seed 4 forbids what seed 1 says nothing of.
+// fetchedClass is Forbidden under seed 4; seed 1 has no row for it.
 func fetchedClass(p Profile) Class {
 	if p == Terminal {
 		return Forbidden
@@ -190,14 +191,13 @@ func fetchedClass(p Profile) Class {
 	return High
 }
 
-// readsProgram reports whether an action is a program that is read from
-// standard input.
+// readsProgram reports whether an action is code read from standard input.
 func readsProgram(a *shell.Action) bool {
 	return a.Kind == shell.Opaque && a.Why.Cause == shell.CauseStandardInput
 }
 
-// Action returns the finding of one action of any kind. A kind that is not
-// known is Forbidden.
+// Action returns the finding of one action of any kind. An unknown kind is
+// Forbidden.
 func Action(a *shell.Action, p Profile) Finding {
 	in := newRoom()
 	defer in.free()
@@ -230,8 +230,8 @@ func hidden(a *shell.Action) Finding {
 	return Finding{Class: Moderate, Reason: a.Why.String(), Factors: alone(FactorDynamic)}
 }
 
-// Worst returns the highest class that the tables have for a command that
-// begins with the words of a, whatever follows them.
+// Worst returns the highest class that the tables give any command that begins
+// with the words of a.
 func Worst(a *shell.Action, p Profile) Class {
 	in := newRoom()
 	defer in.free()
@@ -266,8 +266,8 @@ func command(a *shell.Action, p Profile, in *room) Finding {
 	return f
 }
 
-// shows notes that a command shows variables that may hold secrets, as a read of
-// .env does.
+// shows records that a command prints variables that may hold secrets, which is
+// as sensitive as reading .env.
 func (f *Finding) shows(a *shell.Action) {
 	if !a.Environment {
 		return
@@ -278,8 +278,8 @@ func (f *Finding) shows(a *shell.Action) {
 	}
 }
 
-// ofSystem reports whether a program is called by its bare name or stands in a
-// directory of the system. Another one, ./ls, may be anything.
+// ofSystem reports whether a program is called by its bare name or lies in a
+// system directory. Any other, such as ./ls, is unknown.
 func ofSystem(name string) bool {
 	if !strings.Contains(name, "/") {
 		return true
@@ -291,10 +291,10 @@ func ofSystem(name string) bool {
 	return false
 }
 
-// substituted is the reason of a substitution, behind that of its command.
+// The reason of a substitution, which follows that of its command.
 const substituted, behind = "contains command substitution", ", "
 
-// substitution lifts a safe command whose words hold a command or process
+// substitution raises a safe command whose words hold a command or process
 // substitution.
 func (f *Finding) substitution(a *shell.Action) {
 	if !a.Substitution {
@@ -306,7 +306,7 @@ func (f *Finding) substitution(a *shell.Action) {
 	f.factor(FactorSubstitution)
 }
 
-// tabled is the finding of a command that the tables know.
+// tabled returns the finding of a command that the tables list.
 func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	u := in.sortWords(a, name)
 	if u.asksForHelp(p) && !program.Is(name, program.ObeysProject) {
@@ -323,7 +323,7 @@ func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	return f
 }
 
-// prove lifts a safe command of which something is not known.
+// prove raises a safe command that is not fully known.
 func (u *use) prove(f *Finding, r *program.Row, a *shell.Action) {
 	switch odd := u.unlisted(r); {
 	case r.Cause == wrapper && a.Program == nil:
@@ -337,7 +337,8 @@ func (u *use) prove(f *Finding, r *program.Row, a *shell.Action) {
 	}
 }
 
-// lookup returns the plan of a program, nil if no table of the profile has it.
+// lookup returns the plan of a program, or nil if no table of the profile has
+// it.
 func lookup(name string, p Profile) *plan {
 	if p == Terminal {
 		if found := ofTerminal.find(name); found != nil {

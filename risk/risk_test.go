@@ -72,7 +72,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// What looks like a plain look, and changes, sends or runs something.
+// What looks like reading, but changes, sends or runs something.
 func TestNotOnlyReading(t *testing.T) {
 	for class, lines := range map[Class][]string{
 		Moderate: {
@@ -167,7 +167,7 @@ func TestReasonsAndFactors(t *testing.T) {
 	}
 }
 
-// TestStarredSpots: where a * may stand in a spot's name is what starry looks at.
+// TestStarredSpots: starry checks all spots with a *.
 func TestStarredSpots(t *testing.T) {
 	if len(spotIndex().stars) == 0 {
 		t.Error("there is none")
@@ -179,8 +179,8 @@ func TestStarredSpots(t *testing.T) {
 	}
 }
 
-// TestLooksAndRuns: a program that shows variables, and runs another one, is not
-// safe: no more than one that reads a file.
+// TestLooksAndRuns: a program that shows variables and runs another one is not
+// safe, like a program that reads a file and does.
 func TestLooksAndRuns(t *testing.T) {
 	for _, line := range []string{`awk '{ system("ls") }' x`, `awk '{ print ENVIRON["X"]; system("ls") }' x`} {
 		if got := Each(analyze(line), Default)[0]; got.Class != Moderate {
@@ -252,7 +252,7 @@ func TestInvalidActionIsForbidden(t *testing.T) {
 	}
 }
 
-// Actions as no line of today gives them: Safe is still not handed out.
+// Safe must be proven, also for actions that no present line produces.
 func TestSafeMustBeProven(t *testing.T) {
 	words := func(texts ...string) shell.Action {
 		return shell.Action{Kind: shell.Command, Words: knownWords(texts...)}
@@ -301,7 +301,7 @@ func TestSameLineSameFinding(t *testing.T) {
 	}
 }
 
-// A list of one factor has no room: to add to it does not reach another list.
+// A list of one factor has no spare capacity, so appending copies it.
 func TestAloneHasNoRoom(t *testing.T) {
 	for _, name := range []string{FactorDevice, FactorCatastrophic, "of another package"} {
 		one, f := alone(name), Finding{Factors: alone(name)}

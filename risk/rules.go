@@ -7,28 +7,27 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// Rule is one line of the tables, for a person who wants to know them.
+// Rule is one row of the tables, for display.
 type Rule struct {
-	// Kind is what the line speaks of: "command", "path" (a write to it),
+	// Kind is what the row is about: "command", "path" (a write to it),
 	// "device" (a write to it) or "removal" (recursive).
 	Kind       string `json:"kind"`
 	Program    string `json:"program,omitempty"`    // of a command
-	Subcommand string `json:"subcommand,omitempty"` // words with blanks between; * is any text
-	// Options are what a command must have for the line to hold: "-f|--force"
-	// one of these options, "+1" one operand at least, "+0" none, "@x*" an operand
-	// of that form, "!destroys" a word that is a statement that removes data from a
-	// database. Separate words must all be there.
+	Subcommand string `json:"subcommand,omitempty"` // words separated by blanks; * matches any text
+	// Options are the conditions of the row, separated by blanks; all must
+	// hold: "-f|--force" is one of these options, "+1" at least one operand,
+	// "+0" none, "@x*" an operand of that form, "!destroys" a word with an SQL
+	// statement that removes data.
 	Options string   `json:"options,omitempty"`
-	Path    string   `json:"path,omitempty"` // of a path, device or removal; **/ is any directory, a device any name that begins so
+	Path    string   `json:"path,omitempty"` // of a path, device or removal; **/ matches any directory, a device is a prefix
 	Risk    Class    `json:"risk"`
 	Tier    int      `json:"tier"`
 	Reason  string   `json:"reason"`
 	Factors []string `json:"factors,omitempty"`
 }
 
-// Rules returns the tables of a profile, in the order in which they are asked:
-// of the lines for a program those with the longest subcommand count, and of
-// these the first.
+// Rules returns the tables of a profile in the order of lookup: of the rows of
+// a program, those with the longest subcommand apply, and of these the first.
 func Rules(p Profile) []Rule {
 	var out []Rule
 	for _, name := range listed() {
@@ -37,7 +36,8 @@ func Rules(p Profile) []Rule {
 	return append(append(out, spotRules(p)...), deviceRules()...)
 }
 
-// listed returns the names of the programs whose risk the catalogue knows, sorted.
+// listed returns the sorted names of the programs whose risk the catalogue
+// knows.
 func listed() []string {
 	var names []string
 	for p := range program.Builtin {
@@ -49,7 +49,7 @@ func listed() []string {
 	return names
 }
 
-// appendRules appends the rows of a program, one rule for each subcommand.
+// appendRules appends the rows of a program, one rule per subcommand.
 func (p *rated) appendRules(out []Rule) []Rule {
 	for i := range p.rows {
 		r := &p.rows[i]

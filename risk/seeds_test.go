@@ -18,9 +18,9 @@ const (
 	page      = "../docs/risk.md"
 )
 
-// TestSeeds: every case with a tier or a risk is met, or is a deviation with
-// its reason. Bare names of the originals' lists are counted only. The page has
-// the deviations of the cases that other packages answer as well.
+// TestSeeds: every case with a tier or a risk has that class, or is a deviation
+// with a reason. Bare names of the originals' lists are only counted. The page
+// includes the deviations of cases that other packages answer.
 func TestSeeds(t *testing.T) {
 	met, known := map[string][2]int{}, 0
 	table := "\n| case | command line | expected | here | why |\n|---|---|---|---|---|\n"
@@ -63,8 +63,8 @@ func seedsTable(met map[string][2]int) string {
 	return b.String()
 }
 
-// What any document or list has at tier 3 never runs without asking here, in
-// no shell and no profile.
+// What any document or list puts at tier 3 never runs without an ask, in any
+// shell and profile.
 func TestTier3NeverRunsUnasked(t *testing.T) {
 	for _, s := range seeds(t) {
 		forbidden := s.Expect.Tier == 3 || strings.HasSuffix(s.Expect.Risk, "forbidden")
@@ -84,7 +84,8 @@ func TestTier3NeverRunsUnasked(t *testing.T) {
 	}
 }
 
-// classOf is the class of a case under the profile or shell that it belongs to.
+// classOf returns the class of a case under the profile or shell that it
+// belongs to.
 func classOf(s *corpus.Seed) Class {
 	switch {
 	case s.Shell == "cmd":
@@ -109,8 +110,8 @@ func seeds(t *testing.T) []corpus.Seed {
 	return rows
 }
 
-// checkSection compares the part of the page between the marks of a name with
-// what a test made; with -update it takes its place.
+// checkSection compares the section of the page between the marks of a name
+// with the generated text, or replaces it with -update.
 func checkSection(t *testing.T, name, text string) {
 	t.Helper()
 	data, err := os.ReadFile(page)
@@ -142,7 +143,7 @@ const (
 	testWorkspace = "/home/dev/proj"
 )
 
-// analyze reads a line as an agent's shell in the workspace would.
+// analyze analyzes a line as run by an agent's shell in the workspace.
 func analyze(line string) *shell.Facts {
 	return shell.Analyze(line, shell.Options{Dir: testWorkspace, Home: testHome})
 }

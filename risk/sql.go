@@ -2,9 +2,9 @@ package risk
 
 import "strings"
 
-// destroysData reports whether a text holds a statement that removes data or
-// tables from a database: a word of one of these names, wherever it stands, or a
-// DELETE of every row. It is no parser: that it finds none proves nothing.
+// destroysData reports whether a text holds an SQL statement that removes data
+// or tables: one of these words anywhere, or a DELETE without a condition. It
+// does not parse SQL, so a negative answer proves nothing.
 func destroysData(text string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(text), func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z')

@@ -2,8 +2,8 @@ package risk
 
 import "github.com/agent-wrapper/agent-wrapper/program"
 
-// rated is an entry of the tables that are not the catalogue's. A table is
-// sorted by name, so that a name has one class, and is searched by halves.
+// rated is an entry of a table outside the catalogue. Such a table is sorted by
+// name for binary search, and a name occurs once.
 type rated struct {
 	name string
 	rows []program.Row

@@ -9,7 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// catalogue is what the catalogue knows, as a table.
+// catalogue returns the catalogue as a table.
 func catalogue() []rated {
 	var table []rated
 	for _, name := range listed() {
@@ -26,7 +26,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// checkTable: a name that stood twice could have two classes.
+// checkTable: a name that occurred twice could have two classes.
 func checkTable(t *testing.T, name string, table []rated) {
 	t.Helper()
 	for i, p := range table {
@@ -67,8 +67,8 @@ func checkWants(t *testing.T, name, with string) {
 	}
 }
 
-// Every path of every row is the one that find chooses for some command, so
-// no row stands behind another that takes its place.
+// find returns each path of each row for some command, so no row is shadowed by
+// another.
 func TestEveryRowIsReached(t *testing.T) {
 	for name, table := range unixTables {
 		for _, p := range table {
@@ -86,7 +86,7 @@ func TestEveryRowIsReached(t *testing.T) {
 	}
 }
 
-// paths are the subcommand paths of a row, "" for one without.
+// paths returns the subcommand paths of a row, "" for a row without one.
 func paths(r *program.Row) []string {
 	if r.Subs == "" {
 		return []string{""}
@@ -94,7 +94,7 @@ func paths(r *program.Row) []string {
 	return strings.Fields(r.Subs)
 }
 
-// example builds a command that has what a row asks for.
+// example returns a command that meets the conditions of a row.
 func example(p rated, path, with string) []shell.Word {
 	words := []string{p.name}
 	if path != "" {
@@ -150,7 +150,7 @@ func TestEverySpotIsReached(t *testing.T) {
 			p := strings.Replace(one, "**", "/home/dev", 1)
 			below := []string{p, p + "/x", p + "/../" + p[strings.LastIndexByte(p, '/')+1:]}
 			if p == "/" {
-				below = []string{"/", "//", "/.."} // alone: all lies below it
+				below = []string{"/", "//", "/.."} // / alone: everything lies below it
 			}
 			for _, at := range below {
 				if got := known(&shell.Word{Text: at}); got != &spots[i] {
@@ -161,8 +161,8 @@ func TestEverySpotIsReached(t *testing.T) {
 	}
 }
 
-// Terminal is laxer than Default only where a person at the terminal may stop
-// the machine.
+// Terminal is less strict than Default only where a person at the terminal may
+// stop the machine.
 func TestTerminalIsLaxerOnlyForPower(t *testing.T) {
 	for _, p := range terminal {
 		known := ofCatalog(p.name)
@@ -188,7 +188,7 @@ func TestClassNamesAndTiers(t *testing.T) {
 	}
 }
 
-// TestPathsBlanks: paths are cut at single blanks only.
+// TestPathsBlanks: paths are separated by single blanks.
 func TestPathsBlanks(t *testing.T) {
 	for _, table := range [][]rated{catalogue(), terminal, windowsPrograms, cmdBuiltins, cmdlets} {
 		for _, p := range table {
@@ -201,8 +201,8 @@ func TestPathsBlanks(t *testing.T) {
 	}
 }
 
-// TestCausesOfSafeRows: what a safe command is lifted for goes by these causes,
-// so the catalogue spells them as they are here.
+// TestCausesOfSafeRows: the rules that raise a safe command compare these
+// causes, so the catalogue must spell them alike.
 func TestCausesOfSafeRows(t *testing.T) {
 	for _, p := range catalogue() {
 		for _, r := range p.rows {

@@ -9,23 +9,23 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// use is how the words of one command read.
+// use is the words of one command, sorted into options and operands.
 type use struct {
 	words []shell.Word
 	scan  shell.Scan
 	entry *program.Program // innermost entry of the catalogue
-	// operands are the texts of subcommands and operands in order; "" stands
-	// for one that is not known.
+	// operands are the texts of subcommands and operands in order; "" if
+	// unknown.
 	operands []string
-	unsure   bool // an argument may be an option, and the entry is not harmless
+	unsure   bool // an argument may be an option, and the entry is not marked safe
 }
 
-// bare reads the words of a program that the catalogue does not know:
+// bare stands in for the entry of a program that the catalogue does not know:
 // every option is unlisted, and none takes a value.
 var bare program.Program
 
-// room is space for what is read of one command at a time. It is kept from one
-// line to the next; nothing of it becomes part of a finding.
+// room is reusable memory for the words of one command at a time. No finding
+// refers to it.
 type room struct {
 	args     []shell.Arg
 	operands []string
@@ -34,12 +34,12 @@ type room struct {
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
-// maxRoom is how many arguments room is kept for.
+// maxRoom is the number of arguments above which a room is not reused.
 const maxRoom = 64
 
 func newRoom() *room { return rooms.Get().(*room) }
 
-// free empties the room and gives it back.
+// free clears the room and returns it to the pool.
 func (in *room) free() {
 	if cap(in.args) > maxRoom {
 		return
@@ -50,8 +50,8 @@ func (in *room) free() {
 	rooms.Put(in)
 }
 
-// sortWords sorts the words of a command. What it returns holds until the next read
-// into the same room.
+// sortWords sorts the words of a command. The result is valid until the next
+// call for the same room.
 func (in *room) sortWords(a *shell.Action, name string) use {
 	entry := a.Program
 	if entry == nil {
@@ -73,9 +73,9 @@ func (in *room) sortWords(a *shell.Action, name string) use {
 	return u
 }
 
-// operand notes what an argument is if it is no option. Names of subcommands
-// are taken as they stand: what is an alias to the catalogue (git stash pop and
-// drop read their options alike) may differ in class.
+// operand records an argument that is not an option. Subcommands keep their
+// spelling: what the catalogue treats as an alias (git stash pop and drop have
+// the same options) may differ in class.
 func (u *use) operand(arg *shell.Arg) {
 	w := &u.words[arg.Word]
 	switch {
@@ -94,13 +94,13 @@ func knownText(w *shell.Word) string {
 	return w.Text
 }
 
-// isWord reports whether an argument that is not listed is no option.
+// isWord reports whether an unlisted argument is not an option.
 func (u *use) isWord(arg *shell.Arg) bool {
 	return arg.Kind == shell.ArgUnlisted && !strings.HasPrefix(u.words[arg.Word].Text, "-")
 }
 
-// ownArgs leaves out the arguments of find that are words of what it runs. They
-// are words of an action of its own.
+// ownArgs omits the arguments of find that belong to a command that it runs,
+// which is an action of its own.
 func (u *use) ownArgs() []shell.Arg {
 	own, inner := u.scan.Args[:0], false
 	for _, arg := range u.scan.Args {
@@ -116,8 +116,8 @@ func (u *use) ownArgs() []shell.Arg {
 	return own
 }
 
-// killArgs reads the words of kill: the first may be a signal (-9, -KILL,
-// -s KILL), and a number behind it is a target also when it is negative.
+// killArgs sorts the words of kill: the first may be a signal (-9, -KILL, -s
+// KILL), and a number behind it is a target even if it is negative.
 func killArgs(words []shell.Word) []shell.Arg {
 	var args []shell.Arg
 	for i := 1; i < len(words); i++ {
@@ -138,9 +138,9 @@ func killArgs(words []shell.Word) []shell.Arg {
 	return args
 }
 
-// asksForHelp reports whether the command is a program, subcommands of the
-// tables and --help or --version, and nothing else: it then prints a text and
-// ends. With an operand it might pass the word on to another program.
+// asksForHelp reports whether the command is only a program, subcommands that
+// the tables list, and --help or --version: it then prints a text and exits.
+// With an operand, the program might pass the option on to another one.
 func (u *use) asksForHelp(p *plan) bool {
 	last := len(u.words) - 1
 	text := u.words[last].Text
@@ -157,8 +157,8 @@ func (u *use) asksForHelp(p *plan) bool {
 	return p.names(u) || u.onlySubcommands()
 }
 
-// onlySubcommands reports whether all operands are subcommands that the shell
-// catalogue knows.
+// onlySubcommands reports whether all operands are subcommands in the
+// catalogue.
 func (u *use) onlySubcommands() bool {
 	for i := range u.scan.Args {
 		arg := &u.scan.Args[i]
@@ -182,8 +182,8 @@ func (u *use) begins(path []string) bool {
 	return true
 }
 
-// holds reports whether the command has all that row i of its program asks
-// for, behind a path of n subcommands.
+// holds reports whether the command meets the conditions of row i of its
+// program, after a path of n subcommands.
 func (u *use) holds(p *plan, i, n int) bool {
 	for k := range p.wants[i] {
 		if !u.has(&p.wants[i][k], n, p.rows[i].Class == Safe) {
@@ -217,9 +217,8 @@ func (u *use) has(w *want, n int, exact bool) bool {
 	return false
 }
 
-// option reports whether the command has an option of that name. In a word
-// that the catalogue does not list, letters may be a cluster; exact leaves
-// that out.
+// option reports whether the command has the named option. In a word that the
+// catalogue does not list, letters may form a cluster, unless exact is set.
 func (u *use) option(name string, exact bool) bool {
 	for i := range u.scan.Args {
 		arg := &u.scan.Args[i]
@@ -250,8 +249,8 @@ func hasName(o *program.Option, name string) bool {
 	return false
 }
 
-// spelled reports whether a word that no entry lists is the option name:
-// --name, --name=value, -n, -nvalue, or a letter of a cluster.
+// spelled reports whether an unlisted word is the named option: --name,
+// --name=value, -n, -nvalue, or a letter of a cluster.
 func spelled(text, name string, exact bool) bool {
 	if text == name || strings.HasPrefix(name, "--") && strings.HasPrefix(text, name+"=") {
 		return true
@@ -261,9 +260,8 @@ func spelled(text, name string, exact bool) bool {
 	return short && cluster && !exact && strings.IndexByte(text[1:], name[1]) >= 0
 }
 
-// unlisted returns the first option that neither the catalogue nor the
-// row itself knows, "" if there is none. Of a harmless program every option
-// will do.
+// unlisted returns the first option that neither the catalogue nor the row
+// knows, or "". A program that is marked safe may have any option.
 func (u *use) unlisted(r *program.Row) string {
 	if u.entry.Safe {
 		return ""
@@ -278,7 +276,7 @@ func (u *use) unlisted(r *program.Row) string {
 	return ""
 }
 
-// rowNames reports whether a row speaks of an option of this spelling.
+// rowNames reports whether a row has a condition on an option of this spelling.
 func rowNames(r *program.Row, text string) bool {
 	for spelling := range strings.FieldsSeq(r.Free) {
 		if spelled(text, spelling, true) {
@@ -295,7 +293,7 @@ func rowNames(r *program.Row, text string) bool {
 	return false
 }
 
-// star reports whether text has the form of a pattern in which * is any text.
+// star reports whether text matches a pattern in which * stands for any text.
 func star(pattern, text string) bool {
 	head, tail, found := strings.Cut(pattern, "*")
 	if !found {

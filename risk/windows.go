@@ -8,23 +8,24 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// WindowsShell is a shell of Windows.
+// WindowsShell is a Windows shell.
 type WindowsShell uint8
 
-// The shells; the zero value is invalid and read like PowerShell.
+// The shells; the zero value is invalid and treated as PowerShell.
 const (
 	Cmd WindowsShell = iota + 1
 	PowerShell
 )
 
-// Windows reports on a command line of a Windows shell. Only simple lines are
-// read: words, quotes, the operators | & && || ; and redirections. A line with
-// anything else (a variable, a block, an escape, a comment, an expansion) is
-// Moderate at least, with its reason, and as high as any command that one of
-// its words may be. Names and options are compared without regard to case.
+// Windows reports on a command line of a Windows shell. It understands only
+// simple lines: words, quotes, the operators | & && || ; and redirections. A
+// line with anything else (a variable, a block, an escape, a comment, an
+// expansion) is at least Moderate, for that reason, and as high as the highest
+// command that one of its words may be. The case of names and options is
+// ignored.
 //
-// It is a reading for those who ask about a line (classify): no decision of
-// the evaluator rests on it, to which such a line is opaque.
+// The report is for commands that classify a line. Decisions do not use it: to
+// the evaluator such a line is opaque.
 func Windows(line string, sh WindowsShell) Report {
 	if len(line) > shell.MaxLine {
 		return newReport([]Finding{{Class: Moderate, Reason: "the line is too long to be read", Factors: alone(FactorDynamic)}})
@@ -36,7 +37,7 @@ func Windows(line string, sh WindowsShell) Report {
 	return r
 }
 
-// windowsLine is a line as far as it is read.
+// windowsLine is a Windows command line and what was found so far.
 type windowsLine struct {
 	shell      WindowsShell
 	found      []Finding
@@ -44,10 +45,10 @@ type windowsLine struct {
 	fetches    bool // a command of the line fetches from a host
 }
 
-// maxNested is how many lines within a word of a line are read.
+// maxNested is how deep lines within words of a line are read.
 const maxNested = 4
 
-// readLine looks at the commands of a line, which stands in depth others.
+// readLine examines the commands of a line that is nested depth levels deep.
 func (w *windowsLine) readLine(line string, depth int) {
 	s := windowsScanner{text: line, cmd: w.shell == Cmd}
 	s.scan()
@@ -64,8 +65,8 @@ func (w *windowsLine) readLine(line string, depth int) {
 	}
 }
 
-// split returns whatever in a text may be read as words when its quotes and
-// escapes are gone.
+// split returns everything in a text that may be a word once its quotes and
+// escapes are removed.
 func split(text string) []string {
 	bare := strings.NewReplacer("^", "", "`", "", `"`, "", "'", "").Replace(text)
 	return strings.FieldsFunc(bare, func(r rune) bool {
@@ -73,7 +74,8 @@ func split(text string) []string {
 	})
 }
 
-// possible is the highest finding that any of the words can have as a command.
+// possible returns the highest finding that any of the words can have as a
+// command.
 func (w *windowsLine) possible(words []string, reason string) Finding {
 	var f Finding
 	for _, one := range words {
@@ -88,7 +90,7 @@ func (w *windowsLine) possible(words []string, reason string) Finding {
 	return f
 }
 
-// command adds what is found of one command.
+// command adds the findings of one command.
 func (w *windowsLine) command(words []string, depth int) {
 	if w.shell != Cmd && words[0] == "." && len(words) > 1 {
 		words = words[1:] // runs what follows in this shell
@@ -121,8 +123,8 @@ func (w *windowsLine) command(words []string, depth int) {
 	w.found = append(w.found, f)
 }
 
-// inner raises the finding of a command that runs another one by what that may
-// be: any of its words, or the line that stands in one.
+// inner raises the finding of a command that runs another one by what that one
+// may be: any of its words, or a line within one of them.
 func (w *windowsLine) inner(f *Finding, words []string, depth int) {
 	name, in := windowsName(words[0]), *w
 	in.shell = shellOf(name, w.shell)
@@ -155,7 +157,7 @@ func shellOf(name string, otherwise WindowsShell) WindowsShell {
 	return otherwise
 }
 
-// encoded looks for -EncodedCommand, which any beginning of it stands for.
+// encoded looks for -EncodedCommand, which may be abbreviated to any prefix.
 func (f *Finding) encoded(words []string) {
 	for _, one := range words[1:] {
 		option := strings.ToLower(strings.TrimLeft(one, "-/"))
@@ -165,21 +167,21 @@ func (f *Finding) encoded(words []string) {
 	}
 }
 
-// ofWord notes what an argument names.
+// ofWord adds what an argument names: a path, a device, a share.
 func (f *Finding) ofWord(text string) {
 	switch {
 	case windowsDevice(text):
 		f.join(Finding{Class: Moderate, Reason: "names a device", Factors: alone(FactorDevice)})
 	case strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "//"):
-		f.join(because(Moderate, remote, "")) // a share, to which Windows logs in
+		f.join(because(Moderate, remote, "")) // a share, at which Windows logs in with the user's credentials
 	}
 	if s := known(&shell.Word{Text: slashed(text)}); s != nil && s.factor == FactorSensitive {
 		f.factor(FactorSensitive)
 	}
 }
 
-// ofVariables reports whether a word of PowerShell is a path among the variables,
-// a drive to it: env:, Env:\X, Environment::X, -Path:env:X.
+// ofVariables reports whether a word of PowerShell is a path on the drive of
+// the environment's variables: env:, Env:\X, Environment::X, -Path:env:X.
 func ofVariables(text string) bool {
 	text = strings.ToLower(text)
 	if strings.HasPrefix(text, "-") {
@@ -188,7 +190,7 @@ func ofVariables(text string) bool {
 	return strings.HasPrefix(text, "env:") || strings.Contains(text, "environment::")
 }
 
-// slashed is a path of Windows as the table of paths has them.
+// slashed returns a Windows path in the form that the table of paths has.
 func slashed(p string) string {
 	if len(p) > 1 && p[1] == ':' {
 		p = p[2:]
@@ -196,13 +198,13 @@ func slashed(p string) string {
 	return strings.ToLower(strings.ReplaceAll(p, `\`, "/"))
 }
 
-// windowsDevice reports whether a path is in the name space of devices.
+// windowsDevice reports whether a path is in the device namespace.
 func windowsDevice(p string) bool {
 	p = strings.ToLower(strings.ReplaceAll(p, "/", `\`))
 	return strings.Contains(p, `\\.\`) || strings.Contains(p, `\\?\physical`) || strings.Contains(p, `\\?\globalroot`)
 }
 
-// windowsWriting is the finding of a redirection's target.
+// windowsWriting returns the finding of the target of a redirection.
 func windowsWriting(target string) Finding {
 	p := slashed(target)
 	switch {
@@ -220,8 +222,8 @@ func windowsWriting(target string) Finding {
 	return f
 }
 
-// ofWindows reports whether a program is called by its bare name or stands in
-// a directory of the system.
+// ofWindows reports whether a program is called by its bare name or lies in a
+// system directory.
 func ofWindows(program string) bool {
 	p := slashed(program)
 	at := strings.LastIndexByte(p, '/')
@@ -232,11 +234,10 @@ func ofWindows(program string) bool {
 	case "/windows", "/windows/system32", "/windows/syswow64", "/windows/system32/windowspowershell/v1.0":
 		return true
 	}
-	return strings.HasPrefix(p, "microsoft.powershell.") // the module of a cmdlet
+	return strings.HasPrefix(p, "microsoft.powershell.") // a module-qualified cmdlet
 }
 
-// windowsName is the name of a program without its directory and without the
-// endings of programs.
+// windowsName returns the name of a program without directory and extension.
 func windowsName(text string) string {
 	p := slashed(text)
 	p = p[strings.LastIndexByte(p, '/')+1:]
@@ -244,8 +245,8 @@ func windowsName(text string) string {
 	return strings.TrimSuffix(p, ".com")
 }
 
-// cmdWords splits the first word as cmd does: @ before it is no part of the
-// name, and what follows a built-in command needs no blank (del/f, cd.., echo.).
+// cmdWords splits the first word as cmd does: a leading @ is not part of the
+// name, and no blank is needed after a built-in command (del/f, cd.., echo.).
 func cmdWords(words []string) []string {
 	first := strings.TrimLeft(words[0], "@,;=")
 	if first == "" {
@@ -268,7 +269,8 @@ var (
 	ofPrograms = newIndex(windowsPrograms)
 )
 
-// plans are the tables' entries for a name, those of the shell itself first.
+// plans returns the entries of the tables for a name, those of the shell itself
+// first.
 func (w *windowsLine) plans(text string) []*plan {
 	name := windowsName(text)
 	var out []*plan
@@ -297,7 +299,7 @@ func aliasOf(name string) string {
 	return name
 }
 
-// tabled is what the tables say of a command, and its subcommand.
+// tabled returns the finding of the tables for a command, and its subcommand.
 func (w *windowsLine) tabled(words []string) (f Finding, subcommand string) {
 	if found := w.plans(words[0]); len(found) > 0 {
 		return windowsRow(found[0], words)
@@ -312,7 +314,7 @@ func (w *windowsLine) tabled(words []string) (f Finding, subcommand string) {
 	return elsewhere(windowsName(words[0]), words)
 }
 
-// plansElsewhere is the entry that the other shell has for a name.
+// plansElsewhere returns the entry that the other shell has for a name.
 func (w *windowsLine) plansElsewhere(text string) []*plan {
 	other := ofCmdlets
 	if w.shell != Cmd {
@@ -324,7 +326,7 @@ func (w *windowsLine) plansElsewhere(text string) []*plan {
 	return nil
 }
 
-// windowsRow is what the rows of a program say of its words.
+// windowsRow returns the finding of a program's rows for its words.
 func windowsRow(p *plan, words []string) (Finding, string) {
 	u := use{words: []shell.Word{{Text: words[0]}}, entry: &bare}
 	var subs []string
@@ -345,7 +347,7 @@ func windowsRow(p *plan, words []string) (Finding, string) {
 		depth = max(depth, r.depth)
 	}
 	if !slices.Equal(subs[:depth], words[1:1+depth]) {
-		depth = 0 // options stand between
+		depth = 0 // options may stand between
 	}
 	r := p.find(&u)
 	return because(r.Class, r.Cause, ""), strings.Join(subs[:depth], " ")
@@ -356,7 +358,7 @@ func (u *use) arg(kind shell.ArgKind, text string) {
 	u.words = append(u.words, shell.Word{Text: text})
 }
 
-// optionsOf are the options of a word, nil if it is none: /s/q is two.
+// optionsOf returns the options of a word, or nil if it is none: /s/q is two.
 func optionsOf(text string) []string {
 	switch {
 	case len(text) < 2:
@@ -375,9 +377,9 @@ func optionsOf(text string) []string {
 	return out
 }
 
-// optionOf is the option of the rows that a word stands for, without its
-// value; of several that it may stand for, the first. A dash stands for a
-// slash. A beginning stands for the whole only where the row is not safe.
+// optionOf returns the option of the rows that a word stands for, without its
+// value; the first if it may stand for several. A dash is equivalent to a
+// slash. A prefix stands for the whole option unless the row is safe.
 func (p *plan) optionOf(text string) string {
 	text, _, _ = strings.Cut(text, ":")
 	for i := range p.rows {
@@ -394,18 +396,18 @@ func (p *plan) optionOf(text string) string {
 	return text
 }
 
-// someDirectory is where programs of other systems are read as if they ran:
-// nothing is known of the directory, and nothing depends on which it is.
+// someDirectory is the directory in which programs of other systems are
+// analyzed; the result does not depend on it.
 const someDirectory = "/workspace"
 
-// portable are programs with one command language on all systems.
+// portable lists programs with the same arguments on all systems.
 var portable = []string{
 	"aws", "az", "cargo", "docker", "gcloud", "gh", "git", "go", "helm", "kubectl", "npm", "oc", "pip", "pip3",
 	"pnpm", "podman", "terraform", "tofu", "yarn",
 }
 
-// elsewhere is the finding of a program that Windows' tables do not have, by
-// the tables of the other systems.
+// elsewhere returns the finding of the other systems' tables for a program that
+// the Windows tables lack.
 func elsewhere(name string, words []string) (Finding, string) {
 	var quoted []string
 	for _, one := range append([]string{name}, words[1:]...) {

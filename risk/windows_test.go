@@ -125,7 +125,7 @@ func TestWindowsFactors(t *testing.T) {
 	}
 }
 
-// TestWindowsVariables: set shows variables in cmd alone, and only where it sets
+// TestWindowsVariables: set shows variables only in cmd, and only if it sets
 // none.
 func TestWindowsVariables(t *testing.T) {
 	for line, want := range map[string]bool{"set": true, "set P": true, "SET | findstr X": true, "@set": true, "set X=1": false, "set /a x=1": false, "dir env:": false, "echo set": false} {
@@ -140,7 +140,7 @@ func TestWindowsVariables(t *testing.T) {
 	}
 }
 
-// What stands in a block or in parentheses is a component as well.
+// Commands in blocks or parentheses are components too.
 func TestWindowsBlocksAreSeen(t *testing.T) {
 	for line, sh := range map[string]WindowsShell{
 		"if ($x) { copy-item a b }": PowerShell, "ls | % {copy-item a b}": PowerShell, "(copy-item a b)": PowerShell, "if exist x (copy-item a b)": Cmd,
@@ -153,7 +153,7 @@ func TestWindowsBlocksAreSeen(t *testing.T) {
 	}
 }
 
-// Quoted for another shell the line may be too long for it.
+// A line may become too long by quoting it for another shell.
 func TestWindowsLongLines(t *testing.T) {
 	line := "nosuch" + strings.Repeat(" a", 30000)
 	got := Windows(line, Cmd)
@@ -165,7 +165,7 @@ func TestWindowsLongLines(t *testing.T) {
 	}
 }
 
-// Without the shell named, these are names that nobody knows.
+// Without a shell these names are unknown.
 func TestWindowsNamesAreKnownThereOnly(t *testing.T) {
 	for _, line := range []string{"del x", "format d:", "Remove-Item x", "Get-Process", "systeminfo", "wevtutil cl System"} {
 		if got := Facts(analyze(line), Default); got.Class != Moderate {
@@ -174,8 +174,7 @@ func TestWindowsNamesAreKnownThereOnly(t *testing.T) {
 	}
 }
 
-// A line within a line within a line is read so far and no further; that is
-// no proof of anything.
+// Nested lines are read only to a limit, beyond which nothing is proven.
 func TestWindowsNesting(t *testing.T) {
 	line := `dir`
 	for range 12 {
@@ -219,7 +218,7 @@ func TestWindowsTables(t *testing.T) {
 	}
 }
 
-// Every row of Windows' tables is the one that some command gets.
+// Each row of the Windows tables is returned for some command.
 func TestEveryWindowsRowIsReached(t *testing.T) {
 	for name, table := range windowsTables {
 		for _, p := range table {
@@ -275,7 +274,7 @@ func FuzzWindows(f *testing.F) {
 			if got.Class < Safe || got.Class > Forbidden || got.Tier != got.Class.Tier() || len(got.Reasons) == 0 {
 				t.Fatalf("%q: %+v", line, got)
 			}
-			// What stands behind an operator is never overlooked.
+			// What follows an operator is always seen.
 			if behind := Windows(line+"\nformat x\n", sh); behind.Class < Forbidden {
 				t.Fatalf("%q and a format: %+v", line, behind)
 			}

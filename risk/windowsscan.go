@@ -3,25 +3,25 @@ package risk
 import "strings"
 
 // windowsScanner cuts a line of cmd or PowerShell into commands and words. It
-// reads quotes and operators; of anything else it notes that it is there, and
-// goes on as if it separated commands, so that what stands inside is seen.
+// understands quotes and operators. Anything else it records, and treats as a
+// separator of commands, so that the text inside is still examined.
 type windowsScanner struct {
 	text string
 	cmd  bool
 
 	commands [][]string
 	writes   []string // targets of redirections
-	odd      string   // why the line is not simple; ""
+	odd      string   // why the line is not simple, or ""
 	factor   string
 
 	words  []string
 	word   strings.Builder
 	inWord bool
-	target redirection // of the word to come
+	target redirection // of the next word
 	at     int
 }
 
-// redirection is what the next word is to a redirection.
+// redirection is the role of the next word in a redirection.
 type redirection uint8
 
 const (
@@ -30,7 +30,8 @@ const (
 	writesTarget
 )
 
-// likeASCII are characters that PowerShell takes for quotes, dashes and blanks.
+// likeASCII replaces characters that PowerShell treats as quotes, dashes and
+// blanks.
 var likeASCII = strings.NewReplacer(
 	"‘", "'", "’", "'", "‚", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "–", "-", "—", "-", "―", "-",
 	"\u00a0", " ", "\u0085", " ", "\r", "\n",
@@ -77,7 +78,8 @@ func (s *windowsScanner) note(reason, factor string) {
 	}
 }
 
-// special reads what makes a line not simple, and reports whether c was it.
+// special consumes what makes a line not simple, and reports whether c was
+// that.
 func (s *windowsScanner) special(c byte) bool {
 	switch {
 	case c == '(' || c == ')':
@@ -92,7 +94,7 @@ func (s *windowsScanner) special(c byte) bool {
 
 func (s *windowsScanner) cmdSpecial(c byte) bool {
 	switch c {
-	case '^': // the next character stands for itself, and a line goes on
+	case '^': // it escapes the next character, or continues the line
 		s.note("an escape", FactorDynamic)
 		if s.at < len(s.text) {
 			if s.text[s.at] != '\n' {
@@ -151,7 +153,7 @@ func (s *windowsScanner) constant() bool {
 	return false
 }
 
-// quoted reads to the closing quote.
+// quoted consumes the text up to the closing quote.
 func (s *windowsScanner) quoted(quote byte) {
 	s.inWord = true
 	for s.at < len(s.text) {
@@ -189,10 +191,10 @@ func (s *windowsScanner) inQuotes(quote, c byte) {
 	s.add(c)
 }
 
-// redirect reads an operator: N>, >>, >&N, <.
+// redirect consumes a redirection operator: N>, >>, >&N, <.
 func (s *windowsScanner) redirect(c byte) {
 	if s.inWord && strings.Contains("0123456789*", s.word.String()) {
-		s.word.Reset() // a stream's number
+		s.word.Reset() // the number of a stream
 		s.inWord = false
 	}
 	s.endWord()

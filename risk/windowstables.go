@@ -2,10 +2,10 @@ package risk
 
 import "github.com/agent-wrapper/agent-wrapper/program"
 
-// The tables of Windows. Names and options are in lower case. An option is
-// written with its own mark: "/s" in windowsPrograms and cmdBuiltins (where a
-// dash will do as well), "-recurse" in cmdlets (where any beginning of it will
-// do). What is destructive in seed 1's original is forbidden here as well.
+// The tables of Windows. Names and options are in lower case. Options are
+// written with their own mark: "/s" in windowsPrograms and cmdBuiltins (where a
+// dash is equivalent), "-recurse" in cmdlets (where any prefix is equivalent).
+// What the original of seed 1 calls destructive is forbidden here as well.
 
 // Rows that many programs share.
 var (
@@ -54,7 +54,7 @@ var (
 	}
 )
 
-// windowsPrograms are programs that both shells start.
+// windowsPrograms are programs that both shells can start.
 var windowsPrograms = []rated{
 	{"arp", []program.Row{
 		{With: "/d|/s", Class: High, Cause: network},
@@ -252,7 +252,7 @@ var windowsPrograms = []rated{
 	{"xcopy", changes},
 }
 
-// cmdBuiltins are what cmd has in itself.
+// cmdBuiltins are the built-in commands of cmd.
 var cmdBuiltins = []rated{
 	{"assoc", showsOrChanges},
 	{"break", shellOnly},
@@ -309,8 +309,8 @@ var cmdBuiltins = []rated{
 	{"vol", reads},
 }
 
-// cmdlets are what PowerShell has in itself and in its usual modules. A Get
-// that is not here is unknown: its name does not prove that it only reads.
+// cmdlets are those of PowerShell and its standard modules. A Get- cmdlet that
+// is missing here is unknown: its name does not prove that it only reads.
 var cmdlets = []rated{
 	{"add-content", changes},
 	{"add-type", runs},
@@ -563,10 +563,10 @@ var cmdlets = []rated{
 	{"write-warning", reads},
 }
 
-// alias is a short name of a cmdlet.
+// alias is an abbreviation of a cmdlet's name.
 type alias struct{ name, cmdlet string }
 
-// aliases are PowerShell's own, sorted.
+// aliases are the built-in aliases of PowerShell, sorted.
 var aliases = []alias{
 	{"%", "foreach-object"},
 	{"?", "where-object"},

@@ -6,15 +6,15 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// start is a command of the first n words of another.
+// start returns a command of the first n words of another.
 func start(a *shell.Action, n int) *shell.Action {
 	short := *a
 	short.Words = a.Words[:n]
 	return &short
 }
 
-// TestWorstOfEveryRow: whatever part of a row's command stands there, the row's
-// class can still come of it.
+// TestWorstOfEveryRow: no prefix of a row's command has a lower worst class
+// than the row.
 func TestWorstOfEveryRow(t *testing.T) {
 	for profile, table := range map[Profile][]rated{Default: catalogue(), Terminal: terminal} {
 		for _, p := range table {
@@ -39,8 +39,8 @@ func worstOfRows(t *testing.T, p rated, profile Profile) {
 	}
 }
 
-// TestWorstOfCorpora: no command has a higher class than its first words may
-// come to.
+// TestWorstOfCorpora: no command has a higher class than Worst of its first
+// words.
 func TestWorstOfCorpora(t *testing.T) {
 	n := 0
 	for _, line := range lines(t) {
@@ -66,7 +66,7 @@ func TestWorstOfCorpora(t *testing.T) {
 	}
 }
 
-// What follows the words counts only as far as they leave it open.
+// What may follow counts only as far as the words leave it open.
 func TestWorst(t *testing.T) {
 	for line, want := range map[string]Class{
 		"kill": Forbidden, "kill 1234": Forbidden, "rm": Forbidden, "rm x": Forbidden, "systemctl": Forbidden, "systemctl restart": Moderate,

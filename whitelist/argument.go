@@ -2,15 +2,15 @@ package whitelist
 
 import "strings"
 
-// argument is an entry of allow_args or deny_args: one word, or an option and
-// its value. * stands for any text.
+// argument is an entry of allow_args or deny_args: one word, or an option with
+// its value. * matches any text.
 type argument struct {
 	word  string
 	value string // of an option, if pair
 	pair  bool
 }
 
-// newArgument reads an entry, or says what is wrong with it.
+// newArgument parses an entry, or returns what is wrong with it.
 func newArgument(text string) (argument, string) {
 	word, value, pair := strings.Cut(text, " ")
 	value = strings.TrimSpace(value)
@@ -27,8 +27,8 @@ func newArgument(text string) (argument, string) {
 	return argument{word, value, pair}, ""
 }
 
-// allows returns how many of the words the entry lets pass, from the first on;
-// 0 for none.
+// allows returns how many of the words, from the first on, the entry allows; 0
+// for none.
 func (a *argument) allows(words []string) int {
 	w := words[0]
 	if !a.pair {
@@ -50,18 +50,18 @@ func count(one bool) int {
 	return 0
 }
 
-// long: a value may be attached with =. With one dash and one letter it would
-// be a value that begins with =.
+// long reports whether a value may be attached with =. Behind a dash and a
+// single letter, the = would be part of the value.
 func (a *argument) long() bool { return len(a.word) > 2 }
 
-// optionLike keeps a word that begins with a dash from passing for a * alone.
+// optionLike prevents that a lone * matches a word that begins with a dash.
 func optionLike(word, pattern string) bool {
 	return !strings.HasPrefix(word, "-") || strings.HasPrefix(pattern, "-")
 }
 
-// denies reports whether the entry is against the first of words. allowed are
-// names that are options of their own and no abbreviations; clusters says
-// whether the program takes several letters behind one dash.
+// denies reports whether the entry forbids the first of words. allowed reports
+// names that are complete options, hence no abbreviations; clusters says
+// whether the program accepts several letters behind one dash.
 func (a *argument) denies(words []string, clusters bool, allowed func(string) bool) bool {
 	w := words[0]
 	if !strings.HasPrefix(w, "-") || len(w) < 2 {
@@ -77,9 +77,9 @@ func (a *argument) denies(words []string, clusters bool, allowed func(string) bo
 	return attached && glob(a.value, value) || len(w) > 2 && w[1] != '-' && glob(a.value, w[2:]) || len(words) > 1 && glob(a.value, words[1])
 }
 
-// names reports whether the option of a word may be the one of the entry:
-// written with one dash or two, in a cluster, or abbreviated. It takes more for
-// it than a program would.
+// names reports whether the option of a word may be that of the entry: with one
+// dash or two, in a cluster, or abbreviated. It accepts more spellings than
+// programs do.
 func (a *argument) names(name string, clusters bool, allowed func(string) bool) bool {
 	if !strings.HasPrefix(a.word, "-") {
 		return false
@@ -98,8 +98,7 @@ func (a *argument) names(name string, clusters bool, allowed func(string) bool) 
 	return len(bare) > 0 && len(literal) > 1 && strings.HasPrefix(name, "--") && strings.HasPrefix(literal, bare) && !allowed(name)
 }
 
-// glob reports whether text is what a pattern says, in which * stands for any
-// text.
+// glob reports whether text matches a pattern in which * stands for any text.
 func glob(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -22,8 +22,8 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// TestGlobLaws: a pattern meets what its stars are replaced by, and nothing that
-// lacks one of its parts.
+// TestGlobLaws: a pattern matches every replacement of its stars, and no text
+// that lacks one of its parts.
 func TestGlobLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.StringMatching(`[ab]{0,3}`), 1, 4).Draw(t, "parts")
@@ -43,7 +43,7 @@ func TestGlobLaws(t *testing.T) {
 	})
 }
 
-// TestDenies: an entry of deny_args and the words that it is against.
+// TestDenies: an entry of deny_args and the words that it forbids.
 func TestDenies(t *testing.T) {
 	for _, tt := range []struct {
 		entry, words string

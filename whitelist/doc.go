@@ -1,13 +1,13 @@
-// Package whitelist holds command lines to a list of known ones, tells which
-// were made up, counts these per agent and plan, and pauses an agent that makes
-// up too many (seed 2). It is a further gate: what it lets through is still
-// decided by package permission, which asks it as its CommandGate.
+// Package whitelist restricts command lines to a list of known ones, recognizes
+// hallucinated commands, counts them per agent and plan, and pauses an agent
+// that exceeds a threshold (seed 2). It is an additional gate: package
+// permission asks it as its CommandGate, and still decides what it lets pass.
 //
 // allowed-commands.json names programs, their subcommands and their arguments.
-// A line is looked at in this order, so that the reason is always the same: its
-// length, shell operators, whether its command is listed, its arguments. The
-// words are those that package shell reads, after quote removal; a word that is
-// known only when it runs never passes.
+// The checks of a line have a fixed order, so that the reason is always the
+// same: its length, shell operators, whether its command is listed, its
+// arguments. Words are compared after quote removal by package shell; a word
+// whose value is known only at run time never passes.
 //
 // A list says what may start, not what the started program does: npm test runs
 // what package.json says, node -e runs its argument.

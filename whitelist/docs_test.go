@@ -9,7 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// TestAgentSafety: the examples of the page are what it says they are.
+// TestAgentSafety: the examples of the page behave as it says.
 func TestAgentSafety(t *testing.T) {
 	page, err := os.ReadFile("../docs/agent-safety.md")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestAgentSafety(t *testing.T) {
 	check(unsafe, "(?m)^\\| `([^`]+)` \\| `([a-z_]+)` \\|", 15, func(cells []string) string { return cells[2] })
 }
 
-// TestWhitelistPage: the example loads, and every key has its line.
+// TestWhitelistPage: the example loads, and every key is documented.
 func TestWhitelistPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/whitelist.md")
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
-// Reason is why a command may not run.
+// Reason is why a command must not run.
 type Reason string
 
-// The reasons, in the order in which they are looked for.
+// The reasons, in the order in which they are checked.
 const (
 	TooLong        Reason = "too_long"
 	ShellOperators Reason = "shell_operators"
@@ -18,8 +18,8 @@ const (
 	DangerousArgs  Reason = "dangerous_args"
 )
 
-// texts are what the reasons say (seed 2). Where another list binds than the one
-// in the usual place, its name takes the place of that.
+// texts are the messages of the reasons (seed 2). If the list is not the file
+// in the default place, its name replaces that of the default.
 var texts = map[Reason]string{
 	NotWhitelisted: "Command not in whitelist. Add to .smartergpt/allowed-commands.json if legitimate.",
 	DangerousArgs:  "Command contains dangerous arguments that are explicitly denied.",
@@ -27,18 +27,18 @@ var texts = map[Reason]string{
 	TooLong:        "Command exceeds maximum allowed length.",
 }
 
-// CommandValidationError says why a command may not run.
+// CommandValidationError is the refusal of a command.
 type CommandValidationError struct {
 	Command string
 	Reason  Reason
-	// Detail is what is wrong with it, where more can be said than the reason:
-	// the argument, or the name that was probably meant. "" if there is none.
+	// Detail adds to the reason where possible: the argument that is wrong, or
+	// the name that was probably meant. It may be "".
 	Detail string
-	// List is the file of the list, "" for the one in the usual place.
+	// List is the file of the list, "" for the one in the default place.
 	List string
 }
 
-// text is what the reason says.
+// text returns the message of the reason.
 func (e *CommandValidationError) text() string {
 	if e.List == "" {
 		return texts[e.Reason]
@@ -46,8 +46,8 @@ func (e *CommandValidationError) text() string {
 	return strings.Replace(texts[e.Reason], FileName, visible.Line(e.List), 1)
 }
 
-// Error has the reason's text and the command on two lines, and the detail on a
-// third one. What a screen would obey is spelled out.
+// Error returns the message and the command on two lines, and the detail on a
+// third. Control characters are spelled out.
 func (e *CommandValidationError) Error() string {
 	text := fmt.Sprintf("Command validation failed: %s\nCommand: %s", e.text(), visible.Line(e.Command))
 	if e.Detail != "" {

@@ -15,43 +15,44 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 )
 
-// Alert is what a person is told when an agent is paused. As JSON it is what
-// the command finds on its standard input and the webhook in its body; "text"
-// is the key that chat services show.
+// Alert tells a person that an agent was paused. In JSON it is the standard
+// input of the configured command and the body of the webhook request; chat
+// services show the key "text".
 type Alert struct {
 	Message   string  `json:"text"`
 	AgentID   string  `json:"agent_id"`
 	PlanID    string  `json:"plan_id"`
 	Count     int     `json:"count"`
 	Threshold int     `json:"threshold"`
-	Events    []Event `json:"events"` // the last ones, secrets masked
+	Events    []Event `json:"events"` // the most recent ones, secrets masked
 	Resume    string  `json:"resume"` // the command line that ends the pause
 }
 
-// Escalation is how a person is told. Ways that are not set are left out.
+// Escalation is how a person is notified. Ways that are not set are not used.
 type Escalation struct {
 	Command []string // a program and its arguments
-	Webhook string   // an https URL, or http to this machine
-	// Run starts a program with an input and waits for it.
+	Webhook string   // an https URL, or http to the local machine
+	// Run runs a program with the given standard input and waits for it.
 	Run func(ctx context.Context, argv []string, stdin []byte) error
-	// Post is the client for the webhook; nil: one of our own.
+	// Post is the client for the webhook; nil means a zero Client. Redirects are
+	// never followed.
 	Post *http.Client
 
 	waiting sync.WaitGroup
 }
 
-// The times of an escalation: a person is told within a minute, or it is
-// recorded that this failed.
+// The limits of an escalation: within a minute it succeeds, or its failure is
+// recorded.
 const (
 	escalationLimit = 55 * time.Second
 	attemptLimit    = 10 * time.Second
 )
 
-// pauses are the times between attempts; the last one repeats.
+// pauses are the delays between attempts; the last one repeats.
 var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 
-// Tell tells a person by every way at once and returns; report gets the outcome
-// of each attempt. Wait waits for the end.
+// Tell starts all configured ways at once and returns; report is called with
+// the result of each attempt. Wait waits for them.
 func (e *Escalation) Tell(a Alert, report func(how string, err error)) {
 	if len(e.Command) > 0 {
 		e.start("command", a, report, func(ctx context.Context, body []byte) error { return e.Run(ctx, e.Command, body) })
@@ -61,15 +62,15 @@ func (e *Escalation) Tell(a Alert, report func(how string, err error)) {
 	}
 }
 
-// Wait waits until every attempt came to its end: at most a minute.
+// Wait waits until all attempts have ended, which takes at most a minute.
 func (e *Escalation) Wait() { e.waiting.Wait() }
 
 func (e *Escalation) start(how string, a Alert, report func(how string, err error), try func(context.Context, []byte) error) {
-	body, _ := json.Marshal(a) // strings and numbers always have a form
+	body, _ := json.Marshal(a) // cannot fail: strings and numbers only
 	e.waiting.Go(func() { insist(how, body, report, try) })
 }
 
-// insist tries until it works or the time is up.
+// insist retries until an attempt succeeds or the time is up.
 func insist(how string, body []byte, report func(how string, err error), try func(context.Context, []byte) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), escalationLimit)
 	defer cancel()
@@ -93,8 +94,8 @@ func attempt(ctx context.Context, body []byte, try func(context.Context, []byte)
 	return try(ctx, body)
 }
 
-// post sends the alert. A redirect is not followed: only the address that was
-// configured is meant to have it.
+// post sends the alert. It does not follow redirects: only the configured
+// address is meant to receive it.
 func (e *Escalation) post(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.Webhook, bytes.NewReader(body))
 	if err != nil {
@@ -111,15 +112,15 @@ func (e *Escalation) post(ctx context.Context, body []byte) error {
 		return withoutAddress(err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection ends well
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // lets the connection be reused
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("the webhook answered %s", resp.Status)
 	}
 	return nil
 }
 
-// withoutAddress is an error of a client without the URL, which often is itself
-// a secret.
+// withoutAddress strips the URL from an error of the client, since the URL
+// often is a secret itself.
 func withoutAddress(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

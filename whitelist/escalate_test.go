@@ -21,7 +21,7 @@ func answered(code int) *http.Response {
 	return &http.Response{StatusCode: code, Status: http.StatusText(code), Body: io.NopCloser(strings.NewReader("")), Header: http.Header{"Location": {"https://evil.example/"}}}
 }
 
-// A webhook that fails twice: the person is told within a minute, and every
+// A webhook that fails twice: the alert arrives within a minute, and every
 // attempt is in the journal.
 func TestWebhookFailsTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -68,10 +68,10 @@ func TestWebhookFailsTwice(t *testing.T) {
 	})
 }
 
-// A process that ends before anybody was told leaves it to the next one.
+// If a process ends before the alert was delivered, the next one delivers it.
 func TestRemind(t *testing.T) {
 	tr := newTracker(t, 1)
-	_ = tr.hallucinated(denied("x")) // nobody is configured
+	_ = tr.hallucinated(denied("x")) // no escalation is configured
 	var alerts []Alert
 	tr.Escalate = func(a Alert) { alerts = append(alerts, a) }
 	if err := tr.Escalated("webhook", errors.New("503")); err != nil {
@@ -88,7 +88,7 @@ func TestRemind(t *testing.T) {
 	}
 }
 
-// Events that cannot be read keep nobody from being told.
+// Unreadable events do not prevent the alert.
 func TestAlertWithoutEvents(t *testing.T) {
 	tr := newTracker(t, 1)
 	tr.Journal = NewJournal(t.TempDir())
@@ -101,8 +101,8 @@ func TestAlertWithoutEvents(t *testing.T) {
 	}
 }
 
-// A command that never works is tried for a minute, not longer, and all ways
-// are tried at once.
+// A command that always fails is retried for a minute and no longer, and all
+// ways are tried at once.
 func TestEscalationEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -135,7 +135,7 @@ func TestEscalationEnds(t *testing.T) {
 	})
 }
 
-// A redirect is not followed, and is no success; nor is a URL that is none.
+// A redirect is not followed and counts as a failure, as does a malformed URL.
 func TestWebhookAnswers(t *testing.T) {
 	for code, works := range map[int]bool{200: true, 202: true, 301: false, 307: false, 400: false, 500: false} {
 		asked := 0

@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// A program that holds its whitelist in itself asks it about a line before it
-// runs the line without a shell.
+// A program with a whitelist of its own validates a line before it runs the
+// line without a shell.
 func ExampleList_Validate() {
 	list, err := whitelist.Parse([]byte(`{
 		"version": "1.0.0", "mode": "strict",

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzJournal: whatever stands in a journal, reading ends without a panic; a
-// line more is counted once, or nothing is written.
+// FuzzJournal: reading a journal never panics, whatever it holds; an event that
+// is added is counted once, or nothing is written.
 func FuzzJournal(f *testing.F) {
 	event := `{"kind":"hallucination","timestamp":"2026-01-02T03:04:05.000Z","command":"x","reason":"not_whitelisted","agent_id":"a","plan_id":"/p/plan.json","count":1}` + "\n"
 	for _, text := range []string{"", event, event + event, event + `{"kind":"resumed","agent_id":"a","plan_id":"/p/plan.json"}` + "\n", `{"kind":"reset"}` + "\n" + event[:40], "\n", "x", "null\n", `{"kind":"escalated","error":"x"}` + "\n"} {

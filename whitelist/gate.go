@@ -6,23 +6,25 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Validator asks a list about command lines: a permission.CommandGate.
+// Validator checks command lines against a list. It implements
+// permission.CommandGate.
 type Validator struct {
-	List *List // nil lets nothing pass
-	Look Look  // what may be looked at for details; nil: nothing
-	// Argv: a line that passes is run as List.Command gives it, without a shell.
-	// Otherwise a shell runs it, so that the name of a custom entry, which it
-	// would look up on PATH, does not pass for its binary.
+	List *List // nil refuses every line
+	Look Look  // source of details for refusals; nil: none
+	// Argv means that an accepted line runs as List.Command returns it, without
+	// a shell. Otherwise a shell runs it, and looks up the name of a custom
+	// entry on PATH; the name is then not accepted in place of the entry's
+	// binary.
 	Argv bool
-	// Log gets a line for each that passes in a dry run, as often as it is asked
-	// about; nil: nothing is logged.
+	// Log is called for each line that passes in a dry run, once per check; it
+	// may be nil.
 	Log func(text string)
 }
 
 var _ permission.CommandGate = (*Validator)(nil)
 
-// Validate is List.Validate for the way that the line is run, with details of
-// what the files say.
+// Validate is List.Validate for the way that the line is run, with details from
+// the files of the project.
 func (v *Validator) Validate(line string, facts *shell.Facts) *CommandValidationError {
 	_, f := v.List.look(line, facts, way(v.Argv))
 	if f == nil {
@@ -31,8 +33,8 @@ func (v *Validator) Validate(line string, facts *shell.Facts) *CommandValidation
 	return &CommandValidationError{Command: line, Reason: f.reason, Detail: f.describe(v.Look), List: v.List.elsewhere()}
 }
 
-// Forbid says what the list has against a command line. A strict list refuses;
-// a permissive one asks about what is not listed; a dry run only tells.
+// Forbid returns the list's answer to a command line. A strict list denies; a
+// permissive one asks if a command is not listed; a dry run only reports.
 func (v *Validator) Forbid(line string, facts *shell.Facts) permission.Refusal {
 	refused := v.Validate(line, facts)
 	dry := v.List != nil && v.List.policy.DryRunMode
@@ -53,7 +55,7 @@ func (v *Validator) Forbid(line string, facts *shell.Facts) permission.Refusal {
 	return o
 }
 
-// line is the error without the command, in one line.
+// line returns the error in one line, without the command.
 func (e *CommandValidationError) line() string {
 	text := e.text()
 	if e.Detail != "" {

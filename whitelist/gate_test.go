@@ -12,7 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// TestForbid: what each mode makes of the reasons.
+// TestForbid: the answers of each mode to the reasons.
 func TestForbid(t *testing.T) {
 	long := "npm test " + strings.Repeat("x", 500)
 	dry := `,"policy":{"dry_run_mode":true}}`
@@ -57,7 +57,7 @@ func TestForbid(t *testing.T) {
 	}
 }
 
-// TestFacts: facts of another line, or none, let nothing pass.
+// TestFacts: without facts, or with those of another line, nothing passes.
 func TestFacts(t *testing.T) {
 	l := parse(t, strictTools)
 	for name, facts := range map[string]*shell.Facts{"none": nil, "another line": analyze("npm  test"), "of another shell": shell.Analyze("npm test", shell.Options{Dialect: shell.Foreign})} {
@@ -65,25 +65,25 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
-	// What another shell reads in another way is nobody's word.
+	// What another shell reads differently counts as an expansion.
 	for line, dialect := range map[string]shell.Dialect{"echo =ls": shell.Zsh, "echo $'a\\x41'": shell.Sh} {
 		if e := l.Validate(line, shell.Analyze(line, shell.Options{Dialect: dialect, Dir: "/w"})); e == nil || e.Reason != ShellOperators {
 			t.Errorf("%q: %v", line, e)
 		}
 	}
-	// A program that nothing is known of, and that does what cannot be read.
+	// An unknown program with an unparsed part.
 	unknown := analyze("frob go")
 	unknown.Actions = append(unknown.Actions, shell.Action{Kind: shell.Opaque, Parent: 0, Why: shell.Why{Cause: shell.CauseStandardInput}})
 	if e := l.Validate("frob go", unknown); e == nil || e.Reason != DangerousArgs {
 		t.Error(e)
 	}
-	// A line that cannot be parsed, whatever the facts say.
+	// A line that does not parse, whatever the facts say.
 	broken := analyze("npm 'test")
 	broken.Failed = nil
 	if e := l.Validate("npm 'test", broken); e == nil || e.Reason != ShellOperators || !strings.Contains(e.Detail, "parsed") {
 		t.Error(e)
 	}
-	// A tree that disagrees with the facts.
+	// A syntax tree that contradicts the facts.
 	facts := analyze("npm test")
 	facts.Actions = append(facts.Actions, facts.Actions[0])
 	if e := l.Validate("npm test", facts); e == nil || e.Reason != ShellOperators {
@@ -96,8 +96,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestByShell: where a shell runs the line, a custom name is what PATH has: only
-// its binary passes.
+// TestByShell: if a shell runs the line, a custom name means what is on PATH,
+// so only the entry's binary passes.
 func TestByShell(t *testing.T) {
 	l := parse(t, strictTools)
 	shellRun, gate := &Validator{List: l}, &Validator{List: l, Argv: true}
@@ -135,8 +135,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestOperators: under allow_shell_operators each command has to be listed, and
-// what passes needs a shell.
+// TestAllowedOperators: with allow_shell_operators each command has to be
+// listed, and a line that passes needs a shell.
 func TestAllowedOperators(t *testing.T) {
 	l := parse(t, tools+`,"policy":{"allow_shell_operators":true}}`)
 	for want, lines := range map[string][]string{
@@ -160,7 +160,7 @@ func TestAllowedOperators(t *testing.T) {
 	}
 }
 
-// TestTyped: the error is found behind others.
+// TestTyped: errors.As finds the error in a joined one.
 func TestTyped(t *testing.T) {
 	err := errors.Join(errors.New("gate failed"), parse(t, strictTools).Validate("evil", analyze("evil")))
 	var denied *CommandValidationError

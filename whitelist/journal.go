@@ -16,15 +16,15 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
-// Key says whose hallucinated commands are counted together: an agent, by the
-// name that whoever drives it gave it, working on a plan.
+// Key identifies the count that a hallucinated command adds to: that of an
+// agent, as the driver names it, on a plan.
 type Key struct{ Agent, Plan string }
 
-// Event is one hallucinated command, a line of the log that teams read
+// Event is one hallucinated command, as a line of the log in the workspace
 // (.smartergpt/logs/hallucinations.jsonl).
 type Event struct {
 	Timestamp string `json:"timestamp"` // UTC, RFC 3339 with milliseconds
-	Command   string `json:"command"`   // secrets masked; a long one is cut
+	Command   string `json:"command"`   // secrets masked, truncated
 	Reason    Reason `json:"reason"`
 	AgentID   string `json:"agent_id,omitempty"`
 	PlanID    string `json:"plan_id,omitempty"` // absolute path of the plan, or of the workspace
@@ -38,50 +38,51 @@ const (
 	kindReset         = "reset"
 )
 
-// entry is one line of a journal.
+// entry is one line of the journal.
 type entry struct {
 	Kind string `json:"kind"`
 	Event
-	// Of a hallucination: how many there are with it since the last reset, and
-	// whether it pauses the agent. They stand in one line, so that a crash
-	// leaves both or neither.
+	// Of a hallucination: the count since the last reset including it, and
+	// whether it pauses the agent. Both are in one line, so that a crash loses
+	// both or neither.
 	Count  int  `json:"count,omitempty"`
 	Paused bool `json:"paused,omitempty"`
-	// Of an escalation: by what, and what went wrong, "" if it arrived.
+	// Of an escalation: the way, and the error, "" if it succeeded.
 	How   string `json:"how,omitempty"`
 	Error string `json:"error,omitempty"`
-	By    string `json:"by,omitempty"` // of a resume and a reset: the person
+	By    string `json:"by,omitempty"` // of a resume or reset: the person
 }
 
-// Journal is what outlasts every process: the hallucinated commands, pauses and
-// their ends, one JSON object a line, only ever added to. It lies where no agent
-// may write. Several processes may use it at once.
+// Journal persists hallucinated commands, pauses and their ends: an append-only
+// file with one JSON object a line, in a directory that no agent may write to.
+// Several processes may use it at once.
 type Journal struct {
 	path string
 	now  func() time.Time
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the fields below
 	seen  fs.FileInfo
-	read  int64 // how far
+	read  int64 // offset up to which the file was read
 	lines int
 	state map[Key]standing
 }
 
-// standing is where an agent stands on a plan.
+// standing is the state of an agent on a plan.
 type standing struct {
 	count     int  // since the last reset
-	led       int  // since the agent went on, but for what was reset before it was paused
+	led       int  // events that led to the pause and later ones; a reset before the pause clears it
 	paused    bool // until a person resumes it
-	escalated bool // a person was told of the pause
+	escalated bool // the pause was reported to a person
 }
 
-// maxLine is how long a line of a journal may be, in bytes.
+// maxLine is the maximum length of a line of the journal in bytes.
 const maxLine = 64 << 10
 
-// NewJournal returns the journal at path, which need not exist.
+// NewJournal returns the journal at path, which need not exist yet.
 func NewJournal(path string) *Journal { return &Journal{path: path, now: time.Now} }
 
-// standing is where an agent stands now. What other processes wrote counts.
+// standing returns the current state of an agent, including what other
+// processes wrote.
 func (j *Journal) standing(k Key) (standing, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -91,8 +92,8 @@ func (j *Journal) standing(k Key) (standing, error) {
 	return j.state[k], nil
 }
 
-// follow reads what was added since the last look. A last line without its end
-// is being written, or was never finished: it does not count.
+// follow reads what was appended since the last call. A last line without a
+// line feed is incomplete and does not count.
 func (j *Journal) follow() error {
 	info, err := os.Stat(j.path)
 	if errors.Is(err, fs.ErrNotExist) && j.seen == nil {
@@ -118,7 +119,7 @@ func (j *Journal) follow() error {
 	return j.take(data[min(j.read, int64(len(data))):])
 }
 
-// take adds whole lines to the state.
+// take applies whole lines to the state.
 func (j *Journal) take(data []byte) error {
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
 	for line := range bytes.Lines(whole) {
@@ -147,7 +148,7 @@ func parseEntry(line []byte) (*entry, error) {
 
 func (e *entry) key() Key { return Key{e.AgentID, e.PlanID} }
 
-// after is where an agent stands after the entry.
+// after returns the state of an agent after the entry.
 func (e *entry) after(s standing) standing {
 	switch e.Kind {
 	case kindHallucination:
@@ -167,8 +168,8 @@ func (e *entry) after(s standing) standing {
 	return s
 }
 
-// add appends the entries that make says for the state of now, which no other
-// process changes meanwhile. They are on the disk when it returns.
+// add appends the entries that make returns for the current state, which no
+// other process changes meanwhile. When it returns, they are on disk.
 func (j *Journal) add(make func(map[Key]standing) []*entry) error {
 	unlock, err := j.lock()
 	if err != nil {
@@ -183,7 +184,7 @@ func (j *Journal) add(make func(map[Key]standing) []*entry) error {
 	return j.write(make(j.state))
 }
 
-// lock keeps other processes from the journal, and makes its directory.
+// lock excludes other processes, and creates the journal's directory.
 func (j *Journal) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
 		return nil, err
@@ -191,15 +192,16 @@ func (j *Journal) lock() (unlock func(), err error) {
 	return atomicfile.Lock(filepath.Dir(j.path))
 }
 
-// write appends entries under the lock, behind the last whole line: what a
-// writer that was killed left of its last one was never answered, and goes.
+// write appends entries after the last whole line, under the lock. An
+// incomplete last line is truncated: its writer was killed before it reported
+// success.
 func (j *Journal) write(entries []*entry) error {
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
 	enc.SetEscapeHTML(false)
 	for _, e := range entries {
 		e.Timestamp = j.now().UTC().Format("2006-01-02T15:04:05.000Z07:00")
-		_ = enc.Encode(e) // strings and numbers always have a form
+		_ = enc.Encode(e) // cannot fail: strings and numbers only
 	}
 	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -217,8 +219,8 @@ func (j *Journal) write(entries []*entry) error {
 	return err
 }
 
-// Events returns the last n hallucinated commands for which keep holds, the
-// oldest first; n below 1 stands for all.
+// Events returns the last n hallucinated commands for which keep returns true,
+// oldest first; all of them if n is below 1.
 func (j *Journal) Events(n int, keep func(*Event) bool) ([]Event, error) {
 	data, err := os.ReadFile(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -245,12 +247,12 @@ func (j *Journal) Events(n int, keep func(*Event) bool) ([]Event, error) {
 	return events, nil
 }
 
-// Standing is where an agent stands on a plan.
+// Standing is the state of an agent on a plan.
 type Standing struct {
 	Key
 	Count  int  // hallucinated commands since the last reset
 	Paused bool // until a person resumes it
-	Led    int  // of one that is paused: the hallucinated commands that it was paused for, and since
+	Led    int  // while paused: the hallucinated commands that led to the pause, and later ones
 }
 
 func (s standing) of(k Key) Standing {
@@ -261,8 +263,8 @@ func (s standing) of(k Key) Standing {
 	return now
 }
 
-// Standings are where all agents stand for which there is anything to tell, in
-// the order of plans and agents.
+// Standings returns the states of all agents that differ from the initial one,
+// ordered by plan and agent.
 func (j *Journal) Standings() ([]Standing, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -279,15 +281,16 @@ func (j *Journal) Standings() ([]Standing, error) {
 	return all, nil
 }
 
-// Resume ends the pause of a plan's agents, of one if agent is not "", and
-// begins their count anew. It returns those that were paused.
+// Resume ends the pause of the agents on a plan, of a single one if agent is
+// not "", and resets their counts. It returns those that were paused.
 func (j *Journal) Resume(plan, agent, by string) ([]Standing, error) {
 	return j.clear(kindResumed, by, func(s Standing) bool {
 		return s.Paused && s.Plan == plan && (agent == "" || s.Agent == agent)
 	})
 }
 
-// Reset begins the count anew for those that which names. A pause stays.
+// Reset resets the counts of those for which which returns true. It does not
+// end a pause.
 func (j *Journal) Reset(by string, which func(Standing) bool) ([]Standing, error) {
 	return j.clear(kindReset, by, func(s Standing) bool { return s.Count > 0 && which(s) })
 }
@@ -306,8 +309,8 @@ func (j *Journal) clear(kind, by string, which func(Standing) bool) (cleared []S
 	return cleared, err
 }
 
-// SetAside takes a journal that cannot be read out of the way, to its path with
-// the time behind it, and begins an empty one. Who was paused is then no longer.
+// SetAside renames a journal that cannot be read to its path with the time
+// appended, and starts an empty one. Pauses in the old one end with that.
 func (j *Journal) SetAside() (string, error) {
 	unlock, err := j.lock()
 	if err != nil {
@@ -320,6 +323,6 @@ func (j *Journal) SetAside() (string, error) {
 	if err := os.Rename(j.path, aside); err != nil {
 		return "", err
 	}
-	// Whoever has the old one open finds another in its place.
+	// A process that has the old file open notices that the path names another.
 	return aside, os.WriteFile(j.path, nil, 0o600)
 }

@@ -26,7 +26,7 @@ func words(t *rapid.T) []string {
 	return append([]string{rapid.SampledFrom(programs).Draw(t, "program")}, rest...)
 }
 
-// spelled draws one of the ways to write a word.
+// spelled draws one of the spellings of a word.
 func spelled(t *rapid.T, w string) string {
 	cut := rapid.IntRange(0, len(w)).Draw(t, "cut")
 	switch rapid.IntRange(0, 5).Draw(t, "spelling") {
@@ -46,7 +46,7 @@ func spelled(t *rapid.T, w string) string {
 	return w
 }
 
-// TestQuoting: how a word is written changes nothing.
+// TestQuoting: the spelling of a word changes nothing.
 func TestQuoting(t *testing.T) {
 	l := parse(t, strictTools)
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +62,7 @@ func TestQuoting(t *testing.T) {
 	})
 }
 
-// drawn is a list with one entry for each program, of drawn arguments.
+// drawn returns a list with one entry per program and drawn arguments.
 func drawn(t testing.TB, phrases, allow, deny []string, mode string) *List {
 	entries := map[string]any{}
 	for _, p := range programs {
@@ -75,8 +75,8 @@ func drawn(t testing.TB, phrases, allow, deny []string, mode string) *List {
 	return parse(t, string(text))
 }
 
-// TestMonotone: a further entry in deny_args lets nothing more pass, one in
-// allow_args refuses nothing more, and neither does a further command.
+// TestMonotone: an additional entry in deny_args allows nothing more; one in
+// allow_args, or an additional command, refuses nothing more.
 func TestMonotone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		entries := rapid.SliceOfN(rapid.SampledFrom(slices.Concat(operand, options, []string{"--w*", "-w *", "--workspace *", "*s*", "a*"})), 0, 4)
@@ -95,7 +95,7 @@ func TestMonotone(t *testing.T) {
 	})
 }
 
-// TestArgv: what Command says is what bash makes of the line.
+// TestArgv: Command returns the words that bash makes of the line.
 func TestArgv(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -114,8 +114,8 @@ func TestArgv(t *testing.T) {
 		if !ok {
 			return
 		}
-		// Lines that pass hold neither operators nor expansions: only words are
-		// printed.
+		// Lines that pass hold neither operators nor expansions, so this only
+		// prints words.
 		out, err := exec.Command(bash, "--norc", "-c", "printf '%s\\0' "+line).Output()
 		if err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -127,7 +127,8 @@ func TestArgv(t *testing.T) {
 	})
 }
 
-// FuzzParse: no file makes the reader fail; a list that was read can be asked.
+// FuzzParse: no file makes Parse panic, and every list that it returns can be
+// used.
 func FuzzParse(f *testing.F) {
 	seed, err := os.ReadFile("testdata/seed-default.json")
 	if err != nil {
@@ -153,7 +154,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzValidate: a line that passes is one command, whose words are known and
+// FuzzValidate: a line that passes is one command whose words are known and
 // whose program is listed.
 func FuzzValidate(f *testing.F) {
 	for _, row := range seedRows(f) {
@@ -192,7 +193,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// FuzzLines: no file makes init fail, and what it takes passes its own list.
+// FuzzLines: no file makes init panic, and the lines that it takes pass the
+// list made from them.
 func FuzzLines(f *testing.F) {
 	f.Add("ci.yml", []byte("a:\n  run: npm test\n  script: [x, y]\n"))
 	f.Add("package.json", []byte(`{"scripts":{"test":"x && y -z 'a b'"}}`))

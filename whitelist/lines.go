@@ -15,19 +15,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// Line is text that a project runs: one command line, or several.
+// Line is shell text that a project runs: one command line or several.
 type Line struct {
 	Text, Source string
-	// Shell is what runs the text if that is another shell or language than is
-	// read here (pwsh, python), else "".
+	// Shell is what runs the text if it is a shell or language that this
+	// package does not parse (pwsh, python), else "".
 	Shell string
 }
 
-// Lines are the command lines in a file, by its name: those of CI files (YAML),
-// of the scripts of package.json, of the targets and recipes of a Makefile, of a
-// plan's gates, of a shell script, and the lines of .txt and .jsonl files, where
-// an object has one in command, run or cmd. What is not read as one of these is
-// an error.
+// Lines extracts the command lines of a file, whose kind it tells by the name:
+// CI files (YAML), the scripts of package.json, the targets and recipes of a
+// Makefile, the gates of a plan, a shell script, and the lines of .txt and
+// .jsonl files, where an object has its command under command, run or cmd. Any
+// other kind is an error.
 func Lines(name string, data []byte) ([]Line, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s: longer than %d bytes", name, maxFile)
@@ -50,7 +50,8 @@ func Lines(name string, data []byte) ([]Line, error) {
 	return lines, nil
 }
 
-// NoLines is the error that a file has no command line where one is looked for.
+// NoLines is the error for a file without a command line in the places that are
+// searched.
 func NoLines(name string) error {
 	f := formOf(name)
 	if f == nil {
@@ -59,13 +60,13 @@ func NoLines(name string) error {
 	return fmt.Errorf("%s: no command found in it: looked for %s", name, f.place)
 }
 
-// form is a kind of file that commands stand in.
+// form describes a kind of file that contains commands.
 type form struct {
-	read  func(data []byte) ([]Line, error) // without their Source
-	place string                            // where in it they are looked for
+	read  func(data []byte) ([]Line, error) // without Source
+	place string                            // where commands are searched for, for the error message
 }
 
-// plain makes lines of what reads texts for a shell that is read here.
+// plain adapts a reader that returns texts for a known shell.
 func plain(read func(data []byte) ([]string, error)) func(data []byte) ([]Line, error) {
 	return func(data []byte) ([]Line, error) {
 		texts, err := read(data)
@@ -81,7 +82,7 @@ func textLines(data []byte) ([]string, error) { return strings.Split(string(data
 
 func wholeText(data []byte) ([]string, error) { return []string{string(data)}, nil }
 
-// formOf is the form of a file, by its name; nil if it is not known.
+// formOf returns the form of the named file, or nil if it is unknown.
 func formOf(name string) *form {
 	base := path.Base(name)
 	switch {
@@ -105,7 +106,7 @@ func formOf(name string) *form {
 	return nil
 }
 
-// makefiles are the names that make looks for.
+// makefiles are the names that make looks for, in its order.
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 
 func packageScripts(data []byte) ([]string, error) {
@@ -120,8 +121,8 @@ func packageScripts(data []byte) ([]string, error) {
 	return texts, err
 }
 
-// scriptsOf are the scripts of a package.json, sorted by name. Names that are no
-// plain words are left out.
+// scriptsOf returns the scripts of a package.json, names sorted. It leaves out
+// names that a shell would not read as one literal word.
 func scriptsOf(data []byte) ([]string, map[string]string, error) {
 	var pkg struct {
 		Scripts map[string]string `json:"scripts"`
@@ -143,7 +144,7 @@ var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_:./@+-]*$`)
 
 var makeTarget = lazyregexp.New(`(?m)^([A-Za-z0-9_][A-Za-z0-9_./-]*)[ \t]*::?([^=:]|$)`)
 
-// targetsOf are the targets of a Makefile, sorted.
+// targetsOf returns the targets of a Makefile, sorted.
 func targetsOf(data []byte) []string {
 	var names []string
 	for _, m := range makeTarget.FindAllSubmatch(data, -1) {
@@ -167,7 +168,7 @@ func makeLines(data []byte) ([]string, error) {
 	return texts, nil
 }
 
-// planLines are the commands of a plan's gates.
+// planLines returns the commands of a plan's gates.
 func planLines(data []byte) ([]string, error) {
 	var plan struct {
 		Items []struct {
@@ -203,8 +204,8 @@ func objectLines(data []byte) ([]string, error) {
 	return texts, nil
 }
 
-// ciLines are the commands of CI files: of GitHub, GitLab, CircleCI, Azure and
-// Travis. What a workflow puts in with ${{ }} is a variable here.
+// ciLines returns the commands of CI files of GitHub, GitLab, CircleCI, Azure
+// and Travis. A ${{ }} of a workflow is replaced by a variable.
 func ciLines(data []byte) ([]Line, error) {
 	var lines []Line
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -220,20 +221,19 @@ func ciLines(data []byte) ([]Line, error) {
 	}
 }
 
-// commandKeys are the keys under which CI files have shell text.
+// commandKeys are the keys whose values are shell text in CI files.
 var commandKeys = []string{
 	"run", "command", "script", "before_script", "after_script", "install", "before_install", "before_deploy", "after_success", "bash",
 }
 
 var expression = lazyregexp.New(`\$\{\{.*?\}\}`)
 
-// foreignKeys are the keys under which a step has text for the shell that they
-// are named after.
+// foreignKeys are the keys that name the shell of their value.
 var foreignKeys = []string{"pwsh", "powershell"}
 
-// commandsIn goes through a document: key is that of n, shell what the step that
-// it stands in names. Aliases are not followed: what they stand for is read where
-// it stands.
+// commandsIn walks a document: key is the key of n, shell the one that the
+// enclosing step names. It does not follow aliases, since it visits the
+// anchors.
 func commandsIn(n *yaml.Node, key, shell string) []Line {
 	var lines []Line
 	switch {
@@ -243,7 +243,7 @@ func commandsIn(n *yaml.Node, key, shell string) []Line {
 		lines = append(lines, Line{Text: expression.ReplaceAllString(n.Value, "$${EXPRESSION}"), Shell: shell})
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if name := n.Content[i].Value; name != "with" { // what a GitHub action is given is no shell text
+			if name := n.Content[i].Value; name != "with" { // the inputs of a GitHub action are not shell text
 				lines = append(lines, commandsIn(n.Content[i+1], name, foreignShell(n))...)
 			}
 		}
@@ -255,7 +255,8 @@ func commandsIn(n *yaml.Node, key, shell string) []Line {
 	return lines
 }
 
-// foreignShell is the shell that a step names if it is not read here, else "".
+// foreignShell returns the shell that a step names if this package does not
+// parse it, else "".
 func foreignShell(step *yaml.Node) string {
 	for i := 0; i+1 < len(step.Content); i += 2 {
 		name, _, _ := strings.Cut(step.Content[i+1].Value, " ")

@@ -15,20 +15,20 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// FileName is the default place of a whitelist, in the workspace.
+// FileName is the default path of a whitelist, relative to the workspace.
 const FileName = ".smartergpt/allowed-commands.json"
 
-// The version that a file has to name, and its modes.
+// The version that a file must have, and the modes.
 const (
 	fileVersion = "1.0.0"
 	strict      = "strict"
 	permissive  = "permissive"
 )
 
-// maxFile is the longest file that is read, in bytes.
+// maxFile is the maximum size of a file in bytes.
 const maxFile = 1 << 20
 
-// file is a whitelist as it is written. Schema is made of these types.
+// file is the JSON form of a whitelist. Schema derives from these types.
 type file struct {
 	Schema   string            `json:"$schema"`
 	Version  *string           `json:"version"`
@@ -61,17 +61,17 @@ type settings struct {
 	DryRun    *bool     `json:"dry_run_mode"`
 }
 
-// List is a whitelist as read. It is never changed.
+// List is a parsed whitelist. It is immutable.
 type List struct {
 	name     string
 	strict   bool
-	items    map[string]*item // by the name that they are listed under
-	binaries map[string]*item // custom ones, by their binary
+	items    map[string]*item // by listed name
+	binaries map[string]*item // custom entries by their binary
 	policy   Policy
 	names    []string // sorted
 }
 
-// Policy is what a whitelist says beside its commands.
+// Policy holds the settings of a whitelist.
 type Policy struct {
 	AllowShellOperators    bool
 	AllowEnvVars           []string
@@ -83,20 +83,21 @@ type Policy struct {
 // item is one program of the list.
 type item struct {
 	name    string
-	binary  string     // of a custom entry: what runs in place of the name
+	binary  string     // of a custom entry: what runs instead of the name
 	phrases [][]string // longest first; nil in a custom entry
 	allow   []argument
 	deny    []argument
-	bare    bool // of defaults: it also runs without a phrase
-	// positionals: words that are no options pass; nil where the file does not
-	// say.
+	bare    bool // of defaults: a command without a phrase is allowed too
+	// positionals says whether words that are not options pass; nil if the file
+	// does not say.
 	positionals *bool
 }
 
-// Read reads the whitelist at path. A file that is not there is fs.ErrNotExist.
+// Read reads the whitelist at path. The error for a missing file is
+// fs.ErrNotExist.
 func Read(path string) (*List, error) {
 	switch info, err := os.Stat(path); {
-	case err != nil: // said below
+	case err != nil: // reported below
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a directory, and no whitelist", visible.Line(path))
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
@@ -109,14 +110,14 @@ func Read(path string) (*List, error) {
 	return Parse(data, path)
 }
 
-// Parse reads a whitelist. Errors name the file as name, with line and column.
+// Parse parses a whitelist. Errors have the form "name:line:col: key: what".
 func Parse(data []byte, name string) (*List, error) {
 	name = visible.Line(name)
 	var f file
 	if err := strictjson.Decode(data, &f, strictjson.Aside("$schema", "$comment"), strictjson.NoNull, strictjson.MaxSize(maxFile)); err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
-	places, _ := strictjson.Positions(data) // what Decode takes is well-formed
+	places, _ := strictjson.Positions(data) // Decode has accepted data as well-formed
 	c := checker{name: name, places: places}
 	l := c.list(&f)
 	if err := c.err(); err != nil {
@@ -125,11 +126,11 @@ func Parse(data []byte, name string) (*List, error) {
 	return l, nil
 }
 
-// Name is the file that the list was read from.
+// Name returns the name of the file that the list was read from.
 func (l *List) Name() string { return l.name }
 
-// elsewhere is the file of a list that lies in another place than the usual one,
-// "" for one that does not, and for the built-in one.
+// elsewhere returns the file of a list that is not in the default place, "" for
+// one that is, and for the built-in list.
 func (l *List) elsewhere() string {
 	if l == nil || l == BuiltIn() || strings.HasSuffix("/"+filepath.ToSlash(l.name), "/"+FileName) {
 		return ""
@@ -137,17 +138,17 @@ func (l *List) elsewhere() string {
 	return l.name
 }
 
-// Programs is how many programs are listed.
+// Programs returns the number of listed programs.
 func (l *List) Programs() int { return len(l.names) }
 
-// Policy is what the list says beside its commands.
+// Policy returns the settings of the list.
 func (l *List) Policy() Policy {
 	p := l.policy
 	p.AllowEnvVars = slices.Clone(p.AllowEnvVars)
 	return p
 }
 
-// builtIn is the list where there is no file.
+// builtIn is the list that applies if there is no file.
 const builtIn = `{"version": "1.0.0", "mode": "strict",
  "defaults": {
   "npm": {"commands": ["test", "run build", "run lint"], "allow_args": [], "deny_args": []},
@@ -155,14 +156,15 @@ const builtIn = `{"version": "1.0.0", "mode": "strict",
 
 var parseBuiltIn = sync.OnceValues(func() (*List, error) { return Parse([]byte(builtIn), "the built-in whitelist") })
 
-// BuiltIn is the list where there is no file: npm test, run build and run lint,
-// git status and diff, without further arguments. It is strict.
+// BuiltIn returns the list that applies if there is no file. It is strict and
+// lists npm test, npm run build, npm run lint, git status and git diff, without
+// further arguments.
 func BuiltIn() *List {
-	l, _ := parseBuiltIn() // a test holds that it parses; a nil list lets nothing pass
+	l, _ := parseBuiltIn() // a test holds that it parses; a nil list refuses every line
 	return l
 }
 
-// checker collects what is wrong with a file.
+// checker collects the errors of a file.
 type checker struct {
 	name   string
 	places map[string]strictjson.Position
@@ -182,7 +184,7 @@ func (c *checker) fault(path, format string, args ...any) {
 	c.faults = append(c.faults, placed{c.places[path], text})
 }
 
-// err is all that is wrong, in the order of the file.
+// err returns all errors, in the order of the file.
 func (c *checker) err() error {
 	slices.SortStableFunc(c.faults, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Col, b.at.Col), strings.Compare(a.text, b.text))
@@ -268,8 +270,8 @@ func (c *checker) custom(path, name string, p custom) *item {
 	return e
 }
 
-// programName refuses names that no command has as its first word, or that were
-// meant for something else.
+// programName rejects names that cannot be the first word of a command, or that
+// were meant as something else.
 func (c *checker) programName(path, name string) {
 	if name == "" || strings.HasSuffix(name, "/") || strings.ContainsAny(name, " *=") || name[0] == '-' || strings.ContainsFunc(name, control) {
 		c.fault(path, "%s is no name of a program: it is the first word of a command, as it is written", quoted(name))
@@ -306,7 +308,7 @@ func (c *checker) arguments(path string, texts []string, allow bool) []argument 
 	return out
 }
 
-// The settings where the file says nothing.
+// The defaults of the settings.
 const (
 	defaultLength    = 500
 	defaultThreshold = 3
@@ -339,7 +341,7 @@ func (c *checker) policy(s settings) Policy {
 	return p
 }
 
-// variable reports whether a shell takes name for a variable.
+// variable reports whether name is a valid name of a shell variable.
 func variable(name string) bool {
 	for i, r := range name {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// head begins a good list; the rest of the object follows.
+// head begins a valid list; the rest of the object follows.
 const head = `{"version":"1.0.0","mode":"strict"`
 
-// TestParseErrors: what is wrong is told with its place.
+// TestParseErrors: errors have a position.
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                    "l.json:1:1: the text ends where a value is expected",
@@ -61,7 +61,7 @@ func TestParseErrors(t *testing.T) {
 		head + `,"custom":{"x":{"binary":"a\u0000b"}}}`:                              `l.json:1:60: custom.x.binary: "a\x00b" is no path of a program`,
 		head + `,"custom":{"x":{"binary":"y","commands":[]}}}`:                       "l.json:1:64: custom.x: unknown key commands",
 		head + `,"custom":{"a/x":{"binary":"y"}}}`:                                   "l.json:1:52: custom.a/x: a name has no /: the path is the binary",
-		head + `,"custom":{"x":{"binary":"y"},"z":{"binary":"y"}}}`:                  "", // told below: the order of a map is not known
+		head + `,"custom":{"x":{"binary":"y"},"z":{"binary":"y"}}}`:                  "", // checked below: the order of a map is random
 		head + `,"defaults":{"x":{"commands":["a"]}},"custom":{"x":{"binary":"y"}}}`: "l.json:1:86: custom.x: stands in defaults as well: leave one out",
 		head + `,"policy":{"max_command_length":0}}`:                                 "l.json:1:67: policy.max_command_length: it is 1 to 65536 bytes",
 		head + `,"policy":{"max_command_length":65537}}`:                             "l.json:1:67: policy.max_command_length: it is 1 to 65536 bytes",
@@ -92,7 +92,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestParse: the seed's file as it stands, and what a file may leave out.
+// TestParse: the seed's file, and a file with only the required keys.
 func TestParse(t *testing.T) {
 	l := seedList(t)
 	want := Policy{AllowEnvVars: []string{"NODE_ENV", "CI"}, MaxCommandLength: 500, HallucinationThreshold: 3}
@@ -113,7 +113,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestShipped: the shipped file says what the seed's says.
+// TestShipped: the shipped file is equivalent to the seed's.
 func TestShipped(t *testing.T) {
 	shipped, err := Parse(Default, "default.json")
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Files is a Look at a workspace and the directories of PATH.
+// Files implements Look for a workspace and the directories of PATH.
 type Files struct {
 	Dir  string // the workspace
-	Path string // as in PATH
+	Path string // the value of PATH
 }
 
 var _ Look = Files{}
 
-// Scripts are the names of the scripts in the workspace's package.json.
+// Scripts returns the names of the scripts in the workspace's package.json.
 func (f Files) Scripts() ([]string, error) {
 	data, err := f.readFirst("package.json")
 	if err != nil {
@@ -26,13 +26,13 @@ func (f Files) Scripts() ([]string, error) {
 	return names, err
 }
 
-// Targets are the names of the targets in the workspace's Makefile.
+// Targets returns the names of the targets in the workspace's Makefile.
 func (f Files) Targets() ([]string, error) {
 	data, err := f.readFirst(makefiles...)
 	return targetsOf(data), err
 }
 
-// readFirst reads the first of names that is there.
+// readFirst reads the first of the named files that exists.
 func (f Files) readFirst(names ...string) ([]byte, error) {
 	root, err := os.OpenRoot(f.Dir)
 	if err != nil {
@@ -54,8 +54,8 @@ func (f Files) readFirst(names ...string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// OnPath reports whether a program of that name lies in a directory of PATH, or
-// at the path that the name is.
+// OnPath reports whether a directory of PATH has the named program; a name with
+// a slash is a path.
 func (f Files) OnPath(name string) bool {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

@@ -15,16 +15,16 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// occurrence is one command that a project runs, where it stands and how often
-// a run of the workflow runs it (the legs of its job's matrix).
+// occurrence is a command that a project runs, its place, and how often one run
+// of the workflow executes it (the legs of its job's matrix).
 type occurrence struct {
 	Repo, Path, Job, Command string
 	Legs                     int
 	step                     int
 }
 
-// occurrences are the commands of public projects: of their CI files, and what
-// agents ran there to build, test and check.
+// occurrences returns the commands of public projects: those of their CI files,
+// and those that agents ran there to build, test and check.
 func occurrences(t testing.TB) []occurrence {
 	t.Helper()
 	var all []occurrence
@@ -48,8 +48,8 @@ func occurrences(t testing.TB) []occurrence {
 	return all
 }
 
-// taken are the simple commands of a line, written out one by one: those that
-// are known before it runs, and that need no shell.
+// taken splits a line into its simple commands: those that are fully known
+// before it runs and need no shell.
 func taken(line string) []string {
 	var out []string
 	for _, a := range analyze(line).Actions {
@@ -94,20 +94,21 @@ func readLines(t testing.TB, name string, take func([]byte) error) {
 	}
 }
 
-// half says which half a key falls into, by its hash.
+// half assigns a key to one of two halves by its hash.
 func half(key string) int {
 	h := fnv.New32a()
 	h.Write([]byte(key))
 	return int(h.Sum32() >> 7 & 1)
 }
 
-// measured is a split of occurrences into those that a list is made of and
-// those that it is measured with.
+// measured is a split of occurrences into those that a list is made from and
+// those that it is tested with.
 type measured struct {
 	learn, judge []string
 }
 
-// runs is how often each workflow is taken to run in the time that is halved.
+// runs is the assumed number of runs of each workflow in the period that is
+// halved.
 const runs = 20
 
 // splits are ways to halve what ran:
@@ -149,7 +150,7 @@ func splits(all []occurrence) map[string]measured {
 	return out
 }
 
-// made is the list of init for commands.
+// made returns the list that init makes from commands.
 func made(t testing.TB, commands []string, deny []string) *List {
 	t.Helper()
 	var lines []Line
@@ -167,9 +168,9 @@ func made(t testing.TB, commands []string, deny []string) *List {
 	return parse(t, strings.ReplaceAll(string(start.Text), `"deny_args": []`, `"deny_args": `+string(denied)))
 }
 
-// TestFalsePositives: of what a project goes on running, less than 1 % is
-// refused by the list that init made of what it ran before (S2-32). The harsher
-// splits, where commands are judged that never ran before, are only told.
+// TestFalsePositives: of the commands that a project continues to run, the list
+// made from its earlier ones refuses less than 1 % (S2-32). The harsher splits,
+// which test commands that never ran before, are only logged.
 func TestFalsePositives(t *testing.T) {
 	all := occurrences(t)
 	if len(all) < 400 {
@@ -203,11 +204,11 @@ func TestFalsePositives(t *testing.T) {
 	}
 }
 
-// deniedFlags are put into the list under test.
+// deniedFlags are added to the deny_args of the list under test.
 var deniedFlags = []string{"--no-verify", "--ignore-scripts", "--experimental-loader", "--force-with-root"}
 
-// TestDetection: of the wrong lines that are made of good ones which pass, every
-// one is refused (S2-32).
+// TestDetection: every wrong line that is made from an accepted one is refused
+// (S2-32).
 func TestDetection(t *testing.T) {
 	all := occurrences(t)
 	halves := splits(all)
@@ -241,11 +242,11 @@ func TestDetection(t *testing.T) {
 	}
 }
 
-// reasons are those that a kind of wrong line always has.
+// reasons are the reasons that kinds of wrong lines always have.
 var reasons = map[string]Reason{"operator": ShellOperators, "denied": DangerousArgs}
 
-// TestCorpora: what of other corpora passes the seed's list: ways around rules,
-// and what agents ran. Read the diff when it changes.
+// TestCorpora: which lines of other corpora (evasions of rules, and what agents
+// ran) pass the seed's list. A change of the golden file needs review.
 func TestCorpora(t *testing.T) {
 	l, seen := seedList(t), map[string]bool{}
 	for _, name := range []string{"bypass", "everyday", "peers"} {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Look is what a validator may look at to say what was meant. Nothing that it
-// says lets a line pass.
+// Look provides what a Validator may look up to suggest what was meant. The
+// answers never let a line pass.
 type Look interface {
 	Scripts() ([]string, error) // names of the scripts in package.json
 	Targets() ([]string, error) // names of the targets in the Makefile
-	OnPath(name string) bool    // whether a program of that name is there
+	OnPath(name string) bool    // whether such a program exists
 }
 
-// script is the name of the script or target that a command asks for.
+// script returns the script or target that a command names, or "".
 func script(program string, said []string) string {
 	switch {
 	case len(said) == 0:
@@ -29,7 +29,7 @@ func runsScripts(program string) bool {
 	return slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, program)
 }
 
-// describe is the detail with what may have been meant.
+// describe returns the detail with a suggestion of what was meant.
 func (f *fault) describe(look Look) string {
 	text, found := f.detail, false
 	if look != nil {
@@ -47,7 +47,8 @@ func (f *fault) describe(look Look) string {
 	return text
 }
 
-// looked is the detail with what the files say; found: no more is to be said.
+// looked returns the detail that the files of the project give; found means
+// that it is complete.
 func (f *fault) looked(look Look) (text string, found bool) {
 	switch {
 	case f.script != "":
@@ -79,7 +80,8 @@ func (f *fault) noScript(look Look) (text string, found bool) {
 	return text, true
 }
 
-// nearest is the name that a word was most likely meant for, "" if none is near.
+// nearest returns the name that a word most likely stands for, or "" if none is
+// near.
 func nearest(word string, names []string) string {
 	best, least := "", 0
 	for _, name := range names {
@@ -90,11 +92,11 @@ func nearest(word string, names []string) string {
 	return best
 }
 
-// maxNear is the length of the longest words that are compared, in bytes.
+// maxNear is the maximum length in bytes of words that are compared.
 const maxNear = 64
 
-// distance says how far a word is from a name, if it is near: some typing
-// errors away, or all parts of the name stand in the word.
+// distance returns how far a word is from a name, if it is near: a few typing
+// errors away, or it contains all parts of the name.
 func distance(word, name string) (int, bool) {
 	if word == "" || name == "" || word == name || len(word) > maxNear || len(name) > maxNear {
 		return 0, false
@@ -112,13 +114,13 @@ func distance(word, name string) (int, bool) {
 	return 2*maxNear - len(theirs), len(theirs) > 0
 }
 
-// parts are the words of a name: test:coverage is test and coverage.
+// parts returns the words of a name: test:coverage is test and coverage.
 func parts(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_:./ ", r) })
 }
 
-// edits is the number of bytes to put in, leave out, change, or swap with the
-// next one to make b of a.
+// edits returns the number of bytes to insert, delete, replace, or swap with
+// the next one to turn a into b.
 func edits(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fake is what is in the files.
+// fake is a Look with fixed answers.
 type fake struct {
 	scripts, targets, programs []string
 	err                        error
@@ -27,8 +27,8 @@ func (f fake) OnPath(name string) bool {
 	return false
 }
 
-// TestDetails: what is told beside the reason, from the list alone and with a
-// look at the files.
+// TestDetails: the details that are added to the reason, from the list alone
+// and with a look at the files.
 func TestDetails(t *testing.T) {
 	l := parse(t, head+`,"defaults":{"npm":{"commands":["test","run build"],"allow_args":["--coverage","--"],"deny_args":["--force"]},"git":{"commands":["status"]},"make":{"commands":["test"]},"yarn":{"commands":["build"]}},"custom":{"npx":{"binary":"npx"}}}`)
 	look := fake{scripts: []string{"build", "test:coverage", "test", "lint"}, targets: []string{"test", "check-all"}, programs: []string{"npm", "gti", "rm"}}
@@ -67,7 +67,7 @@ func TestDetails(t *testing.T) {
 			t.Errorf("%q: with a look %v, want %s", tt.line, e, tt.looked)
 		}
 	}
-	// What cannot be looked at says nothing.
+	// A Look that fails adds nothing.
 	v := &Validator{List: l, Look: fake{err: errors.New("no")}}
 	if e := v.Validate("npm run biuld", analyze("npm run biuld")); e.Detail != "\"npm run biuld\" is not in the list: did you mean `npm run build`?" {
 		t.Error(e)

@@ -8,7 +8,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// described are what the keys of a whitelist mean, for the hints of editors.
+// described holds the descriptions of the keys, for hints in editors.
 var described = map[string]string{
 	"version": "the version of this format", "mode": "strict: what is not listed is refused; permissive: a person is asked",
 	"defaults": "programs with subcommands, by the word that they are called with", "custom": "programs of the project, by a name",
@@ -21,21 +21,22 @@ var described = map[string]string{
 	"hallucination_threshold": "refusals after which the agent is paused", "dry_run_mode": "what would be refused is recorded and runs all the same",
 }
 
-// limits are what a key's value has to keep to.
+// limits holds the constraints on the values of keys.
 var limits = map[string]object{
 	"version": {{"const", fileVersion}}, "mode": {{"enum", []string{strict, permissive}}}, "binary": {{"minLength", 1}},
 	"max_command_length": {{"minimum", 1}, {"maximum", shell.MaxLine}}, "hallucination_threshold": {{"minimum", 1}},
 	"commands": {{"minItems", 1}},
 }
 
-// required are the keys that a type has to have.
+// required holds the required keys of each type.
 var required = map[reflect.Type][]string{
 	reflect.TypeFor[file](): {"version", "mode"}, reflect.TypeFor[listed](): {"commands"}, reflect.TypeFor[custom](): {"binary"},
 }
 
-// Schema returns a JSON Schema (draft 2020-12) of whitelists, for editors. It is
-// made of the Go types that a file is read into. What it cannot say, such as how
-// an argument is written, agent-wrapper whitelist validate does.
+// Schema returns a JSON Schema (draft 2020-12) of whitelists, for editors. It
+// derives from the Go types that a file is decoded into. What it cannot
+// express, such as the syntax of an argument, agent-wrapper whitelist validate
+// checks.
 func Schema() ([]byte, error) {
 	schema := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -46,7 +47,7 @@ func Schema() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// anywhere are the keys that may stand in any object.
+// anywhere are the keys that are allowed in every object.
 var anywhere = object{{"$comment", object{}}, {"$schema", object{}}}
 
 func schemaOf(t reflect.Type) object {

@@ -16,7 +16,7 @@ import (
 
 const schemaFile = "../schemas/allowed-commands.schema.json"
 
-// TestSchemaUpToDate: the file is what the Go types say.
+// TestSchemaUpToDate: the schema file matches the Go types.
 func TestSchemaUpToDate(t *testing.T) {
 	text, err := Schema()
 	if err != nil {
@@ -25,8 +25,8 @@ func TestSchemaUpToDate(t *testing.T) {
 	golden.Check(t, schemaFile, string(text))
 }
 
-// TestSchema: what loads is valid by the schema; what it can say of bad ones it
-// says.
+// TestSchema: what loads is valid by the schema, which rejects the errors that
+// it can express.
 func TestSchema(t *testing.T) {
 	data, err := os.ReadFile(schemaFile)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s loads", text)
 		}
 	}
-	// Every key has words.
+	// Every key has a description.
 	for key := range described {
 		if !strings.Contains(string(data), `"`+key+`": {`) {
 			t.Errorf("%s is described and no key", key)
@@ -80,7 +80,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestWarnings: what a list lets through that its reader may not expect.
+// TestWarnings: what a list allows although its reader may not expect so.
 func TestWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		text string

@@ -15,19 +15,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Start is a whitelist made of what a project runs.
+// Start is a whitelist made from what a project runs.
 type Start struct {
 	Text []byte // the file
-	// Notes say what is not in it and why, or what was taken apart.
+	// Notes say what was left out and why, or what was split.
 	Notes    []string
-	Commands int // simple commands that it was made of
+	Commands int // number of simple commands that it was made from
 }
 
-// Starting makes a strict whitelist that lets the commands in lines pass, and
-// little else: each becomes its program, its subcommand as the catalogue
-// knows it, and its arguments. A line with operators is taken apart; what it
-// knows only when it runs, and what changes the shell itself, is left out. dry
-// says whether the list is to begin as a dry run.
+// Starting makes a strict whitelist that allows the commands in lines and
+// little else: each becomes its program, its subcommand as the catalogue knows
+// it, and its arguments. A line with operators is split. Words whose values are
+// known only at run time, and commands that change the shell itself, are left
+// out. dry makes the list a dry run.
 func Starting(lines []Line, dry bool) (*Start, error) {
 	d := &draft{programs: map[string]*sketch{}, seen: map[string]bool{}}
 	for _, line := range lines {
@@ -40,7 +40,7 @@ func Starting(lines []Line, dry bool) (*Start, error) {
 	return &Start{Text: text, Notes: d.notes, Commands: d.commands}, nil
 }
 
-// draft is a list that is being made.
+// draft is a list under construction.
 type draft struct {
 	programs map[string]*sketch
 	vars     []string
@@ -56,7 +56,8 @@ type sketch struct {
 	bare    bool // runs without a subcommand
 	args    []string
 	words   []string // operands
-	// looks: all commands only look at their operands, so that others do no harm.
+	// looks means that all commands only look at their operands, so that any
+	// other operand is harmless.
 	looks bool
 }
 
@@ -68,7 +69,7 @@ func (d *draft) note(line Line, format string, args ...any) {
 	}
 }
 
-// shown is a line's text, cut.
+// shown returns a line's text, truncated.
 func shown(text string) string {
 	const longest = 60
 	text = strings.TrimSpace(text)
@@ -95,7 +96,7 @@ func (d *draft) line(line Line) {
 	if ops, err := shell.Operators(line.Text); err != nil || len(ops) > 0 {
 		d.note(line, "%q has shell operators: its commands stand in the list one by one", shown(line.Text))
 	}
-	covered := map[int]int{} // by action: what its phrase reaches
+	covered := map[int]int{} // by action: the end of its phrase
 	for i := range facts.Actions {
 		a := &facts.Actions[i]
 		if a.Kind != shell.Command {
@@ -110,11 +111,11 @@ func (d *draft) line(line Line) {
 	}
 }
 
-// ofTheShell are builtins that change the shell they run in, or make no sense
-// outside one.
+// ofTheShell are builtins that change their own shell, or do nothing outside
+// one.
 var ofTheShell = strings.Fields(". : alias bg break cd continue declare dirs disown eval exec exit export fg hash jobs let local mapfile popd pushd read readonly return set shift shopt source trap type typeset ulimit umask unalias unset wait")
 
-// command adds a command, and returns how far its phrase reaches.
+// command adds a command and returns the end of its phrase.
 func (d *draft) command(line Line, facts *shell.Facts, index int) int {
 	a := &facts.Actions[index]
 	words := make([]string, len(a.Words))
@@ -158,7 +159,7 @@ func unlistable(words []string) string {
 	return ""
 }
 
-// span is where the words of an inner command stand.
+// span is the range of an inner command's words.
 type span struct{ from, to int }
 
 func inner(facts *shell.Facts, index int) []span {
@@ -175,8 +176,8 @@ func inner(facts *shell.Facts, index int) []span {
 	return spans
 }
 
-// outside marks the words that are not those of an inner command which the
-// phrase, up to end, does not name.
+// outside marks the words that do not belong to an inner command, except to one
+// that the phrase names (that is, one that begins before end).
 func outside(n int, spans []span, end int) []bool {
 	marks := slices.Repeat([]bool{true}, n)
 	for _, s := range spans {
@@ -187,8 +188,8 @@ func outside(n int, spans []span, end int) []bool {
 	return marks
 }
 
-// place is where the words of a command begin among those of the one that runs
-// it, -1 if they do not.
+// place returns where the words of a command begin among those of the command
+// that runs it, or -1.
 func place(facts *shell.Facts, a *shell.Action) int {
 	outer := facts.Actions[a.Parent].Words
 	return begins(a, len(outer), func(k int) bool { return outer[len(outer)-len(a.Words)+k].Text == a.Words[k].Text })
@@ -203,15 +204,15 @@ func (d *draft) program(name string) *sketch {
 	return s
 }
 
-// argWord is what a word is in a starting list.
+// argWord is the role of a word in a starting list.
 type argWord struct {
 	option  *program.Option
-	valueAt int // the word with its value, 0 for none
+	valueAt int // index of the word with its value, 0 for none
 	kind    shell.ArgKind
 }
 
-// add adds the words of a command, those of an inner one left out, and returns
-// how far the phrase reaches. Not ok: a phrase cannot be written so.
+// add adds the words of a command without those of inner commands, and returns
+// the end of the phrase. It is not ok if the phrase cannot be expressed.
 func (s *sketch) add(a *shell.Action, words []string, inner []span) (end int, ok bool) {
 	kinds, last := sorted(a, words)
 	phrase, end := phraseOf(s.name, last, words, kinds, inner)
@@ -251,8 +252,8 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-// sorted says what each word is, and which entry of the catalogue reads the
-// operands; nil if there is none.
+// sorted returns the role of each word, and the entry of the catalogue for the
+// operands, nil if there is none.
 func sorted(a *shell.Action, words []string) ([]argWord, *program.Program) {
 	kinds := make([]argWord, len(words))
 	for i, w := range words {
@@ -276,14 +277,14 @@ func sorted(a *shell.Action, words []string) ([]argWord, *program.Program) {
 	return kinds, scan.Prog
 }
 
-// scriptRunners are programs that run a script or plugin by its name: npm run X.
+// scriptRunners are programs that run a script or plugin by name: npm run X.
 var scriptRunners = map[string][]string{
 	"npm": {"run", "run-script"}, "pnpm": {"run", "run-script"}, "yarn": {"run", "workspace"}, "bun": {"run"}, "deno": {"task"},
 	"cargo": {"make"}, "mise": {"run"}, "composer": {"run", "run-script"}, "turbo": {"run"}, "nx": {"run"},
 }
 
-// phraseOf returns the words that say what a command does, and the index behind
-// the last of them.
+// phraseOf returns the indexes of the words that name what a command does, and
+// the end of the last of them.
 func phraseOf(name string, prog *program.Program, words []string, kinds []argWord, inner []span) (at []int, end int) {
 	own := outside(len(words), inner, 0)
 	base := path.Base(name)
@@ -324,8 +325,8 @@ func startsScript(base string, prog *program.Program, own bool) bool {
 	return prog != nil && prog.Operands == program.Script
 }
 
-// word adds the word at i to the arguments, with its value, and returns how many
-// words behind it that takes.
+// word adds the word at i with its value to the arguments, and returns how many
+// words the value takes.
 func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *program.Program) int {
 	w := words[i]
 	free := k.option != nil && k.option.Effect == program.EffNone && !prog.Runs()
@@ -351,14 +352,14 @@ func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *prog
 	return 0
 }
 
-// oneWord is an entry for a word: a blank in it would part an option from its
-// value.
+// oneWord returns an entry for a single word: a blank would separate an option
+// from its value.
 func oneWord(w string) string { return strings.ReplaceAll(w, " ", "*") }
 
-// looksOnly reports whether the operands of a program are only looked at: others
-// do no harm.
+// looksOnly reports whether a program only looks at its operands, so that any
+// other operand is harmless.
 func looksOnly(p *program.Program) bool {
-	if p == nil || p.Special == "sed" || p.Special == "awk" { // their operands are programs
+	if p == nil || p.Special == "sed" || p.Special == "awk" { // their operands are code
 		return false
 	}
 	switch p.Operands {
@@ -368,8 +369,8 @@ func looksOnly(p *program.Program) bool {
 	return p.Safe
 }
 
-// text is the file: programs with subcommands under defaults, the others under
-// custom, with themselves as the binary.
+// text returns the file: programs with subcommands under defaults, the others
+// under custom with themselves as the binary.
 func (d *draft) text(dry bool) []byte {
 	defaults, customs := object{}, object{}
 	taken := map[string]bool{}
@@ -405,12 +406,12 @@ func (d *draft) text(dry bool) []byte {
 			{"dry_run_mode", dry},
 		}},
 	}
-	text, _ := json.MarshalIndent(file, "", "  ") // of texts, numbers and lists of them: it cannot fail
+	text, _ := json.MarshalIndent(file, "", "  ") // cannot fail: texts, numbers and lists of them
 	return append(text, '\n')
 }
 
-// unused is the name of a custom entry: the last part of the program's path,
-// with a number if that is taken.
+// unused returns the name of a custom entry: the last segment of the program's
+// path, with a number appended if the name is taken.
 func unused(taken map[string]bool, name string) string {
 	base := path.Base(name)
 	free := base
@@ -446,7 +447,7 @@ func (s *sketch) arguments() object {
 	return object{{"allow_args", args}, {"deny_args", []string{}}, {"allow_positionals", s.looks && len(s.words) > 0}}
 }
 
-// object is a JSON object whose keys keep their order.
+// object is a JSON object that keeps the order of its keys.
 type object []member
 
 type member struct {
@@ -454,7 +455,7 @@ type member struct {
 	value any
 }
 
-// MarshalJSON writes the keys in their order.
+// MarshalJSON writes the keys in order.
 func (o object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')

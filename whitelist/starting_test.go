@@ -56,7 +56,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// starting is the list of lines, and what was told.
+// starting returns the list made from lines, and the notes.
 func starting(t testing.TB, dry bool, lines ...string) (*List, *Start) {
 	t.Helper()
 	var in []Line
@@ -70,10 +70,11 @@ func starting(t testing.TB, dry bool, lines ...string) (*List, *Start) {
 	return parse(t, string(start.Text)), start
 }
 
-// TestStarting: what is put into a list passes it, and not much else.
+// TestStarting: a list allows the lines that it was made from, and not much
+// else.
 func TestStarting(t *testing.T) {
 	for _, tt := range []struct {
-		from, refused string // lines, parted by |
+		from, refused string // lines, separated by |
 	}{
 		{"npm ci|npm run build|npm test -- --coverage", "npm|npm install|npm run lint|npm run|npm test --x|npm ci x"},
 		{"make|make test GO=1|make -C sub -j4", "make tests|make GO=2|make -C other|make -k|make x"},
@@ -122,7 +123,7 @@ func TestStarting(t *testing.T) {
 	}
 }
 
-// TestStartingNotes: what is not in the list is told.
+// TestStartingNotes: what was left out is noted.
 func TestStartingNotes(t *testing.T) {
 	for _, tt := range []struct {
 		line, note string
@@ -163,7 +164,8 @@ func TestStartingNotes(t *testing.T) {
 	}
 }
 
-// TestSameNames: programs of one name in several folders have an entry each.
+// TestSameNames: programs of the same name in several directories have an entry
+// each.
 func TestSameNames(t *testing.T) {
 	l, start := starting(t, false, "./a/run", "./b/run", "run build", "make x", "run")
 	var f struct {
@@ -193,7 +195,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestStartingOfThis: the project's own files make a list.
+// TestStartingOfThis: this project's own files make a list.
 func TestStartingOfThis(t *testing.T) {
 	data, err := os.ReadFile("../Makefile")
 	if err != nil {

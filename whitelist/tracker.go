@@ -15,14 +15,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// LogFile is the log of hallucinated commands that teams read, in the workspace.
+// LogFile is the log of hallucinated commands, relative to the workspace.
 const LogFile = ".smartergpt/logs/hallucinations.jsonl"
 
-// errAgentPaused is what a *pausedError is.
+// errAgentPaused matches every *pausedError.
 var errAgentPaused = errors.New("the agent is paused")
 
-// pausedError says that an agent is paused. It wraps the refusal that paused
-// it, if there is one.
+// pausedError reports that an agent is paused. It wraps the refusal that paused
+// it, if any.
 type pausedError struct {
 	Count  int    // hallucinated commands
 	Resume string // the command line that ends the pause
@@ -36,7 +36,7 @@ func (e *pausedError) Error() string {
 // Is reports whether target is errAgentPaused.
 func (e *pausedError) Is(target error) bool { return target == errAgentPaused }
 
-// Unwrap returns the refusal, nil if there is none.
+// Unwrap returns the refusal, or nil.
 func (e *pausedError) Unwrap() error {
 	if e.Cause == nil {
 		return nil
@@ -44,25 +44,26 @@ func (e *pausedError) Unwrap() error {
 	return e.Cause
 }
 
-// Tracker counts the hallucinated commands of one agent on one plan, in all
-// processes that drive it, and pauses it at the threshold. It is a
+// Tracker counts the hallucinated commands of one agent on one plan, across all
+// processes that drive it, and pauses the agent at the threshold. It implements
 // permission.Pauser.
 type Tracker struct {
 	Journal   *Journal
 	Key       Key
-	Threshold int // of hallucinated commands; from 1
+	Threshold int // of hallucinated commands; at least 1
 	// Workspace is the directory whose LogFile gets a copy of each event, ""
-	// for none. The journal counts; the copy is for reading.
+	// for none. Only the journal counts; the copy is for reading.
 	Workspace string
-	// Escalate is told once of a pause, nil for nobody.
+	// Escalate is called once for each pause; it may be nil.
 	Escalate func(Alert)
-	// Notice is told of each event and the count with it, nil for nobody.
+	// Notice is called with each event and the count that includes it; it may
+	// be nil.
 	Notice func(e Event, count int)
-	// Warn is told what could not be done beside the count, nil for nobody.
+	// Warn is called with errors that do not affect the count; it may be nil.
 	Warn func(error)
 }
 
-// Paused returns why the agent is paused, "" if it is not.
+// Paused returns why the agent is paused, or "" if it is not.
 func (t *Tracker) Paused() (string, error) {
 	s, err := t.Journal.standing(t.Key)
 	if err != nil || !s.paused {
@@ -75,10 +76,10 @@ func (t *Tracker) paused(count int, cause *CommandValidationError) *pausedError 
 	return &pausedError{Count: count, Resume: resumeCommand(t.Key), Cause: cause}
 }
 
-// resumeCommand is the command line that ends a pause.
+// resumeCommand returns the command line that ends a pause.
 func resumeCommand(k Key) string { return "agent-wrapper resume --plan " + quote(k.Plan) }
 
-// quote writes a word so that a shell reads it as it is.
+// quote quotes a word for a shell.
 func quote(word string) string {
 	plain := func(r rune) bool {
 		return r < 128 && (strings.ContainsRune("/._-+@:,", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
@@ -89,9 +90,9 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// hallucinated counts a command that was denied. It returns nil while the agent
-// may go on, a *pausedError from the threshold on, and another error if the
-// event could not be kept: then it is not counted.
+// hallucinated counts a command that was denied. It returns nil as long as the
+// agent may go on, a *pausedError from the threshold on, and any other error if
+// the event could not be stored and was not counted.
 func (t *Tracker) hallucinated(denied *CommandValidationError) error {
 	command, _ := mask.Command(denied.Command)
 	e := &entry{Kind: kindHallucination, Event: Event{
@@ -121,7 +122,7 @@ func (t *Tracker) hallucinated(denied *CommandValidationError) error {
 	return nil
 }
 
-// maxCommand is how much of a command is kept, in bytes.
+// maxCommand is how many bytes of a command are stored.
 const maxCommand = 4 << 10
 
 func shortened(command string) string {
@@ -131,8 +132,9 @@ func shortened(command string) string {
 	return strings.ToValidUTF8(command[:maxCommand], "") + "…"
 }
 
-// copy adds an event to the log in the workspace. The agent can write there, so
-// it may be no way out of the workspace, and it is not what is counted by.
+// copy appends an event to the log in the workspace. The agent can write to
+// that file, so it must not lead out of the workspace, and the count does not
+// depend on it.
 func (t *Tracker) copy(e Event) {
 	if t.Workspace == "" {
 		return
@@ -148,7 +150,8 @@ func (t *Tracker) warn(err error) {
 	}
 }
 
-// appendInside adds a line to a file that no symbolic link may lead out of dir.
+// appendInside appends a line to a file that no symbolic link may lead out of
+// dir.
 func appendInside(dir, name string, e Event) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -167,7 +170,7 @@ func appendInside(dir, name string, e Event) error {
 	return errors.Join(enc.Encode(e), f.Close())
 }
 
-// alert tells a person of a pause, if nobody was told.
+// alert escalates a pause that has not been escalated.
 func (t *Tracker) alert(count int) {
 	if t.Escalate == nil {
 		return
@@ -182,8 +185,8 @@ func (t *Tracker) alert(count int) {
 	})
 }
 
-// Remind tells of a pause that nobody was told of, since the process that
-// should have done it ended before it could.
+// Remind escalates a pause that a process left without escalation, because it
+// ended before it could.
 func (t *Tracker) Remind() error {
 	s, err := t.Journal.standing(t.Key)
 	if err == nil && s.paused && !s.escalated {
@@ -192,7 +195,8 @@ func (t *Tracker) Remind() error {
 	return err
 }
 
-// Escalated records that a person was told of the pause, or that it failed.
+// Escalated records the result of an escalation; failure is nil if it
+// succeeded.
 func (t *Tracker) Escalated(how string, failure error) error {
 	e := &entry{Kind: kindEscalated, How: how, Event: Event{AgentID: t.Key.Agent, PlanID: t.Key.Plan}}
 	if failure != nil {
@@ -201,9 +205,9 @@ func (t *Tracker) Escalated(how string, failure error) error {
 	return t.Journal.add(func(map[Key]standing) []*entry { return []*entry{e} })
 }
 
-// Recorder returns a recorder that counts what the whitelist had denied, and
-// then passes the record on. What a paused agent asks for is not counted, nor
-// a refusal for another reason than those of a whitelist.
+// Recorder returns a recorder that counts the denials of the whitelist and
+// passes every record on to next. It does not count what a paused agent asks
+// for, nor denials for other reasons.
 func (t *Tracker) Recorder(next permission.Recorder) permission.Recorder {
 	return &counting{t, next}
 }
@@ -213,14 +217,15 @@ type counting struct {
 	next    permission.Recorder
 }
 
-// Record counts, then records: an event that is not kept is an error, and the
-// error a deny. A pause is none: the next decision sees it.
+// Record counts, then records: an event that cannot be stored is an error,
+// which becomes a deny. A pause is not an error; the next decision takes it
+// into account.
 func (c *counting) Record(ctx context.Context, r permission.Record) error {
 	err := c.count(r)
 	return errors.Join(err, c.next.Record(ctx, r))
 }
 
-// count counts what the agent wrote, not what a person made of it.
+// count counts the agent's own command, not one that a person edited.
 func (c *counting) count(r permission.Record) error {
 	d, o := r.Result.Decision, r.Result.Refusal
 	if r.Edited != nil || texts[Reason(o.Kind)] == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
@@ -233,7 +238,7 @@ func (c *counting) count(r permission.Record) error {
 	return err
 }
 
-// commandOf is the command line of a tool use.
+// commandOf returns the command line of a tool use.
 func commandOf(use permission.ToolUse) string {
 	var input struct {
 		Command string `json:"command"`

@@ -22,7 +22,7 @@ import (
 
 var kills = flag.Int("kills", 3, "how often a process that counts is killed")
 
-// TestMain lets the test program be a process that counts.
+// TestMain lets the test binary act as a process that counts.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("WHITELIST_JOURNAL"); path != "" {
 		countForever(path)
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// countForever counts until it is killed, and says so of each.
+// countForever counts until it is killed, and reports each event.
 func countForever(path string) {
 	t := &Tracker{Journal: NewJournal(path), Key: testKey, Threshold: 1 << 30}
 	for n := 1; ; n++ {
@@ -65,8 +65,8 @@ func isPaused(t *testing.T, tr *Tracker) string {
 	return why
 }
 
-// From the threshold on the agent is paused, until a person resumes it; then
-// the count begins anew.
+// From the threshold on the agent is paused until a person resumes it; then the
+// count restarts.
 func TestThreshold(t *testing.T) {
 	tr := newTracker(t, 3)
 	if why := isPaused(t, tr); why != "" {
@@ -122,7 +122,7 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// Agents and plans are counted apart.
+// Agents and plans are counted separately.
 func TestKeys(t *testing.T) {
 	one := newTracker(t, 2)
 	for _, key := range []Key{{"b", testKey.Plan}, {testKey.Agent, "/q/plan.json"}, {"", ""}} {
@@ -141,7 +141,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A reset begins the count anew; a pause it does not end.
+// A reset restarts the count and does not end a pause.
 func TestReset(t *testing.T) {
 	tr := newTracker(t, 2)
 	for range 2 {
@@ -156,7 +156,7 @@ func TestReset(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Count != 2 || !got[0].Paused {
 		t.Errorf("%v, %v", got, err)
 	}
-	// The pause stays, and so does what it was for.
+	// The pause stays, and so does its reason.
 	if why := isPaused(t, tr); !strings.Contains(why, "after 2 hallucinated") {
 		t.Errorf("after the reset: %q", why)
 	}
@@ -177,7 +177,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// What was reset before a pause is not what the agent is paused for.
+// Events that were reset before a pause are not part of its reason.
 func TestResetBeforePause(t *testing.T) {
 	tr := newTracker(t, 2)
 	_ = tr.hallucinated(denied("x"))
@@ -193,7 +193,7 @@ func TestResetBeforePause(t *testing.T) {
 }
 
 // The log in the workspace has the seed's form, without secrets, and the
-// journal's events are the same.
+// journal has the same events.
 func TestLog(t *testing.T) {
 	tr := newTracker(t, 9)
 	tr.Journal.now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC) }
@@ -231,8 +231,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// The agent can write to the workspace: a link there leads nothing of ours out
-// of it, and what is wrong there does not stop the count.
+// The agent can write to the workspace: a link there does not lead our writes
+// out of it, and a broken log does not stop the count.
 func TestLogStaysInside(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "victim")
 	if err := os.WriteFile(outside, []byte("mine"), 0o600); err != nil {
@@ -258,7 +258,7 @@ func TestLogStaysInside(t *testing.T) {
 			t.Errorf("%s: %v, %v, %d warnings", name, first, second, warned)
 		}
 		tr.Warn = nil
-		_ = tr.hallucinated(denied("x")) // nobody is told
+		_ = tr.hallucinated(denied("x")) // no Escalate is set
 	}
 	if data, _ := os.ReadFile(outside); string(data) != "mine" {
 		t.Errorf("written outside: %q", data)
@@ -268,8 +268,8 @@ func TestLogStaysInside(t *testing.T) {
 	}
 }
 
-// What a killed writer left of its last line counts for nothing and is no
-// obstacle; any other line that cannot be read pauses, and says what to do.
+// An incomplete last line of a killed writer is ignored; any other unreadable
+// line pauses the agent and says what to do.
 func TestTornAndBroken(t *testing.T) {
 	tr := newTracker(t, 3)
 	if err := tr.hallucinated(denied("x")); err != nil {
@@ -329,7 +329,7 @@ func TestTornAndBroken(t *testing.T) {
 	}
 }
 
-// A journal that is set aside is kept, and those that had it open go on.
+// A journal that is set aside is kept, and processes that had it open go on.
 func TestSetAside(t *testing.T) {
 	tr := newTracker(t, 1)
 	if _, err := tr.Journal.SetAside(); err == nil {
@@ -369,7 +369,7 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// What cannot be kept is an error.
+// What cannot be stored is an error.
 func TestUnwritable(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -411,7 +411,7 @@ type recorderFunc func(permission.Record) error
 
 func (f recorderFunc) Record(_ context.Context, r permission.Record) error { return f(r) }
 
-// Only what the whitelist had denied counts, before the record is written.
+// Only denials of the whitelist count, before the record is written.
 func TestRecorder(t *testing.T) {
 	refusal := permission.Refusal{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes"}
 	asking := refusal
@@ -468,7 +468,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// The command line that ends a pause is one word longer, whatever the plan's
+// In the command line that ends a pause the plan is one word, whatever its
 // name.
 func TestResumeCommand(t *testing.T) {
 	for plan, want := range map[string]string{
@@ -480,7 +480,7 @@ func TestResumeCommand(t *testing.T) {
 	}
 }
 
-// Several goroutines of several processes: none is lost, none counts twice.
+// Several goroutines of several processes: no event is lost or counted twice.
 func TestSeveralAtOnce(t *testing.T) {
 	one := newTracker(t, 1<<30)
 	var all sync.WaitGroup
@@ -503,8 +503,8 @@ func TestSeveralAtOnce(t *testing.T) {
 	}
 }
 
-// TestKill: a process that counts is killed at some moment. Every event that it
-// was told is kept is counted once; one that was under way may be.
+// TestKill: a counting process is killed at a random moment. Every event that
+// it reported as stored is counted once; one in progress may be.
 func TestKill(t *testing.T) {
 	tr := newTracker(t, 1<<30)
 	counted := 0
@@ -525,8 +525,8 @@ func TestKill(t *testing.T) {
 	t.Logf("%d kills, %d events told or under way, each counted once", *kills, counted)
 }
 
-// killed runs a process that counts, and kills it once it told of n events; it
-// returns how many it told of.
+// killed runs a counting process, kills it after it reported n events, and
+// returns how many it reported.
 func killed(t *testing.T, journal string, n int) (told int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

@@ -9,9 +9,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Validate looks at one command line, in the order length, operators,
-// whitelist, arguments. facts are what shell.Analyze says of it. nil: the line
-// may run, as Command gives it if it is one command.
+// Validate checks one command line: its length, operators, whether its commands
+// are listed, their arguments, in this order. facts must be those of the line,
+// from shell.Analyze. It returns nil if the line may run; a single command then
+// runs as Command returns it.
 func (l *List) Validate(line string, facts *shell.Facts) *CommandValidationError {
 	_, f := l.look(line, facts, byArgv)
 	if f == nil {
@@ -20,9 +21,10 @@ func (l *List) Validate(line string, facts *shell.Facts) *CommandValidationError
 	return &CommandValidationError{Command: line, Reason: f.reason, Detail: f.describe(nil), List: l.elsewhere()}
 }
 
-// Command is what a line runs without a shell: the words of its one command, a
-// custom name replaced by its binary, and the variables before it. Not ok: the
-// whitelist refuses the line, or it needs a shell.
+// Command returns how a line runs without a shell: the words of its single
+// command, with the binary in place of a custom name, and the variables set
+// before it. It is not ok if the list refuses the line or the line needs a
+// shell.
 func (l *List) Command(line string, facts *shell.Facts) (argv, env []string, ok bool) {
 	r, f := l.look(line, facts, byArgv)
 	if f != nil || len(r.operators) > 0 {
@@ -43,41 +45,41 @@ func (l *List) Command(line string, facts *shell.Facts) (argv, env []string, ok 
 type way bool
 
 const (
-	byShell way = false // the first word is looked up on PATH
-	byArgv  way = true  // as Command gives it, so that a custom name is its binary
+	byShell way = false // a shell looks up the first word on PATH
+	byArgv  way = true  // as Command returns it, a custom name replaced by its binary
 )
 
 // fault is why a line is refused.
 type fault struct {
 	reason Reason
 	detail string
-	// What a look at the files may add to the detail: a word that should name a
-	// script or target of program, or a program that may not be there.
+	// What the files of the project may add to the detail: a word that should
+	// name a script or target of program, or a program that may not exist.
 	program, script string
-	near            []string // what the list has in its place
-	word            string   // what near is about
+	near            []string // what the list has instead
+	word            string   // the word that near replaces
 }
 
-// reading is a line, sorted into its commands.
+// reading is a line, divided into its commands.
 type reading struct {
 	list      *List
 	way       way
 	operators []shell.Operator
 	facts     *shell.Facts
-	commands  []*command        // the first is the line's own, others may be what it runs
-	hidden    map[int]shell.Why // by action: why something of it cannot be read
+	commands  []*command        // the line's own first; the others may be commands that it runs
+	hidden    map[int]shell.Why // by action: why a part of it is opaque
 }
 
-// command is one simple command of a line, or one that another is told to run.
+// command is a simple command of a line, or one that another command runs.
 type command struct {
 	action *shell.Action
 	index  int // of the action
 	words  []string
 	item   *item
-	spoken []bool // words that a phrase takes
+	spoken []bool // words that belong to the phrase
 	end    int    // behind the phrase
-	inner  []bool // words that are those of an inner command
-	bare   bool   // runs without a phrase
+	inner  []bool // words that belong to an inner command
+	bare   bool   // allowed without a phrase
 }
 
 func (l *List) look(line string, facts *shell.Facts, by way) (*reading, *fault) {
@@ -96,7 +98,7 @@ func (l *List) look(line string, facts *shell.Facts, by way) (*reading, *fault) 
 	return r, nil
 }
 
-// operate refuses what needs a shell.
+// operate refuses operators that need a shell.
 func (r *reading) operate(line string) *fault {
 	if r.facts == nil || r.facts.Source != line {
 		return operators("the line was not read")
@@ -126,21 +128,21 @@ func operators(format string, args ...any) *fault {
 	return &fault{reason: ShellOperators, detail: fmt.Sprintf(format, args...)}
 }
 
-// hints say what an operator is, where the sign alone does not.
+// hints name the operators that their sign alone does not explain.
 var hints = map[shell.OperatorKind]string{
 	shell.Compound: ": loops, conditions, functions and declarations do not pass",
 	shell.Expands:  ": the shell would replace it; quote it, or write out what it stands for",
 	shell.Sets:     ": only NAME=text before a command passes",
 }
 
-// passes are the operators that allow_shell_operators lets through.
+// passes reports whether allow_shell_operators allows an operator.
 func passes(op shell.Operator) bool {
 	return op.Kind == shell.Joins || op.Kind == shell.Redirects && (op.Free || strings.HasPrefix(op.Text, "<"))
 }
 
-// action refuses what is known only when the line runs, and collects commands.
-// Opaque spots of the line are nobody's word; those of a program may be the
-// list's (reads).
+// action refuses what is known only at run time, and collects commands. An
+// opaque part of the line itself is always refused; one of a program may be
+// listed (see reads).
 func (r *reading) action(i int) *fault {
 	a := &r.facts.Actions[i]
 	switch {
@@ -165,8 +167,8 @@ func (r *reading) action(i int) *fault {
 	return nil
 }
 
-// runsOthers reports whether a command is there to run others that the line
-// names.
+// runsOthers reports whether the purpose of a command is to run others that the
+// line names.
 func (r *reading) runsOthers(index int) bool {
 	for i := range r.facts.Actions {
 		if a := &r.facts.Actions[i]; a.Kind == shell.Command && a.Parent == index {
@@ -183,11 +185,11 @@ func (r *reading) runsOthers(index int) bool {
 	})
 }
 
-// runners are the readers of the catalogue for programs that run shell text or
-// other programs.
+// runners are the names of the special readers for programs that run shell text
+// or other programs.
 var runners = []string{"shell", "eval", "source", "ssh", "ssh-option", "tmux", "busybox", "trap", "flock", "supervised", "env", "xargs", "find", "exec", "command"}
 
-// programs refuses commands that are not in the list.
+// programs refuses commands that are not listed.
 func (r *reading) programs(string) *fault {
 	if len(r.commands) == 0 {
 		return &fault{reason: NotWhitelisted, detail: "the line holds no command"}
@@ -206,8 +208,8 @@ func (r *reading) programs(string) *fault {
 	return nil
 }
 
-// covered reports whether a command's words are those of a phrase of the
-// command that runs it: "npx eslint" names eslint.
+// covered reports whether a command's words are part of a phrase of the command
+// that runs it: "npx eslint" names eslint.
 func (r *reading) covered(c *command) bool {
 	outer := r.command(c.action.Parent)
 	if outer == nil {
@@ -226,8 +228,8 @@ func (r *reading) covered(c *command) bool {
 	return false
 }
 
-// configures reports whether what a command is said to run is a file that it
-// obeys (make -f x, eslint -c x): an argument of its own like any other.
+// configures reports whether the inner command is a file that the outer one
+// takes instructions from (make -f x, eslint -c x): an argument like any other.
 func configures(outer, inner *shell.Action) bool {
 	if outer.Program == nil || len(inner.Words) != 1 {
 		return false
@@ -240,9 +242,9 @@ func configures(outer, inner *shell.Action) bool {
 	return false
 }
 
-// begins is where an inner command's words begin among those of the outer one,
-// -1 if they do not stand there. The catalogue does not say so of yarn x, which
-// may run a script or a program: then they are the last words of the outer one.
+// begins returns where an inner command's words begin among those of the outer
+// one, or -1. For yarn x, which may run a script or a program, the catalogue
+// does not say: then they are the last words of the outer one.
 func begins(inner *shell.Action, outer int, same func(k int) bool) int {
 	if inner.From >= 0 {
 		return inner.From
@@ -259,7 +261,7 @@ func begins(inner *shell.Action, outer int, same func(k int) bool) int {
 	return outer - n
 }
 
-// command returns the command of an action, nil if it is none.
+// command returns the command of an action, or nil.
 func (r *reading) command(index int) *command {
 	for _, c := range r.commands {
 		if c.index == index {
@@ -279,9 +281,9 @@ func (r *reading) listed(c *command) *fault {
 	return c.phrase()
 }
 
-// find returns the entry for a command. A custom name stands for its binary,
-// which only counts where the runner puts it in place of the name: of the one
-// command that it runs without a shell.
+// find returns the entry for a command. A custom name stands for its binary
+// only where the runner substitutes it: in a single command that runs without a
+// shell.
 func (r *reading) find(c *command) *item {
 	name := c.words[0]
 	if e := r.list.binaries[name]; e != nil {
@@ -334,8 +336,8 @@ func (r *reading) variables(c *command) *fault {
 	return nil
 }
 
-// words refuses arguments that the entry does not list. In a permissive list
-// they are like a command that is not listed: a person is asked.
+// words refuses arguments that the entry does not list. A permissive list
+// treats them like a command that is not listed and asks.
 func (r *reading) words(c *command) *fault {
 	i := c.wrong()
 	if i < 0 {
@@ -351,9 +353,9 @@ func (r *reading) words(c *command) *fault {
 	return f
 }
 
-// reads refuses a command of which a part cannot be read, unless the list names
-// that part: node -e does, sed with any operand does not. What is there to run
-// other commands hides one, which nobody named.
+// reads refuses a command with an opaque part unless the list names that part:
+// node -e does, sed with any operand does not. A program whose purpose is to
+// run others hides one that is not named.
 func (r *reading) reads(c *command) *fault {
 	why := r.hidden[c.index]
 	others := why.Cause != 0 && r.runsOthers(c.index)
@@ -380,7 +382,7 @@ func (c *command) free() bool {
 	return false
 }
 
-// namesCode reports whether the phrase is an option that runs what it is given.
+// namesCode reports whether the phrase is an option whose value is code to run.
 func (c *command) namesCode() bool {
 	for i, spoken := range c.spoken {
 		if spoken && runsCode(c.words[0], c.words[i:i+1]) {
@@ -390,7 +392,7 @@ func (c *command) namesCode() bool {
 	return false
 }
 
-// wrong is the index of the first word that does not pass, -1 if all do.
+// wrong returns the index of the first word that is not allowed, or -1.
 func (c *command) wrong() int {
 	for i := 1; i < len(c.words); {
 		n := c.takes(i)
@@ -402,7 +404,8 @@ func (c *command) wrong() int {
 	return -1
 }
 
-// takes returns how many words from i on pass, 0 if that at i does not.
+// takes returns how many words from i on are allowed together, 0 if the one at
+// i is not.
 func (c *command) takes(i int) int {
 	if c.spoken[i] || c.inner[i] {
 		return 1
@@ -417,7 +420,8 @@ func (c *command) takes(i int) int {
 	return count(c.positional(i) && c.passes())
 }
 
-// allows returns how many words the allow_args let pass, the most they can.
+// allows returns the largest number of words that an entry of allow_args
+// allows.
 func (e *item) allows(words []string) int {
 	n := 0
 	for i := range e.allow {
@@ -426,7 +430,7 @@ func (e *item) allows(words []string) int {
 	return n
 }
 
-// options are the names in allow_args.
+// options returns the names in allow_args.
 func (e *item) options() []string {
 	var names []string
 	for i := range e.allow {
@@ -435,7 +439,7 @@ func (e *item) options() []string {
 	return names
 }
 
-// positional reports whether a word is no option in any reading.
+// positional reports whether a word is certainly not an option.
 func (c *command) positional(i int) bool {
 	w := c.words[i]
 	if p := c.action.Program; p != nil {
@@ -451,15 +455,15 @@ func (c *command) positional(i int) bool {
 	return w == "-" || !strings.HasPrefix(w, "-")
 }
 
-// operands are the phrases behind which words that are no options pass where
-// the file does not say: those of the shipped list, which only look at what
-// they name, or run the code that they are given in any case.
+// operands are the phrases that positionals may follow if the file does not
+// say: those of the shipped list whose commands only look at them, or run given
+// code anyway.
 var operands = map[string][]string{
 	"git":  {"status", "diff", "log", "show", "rev-parse"},
 	"node": {"-e", "--eval", "--check"},
 }
 
-// passes reports whether words that are no options pass.
+// passes reports whether positionals are allowed.
 func (c *command) passes() bool {
 	if p := c.item.positionals; p != nil {
 		return *p && !c.bare
@@ -487,12 +491,13 @@ func (c *command) denied() *fault {
 	return nil
 }
 
-// lists reports whether an option has an entry of its own in allow_args.
+// lists reports whether allow_args has an entry for exactly this option.
 func (e *item) lists(option string) bool {
 	return slices.ContainsFunc(e.allow, func(a argument) bool { return a.word == option })
 }
 
-// phrase finds the longest phrase that the command begins with, behind options.
+// phrase finds the longest phrase that the command begins with, options
+// skipped.
 func (c *command) phrase() *fault {
 	c.spoken, c.end = make([]bool, len(c.words)), 1
 	if c.item.phrases == nil {
@@ -511,8 +516,8 @@ func (c *command) phrase() *fault {
 	return c.noPhrase(skip)
 }
 
-// match compares a phrase word by word. skip says how many words an option
-// takes that begins there.
+// match compares a phrase word by word. skip holds how many words the option at
+// each index takes.
 func match(phrase, words []string, skip []int) (spoken []bool, end int) {
 	spoken = make([]bool, len(words))
 	i := 1
@@ -530,8 +535,8 @@ func match(phrase, words []string, skip []int) (spoken []bool, end int) {
 }
 
 // skips returns for each word how many words it takes as an option, 0 if it is
-// none. The catalogue knows the values of options; of those that it does not
-// list, the list does.
+// not one. The catalogue knows which options have values; for options that it
+// does not list, the list decides.
 func (c *command) skips() []int {
 	n := make([]int, len(c.words))
 	for i, w := range c.words {
@@ -553,7 +558,7 @@ func (c *command) skips() []int {
 	return n
 }
 
-// noPhrase says what a command names in place of a phrase of the list.
+// noPhrase describes what a command has instead of a listed phrase.
 func (c *command) noPhrase(skip []int) *fault {
 	var said []string
 	for i := 1; i < len(c.words); i += max(1, skip[i]) {
@@ -575,7 +580,7 @@ func (c *command) noPhrase(skip []int) *fault {
 	return f
 }
 
-// String is the entry as the file has it.
+// String returns the entry as written in the file.
 func (a *argument) String() string {
 	return quoted(strings.TrimSpace(a.word + " " + a.value))
 }

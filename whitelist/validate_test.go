@@ -13,7 +13,7 @@ func analyze(line string) *shell.Facts {
 	return shell.Analyze(line, shell.Options{Dir: "/w", Home: "/home/u"})
 }
 
-// result is the reason, or "allowed".
+// result returns the reason, or "allowed".
 func (l *List) result(line string) string {
 	if e := l.Validate(line, analyze(line)); e != nil {
 		return string(e.Reason)
@@ -30,7 +30,7 @@ func parse(t testing.TB, text string) *List {
 	return l
 }
 
-// seedList is the file that the seed ships.
+// seedList returns the list that the seed ships.
 func seedList(t testing.TB) *List {
 	t.Helper()
 	l, err := Read("testdata/seed-default.json")
@@ -40,7 +40,7 @@ func seedList(t testing.TB) *List {
 	return l
 }
 
-// seedRows are the cases about the whitelist.
+// seedRows returns the cases about the whitelist.
 func seedRows(t testing.TB) []corpus.Seed {
 	t.Helper()
 	rows, err := corpus.ReadSeeds("../testdata/cases/seeds.jsonl")
@@ -50,11 +50,11 @@ func seedRows(t testing.TB) []corpus.Seed {
 	return slices.DeleteFunc(rows, func(s corpus.Seed) bool { return s.System != "S2" })
 }
 
-// meant are the rows that deviate (corpus.SeedDeviations) as they come out as
-// the seed says.
+// meant are rows that are deviations for other reasons (corpus.SeedDeviations),
+// and here have the result that the seed expects.
 var meant = map[string]string{"S2-C040": `node -e "require('child_process').execSync('id')"`}
 
-// TestSeedRows: every row of the seed comes out as it says.
+// TestSeedRows: every row of the seed has the expected result.
 func TestSeedRows(t *testing.T) {
 	l, rows := seedList(t), seedRows(t)
 	if len(rows) != 51 {
@@ -73,7 +73,7 @@ func TestSeedRows(t *testing.T) {
 	}
 }
 
-// tools is a list that has something of everything.
+// tools is a list with an example of everything.
 const tools = head + `,"defaults":{
  "npm":{"commands":["test","run build","run","install"],"allow_args":["--silent","--json","--workspace *","--tag latest","-w *"],"deny_args":["--ignore-scripts","--registry *evil*","-g","publish"]},
  "git":{"commands":["status","log","remote -v","stash list","push"],"allow_args":["--oneline","-C sub","--format=%h","-n *"],"deny_args":["--exec*"]},
@@ -141,8 +141,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestLengthLimit: S2-07. Longer than the limit is too long, as long as it is
-// not; it is 500 bytes where the list says nothing, and counts bytes.
+// TestLengthLimit: S2-07. A line is too long only beyond the limit, which is in
+// bytes, 500 by default.
 func TestLengthLimit(t *testing.T) {
 	shipped, err := Parse(Default, "default.json")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 //go:embed default.json
 var Default []byte
 
-// Warnings say what a list lets through that its reader may not expect, in the
-// order of its programs.
+// Warnings returns what a list allows although its reader may not expect so, in
+// the order of its programs.
 func (l *List) Warnings() []string {
 	var out []string
 	if len(l.names) == 0 && l.strict && !l.policy.DryRunMode {
@@ -79,8 +79,8 @@ func (e *item) warnings() []string {
 	return out
 }
 
-// runsCode reports whether the catalogue has an option among the words whose
-// value is code, a program or configuration that is obeyed.
+// runsCode reports whether one of the words is an option that the catalogue
+// knows to take code, a program or configuration.
 func runsCode(program string, words []string) bool {
 	argv := program + " " + strings.Join(words, " ") + " x"
 	for _, a := range shell.Analyze(argv, shell.Options{Dir: "/"}).Actions {
@@ -96,7 +96,7 @@ func runsCode(program string, words []string) bool {
 	return false
 }
 
-// obeyed are the effects of options that run what they are given.
+// obeyed are the effects of options whose value is run.
 var obeyed = map[program.Effect]bool{
 	program.EffRun: true, program.EffRunMore: true, program.EffExec: true, program.EffProgram: true, program.EffCode: true, program.EffOpaque: true, program.EffPlugin: true,
 }
