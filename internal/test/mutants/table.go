@@ -443,7 +443,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "always trusts no more than its rule", File: "engine/keep.go",
-		Old:  `	return now == before.Digest() || now == more.Digest() // it may have stood there`,
+		Old:  `	return now == before.Digest() || now == more.Digest()`,
 		New:  `	return now != "" || now == more.Digest()`,
 		Test: "TestGrownBy",
 	},
