@@ -63,6 +63,9 @@ type splitter struct {
 func (s *splitter) step() {
 	c := s.text[s.at]
 	switch {
+	case isAlnum(c):
+		s.run()
+		return
 	case c == ' ' || c == '\t':
 		s.end()
 	case strings.IndexByte("|&;<>()\n", c) >= 0:
@@ -92,6 +95,15 @@ func (s *splitter) step() {
 		s.add(c)
 	}
 	s.at++
+}
+
+// run reads letters and digits, of which most text is.
+func (s *splitter) run() {
+	from := s.at
+	for s.at < len(s.text) && isAlnum(s.text[s.at]) {
+		s.at++
+	}
+	s.word, s.begun = append(s.word, s.text[from:s.at]...), true
 }
 
 func (s *splitter) add(c byte) {
@@ -284,6 +296,9 @@ func assigns(word string) bool {
 // unescape undoes what the agent CLI does to a command that it saves as a
 // rule: it writes "\(" and "\)" for parentheses and "”" for "'".
 func unescape(text string) string {
+	if !strings.ContainsAny(text, `\'`) {
+		return text
+	}
 	return savedEscapes.Replace(text)
 }
 
