@@ -68,31 +68,47 @@ const (
 	maxAction  = 500
 )
 
-// actions names what the command line that was decided would do; more is how many
-// actions are left out. Other tools have none but themselves.
+// actions names what was decided beside the use of the tool itself: what a command
+// line would do, and what the input of a mapped tool asks for; more is how many
+// actions are left out.
 func (e *Entry) actions(r permission.Record, m *liner) (names []string, more int) {
-	facts := r.Facts
-	if facts == nil {
-		return nil, 0
-	}
-	masked, n := m.mask(facts.Source) // counted with the input
-	if n > 0 && m.sameLine {          // else what is run, read or written is no secret
-		facts = shell.Analyze(masked, shell.Options{
-			Dir: r.Use.Dir, Home: r.Knowledge.Place.Home, Workspace: r.Knowledge.Place.Workspace,
-			Dialect: r.Use.Dialect, Catalog: r.Knowledge.Catalog,
-		})
-	}
-	for i := range facts.Actions {
-		if i == maxActions {
-			return names, len(facts.Actions) - i
+	add := func(does *shell.Action) {
+		if len(names) == maxActions {
+			more++
+			return
 		}
-		name, _ := mask.Text(nameOf(&facts.Actions[i]))
+		name, _ := mask.Text(nameOf(does))
 		if len(name) > maxAction {
 			name = strings.ToValidUTF8(name[:maxAction], "") + "…"
 		}
 		names = append(names, name)
 	}
-	return names, 0
+	all := append([]permission.MappedUse{{Facts: r.Facts, Dir: r.Use.Dir, Dialect: r.Use.Dialect}}, r.Mapped...)
+	for i := range all {
+		if m.each(&all[i], &r.Knowledge, add); all[i].Does != nil {
+			add(all[i].Does)
+		}
+	}
+	return names, more
+}
+
+// each calls f for the actions of a command line, if the use has one, without its
+// secrets.
+func (m *liner) each(use *permission.MappedUse, know *permission.Knowledge, f func(*shell.Action)) {
+	facts := use.Facts
+	if facts == nil {
+		return
+	}
+	masked, n := m.mask(facts.Source) // counted with the input
+	if n > 0 && m.sameLine {          // else what is run, read or written is no secret
+		facts = shell.Analyze(masked, shell.Options{
+			Dir: use.Dir, Home: know.Place.Home, Workspace: know.Place.Workspace,
+			Dialect: use.Dialect, Catalog: know.Catalog,
+		})
+	}
+	for i := range facts.Actions {
+		f(&facts.Actions[i])
+	}
 }
 
 // nameOf is an action in words.

@@ -247,3 +247,22 @@ func TestNote(t *testing.T) {
 		t.Errorf("a record that is closed takes a note: %v", err)
 	}
 }
+
+// TestMappedUse: the record names what the input of a mapped tool asks for, with
+// the secrets of its command lines hidden.
+func TestMappedUse(t *testing.T) {
+	t.Parallel()
+	line := "mysql -uroot -phunter2hunter2 shop"
+	r := record(`{"cmd":"`+line+`","path":"/tmp/x"}`, "")
+	r.Use.Tool = "run_shell"
+	r.Lines = []string{line}
+	r.Mapped = []permission.MappedUse{
+		{Field: "cmd", Facts: shell.Analyze(line, shell.Options{})},
+		{Field: "path", Does: &shell.Action{Kind: shell.Read, Path: shell.Word{Text: "/tmp/x"}}},
+	}
+	e := decision(r)
+	text := string(e.Input) + strings.Join(e.Actions, "\n")
+	if strings.Contains(text, "hunter2") || !strings.Contains(text, "run mysql") || !strings.Contains(text, "read /tmp/x") || e.Masked == 0 {
+		t.Errorf("%s\n%q", e.Input, e.Actions)
+	}
+}

@@ -119,7 +119,8 @@ type Action struct {
 	Risk    string `json:"risk,omitempty"`
 	Why     string `json:"why,omitempty"` // the reason for the risk
 	Times   int    `json:"times"`         // how often it is done
-	// pos and end are its place in the command, 0 and 0 if there is none.
+	// pos and end are its place in the command of a field, 0 and 0 if there is none.
+	field    string
 	pos, end int
 }
 
@@ -231,7 +232,7 @@ func (b *builder) actions() []Action {
 
 // part is an action as the decision has it.
 func part(p *permission.Part) Action {
-	a := Action{Text: visible.Line(p.Action), Risk: p.Risk.String(), Why: visible.Line(p.Why), pos: p.Pos, end: p.End}
+	a := Action{Text: visible.Line(p.Action), Risk: p.Risk.String(), Why: visible.Line(p.Why), field: p.Field, pos: p.Pos, end: p.End}
 	if p.Behavior == 0 {
 		return a // it is looked at, and needs nothing
 	}
@@ -245,7 +246,7 @@ func counted(all []Action) []Action {
 	at := map[Action]int{}
 	var out []Action
 	for _, a := range all {
-		a.pos, a.end = 0, 0
+		a.field, a.pos, a.end = "", 0, 0
 		i, known := at[a]
 		if !known {
 			i = len(out)

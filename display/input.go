@@ -21,15 +21,15 @@ func (b *builder) blocks(actions []Action) []Block {
 	input := b.Request.Use.Input
 	values, ok := object(input)
 	if !ok {
-		return []Block{b.text("input", string(input), nil)}
+		return []Block{b.text("input", string(input), nil, false)}
 	}
 	changes, told := b.changes(values)
 	var out []Block // of the fields
 	for _, name := range sorted(values) {
 		switch {
 		case slices.Contains(told, name):
-		case name == "command":
-			out = append(out, b.command(fieldText(values[name]), actions))
+		case name == "command", slices.ContainsFunc(actions, func(a Action) bool { return a.field == name && a.end > 0 }):
+			out = append(out, b.command(name, fieldText(values[name]), actions))
 		default:
 			out = append(out, b.field(name, values[name]))
 		}
@@ -70,7 +70,7 @@ func (l *Line) size() int {
 // of value says what it is.
 func (b *builder) field(name string, value json.RawMessage) Block {
 	text := fieldText(value)
-	block := b.text(name, text, nil)
+	block := b.text(name, text, nil, false)
 	if text != string(value) && json.Valid([]byte(text)) {
 		block.Notes = []string{"a text"}
 	}
@@ -127,16 +127,16 @@ func isString(value json.RawMessage) bool {
 type span struct{ from, to int }
 
 // command is the block of a command line, with what caused the ask marked.
-func (b *builder) command(text string, actions []Action) Block {
+func (b *builder) command(name, text string, actions []Action) Block {
 	var marks []span
 	for i := range actions {
 		a := &actions[i]
-		if a.asks() && 0 <= a.pos && a.pos < a.end && a.end <= len(text) {
+		if a.asks() && a.field == name && 0 <= a.pos && a.pos < a.end && a.end <= len(text) {
 			end := a.pos + len(strings.TrimRight(text[a.pos:a.end], " \t\n;"))
 			marks = append(marks, span{runeStart(text, a.pos), runeEnd(text, end)})
 		}
 	}
-	return b.text("command", text, merged(marks))
+	return b.text(name, text, merged(marks), true)
 }
 
 // merged sorts spans and joins those that meet.
@@ -164,10 +164,10 @@ var (
 	diffLimit    = limit{lines: 120, bytes: 12 << 10, tailLines: 12, tailBytes: 2 << 10}
 )
 
-// text is the block of a text.
-func (b *builder) text(title, text string, marks []span) Block {
+// text is the block of a text, which may be a command line.
+func (b *builder) text(title, text string, marks []span, command bool) Block {
 	block := Block{Title: b.title(title)}
-	l, command := fieldLimit, title == "command"
+	l := fieldLimit
 	if command {
 		l = commandLimit
 	}

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	r.Place, r.Version, r.tools = v.Policy.Place, v.Policy.Version, v.Policy.Tools
 	now := v.standing()
 	r.notes = &notes{rules: map[listed]*keepable{}, then: map[listed]Decision{}, secret: map[string]bool{}}
+	if read != nil {
+		r.notes.text = strings.Join(read.lines(), "\n")
+	}
 	var one sync.Mutex // a reading notes what it is asked
 	r.suppose = func(rules []*patterns.Rule, wordless bool) (d Decision) {
 		one.Lock()
@@ -224,8 +228,8 @@ func secret(rule string) bool {
 // before it, and a rule may name it without that.
 func (r *Request) spills(rule string) bool {
 	n := r.notes
-	if n.text == "" {
-		n.text = r.text()
+	if n.masked == "" {
+		n.text = cmp.Or(n.text, r.text())
 		n.masked, _ = mask.Command(n.text)
 	}
 	if n.text == n.masked {

@@ -3,6 +3,8 @@ package permission
 import (
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/risk"
@@ -20,6 +22,9 @@ type MappedUse struct {
 	Field string        // "paths[2]"
 	Facts *shell.Facts  // of a command line, else nil
 	Does  *shell.Action // of a path, a URL or a field of unknown meaning, else nil
+	// Dir and Dialect are those that it was read with.
+	Dir     string
+	Dialect shell.Dialect
 }
 
 // dialects are the shells that a mapping may name; another one is not read.
@@ -38,13 +43,16 @@ func (r *reading) readMapped() {
 	}
 }
 
-// dirOf is the directory that a mapped use is relative to, "" if it is not known.
+// dirOf is the directory that a mapped use is relative to, "" if it is not known:
+// where ".." leads depends on links, and "~" on the tool.
 func (r *reading) dirOf(uses *tools.Uses) string {
-	switch {
-	case path.IsAbs(uses.Dir) || uses.Unplaced:
-		return uses.Dir
-	case uses.Dir == "":
+	switch dir := uses.Dir; {
+	case uses.Unplaced || slices.Contains(strings.Split(dir, "/"), "..") || strings.HasPrefix(dir, "~"):
+		return ""
+	case dir == "":
 		return r.use.Dir
+	case path.IsAbs(dir):
+		return path.Clean(dir)
 	case r.dir == "":
 		return ""
 	}
@@ -135,11 +143,22 @@ func judgeMapped(r *reading, p *Policy, session *standing, tr *Trace) (d Decisio
 	return d
 }
 
+// lines are the command lines in the input of a mapped tool.
+func (r *reading) lines() []string {
+	var list []string
+	for _, m := range r.mapped {
+		if m.facts != nil {
+			list = append(list, m.facts.Source)
+		}
+	}
+	return list
+}
+
 // mappedUses are what the record keeps of a use of a mapped tool.
 func (r *reading) mappedUses() []MappedUse {
 	var list []MappedUse
 	for _, m := range r.mapped {
-		use := MappedUse{Field: m.field, Facts: m.facts}
+		use := MappedUse{Field: m.field, Facts: m.facts, Dir: m.dir, Dialect: m.use.Dialect}
 		if m.facts == nil && len(m.actions) > 0 {
 			use.Does = m.actions[0].does
 		}

@@ -16,8 +16,10 @@ import (
 type Part struct {
 	Subject
 	Action string // in words, cut when it is long: "run npm install", "write /tmp/x"
-	// Pos and End are its place in the command line, in bytes; both 0 if it
-	// has none.
+	// Field is the field of the input that it comes from, "" where only the tool
+	// is used. Pos and End are its place in the command line there, in bytes; both
+	// 0 if it has none.
+	Field    string
 	Pos, End int
 	// Behavior is Ask for what caused the ask, Allow for what something
 	// allows, 0 for what needs no answer.
@@ -83,12 +85,12 @@ func sameAction(a, b Part) bool { return a.key() == b.key() }
 
 // partKey tells the actions of a tool use from each other.
 type partKey struct {
-	kind     patterns.Kind
-	action   string
-	pos, end int
+	kind          patterns.Kind
+	action, field string
+	pos, end      int
 }
 
-func (p *Part) key() partKey { return partKey{p.Kind, p.Action, p.Pos, p.End} }
+func (p *Part) key() partKey { return partKey{p.Kind, p.Action, p.Field, p.Pos, p.End} }
 
 // Subject is what an action is about, as data.
 type Subject struct {
@@ -134,7 +136,7 @@ func (e *evaluation) parts(held bool) []Part {
 		p := &all[i]
 		*p = Part{Subject: Subject{Kind: a.sub.Kind}, Action: a.describe(), Risk: a.class, Why: a.why, Sealed: sealed[i]}
 		if a.does != nil {
-			p.Pos, p.End = a.does.Pos, a.does.End
+			p.Field, p.Pos, p.End = e.field, a.does.Pos, a.does.End
 		}
 		if held {
 			p.Sealed = heldPart

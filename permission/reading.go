@@ -69,10 +69,9 @@ type reading struct {
 	// inside is the directory last found to lie in the workspace.
 	inside string
 	others []*reading // of the same tool use, with other knowledge
-	// mapped are what the input of a mapped tool asks for; in these, field is
-	// where it stands there.
+	// mapped are what the input of a mapped tool asks for.
 	mapped []*reading
-	field  string
+	field  string // of the input that says what is done, "" if the tool is used as a whole
 	// wordless: what is decided is only supposed. Its parts are not put into
 	// words.
 	wordless bool
@@ -175,7 +174,9 @@ func (r *reading) readUse() error {
 	case t.Does == 0:
 		r.readOther()
 		return nil
-	case t.Does == tools.Command:
+	}
+	r.field = t.Field
+	if t.Does == tools.Command {
 		return r.readLine(t)
 	}
 	return r.readField(t)

@@ -3,15 +3,16 @@ package mask
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
 // JSON hides the secrets in the strings of a JSON text without blanks between
 // its parts, and values whole that stand under the name of a secret. All else
 // stays byte for byte. command, if it is not nil, masks the strings under the
-// key "command" of the outermost object.
-func JSON(data []byte, command func(string) (string, int)) ([]byte, int) {
-	j := masker{in: data, command: command}
+// key "command" of the outermost object, and those that are one of lines.
+func JSON(data []byte, command func(string) (string, int), lines ...string) ([]byte, int) {
+	j := masker{in: data, command: command, lines: lines}
 	j.out.Grow(len(data))
 	for j.at < len(data) {
 		j.next()
@@ -26,6 +27,7 @@ type masker struct {
 	out     bytes.Buffer
 	n       int
 	command func(string) (string, int)
+	lines   []string
 
 	levels []level
 }
@@ -115,7 +117,7 @@ func (j *masker) mask(top *level, s string) (string, int) {
 	switch {
 	case top.object && !top.value:
 		return Text(s)
-	case j.command != nil && len(j.levels) == 1 && top.object && top.key == "command":
+	case j.command != nil && (len(j.levels) == 1 && top.object && top.key == "command" || slices.Contains(j.lines, s)):
 		return j.command(s)
 	case j.hidden() && s != Mark && !keeps(s) && !strings.HasPrefix(s, "$"):
 		return Mark, 1
