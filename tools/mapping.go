@@ -97,8 +97,8 @@ func (t *Table) lookup(tool string) *mapped {
 	return t.tools[tool]
 }
 
-// CheckName says why a tool cannot be mapped, nil if it can.
-func CheckName(name string) error {
+// checkName says why a tool cannot be mapped, nil if it can.
+func checkName(name string) error {
 	if name == "" {
 		return fmt.Errorf("it has no name")
 	}
@@ -141,7 +141,7 @@ func (m *Mapping) roles() []named {
 }
 
 func (m Mapping) compile(tool string) (*mapped, error) {
-	if err := CheckName(tool); err != nil {
+	if err := checkName(tool); err != nil {
 		return nil, err
 	}
 	if m.Dialect != "" && !slices.Contains(Dialects[:], m.Dialect) {
