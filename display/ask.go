@@ -1,13 +1,16 @@
-// Package display makes what a person sees of an ask, the same for a terminal,
-// an editor and a web page: the tool use with the part that caused the ask
-// marked in its own text, every action with its reason, rule and source, edits
-// as diffs against the file as it is, and the choices with the rules that each
-// would keep. Ask.Text writes it for a terminal, Ask.JSON for all else.
+// Package display makes what a person sees of a question about a tool use, in one
+// form for a terminal, an editor and a web page: the tool use with the part that
+// caused the question marked in its text, every action with its reason, rule and
+// source, edits as diffs against the current file, and the choices with the rules
+// that each would keep. Call [New] with the request that a permission.Approver
+// gets; [Ask.Text] and [Ask.Menu] write the result for a terminal, [Ask.JSON] for
+// other programs.
 //
-// It reads no file and knows no clock: the file's content is handed in. What
-// the agent wrote goes through package visible, so that what is shown is what
-// runs. Nothing is cut without saying how much, and a choice that would keep
-// rules is left out of an ask that does not show everything.
+// The package reads no file and no clock; the content of the file comes from the
+// caller. Everything that the agent wrote passes through package visible, so that
+// control characters cannot hide what would run. What is left out is counted, and
+// a choice that would keep rules is not offered in an Ask that does not show
+// everything.
 package display
 
 import (
@@ -18,99 +21,100 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// Source is what an Ask is made from.
+// Source is what an Ask is made from. Only Request is needed.
 type Source struct {
 	Request permission.Request
-	// File is the file that the tool use would edit (see Path), as it is.
-	// Nil: it was not looked for.
+	// File is the current content of the file that the tool use would edit (see
+	// Path); nil if it was not read.
 	File *File
-	// ID and Digest say which request an answer is for.
+	// ID and Digest identify the request that an answer is for.
 	ID, Digest string
 	Choices    []Choice
-	// All: nothing is cut.
+	// All leaves nothing out, whatever the size.
 	All bool
 }
 
-// File is a file as it is.
+// File is the current state of a file.
 type File struct {
 	Exists  bool
 	Text    string
-	Problem string // why Text is not known, "" if it is
+	Problem string // why Text is unknown, "" if it is not
 }
 
 // Choice is one answer that a person may give.
 type Choice struct {
 	Key   string `json:"key"`   // the key on a terminal: "s"
-	Name  string `json:"name"`  // what is sent back: "session"
-	Label string `json:"label"` // "for this session"
-	// Rungs are the sets of rules that may be kept, narrowest first; none for
-	// a choice that keeps nothing.
+	Name  string `json:"name"`  // the name for programs: "session"
+	Label string `json:"label"` // the name for people: "for this session"
+	// Rungs are the sets of rules that may be kept, narrowest first; empty for a
+	// choice that keeps nothing.
 	Rungs []Rung `json:"rungs,omitempty"`
-	// Keeps: the choice allows beyond this tool use. It is only offered where
-	// everything is shown.
+	// Keeps says that the choice allows more than this tool use. It is offered
+	// only if everything is shown.
 	Keeps bool `json:"keeps,omitempty"`
 }
 
-// Rung is one set of rules that may be kept.
+// Rung is a set of rules that may be kept together.
 type Rung struct {
 	Label string   `json:"label,omitempty"` // what the rules cover, in words
 	Rules []string `json:"rules"`
 }
 
-// Ask is a question to a person, fit to be shown: every text in it is visible.
+// Ask is a question to a person. Every text in it is safe to show.
 type Ask struct {
 	ID      string   `json:"id,omitempty"`
 	Digest  string   `json:"digest,omitempty"`
 	Tool    string   `json:"tool"`
-	Agent   string   `json:"agent,omitempty"` // the subagent, "" for the main one
+	Agent   string   `json:"agent,omitempty"` // the subagent, "" for the main agent
 	Session string   `json:"session,omitempty"`
 	Dir     string   `json:"dir,omitempty"`
 	Risk    string   `json:"risk"`
 	Tier    int      `json:"tier"`
-	Held    bool     `json:"held,omitempty"` // only an answer to this very use counts
+	Held    bool     `json:"held,omitempty"` // only an answer to this tool use can allow it
 	Blocks  []Block  `json:"blocks"`
 	Actions []Action `json:"actions,omitempty"`
-	// MoreActions are not in Actions.
+	// MoreActions is the number of actions that are left out of Actions.
 	MoreActions int    `json:"more_actions,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 	Rule        string `json:"rule,omitempty"`
 	RuleSource  string `json:"rule_source,omitempty"`
-	// Whole: everything is shown.
+	// Whole says that nothing is left out.
 	Whole   bool     `json:"whole"`
 	Choices []Choice `json:"choices,omitempty"`
-	// Withheld are the names of the choices that are not offered because not
-	// everything is shown.
+	// Withheld are the names of the choices that are not offered because
+	// something is left out.
 	Withheld []string `json:"withheld,omitempty"`
 }
 
-// Block is one part of the input.
+// Block is one part of the input: a field, or an edit.
 type Block struct {
 	Title string   `json:"title"`
 	Notes []string `json:"notes,omitempty"`
 	Lines []Line   `json:"lines"`
 }
 
-// Line is one line of a block. Its text is that of its segments in a row.
+// Line is one line of a block. Its text is that of its segments, joined.
 type Line struct {
-	// Sign: "" text, " " "-" "+" a line of a diff, "@" where in the file the
-	// next lines of the diff are, "\" no line feed at the file's end, "…" that
-	// Bytes bytes (and Count lines) are not shown here.
+	// Sign is "" for a line of text; " ", "-" or "+" for a line of a diff; "@"
+	// for the position of the following lines of the diff; "\" for a missing line
+	// feed at the end of the file; and "…" for Bytes bytes (with Count line
+	// feeds) that are left out.
 	Sign     string    `json:"sign,omitempty"`
 	Segments []Segment `json:"segments,omitempty"`
 	Bytes    int       `json:"bytes,omitempty"`
 	Count    int       `json:"count,omitempty"`
 }
 
-// Segment is a piece of a line.
+// Segment is a part of a line.
 type Segment struct {
 	Text string `json:"text"`
-	// Mark: it is part of what caused the ask.
+	// Mark says that it is part of what caused the question.
 	Mark bool `json:"mark,omitempty"`
 }
 
 // Action is one thing that the tool use would do.
 type Action struct {
-	Verdict string `json:"verdict"` // allow, ask, deny; "" for what needs no answer
+	Verdict string `json:"verdict"` // allow, ask or deny; "" if it needs no answer
 	Held    bool   `json:"held,omitempty"`
 	Text    string `json:"text"` // "run npm install"
 	Reason  string `json:"reason,omitempty"`
@@ -118,22 +122,25 @@ type Action struct {
 	Source  string `json:"source,omitempty"` // of the rule: "agent-wrapper.toml:6:3"
 	Risk    string `json:"risk,omitempty"`
 	Why     string `json:"why,omitempty"` // the reason for the risk
-	Times   int    `json:"times"`         // how often it is done
-	// pos and end are its place in the command of a field, 0 and 0 if there is none.
+	Times   int    `json:"times"`         // how often it occurs
+	// pos and end are its place in the command line of a field, both 0 if it has
+	// none.
 	field    string
 	pos, end int
 }
 
-// asks reports whether the action is part of what caused the ask.
+// asks reports whether the action is part of what caused the question.
 func (a *Action) asks() bool { return a.Verdict == "ask" }
 
-// The longest name that is shown, in bytes, and how many actions of a kind.
+// The longest name that is shown, in bytes, and the largest number of actions,
+// those that caused the question and the others each.
 const (
 	maxName    = 200
 	maxActions = 12
 )
 
-// New makes an Ask. It never fails: what cannot be read is shown as it came.
+// New makes an Ask. It cannot fail: an input that cannot be read is shown as it
+// is.
 func New(s Source) *Ask {
 	use, d := &s.Request.Use, &s.Request.Decision
 	if s.File != nil {
@@ -158,8 +165,8 @@ func New(s Source) *Ask {
 	return a
 }
 
-// offer takes over the choices; what would be kept is only offered to somebody
-// who sees everything.
+// offer adds the choices. Those that would keep rules are withheld if something
+// is left out.
 func (a *Ask) offer(choices []Choice) {
 	for _, c := range choices {
 		if c.Keeps && !a.Whole {
@@ -182,14 +189,14 @@ func (r *Rung) shown() Rung {
 	return out
 }
 
-// builder makes the parts of an Ask and remembers whether all was shown.
+// builder makes the parts of an Ask and tracks whether something is left out.
 type builder struct {
 	Source
 	whole bool
-	work  int // how many bytes of files were gone through
+	work  int // number of bytes of files that were examined
 }
 
-// name is a short text on one line.
+// name returns a short text on one line.
 func (b *builder) name(s string) string {
 	if b.All || len(s) <= maxName {
 		return visible.Line(s)
@@ -199,7 +206,7 @@ func (b *builder) name(s string) string {
 	return fmt.Sprintf("%s… (%s more bytes)", visible.Line(s[:at]), thousands(len(s)-at))
 }
 
-// runeStart is the last place up to at where a character begins.
+// runeStart returns the last index up to at where a character begins.
 func runeStart(s string, at int) int {
 	for n := 0; at > 0 && n < utf8.UTFMax && !utf8.RuneStart(s[at]); n++ {
 		at--
@@ -207,7 +214,7 @@ func runeStart(s string, at int) int {
 	return at
 }
 
-// runeEnd is the first place from at on where a character begins or the text
+// runeEnd returns the first index from at on where a character begins or the text
 // ends.
 func runeEnd(s string, at int) int {
 	for at < len(s) && !utf8.RuneStart(s[at]) {
@@ -216,7 +223,8 @@ func runeEnd(s string, at int) int {
 	return at
 }
 
-// actions are all that the tool use would do, what caused the ask first.
+// actions returns everything that the tool use would do, what caused the question
+// first.
 func (b *builder) actions() []Action {
 	parts := b.Request.Decision.Parts
 	var asks, others []Action
@@ -230,18 +238,18 @@ func (b *builder) actions() []Action {
 	return append(asks, others...)
 }
 
-// part is an action as the decision has it.
+// part converts an action of the decision.
 func part(p *permission.Part) Action {
 	a := Action{Text: visible.Line(p.Action), Risk: p.Risk.String(), Why: visible.Line(p.Why), field: p.Field, pos: p.Pos, end: p.End}
 	if p.Behavior == 0 {
-		return a // it is looked at, and needs nothing
+		return a // it needs no answer
 	}
 	a.Verdict, a.Held = p.Behavior.String(), p.Held
 	a.Reason, a.Rule, a.Source = visible.Line(p.Reason), visible.Line(p.Rule), visible.Line(p.RuleSource.String())
 	return a
 }
 
-// counted joins actions that are the same.
+// counted merges equal actions.
 func counted(all []Action) []Action {
 	at := map[Action]int{}
 	var out []Action
@@ -258,7 +266,7 @@ func counted(all []Action) []Action {
 	return out
 }
 
-// shown cuts a long list of actions.
+// shown shortens a long list of actions.
 func (b *builder) shown(all []Action) []Action {
 	asks := 0
 	for asks < len(all) && all[asks].asks() {

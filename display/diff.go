@@ -8,10 +8,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
-// op is one line of a difference: ' ' in both, '-' in the old, '+' in the new.
+// op is a line of a diff: ' ' in both texts, '-' in the old one, '+' in the new
+// one.
 type op struct {
 	sign byte
-	line string // with its line feed, if it has one
+	line string // including its line feed, if it has one
 }
 
 func each(sign byte, lines []string) []op {
@@ -22,7 +23,7 @@ func each(sign byte, lines []string) []op {
 	return out
 }
 
-// split cuts a text into lines that keep their line feeds.
+// split splits a text into lines that keep their line feeds.
 func split(text string) []string {
 	if text == "" {
 		return nil
@@ -34,16 +35,16 @@ func split(text string) []string {
 	return out
 }
 
-// The limits of the search for a small difference; beyond them it is a larger
-// one, never a wrong one.
+// Limits of the search for a small diff. Beyond them the diff is larger, but
+// still correct.
 const (
 	maxDepth = 12
 	maxTable = 1 << 18
 )
 
-// differ returns how to make y of x. It looks for lines that are once in both
-// and goes on between them; what has none of these is compared line by line if
-// it is small, else replaced as a whole.
+// differ returns the changes from x to y. It aligns the lines that occur exactly
+// once in each and recurses between them (patience diff). Where there are none,
+// short parts are compared line by line and others replaced as a whole.
 func differ(x, y []string, depth int) []op {
 	start := 0
 	for start < len(x) && start < len(y) && x[start] == y[start] {
@@ -58,7 +59,7 @@ func differ(x, y []string, depth int) []op {
 	return append(out, each(' ', x[len(x)-end:])...)
 }
 
-// between is the difference of lines that neither begin nor end alike.
+// between diffs parts that have no common first or last line.
 func between(x, y []string, depth int) []op {
 	var anchors []pair
 	if len(x) > 0 && len(y) > 0 && depth > 0 {
@@ -81,11 +82,11 @@ func between(x, y []string, depth int) []op {
 	return append(out, differ(x[at.x:], y[at.y:], depth-1)...)
 }
 
-// pair is a line that both have.
+// pair has the indices of a line that both texts contain.
 type pair struct{ x, y int }
 
-// common are lines that are once in x and once in y, as many as stand in the
-// same order in both.
+// common returns lines that occur exactly once in x and once in y: the longest
+// sequence that has the same order in both.
 func common(x, y []string) []pair {
 	type place struct{ nx, ny, x, y int }
 	seen := map[string]*place{}
@@ -111,9 +112,10 @@ func common(x, y []string) []pair {
 	return rising(both)
 }
 
-// rising is a longest subsequence of pairs whose y rise, as their x do.
+// rising returns a longest subsequence of pairs in which y increases; x does
+// already.
 func rising(all []pair) []pair {
-	var ends []int // the last pair of the best run of each length
+	var ends []int // the last pair of the best sequence of each length
 	before := make([]int, len(all))
 	for i, p := range all {
 		n := sort.Search(len(ends), func(k int) bool { return all[ends[k]].y >= p.y })
@@ -141,10 +143,10 @@ func last(s []int) int {
 	return s[len(s)-1]
 }
 
-// table is the smallest difference, by a table of all pairs.
+// table returns a smallest diff, by dynamic programming.
 func table(x, y []string) []op {
 	width := len(y) + 1
-	best := make([]int32, (len(x)+1)*width) // of x[i:] and y[j:]: how many lines stay
+	best := make([]int32, (len(x)+1)*width) // for x[i:] and y[j:], the number of lines that stay
 	for i := len(x) - 1; i >= 0; i-- {
 		for j := len(y) - 1; j >= 0; j-- {
 			if x[i] == y[j] {
@@ -172,10 +174,10 @@ func table(x, y []string) []op {
 	return append(append(out, each('-', x[i:])...), each('+', y[j:])...)
 }
 
-// around is how many lines that stay are shown about a change.
+// around is the number of unchanged lines that are shown around a change.
 const around = 3
 
-// diff is the block of what makes one text of another, as a unified diff.
+// diff returns the block of a change from one text to another, as a unified diff.
 func (b *builder) diff(title string, notes []string, before, after string) Block {
 	ops := differ(split(before), split(after), maxDepth)
 	plus, minus := 0, 0
@@ -194,10 +196,10 @@ func (b *builder) diff(title string, notes []string, before, after string) Block
 	}
 }
 
-// hunks are the lines of a unified diff.
+// hunks returns the lines of a unified diff.
 func (b *builder) hunks(ops []op) []Line {
 	var out []Line
-	x, y := 1, 1 // the numbers of the next line in the old and the new text
+	x, y := 1, 1 // line numbers of the next line in the old and the new text
 	for at := 0; at < len(ops); {
 		stay := 0
 		for at+stay < len(ops) && ops[at+stay].sign == ' ' {
@@ -217,8 +219,8 @@ func (b *builder) hunks(ops []op) []Line {
 	return out
 }
 
-// hunkEnd is where the hunk ends that begins at from: behind the lines that
-// stay about its last change.
+// hunkEnd returns the end of the hunk that begins at from: after the unchanged
+// lines that follow its last change.
 func hunkEnd(ops []op, from int) int {
 	end, stay := from, 0
 	for i := from; i < len(ops) && stay <= 2*around; i++ {
@@ -242,7 +244,8 @@ func sizes(ops []op) (x, y int) {
 	return x, y
 }
 
-// extent is one side of a hunk's head: the first line and how many there are.
+// extent returns one side of the head of a hunk: its first line and the number of
+// lines.
 func extent(first, n int) string {
 	if n == 0 {
 		first--
@@ -250,7 +253,7 @@ func extent(first, n int) string {
 	return fmt.Sprintf("%d,%d", first, n)
 }
 
-// diffLines are ops as they are shown.
+// diffLines converts ops for display.
 func (b *builder) diffLines(ops []op) []Line {
 	var out []Line
 	for _, o := range ops {
@@ -263,14 +266,15 @@ func (b *builder) diffLines(ops []op) []Line {
 	return out
 }
 
-// The longest line of a diff, and how much is shown of a longer one, in bytes.
+// The longest line of a diff that is shown whole, and how much is shown of a
+// longer one, in bytes.
 const (
 	maxDiffLine = 2000
 	longLine    = 1500
 )
 
-// diffLine is one line of a diff, which says so if it is too long to be shown.
-// Bytes is its own size, for cut.
+// diffLine returns a line of a diff, with a note if it is too long to be shown
+// whole. Bytes is its size, for cut.
 func (b *builder) diffLine(sign, text string, size int) []Line {
 	line := Line{Sign: sign, Bytes: size}
 	if b.All || len(text) <= maxDiffLine {
@@ -286,7 +290,7 @@ func (b *builder) diffLine(sign, text string, size int) []Line {
 	return []Line{line, {Sign: "…", Bytes: size - at}}
 }
 
-// cut shortens a diff. Bytes stays only where something is left out.
+// cut shortens a diff. It clears Bytes of the lines that are shown whole.
 func (b *builder) cut(all []Line) []Line {
 	l := diffLimit
 	head, size := 0, 0
@@ -315,7 +319,7 @@ func (b *builder) cut(all []Line) []Line {
 	return append(append(all[:head:head], gone), all[tail:]...)
 }
 
-// thousands writes a number as 3,120.
+// thousands formats a number like 3,120.
 func thousands(n int) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0; at -= 3 {

@@ -12,7 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// house is the policy of most asks.
+// house is the policy of most tests.
 const house = `
 allow = ["Read", "Bash", "Bash(npm test)"]
 ask = ["Bash(npm install:*)", "Bash(git push:*)"]
@@ -20,7 +20,7 @@ deny = ["Read(.env)"]
 unlisted = "ask"
 `
 
-// decided makes the Source of a tool use under a policy.
+// decided returns the Source of a tool use under a policy.
 func decided(t testing.TB, text string, use permission.ToolUse) Source {
 	t.Helper()
 	spec, err := policy.Parse([]byte(text), "agent-wrapper.toml")
@@ -38,14 +38,15 @@ func decided(t testing.TB, text string, use permission.ToolUse) Source {
 	return Source{Request: permission.Request{Use: use, Decision: d}, Choices: choices(d)}
 }
 
-// calm is a file system without links and without anything below a directory.
+// calm is a file system without links in which nothing exists below any
+// directory.
 type calm struct{}
 
 func (calm) Resolve(path string) (string, bool)      { return path, true }
 func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) bool                  { return false }
 
-// choices are those of a terminal, with one rung.
+// choices returns the choices of a terminal, with one rung.
 func choices(d permission.Decision) []Choice {
 	rung := Rung{Label: "exactly this"}
 	for _, p := range d.Unapproved() {
@@ -104,7 +105,7 @@ const notebookFile = `{"cells":[
  {"id":"b2","cell_type":"code","source":"import pandas as pd\ndf = pd.read_csv('sales.csv')\ndf.head()"}
 ]}`
 
-// asks are questions as they come; the goldens are what a person sees.
+// asks are tool uses; the goldens are what a person sees of them.
 var asks = []struct {
 	name, policy string
 	use          permission.ToolUse
@@ -159,7 +160,7 @@ var asks = []struct {
 	{name: "narrow", use: command("cd web && npm install left-pad"), width: 30},
 }
 
-// What a person sees, at a terminal without colours; read the goldens.
+// What a person sees on a terminal without colours: read the goldens.
 func TestAsks(t *testing.T) {
 	for _, tt := range asks {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// What an editor and a web page get.
+// What an editor or a web page gets.
 func TestJSON(t *testing.T) {
 	for _, name := range []string{"pipeline", "hidden-characters", "edit", "write-long"} {
 		for _, tt := range asks {

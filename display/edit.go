@@ -10,8 +10,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// Path returns the path of the file that a tool use would edit, as the input
-// has it, "" if there is none. Its content is what Source.File wants.
+// Path returns the path of the file that a tool use would edit, as written in the
+// input, "" if there is none. Its content belongs in Source.File.
 func Path(use *permission.ToolUse) string {
 	values, ok := object(use.Input)
 	if !ok {
@@ -25,15 +25,15 @@ func Path(use *permission.ToolUse) string {
 	return path
 }
 
-// replacement is one edit of Edit and MultiEdit.
+// replacement is one edit of Edit or MultiEdit.
 type replacement struct {
 	Old string `json:"old_string"`
 	New string `json:"new_string"`
 	All bool   `json:"replace_all"`
 }
 
-// changes are the blocks of what an editing tool does to its file, and the
-// fields that they tell whole.
+// changes returns the blocks for what an editing tool does to its file, and the
+// fields that they show completely.
 func (b *builder) changes(values map[string]json.RawMessage) (blocks []Block, told []string) {
 	switch tool := b.Request.Use.Tool; {
 	case b.File == nil:
@@ -57,7 +57,7 @@ func (b *builder) changes(values map[string]json.RawMessage) (blocks []Block, to
 	return nil, nil
 }
 
-// all reads fields that must be there and strings, given as name, target, …
+// all decodes required string fields, given as name, target, name, target …
 func all(values map[string]json.RawMessage, fields ...any) bool {
 	for i := 0; i < len(fields); i += 2 {
 		value, ok := values[fields[i].(string)]
@@ -73,7 +73,7 @@ func optional(values map[string]json.RawMessage, name string, target any) bool {
 	return !ok || json.Unmarshal(value, target) == nil
 }
 
-// only reports whether there are no other fields.
+// only reports whether there are no fields but these.
 func only(values map[string]json.RawMessage, names ...string) bool {
 	for name := range values {
 		if !slices.Contains(names, name) {
@@ -83,18 +83,17 @@ func only(values map[string]json.RawMessage, names ...string) bool {
 	return true
 }
 
-// exact reports whether a value is a string that, decoded, says what its JSON
-// says.
+// exact reports whether a value is a string that decodes without a loss.
 func exact(value json.RawMessage) bool {
 	return isString(value) && !strings.ContainsRune(fieldText(value), '\uFFFD')
 }
 
-// maxWork is how many bytes of files are gone through for one ask, and how much
-// an edit may add to one: the agent says how many edits there are.
+// maxWork is the number of bytes of files that are examined for one Ask, and that
+// one edit may add to a file, because the agent chooses the number of edits.
 const maxWork = 32 << 20
 
-// replace is the block of one replacement in text, and the text after it; not
-// ok is a replacement that would fail.
+// replace returns the block of one replacement in text, and the text after it. ok
+// is false if the replacement would fail.
 func (b *builder) replace(title string, r replacement, text string) (block Block, after string, ok bool) {
 	n, problem := 0, ""
 	if b.work += 2*len(text) + len(r.New); b.work <= maxWork {
@@ -142,8 +141,8 @@ func (b *builder) newFile() []string {
 	return []string{"a new file"}
 }
 
-// unplaced is the block of a replacement whose place in the file is not known:
-// what goes and what comes, each whole.
+// unplaced returns the block of a replacement whose place in the file is unknown:
+// the old text and the new text.
 func (b *builder) unplaced(title, problem string, r replacement) Block {
 	block := Block{Title: title, Notes: []string{problem}}
 	if r.All {
@@ -153,7 +152,7 @@ func (b *builder) unplaced(title, problem string, r replacement) Block {
 	return block
 }
 
-// fragment is a text that is no whole lines, behind one sign.
+// fragment returns the lines of a text that need not be whole lines, with a sign.
 func (b *builder) fragment(sign, text string) []Line {
 	var out []Line
 	for _, line := range strings.Split(text, "\n") {
@@ -162,8 +161,8 @@ func (b *builder) fragment(sign, text string) []Line {
 	return out
 }
 
-// multi is MultiEdit: one block for each edit, against what the edits before
-// it leave.
+// multi returns the blocks of MultiEdit, one for each edit, against the result of
+// the edits before it.
 func (b *builder) multi(values map[string]json.RawMessage) ([]Block, []string) {
 	var raw []json.RawMessage
 	if json.Unmarshal(values["edits"], &raw) != nil || len(raw) == 0 {
@@ -175,7 +174,7 @@ func (b *builder) multi(values map[string]json.RawMessage) ([]Block, []string) {
 		fields, _ := object(value)
 		var r replacement
 		if !all(fields, "old_string", &r.Old, "new_string", &r.New) || !optional(fields, "replace_all", &r.All) || !only(fields, "old_string", "new_string", "replace_all") {
-			return nil, nil // shown as it came
+			return nil, nil // shown as it is
 		}
 		block, after, ok := b.replace(fmt.Sprintf("edit %d of %d", i+1, len(raw)), r, text)
 		blocks = append(blocks, block)
@@ -187,7 +186,7 @@ func (b *builder) multi(values map[string]json.RawMessage) ([]Block, []string) {
 	return blocks, []string{"edits"}
 }
 
-// write is the block of a file that is written anew.
+// write returns the block of a file that is overwritten.
 func (b *builder) write(content string) Block {
 	switch {
 	case b.File.Problem != "":
@@ -203,7 +202,7 @@ func (b *builder) write(content string) Block {
 	return b.diff("content", nil, b.File.Text, content)
 }
 
-// notebook is NotebookEdit: the cell before and after.
+// notebook returns the block of NotebookEdit: the cell before and after.
 func (b *builder) notebook(values map[string]json.RawMessage) ([]Block, []string) {
 	var source, id, mode string
 	if !all(values, "new_source", &source) || !optional(values, "cell_id", &id) || !optional(values, "edit_mode", &mode) {
@@ -223,7 +222,7 @@ func (b *builder) notebook(values map[string]json.RawMessage) ([]Block, []string
 	return []Block{b.diff("cell", nil, old, source)}, told
 }
 
-// cell finds a cell of the notebook by its id.
+// cell returns the source of the notebook's cell with an ID.
 func (b *builder) cell(id string) (source, problem string) {
 	var book struct {
 		Cells []struct {
@@ -247,7 +246,7 @@ func (b *builder) cell(id string) (source, problem string) {
 	return "", "the notebook has no such cell: the edit would fail"
 }
 
-// cellText is a cell's source, which is a text or its lines.
+// cellText returns the source of a cell, which is a string or a list of lines.
 func cellText(source json.RawMessage) string {
 	var lines []string
 	if json.Unmarshal(source, &lines) == nil {

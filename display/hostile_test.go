@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// whole is all that a person may see of an ask, in every form.
+// whole returns everything that a person may see of an Ask, in every form.
 func whole(t *testing.T, s Source) string {
 	t.Helper()
 	a := New(s)
@@ -28,7 +28,7 @@ func whole(t *testing.T, s Source) string {
 	return a.Text(TextOptions{}) + strings.Join(notes, "\n")
 }
 
-// Why a file cannot be shown holds its name, which the agent chose.
+// The reason why a file cannot be shown contains its name, which the agent chose.
 func TestProblemIsVisible(t *testing.T) {
 	path := filepath.Join(os.DevNull, "a\x1b[2J\u202e\r\n  [o] once")
 	_, err := os.Stat(path)
@@ -49,7 +49,8 @@ func TestProblemIsVisible(t *testing.T) {
 	}
 }
 
-// All that stands in an edit is shown, also what no tool is known to read.
+// All members of an edit are shown, including those that no tool is known to
+// read.
 func TestEveryMemberOfAnEdit(t *testing.T) {
 	for _, edits := range []string{
 		`[{"old_string":"a","new_string":"b","insert":"hidden"}]`,
@@ -66,7 +67,7 @@ func TestEveryMemberOfAnEdit(t *testing.T) {
 	}
 }
 
-// An edit whose result nobody could hold is shown as it came, not made.
+// An edit whose result would be too large is shown as it is and not computed.
 func TestEditsThatGrow(t *testing.T) {
 	grow := map[string]any{"old_string": "a", "new_string": strings.Repeat("a", 64), "replace_all": true}
 	var steps []any
@@ -85,8 +86,7 @@ func TestEditsThatGrow(t *testing.T) {
 	}
 }
 
-// The agent decides how much there is to show; how much work that is, it does
-// not.
+// The agent chooses how much there is to show, but not how much work that is.
 func TestManyEdits(t *testing.T) {
 	file := numbered(100_000)
 	var steps []any
@@ -109,7 +109,7 @@ func TestManyEdits(t *testing.T) {
 	}
 }
 
-// Members that no tool reads do not push what counts out of sight.
+// Members that no tool reads do not push those that count out of sight.
 func TestManyMembers(t *testing.T) {
 	input := map[string]any{"command": "npm install"}
 	for i := range 20_000 {

@@ -13,10 +13,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
-// first are the fields that say what a tool use is about, in this order.
+// first are the fields that are shown first, in this order.
 var first = []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "subagent_type", "description", "prompt"}
 
-// blocks are the parts of the input. Fields that a diff says are left to it.
+// blocks returns the parts of the input, without the fields that a diff shows.
 func (b *builder) blocks(actions []Action) []Block {
 	input := b.Request.Use.Input
 	values, ok := object(input)
@@ -37,10 +37,10 @@ func (b *builder) blocks(actions []Action) []Block {
 	return append(b.few(out), b.few(changes)...)
 }
 
-// maxBlocks is how many fields, and how many edits, are shown.
+// maxBlocks is the largest number of fields, and of edits, that are shown.
 const maxBlocks = 24
 
-// few cuts a long list of blocks.
+// few shortens a long list of blocks.
 func (b *builder) few(all []Block) []Block {
 	if b.All || len(all) <= maxBlocks {
 		return all
@@ -57,7 +57,7 @@ func (b *builder) few(all []Block) []Block {
 	return append(all[:maxBlocks:maxBlocks], Block{Title: title, Lines: []Line{gone}})
 }
 
-// size is how many bytes of text a line is about.
+// size returns the number of bytes of text that a line stands for.
 func (l *Line) size() int {
 	n := l.Bytes
 	for _, s := range l.Segments {
@@ -66,8 +66,8 @@ func (l *Line) size() int {
 	return n
 }
 
-// field is the block of one field. A string that would pass for another kind
-// of value says what it is.
+// field returns the block of one field. A string that could be mistaken for
+// another kind of value is labelled.
 func (b *builder) field(name string, value json.RawMessage) Block {
 	text := fieldText(value)
 	block := b.text(name, text, nil, false)
@@ -77,8 +77,8 @@ func (b *builder) field(name string, value json.RawMessage) Block {
 	return block
 }
 
-// object reads an input; not ok is one that is no object or not exactly what
-// its text says.
+// object decodes an input. ok is false if it is not an object or does not decode
+// without a loss.
 func object(input json.RawMessage) (map[string]json.RawMessage, bool) {
 	var values map[string]json.RawMessage
 	if !utf8.Valid(input) || json.Unmarshal(input, &values) != nil || values == nil {
@@ -87,7 +87,7 @@ func object(input json.RawMessage) (map[string]json.RawMessage, bool) {
 	return values, true
 }
 
-// sorted are the names of the fields in the order in which they are shown.
+// sorted returns the names of the fields in the order of display.
 func sorted(values map[string]json.RawMessage) []string {
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -109,8 +109,9 @@ func rank(name string) int {
 	return len(first)
 }
 
-// fieldText is a string as it is, anything else as JSON. A string with half a
-// surrogate pair stays JSON: decoded, it would look like another one.
+// fieldText returns a string decoded, and anything else as JSON. A string with
+// half of a surrogate pair stays JSON: decoded, it would look like another
+// string.
 func fieldText(value json.RawMessage) string {
 	var text string
 	if !isString(value) || json.Unmarshal(value, &text) != nil || strings.ContainsRune(text, utf8.RuneError) {
@@ -126,7 +127,8 @@ func isString(value json.RawMessage) bool {
 // span is a part of a text, in bytes.
 type span struct{ from, to int }
 
-// command is the block of a command line, with what caused the ask marked.
+// command returns the block of a command line, with what caused the question
+// marked.
 func (b *builder) command(name, text string, actions []Action) Block {
 	var marks []span
 	for i := range actions {
@@ -139,7 +141,7 @@ func (b *builder) command(name, text string, actions []Action) Block {
 	return b.text(name, text, merged(marks), true)
 }
 
-// merged sorts spans and joins those that meet.
+// merged sorts spans and merges those that touch.
 func merged(spans []span) []span {
 	sort.Slice(spans, func(i, j int) bool { return spans[i].from < spans[j].from })
 	var out []span
@@ -153,18 +155,18 @@ func merged(spans []span) []span {
 	return out
 }
 
-// limit is how much of a text is shown: lines and bytes at its beginning, and
-// lines and bytes at its end.
+// limit is how much of a text is shown: lines and bytes at its beginning and at
+// its end.
 type limit struct{ lines, bytes, tailLines, tailBytes int }
 
-// A command is shown to its end if a person can read it at all.
+// A command is shown completely if a person could still read it.
 var (
 	commandLimit = limit{lines: 150, bytes: 12 << 10, tailLines: 20, tailBytes: 2 << 10}
 	fieldLimit   = limit{lines: 40, bytes: 6 << 10, tailLines: 4, tailBytes: 600}
 	diffLimit    = limit{lines: 120, bytes: 12 << 10, tailLines: 12, tailBytes: 2 << 10}
 )
 
-// text is the block of a text, which may be a command line.
+// text returns the block of a text, which may be a command line.
 func (b *builder) text(title, text string, marks []span, command bool) Block {
 	block := Block{Title: b.title(title)}
 	l := fieldLimit
@@ -183,7 +185,8 @@ func (b *builder) text(title, text string, marks []span, command bool) Block {
 	return block
 }
 
-// title is a field's name, in quotes if it could pass for words of the ask.
+// title returns the name of a field, quoted if it could be mistaken for words of
+// the Ask.
 func (b *builder) title(name string) string {
 	if simpleName.MatchString(name) {
 		return name
@@ -193,14 +196,14 @@ func (b *builder) title(name string) string {
 
 var simpleName = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
-// hole is the part of a text that is not shown; none if from is to.
+// hole returns the part of a text that is left out; it is empty if from == to.
 func (l limit) hole(text string) (from, to int) {
 	if len(text) <= l.bytes && strings.Count(text, "\n") < l.lines {
 		return 0, 0
 	}
 	from = runeStart(text, min(l.bytes, len(text)-1))
 	if at := index(text[:from], l.lines); at >= 0 {
-		from = at - 1 // the line feed is not shown
+		from = at - 1 // without the line feed
 	}
 	tail := text[runeEnd(text, max(len(text)-l.tailBytes, from)):]
 	for range max(strings.Count(tail, "\n")-l.tailLines, 0) {
@@ -209,7 +212,8 @@ func (l limit) hole(text string) (from, to int) {
 	return from, len(text) - len(tail)
 }
 
-// index is where the nth line feed of a text ends, -1 if there are fewer.
+// index returns the index after the nth line feed of a text, -1 if there are
+// fewer.
 func index(text string, n int) int {
 	at := 0
 	for range n {
@@ -222,7 +226,7 @@ func index(text string, n int) int {
 	return at
 }
 
-// lines are the lines of a part of a text.
+// lines returns the lines of a part of a text.
 func lines(text string, marks []span, part span, command bool) []Line {
 	var cuts []int // a mark begins at every other one
 	for _, m := range marks {

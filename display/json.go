@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// JSON writes the ask for an editor or a web page: one line, its fields as
-// documented at Ask. Every text in it is fit to be shown as it is; it is to be
-// shown as text, never as markup.
+// JSON returns the Ask as one line of JSON, for an editor or a web page. Its
+// texts are safe to show as text; they must not be interpreted as markup.
 func (a *Ask) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

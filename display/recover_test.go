@@ -37,13 +37,13 @@ func asSeen(s string) string {
 	})
 }
 
-// shownBlock is a block as it is read off the screen.
+// shownBlock is a block as read from the screen.
 type shownBlock struct {
 	title string
 	ops   []op // '|' text, ' ' '-' '+' lines of a diff, '\\', '@', '…'
 }
 
-// text is the block's text.
+// text returns the text of the block.
 func (b *shownBlock) text() string {
 	var lines []string
 	for _, o := range b.ops {
@@ -59,7 +59,7 @@ var (
 	diffRow  = regexp.MustCompile(`^  (change|content|cell|edit [0-9]+ of [0-9]+) .*:$`)
 )
 
-// screen reads what a terminal shows back into blocks.
+// screen parses what a terminal shows into blocks.
 func screen(t *testing.T, text string) []shownBlock {
 	t.Helper()
 	_, text, _ = strings.Cut(text, "\n  in ")
@@ -92,7 +92,7 @@ func screen(t *testing.T, text string) []shownBlock {
 			add('\\', "")
 		case strings.HasPrefix(row, "  … "):
 			add('.', row[6:])
-		case strings.HasPrefix(row, ": "): // the title goes on
+		case strings.HasPrefix(row, ": "): // the title continues
 		case diffRow.MatchString(row), strings.HasPrefix(row, "  change ("), strings.HasPrefix(row, "  content ("):
 			blocks = append(blocks, shownBlock{title: "a diff"})
 		case titleRow.MatchString(row):
@@ -108,7 +108,7 @@ func screen(t *testing.T, text string) []shownBlock {
 	return blocks
 }
 
-// apply makes the new text of an old one by the diff on the screen.
+// apply returns the new text for an old one by the diff on the screen.
 func (b *shownBlock) apply(t *testing.T, old string) string {
 	t.Helper()
 	lines, out := split(old), ""
@@ -142,7 +142,7 @@ func (b *shownBlock) apply(t *testing.T, old string) string {
 	return out + strings.Join(lines[at:], "")
 }
 
-// sound checks what holds of everything that is written.
+// sound checks what must hold for everything that is written.
 func sound(t *testing.T, a *Ask, width int) string {
 	t.Helper()
 	o := TextOptions{Width: width}
@@ -181,7 +181,7 @@ var goesOnRow = regexp.MustCompile("\n *: ")
 
 var inkCodes = regexp.MustCompile("\x1b\\[[0-9;]+m")
 
-// fields reads the input back off the screen.
+// fields reads the input from the screen.
 func fields(t *testing.T, text string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -191,7 +191,7 @@ func fields(t *testing.T, text string) map[string]string {
 	return out
 }
 
-// ofJSON reads the input back out of the JSON.
+// ofJSON reads the input from the JSON.
 func ofJSON(t *testing.T, a *Ask) map[string]string {
 	t.Helper()
 	data, err := a.JSON()
@@ -227,8 +227,8 @@ func sum(fields map[string]string) [32]byte {
 	return sha256.Sum256(data)
 }
 
-// recoverable checks that an input of strings can be read back off the screen
-// and out of the JSON: what is shown hashes to what is asked about.
+// recoverable checks that an input of strings can be read from the screen and
+// from the JSON, so that the digest is that of what is shown.
 func recoverable(t *testing.T, cmd, note string, width int) {
 	t.Helper()
 	if strings.ContainsRune(cmd+note, utf8.RuneError) {
@@ -262,8 +262,8 @@ func recoverable(t *testing.T, cmd, note string, width int) {
 	}
 }
 
-// accounted checks that what is shown of a text and what is said to be missing
-// are the text.
+// accounted checks that what is shown of a text, plus what is reported as left
+// out, is the text.
 func accounted(t *testing.T, a *Ask, title, text string) {
 	t.Helper()
 	for _, b := range a.Blocks {
@@ -295,7 +295,7 @@ func accounted(t *testing.T, a *Ask, title, text string) {
 	}
 }
 
-// nasty are pieces that texts are made of in the tests.
+// nasty are pieces of the texts in the tests.
 var nasty = []string{
 	"a", "git push", " ", "  ", "\n", "\n\n\n", "\t", "\r\n", "\x1b[31m", "\x00", "\u202E", "\u200B", "\u0301", "e\u0301", "日本", "🎉", "⚠\uFE0F",
 	"<U+202E>", "<0xFF>", "<U+0020 x5>", "⇥", "   | ", "   : ", "  risk safe, tier 1", "\n? Bash\n", "^^^^", "…", "press v", "“", "＃", "\u00a0", "\u3164",
@@ -310,8 +310,8 @@ func mess(r *rand.Rand, n int) string {
 	return out.String()
 }
 
-// Every byte of the input can be read off the screen, or the screen says how
-// many are missing.
+// Every byte of the input can be read from the screen, or the screen says how
+// many are left out.
 func TestEveryByteIsShown(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -327,8 +327,8 @@ func FuzzShown(f *testing.F) {
 	})
 }
 
-// The new content of an edited file can be made of the old one by the diff on
-// the screen.
+// editShown checks that the diff on the screen turns the old content of a file
+// into the new one.
 func editShown(t *testing.T, file, old, text string, all bool, width int) {
 	t.Helper()
 	if strings.ContainsRune(file+old+text, utf8.RuneError) {
@@ -387,7 +387,7 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// A whole new content is shown as a difference that makes it.
+// A new file content is shown as a diff that produces it.
 func TestEveryWriteIsShown(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -411,7 +411,7 @@ func TestEveryWriteIsShown(t *testing.T) {
 	}
 }
 
-// The search for a difference ends soon, however large the texts are.
+// The search for a diff ends soon, however large the texts are.
 func TestLargeDiff(t *testing.T) {
 	same := strings.Repeat("a\nb\n", 200_000)
 	other := strings.Repeat("b\nc\n", 200_000)
@@ -431,7 +431,7 @@ func TestLargeDiff(t *testing.T) {
 	}
 }
 
-// An input that a decoder would change is shown as it came.
+// An input that does not decode without a loss is shown as it is.
 func TestNotDecoded(t *testing.T) {
 	for _, raw := range []string{
 		`{"command":"a\ud800b"}`, `{"command":"a` + "\uFFFD" + `b"}`, "{\"command\":\"\xff\"}", `not json`, `null`, `[1]`, `{"command":1}`,
@@ -448,7 +448,7 @@ func TestNotDecoded(t *testing.T) {
 	}
 }
 
-// A string is told from a number that looks the same, and from an object.
+// A string can be told from a number that looks the same, and from an object.
 func TestKindsAreTold(t *testing.T) {
 	seen := map[string]string{}
 	for _, raw := range []string{`{"a":1}`, `{"a":"1"}`, `{"a":true}`, `{"a":"true"}`, `{"a":[1]}`, `{"a":"[1]"}`, `{"a":null}`, `{"a":"null"}`, `{"a":""}`, `{}`} {

@@ -7,7 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// Summary is what a tool use is about, in one line.
+// Summary returns what a tool use is about, in one line.
 func Summary(use *permission.ToolUse) string {
 	members, err := strictjson.Object(use.Input)
 	if text := tools.Asked(use.Tool, members); err == nil && text != "" {

@@ -9,16 +9,17 @@ import (
 	"golang.org/x/text/width"
 )
 
-// TextOptions say how a terminal is to be written to.
+// TextOptions describe the terminal. The zero value is 80 cells wide, without
+// colours.
 type TextOptions struct {
-	Width  int  // in cells; 0 is 80, less than 30 counts as 30
-	Colour bool // for a hint only: what colours say, signs say as well
+	Width  int  // in cells; 0 means 80, the least is 30
+	Colour bool // use colours; they carry no information of their own
 }
 
-// Text writes the ask for a terminal, without the choices: lines of no more
-// than Width cells, each ended by a line feed. What the agent wrote stands
-// behind " | ", and behind " : " where a line goes on, so that it cannot pass
-// for a line of the ask; what caused the ask has ^^^ below it.
+// Text returns the Ask, without the choices, as lines of at most Width cells.
+// What the agent wrote follows " | ", or " : " on a continued line, so that it
+// cannot be mistaken for a line of the Ask. What caused the question has ^^^
+// below it.
 func (a *Ask) Text(o TextOptions) string {
 	p := newPage(o)
 	p.header(a)
@@ -36,8 +37,8 @@ func (a *Ask) Text(o TextOptions) string {
 	return p.out.String()
 }
 
-// Menu writes the choices for a terminal: what allows, what denies, and the
-// rules that would be kept.
+// Menu returns the choices: those that allow, those that deny, and the rules that
+// would be kept.
 func (a *Ask) Menu(o TextOptions) string {
 	p := newPage(o)
 	var line []string
@@ -52,14 +53,14 @@ func (a *Ask) Menu(o TextOptions) string {
 	return p.out.String()
 }
 
-// Ladder writes the rungs of one choice, numbered.
+// Ladder returns the rungs of a choice as a numbered list.
 func (c *Choice) Ladder(o TextOptions) string {
 	p := newPage(o)
 	p.rungs(c.Rungs)
 	return p.out.String()
 }
 
-// ink is how a piece of text is coloured.
+// ink is the colour of a piece of text.
 type ink string
 
 const (
@@ -72,7 +73,7 @@ const (
 	strong ink = "1;33"
 )
 
-// page writes lines of a terminal.
+// page formats lines for a terminal.
 type page struct {
 	out    strings.Builder
 	width  int
@@ -93,7 +94,7 @@ func (p *page) paint(text string, i ink) string {
 	return "\x1b[" + string(i) + "m" + text + "\x1b[0m"
 }
 
-// header says who wants what, and where.
+// header writes which tool is asked about, for whom and where.
 func (p *page) header(a *Ask) {
 	text := a.Tool
 	if a.Agent != "" {
@@ -106,7 +107,7 @@ func (p *page) header(a *Ask) {
 	}
 }
 
-// foot is about the ask as a whole.
+// foot writes what concerns the Ask as a whole.
 func (p *page) foot(a *Ask) {
 	if len(a.Actions) == 0 && a.Reason != "" {
 		p.words("  ask    ", a.Reason+ruleNote(a.Rule, a.RuleSource, a.Reason), plain)
@@ -121,7 +122,7 @@ func (p *page) foot(a *Ask) {
 	p.words("  ", text, dim)
 }
 
-// ruleNote names a rule that the reason does not name, and its source.
+// ruleNote returns a rule that the reason does not mention, and its source.
 func ruleNote(rule, source, reason string) string {
 	if strings.Contains(reason, rule) {
 		rule = ""
@@ -132,7 +133,7 @@ func ruleNote(rule, source, reason string) string {
 	return ""
 }
 
-// action is one action and why it is what it is.
+// action writes one action with its reasons.
 func (p *page) action(a *Action) {
 	verdict, i := a.Verdict, dim
 	switch {
@@ -160,7 +161,8 @@ func (p *page) action(a *Action) {
 	}
 }
 
-// block is one part of the input: on the line of its title if it is one line.
+// block writes one part of the input, in one line with its title if it has only
+// one.
 func (p *page) block(b *Block) {
 	notes := ""
 	if len(b.Notes) > 0 {
@@ -176,7 +178,7 @@ func (p *page) block(b *Block) {
 	}
 }
 
-// row is one line of a block of several.
+// row writes one line of a block that has several.
 func (p *page) row(l *Line) {
 	switch l.Sign {
 	case "@":
@@ -196,19 +198,19 @@ func (p *page) row(l *Line) {
 	}
 }
 
-// goesOn begins a row that goes on with the line above.
+// goesOn is the head of a row that continues a line.
 const goesOn = "   : "
 
-// cell is a character with what stands on it.
+// cell is a character with its marks.
 type cell struct {
 	text  string
 	width int
 	mark  bool
 }
 
-// line writes a line behind head, wrapped, with marks below it.
+// line writes a line after head, wrapped, with marks below it.
 func (p *page) line(head string, l *Line) {
-	if cells(head) > p.width/2 { // a long title has a line of its own
+	if cells(head) > p.width/2 { // a long title gets a line of its own
 		p.words("", strings.TrimSuffix(head, ": ")+":", plain)
 		head = "   | "
 	}
@@ -230,7 +232,7 @@ func (p *page) line(head string, l *Line) {
 	}
 }
 
-// fits is how many cells fit into a width; always at least one.
+// fits returns the number of characters that fit into room cells, at least one.
 func fits(line []cell, room int) int {
 	n := 0
 	for n < len(line) && (n == 0 || line[n].width <= room) {
@@ -240,7 +242,7 @@ func fits(line []cell, room int) int {
 	return n
 }
 
-// cells writes one row, and its marks.
+// cells writes one row and its marks.
 func (p *page) cells(head string, row []cell, i ink) {
 	p.out.WriteString(head)
 	marks := strings.Repeat(" ", cells(head))
@@ -264,7 +266,7 @@ func (p *page) cells(head string, row []cell, i ink) {
 	}
 }
 
-// cells are the characters of a line, each with its combining marks.
+// cells returns the characters of a line, each with its combining marks.
 func (l *Line) cells() []cell {
 	var out []cell
 	for _, s := range l.Segments {
@@ -276,7 +278,7 @@ func (l *Line) cells() []cell {
 	return out
 }
 
-// characters cuts a text into characters with their combining marks.
+// characters splits a text into characters with their combining marks.
 func characters(text string) []cell {
 	var out []cell
 	for len(text) > 0 {
@@ -301,8 +303,8 @@ func characters(text string) []cell {
 	return out
 }
 
-// spelled is the spelled-out character that a text begins with, "" if none:
-// it stays in one row.
+// spelled returns the escaped character that a text begins with, "" if none. It
+// is not wrapped.
 func spelled(text string) string {
 	if !strings.HasPrefix(text, "<U+") && !strings.HasPrefix(text, "<0x") {
 		return ""
@@ -313,8 +315,8 @@ func spelled(text string) string {
 // emojiStyle makes the symbol before it a wide one.
 const emojiStyle = '\uFE0F'
 
-// runeWidth is how many cells a character takes; a terminal that gives it
-// fewer wraps later than it could.
+// runeWidth returns how many cells a character takes. A terminal that uses fewer
+// wraps later than it could.
 func runeWidth(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -331,7 +333,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// cells is the width of a text.
+// cells returns the width of a text.
 func cells(text string) int {
 	n := 0
 	for _, r := range text {
@@ -340,8 +342,8 @@ func cells(text string) int {
 	return n
 }
 
-// words writes a text of one line behind head, broken at blanks where that is
-// possible; where it goes on, it stands behind ": " below its beginning.
+// words writes a text of one line after head, wrapped at blanks where possible.
+// Continued lines follow ": " below its beginning.
 func (p *page) words(head, text string, i ink) {
 	indent := strings.Repeat(" ", max(min(cells(head), 9)-2, 0)) + ": "
 	line := characters(text)
@@ -362,8 +364,8 @@ func (p *page) words(head, text string, i ink) {
 	}
 }
 
-// breakAt is behind the last blank of the first n cells, n if there is none in
-// their second half.
+// breakAt returns the index after the last blank in the first n cells, n if there
+// is none in their second half.
 func breakAt(line []cell, n int) int {
 	for at := n; at > n/2; at-- {
 		if line[at-1].text == " " {
@@ -391,8 +393,8 @@ func (p *page) list(items []string) {
 	}
 }
 
-// keeps writes which rules the choices would keep: once for those that allow,
-// and for those that deny in one line.
+// keeps writes the rules that the choices would keep: a list for those that
+// allow, a line for those that deny.
 func (p *page) keeps(choices []Choice) {
 	var names []string
 	var rungs []Rung

@@ -11,8 +11,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// WriteTrace writes for a person how a tool use was decided: what each layer said
-// to each action, and the decision. Mode and warnings are those of the policy.
+// WriteTrace writes for a person how a tool use was decided: the answer of each
+// layer about each action, and the decision. mode and warnings are those of the
+// policy. Write errors are ignored.
 func WriteTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace, mode modes.Mode, warnings []string) {
 	fmt.Fprintf(out, "%s %s\nin %s, mode %s\n", visible.Line(use.Tool), Summary(use), visible.Line(use.Dir), mode)
 	for _, w := range warnings {
@@ -48,8 +49,8 @@ func writeAction(out io.Writer, n int, t *permission.TracedAction) {
 	}
 }
 
-// stepOf finds what a layer said to an action, nil if nothing; ">" marks the
-// step that the action comes to.
+// stepOf returns the answer of a layer about an action, nil if none. mark is ">"
+// for the layer that decides the action.
 func stepOf(t *permission.TracedAction, layer permission.Layer) (mark string, step *permission.Step) {
 	for i := range t.Steps {
 		if t.Steps[i].Layer == layer {
@@ -62,7 +63,7 @@ func stepOf(t *permission.TracedAction, layer permission.Layer) (mark string, st
 	return mark, step
 }
 
-// layerLine is what one layer said; nil is nothing.
+// layerLine returns the line about one layer; step may be nil.
 func layerLine(mark string, layer permission.Layer, step *permission.Step) string {
 	if step == nil {
 		return fmt.Sprintf("   %1s %-14s -\n", mark, layer)
@@ -81,7 +82,7 @@ func layerLine(mark string, layer permission.Layer, step *permission.Step) strin
 	return strings.TrimRight(text, " ") + "\n"
 }
 
-// WriteDecision writes a decision for a person.
+// WriteDecision writes a decision for a person. Write errors are ignored.
 func WriteDecision(out io.Writer, d permission.Decision) {
 	fmt.Fprintf(out, "%s, by %s", strings.ToUpper(d.Behavior.String()), d.Layer)
 	if d.Rule != "" {
@@ -100,7 +101,7 @@ func WriteDecision(out io.Writer, d permission.Decision) {
 	}
 }
 
-// from names the source of a rule: " (agent-wrapper.toml:4:8)".
+// from returns the source of a rule in parentheses: " (agent-wrapper.toml:4:8)".
 func from(s patterns.Source) string {
 	if s.Name == "" {
 		return ""
