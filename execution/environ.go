@@ -1,6 +1,6 @@
-// Package execution holds what a command gets that a person has run, and what
-// outlasts it: the environment without what is not its business, private files
-// that are gone afterwards, and the rules of a session of several runs.
+// Package execution provides what a command that a person runs gets, and what
+// outlasts it: an environment without unrelated credentials, private files that
+// are removed afterwards, and the rules of a session of several runs.
 package execution
 
 import (
@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// withheld are the variables that a command does not get unless they are asked
-// for: keys to a cloud and what chooses among them. A name that ends in * stands
-// for all that begin so.
+// withheld are variables that a command gets only on request: cloud credentials
+// and what selects among them. A name that ends in * is a prefix.
 var withheld = []string{
 	"AWS_*", "AZURE_*", "ARM_*", "MSI_*", "IDENTITY_*",
 	"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN", "GOOGLE_API_KEY", "CLOUDSDK_*", "GCLOUD_*", "GCP_*",
@@ -22,18 +21,19 @@ var withheld = []string{
 	"CONSUL_HTTP_TOKEN", "NOMAD_TOKEN", "PULUMI_ACCESS_TOKEN", "TFE_TOKEN", "TF_TOKEN_*", "VAULT_TOKEN",
 }
 
-// never are the variables that no command gets: they change what a line means
-// that was decided without them, or what our own programs let pass.
+// never are variables that no command gets: they change the meaning of a line
+// that was decided without them, or what our own programs allow.
 var never = []string{
 	"BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "BASH_LOADABLES_PATH", "CDPATH", "GLOBIGNORE", "FIGNORE", "EXECIGNORE", "PS4",
 	"POSIXLY_CORRECT", "BASH_COMPAT", "BASH_XTRACEFD", "ZDOTDIR", "IFS",
 	"LEX_BYPASS_COMMAND_VALIDATION",
 }
 
-// Environ returns what a command gets of an environment, and the names of the
-// keys that were left out. What keep names is passed on. Directories of PATH that
-// are not absolute are left out: nothing is found in the directory that one is
-// in by chance. An error is a name in keep that cannot be passed on.
+// Environ returns the environment for a command, given that of this program,
+// and the names of the credentials that were left out. keep names those to pass
+// on. Relative directories of PATH are left out, so that no program is looked
+// up in the current directory. The error names an entry of keep that must not
+// be passed on.
 func Environ(own, keep []string) (env, left []string, err error) {
 	for _, name := range keep {
 		switch {
@@ -59,7 +59,7 @@ func Environ(own, keep []string) (env, left []string, err error) {
 	return env, left, nil
 }
 
-// listed reports whether a list has a name.
+// listed reports whether a list contains a name.
 func listed(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(item string) bool {
 		begin, open := strings.CutSuffix(item, "*")

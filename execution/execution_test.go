@@ -38,7 +38,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// TestTables: no name is in both tables, or covered twice.
+// TestTables: no name is in both tables or covered twice.
 func TestTables(t *testing.T) {
 	all := append(slices.Clone(withheld), never...)
 	for i, name := range all {
@@ -86,7 +86,7 @@ func TestPlace(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Join(killed, "x"), 0o700), os.Mkdir(filepath.Join(temp, "y"), 0o700), os.Symlink(temp, filepath.Join(killed, tempLink))); err != nil {
 		t.Fatal(err)
 	}
-	q, err := NewPlace(base) // while the first lives
+	q, err := NewPlace(base) // while the first is in use
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A file that is not as it was written gives no rules, and takes none.
+// A file that does not have the expected form yields no rules and accepts none.
 func TestBrokenSessions(t *testing.T) {
 	whole := `{"v":1,"rules":[{"session":"s","dir":"/w","list":"allow","rule":"x","at":"2026-01-02T12:00:00Z","until":"2026-01-02T13:00:00Z"}]}`
 	for name, text := range map[string]string{
@@ -259,7 +259,7 @@ func TestTooManyRules(t *testing.T) {
 	}
 }
 
-// What is kept is what is read, whatever the rules and their order.
+// The rules that are read are those that were kept, in any order.
 func TestSessionsModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "m")
@@ -307,7 +307,7 @@ func FuzzSessions(f *testing.F) {
 	})
 }
 
-// TestTryLock: one has the lock, until it is given back.
+// TestTryLock: only one holds the lock at a time.
 func TestTryLock(t *testing.T) {
 	dir := t.TempDir()
 	unlock, free, err := atomicfile.TryLock(dir)

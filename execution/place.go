@@ -13,15 +13,15 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 )
 
-// Place is a directory of one run that only its user can look into. It lives as
-// long as the run: what a killed one leaves is removed by the next.
+// Place is a directory of one run that only its user can read. It lasts as long
+// as the run; that of a killed run is removed by the next.
 type Place struct {
 	dir  string
-	lock func() // ends the lock that says that the run lives
+	lock func() // releases the lock that marks the run as alive
 }
 
-// NewPlace makes a place below base, which is made if it is not there, and
-// removes those of runs that were killed.
+// NewPlace creates a place below base, creates base if necessary, and removes
+// the places of killed runs.
 func NewPlace(base string) (*Place, error) {
 	p, err := newPlace(base)
 	if err != nil {
@@ -34,8 +34,8 @@ func newPlace(base string) (*Place, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return nil, err
 	}
-	// Whoever has this lock is the only one who makes a place or removes one that
-	// has no lock of its own yet.
+	// Only the holder of this lock creates a place, or removes one that has no
+	// lock of its own yet.
 	unlock, err := atomicfile.Lock(base)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func newPlace(base string) (*Place, error) {
 
 const placePrefix = "run-"
 
-// sweep removes the places of runs that do not live.
+// sweep removes the places of runs that are not alive.
 func sweep(base string) error {
 	old, err := filepath.Glob(filepath.Join(base, placePrefix+"*"))
 	if err != nil {
@@ -68,7 +68,7 @@ func sweep(base string) error {
 		unlock, free, err := atomicfile.TryLock(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && !free:
-			continue // gone, or somebody's
+			continue // gone, or in use
 		case err != nil:
 			return err
 		}
@@ -81,7 +81,7 @@ func sweep(base string) error {
 	return nil
 }
 
-// Remove removes the place and all in it.
+// Remove removes the place with its contents.
 func (p *Place) Remove() error {
 	err := remove(p.dir)
 	p.lock()
@@ -97,20 +97,20 @@ func remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// tempLink is the link in a place that leads to its temporary directory.
+// tempLink is the link in a place that points to its temporary directory.
 const tempLink = "temp"
 
-// Temp makes an empty directory for a command to run in. It lies where temporary
-// directories do and not in the place: writes to where this program keeps its
-// own files are held for a person. The link to it is made first, so that it is
-// found whenever we are killed.
+// Temp creates an empty directory for a command to run in. It lies where
+// temporary directories do and not in the place, because writes to this
+// program's own files are held for a person. The link to it is created first,
+// so that the directory is found even if this process is killed.
 func (p *Place) Temp() (string, error) {
 	base, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
 		return "", err
 	}
 	var id [8]byte
-	_, _ = rand.Read(id[:]) // it never fails
+	_, _ = rand.Read(id[:]) // never fails
 	dir := filepath.Join(base, fmt.Sprintf("agent-wrapper-exec-%x", id))
 	if err := os.Symlink(dir, filepath.Join(p.dir, tempLink)); err != nil {
 		return "", err
@@ -118,7 +118,7 @@ func (p *Place) Temp() (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// Keep writes a file that only its user can read, and returns its path.
+// Keep writes a file that only the user can read, and returns its path.
 func (p *Place) Keep(name string, data []byte) (string, error) {
 	path := filepath.Join(p.dir, name)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -129,17 +129,17 @@ func (p *Place) Keep(name string, data []byte) (string, error) {
 	return path, errors.Join(err, file.Close())
 }
 
-// Kubeconfig is a kubeconfig as it was read.
+// Kubeconfig is the contents of a kubeconfig file.
 type Kubeconfig struct {
 	Path   string // of the original, absolute
 	Digest string // "sha256:…" of its text
 	Data   []byte
 }
 
-// maxKubeconfig is the largest kubeconfig that is read, in bytes.
+// maxKubeconfig is the maximum size of a kubeconfig in bytes.
 const maxKubeconfig = 4 << 20
 
-// ReadKubeconfig reads a kubeconfig, which has to be a regular file.
+// ReadKubeconfig reads a kubeconfig, which must be a regular file.
 func ReadKubeconfig(path string) (*Kubeconfig, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
-// Sessions are the rules that a person chose to keep for a session, which
-// outlasts a run. They stand in one file that its user only can read.
+// Sessions stores the rules that a person keeps for a session, which lasts
+// longer than a run, in one file that only the user can read.
 type Sessions struct{ path string }
 
-// SessionsAt returns the sessions that are kept in a directory.
+// SessionsAt returns the sessions that are stored in a directory.
 func SessionsAt(dir string) *Sessions { return &Sessions{filepath.Join(dir, "sessions.json")} }
 
-// Scope is where a rule of a session counts: only there.
+// Scope is where a rule of a session applies.
 type Scope struct {
 	Session    string `json:"session"`
-	Dir        string `json:"dir"`                  // that the command runs in
+	Dir        string `json:"dir"`                  // directory of the command
 	Kubeconfig string `json:"kubeconfig,omitempty"` // Kubeconfig.Digest
 }
 
-// Rule is one that was kept.
+// Rule is a stored rule.
 type Rule struct {
 	Scope
 	List  string    `json:"list"` // "allow" or "deny"
@@ -43,21 +43,21 @@ type sessionsFile struct {
 	Rules []Rule `json:"rules"`
 }
 
-// The longest file that is read, in bytes, and the most rules that are kept.
+// The maximum size of the file in bytes, and the maximum number of rules.
 const (
 	maxSessions = 4 << 20
 	maxRules    = 1000
 )
 
-// Rules returns the rules that count in a scope, in the order in which they were
-// kept.
+// Rules returns the rules that apply in a scope, in the order in which they
+// were kept.
 func (s *Sessions) Rules(scope Scope, now time.Time) ([]Rule, error) {
 	all, err := s.List(now)
 	return slices.DeleteFunc(all, func(r Rule) bool { return r.Scope != scope }), err
 }
 
-// List returns the rules of all sessions that count at a time. With an error
-// there are none.
+// List returns the rules of all sessions that have not expired at the given
+// time; none if there is an error.
 func (s *Sessions) List(now time.Time) ([]Rule, error) {
 	data, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func parseSessions(data []byte) (*sessionsFile, error) {
 	return &file, nil
 }
 
-// Keep adds rules. Those that have expired go.
+// Keep adds rules, and removes those that have expired.
 func (s *Sessions) Keep(now time.Time, more ...Rule) error {
 	return s.change(func() ([]Rule, error) {
 		all, err := s.List(now)
@@ -108,7 +108,7 @@ func (s *Sessions) Keep(now time.Time, more ...Rule) error {
 	})
 }
 
-// Clear removes the rules of a session, and returns how many there were.
+// Clear removes the rules of a session and returns their number.
 func (s *Sessions) Clear(session string, now time.Time) (n int, err error) {
 	err = s.change(func() ([]Rule, error) {
 		all, err := s.List(now)
@@ -120,7 +120,7 @@ func (s *Sessions) Clear(session string, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// ClearAll removes all rules, also from a file that cannot be read.
+// ClearAll removes all rules, even if the file cannot be read.
 func (s *Sessions) ClearAll() error {
 	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -128,7 +128,7 @@ func (s *Sessions) ClearAll() error {
 	return nil
 }
 
-// change replaces the rules, while nobody else does.
+// change replaces the rules under the lock.
 func (s *Sessions) change(to func() ([]Rule, error)) error {
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -143,7 +143,7 @@ func (s *Sessions) change(to func() ([]Rule, error)) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(sessionsFile{1, append([]Rule{}, rules...)}, "", "  ") // no rules are [], not null
+	data, err := json.MarshalIndent(sessionsFile{1, append([]Rule{}, rules...)}, "", "  ") // [] rather than null
 	if err != nil {
 		return err
 	}

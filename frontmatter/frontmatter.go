@@ -10,11 +10,11 @@
 //	model: any other key is left alone
 //	---
 //
-// The head is YAML between two lines ---, or TOML between two lines +++, from
-// the first line on. A file without a head has no settings. Whatever cannot be
-// read for certain is an error with its place: a key that only looks like one
-// of these, a value of another kind, a key twice, YAML's anchors, aliases, tags
-// and merge keys, a head that does not end.
+// The head is YAML between two lines ---, or TOML between two lines +++, and
+// begins at the first line. A file without a head has no settings. What cannot
+// be read with certainty is an error with a position: a key that is similar to
+// one of these, a value of another type, a duplicate key, YAML's anchors,
+// aliases, tags and merge keys, a head without an end.
 package frontmatter
 
 import (
@@ -26,24 +26,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxHead is the longest head that is read, in bytes with its two lines.
+// maxHead is the maximum size of a head in bytes, including both fences.
 const maxHead = 16 << 10
 
-// Head is what a head says of permissions. The zero value says nothing.
+// Head is the permission settings of a head. The zero value is that of a file
+// without settings.
 type Head struct {
 	Mode             Value
 	Allow, Ask, Deny []Value
 }
 
-// Value is a text and where it begins.
+// Value is a text and its position.
 type Value struct {
 	Text      string
 	Name      string // of the file
 	Line, Col int    // from 1, in bytes
 }
 
-// Read reads the head of a file; name is for errors and places. No more is read
-// than the longest head.
+// Read reads the head of a file; name stands for the file in errors and
+// positions. It reads at most as much as a head may have.
 func Read(r io.Reader, name string) (Head, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxHead+1))
 	if err != nil {
@@ -52,9 +53,9 @@ func Read(r io.Reader, name string) (Head, error) {
 	return parse(data, name)
 }
 
-// parse is Read for a text, of which only the head counts.
+// parse is Read for a text, of which only the head is used.
 func parse(data []byte, name string) (head Head, err error) {
-	defer func() { // the YAML library has had panics
+	defer func() { // the YAML library has panicked before
 		if r := recover(); r != nil {
 			head, err = Head{}, fmt.Errorf("%s:1: the head cannot be read: %v", name, r)
 		}
@@ -74,8 +75,9 @@ func parse(data []byte, name string) (head Head, err error) {
 	return settings(entries)
 }
 
-// cut returns the text between the fences, with an empty line for the first, so
-// that lines count as in the file. No fence: no head.
+// cut returns the text between the fences, with an empty line in place of the
+// first, so that line numbers are those of the file. fence is "" if there is no
+// head.
 func cut(data []byte, name string) (fence string, text []byte, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	first, rest, more := bytes.Cut(data, []byte("\n"))
@@ -95,11 +97,10 @@ func cut(data []byte, name string) (fence string, text []byte, err error) {
 	return "", nil, fmt.Errorf("%s:1: the head that begins with %s does not end within %d bytes: close it with a line %s", name, fence, maxHead, fence)
 }
 
-// breaks are what some programs take for the end of a line and others do not.
+// breaks are characters that end a line in some programs only.
 const breaks = "\r\u0085\u2028\u2029"
 
-// plain refuses what is no text, and lines that end in one program and go on in
-// another.
+// plain refuses invalid UTF-8, and line breaks other than LF and CRLF.
 func plain(text []byte, name string) error {
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		if !utf8.Valid(line) {
@@ -112,8 +113,8 @@ func plain(text []byte, name string) error {
 	return nil
 }
 
-// astray refuses a file without a head in which a person would see one: to go
-// on without its settings could lose a deny.
+// astray refuses a file without a head that looks to a person as if it had one:
+// ignoring its settings could lose a deny.
 func astray(data []byte, name string) error {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return fmt.Errorf("%s:1:1: the file is UTF-16: save it as UTF-8", name)
@@ -135,8 +136,8 @@ func astray(data []byte, name string) error {
 
 func unseen(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
 
-// likeFence reports whether a line is a fence, with a comment or another line
-// break behind it.
+// likeFence reports whether a line is a fence followed by a comment or an
+// unusual line break.
 func likeFence(line []byte) bool {
 	rest, yaml := bytes.CutPrefix(line, []byte("---"))
 	if !yaml {
@@ -150,14 +151,14 @@ func likeFence(line []byte) bool {
 	return len(rest) == 0 || comment || strings.ContainsRune(breaks, next)
 }
 
-// entry is a key of the head with its value.
+// entry is a key of the head and its value.
 type entry struct {
 	key   Value
-	value any // a Value, or a list of Values
+	value any // a Value or a list of Values
 	fault string
 }
 
-// names are the keys that count.
+// The keys of permission settings.
 const (
 	keyMode  = "permission_mode"
 	keyModes = "permissions_mode"
@@ -166,7 +167,7 @@ const (
 	keyDeny  = "permissions_deny"
 )
 
-// settings picks the permission settings out of all entries.
+// settings selects the permission settings among all entries.
 func settings(entries []entry) (Head, error) {
 	var head Head
 	var plural Value
@@ -198,8 +199,8 @@ func settings(entries []entry) (Head, error) {
 	return head, nil
 }
 
-// meant reports whether a key seems to be about permissions: with other
-// letters, dashes, a letter twice or once, or one slip it begins like one.
+// meant reports whether a key seems to be about permissions: it begins like one
+// of the keys, apart from case, dashes, doubled letters or one typing error.
 func meant(key string) bool {
 	var folded []rune
 	for _, r := range key {
@@ -207,7 +208,7 @@ func meant(key string) bool {
 			folded = append(folded, r)
 		}
 	}
-	word := []rune("permision") // a letter twice counts once
+	word := []rune("permision") // with doubled letters reduced
 	for n := len(word) - 1; n <= len(word)+1 && n <= len(folded); n++ {
 		if slip(folded[:n], word) {
 			return true
@@ -216,8 +217,8 @@ func meant(key string) bool {
 	return false
 }
 
-// slip reports whether a is b with at most one letter wrong, missing, too many
-// or changed with its neighbour.
+// slip reports whether a equals b except for one letter that is wrong, missing,
+// added or swapped with its neighbour.
 func slip(a, b []rune) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -259,7 +260,7 @@ func (v Value) errorf(format string, args ...any) error {
 	return &Error{Value{Name: v.Name, Line: v.Line, Col: v.Col}, fmt.Sprintf(format, args...)}
 }
 
-// Error is a fault of a head, with its place.
+// Error is an error in a head, with its position.
 type Error struct {
 	At   Value
 	Text string

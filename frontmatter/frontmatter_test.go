@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// said writes a head as tests expect it.
+// said formats a head for comparison.
 func said(h Head) string {
 	var out []string
 	add := func(key string, values ...Value) {
@@ -67,8 +67,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRefused: what could be read in two ways is not read, and its place is
-// said.
+// TestRefused: what is ambiguous is refused, with its position.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"a list that is a text", "---\npermissions_deny: Bash\n---\n", "chat.md:2:1: permissions_deny: want a list"},
@@ -140,7 +139,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestReadStops: a long chat is not read.
+// TestReadStops: Read does not read the whole of a long chat.
 func TestReadStops(t *testing.T) {
 	r := strings.NewReader("---\npermission_mode: plan\n---\n" + strings.Repeat("x", 1<<20))
 	head, err := Read(r, "chat.md")
@@ -152,8 +151,8 @@ func TestReadStops(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever comes, the texts stand in the file where it is said, and
-// nothing that looks like a permission setting is passed over in silence.
+// FuzzParse: values are at their reported positions, and nothing that looks
+// like a permission setting is silently ignored.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"---\npermission_mode: plan\npermissions_deny: [Bash, \"Read(x)\"]\n---\n", "+++\npermissions_allow = ['Read']\n+++\n",

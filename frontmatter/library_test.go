@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// byLibrary is what the library makes of a head without any guard of ours.
+// byLibrary returns the head as the library decodes it, without our guards.
 func byLibrary(t interface{ Fatal(...any) }, text []byte) map[string]any {
 	var all map[string]any
 	if err := yaml.Load(text, &all); err != nil {
@@ -22,7 +22,8 @@ func byLibrary(t interface{ Fatal(...any) }, text []byte) map[string]any {
 	return all
 }
 
-// sameAsLibrary fails unless a head that was read says what the library reads.
+// sameAsLibrary fails unless an accepted head has the values that the library
+// decodes.
 func sameAsLibrary(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
@@ -65,8 +66,8 @@ func texts(values []Value) []string {
 	return list
 }
 
-// FuzzLibrary: a head that is read says what the library reads in it, and
-// nothing else.
+// FuzzLibrary: an accepted head has exactly the values that the library
+// decodes.
 func FuzzLibrary(f *testing.F) {
 	for _, s := range []string{
 		"permission_mode: plan\npermissions_deny: [Bash, \"Read(x)\"]\n", "permissions_ask:\n  - Bash(git push:*) # x\nmodel: x\n",
@@ -83,8 +84,8 @@ func FuzzLibrary(f *testing.F) {
 	})
 }
 
-// TestWrittenByLibrary: whatever rules the library writes, in whatever style it
-// chooses, are read as they were.
+// TestWrittenByLibrary: rules that the library encodes, in any of its styles,
+// are read unchanged.
 func TestWrittenByLibrary(t *testing.T) {
 	rule := rapid.StringMatching(`[ -~é]{1,30}|(Bash|Read)\([ -~]{0,20}\)|yes|no|~|null|[0-9.:-]{1,8}|[*&!|>%@#'"-].{0,5}`).Filter(func(s string) bool {
 		return !strings.ContainsAny(s, breaks+"\x00\ufeff") && strings.IndexFunc(s, unseen) != 0
@@ -112,10 +113,10 @@ func TestWrittenByLibrary(t *testing.T) {
 	})
 }
 
-// TestVibing: rows of vibing.nvim's tests. Its rows about writing a head say in
-// which form one may come; that form is read.
+// TestVibing: rows of vibing.nvim's tests. Rows about writing a head show the
+// forms that a head can have, and these are read.
 func TestVibing(t *testing.T) {
-	heads := map[string]string{ // by the name of the row, as its test writes it
+	heads := map[string]string{ // by the row's name, as its test writes it
 		"UT-FM-002 lists parsed":                     "permission_mode: acceptEdits\npermissions_allow:\n  - Read\n  - Edit\n  - Write\npermissions_deny:\n  - Bash\n",
 		"UT-FM-002 empty list keys parse":            "permissions_allow:\npermissions_deny:\n",
 		"legacy permissions_mode -> permission_mode": "permissions_mode: plan\n",
@@ -168,7 +169,7 @@ func TestVibing(t *testing.T) {
 	}
 }
 
-// plainly is a head without the places.
+// plainly formats a head without positions.
 func plainly(h Head) string {
 	var out []string
 	if h.Mode.Line > 0 {
@@ -185,7 +186,7 @@ func plainly(h Head) string {
 	return strings.Join(out, "; ")
 }
 
-// expectation is what a row expects, as plainly writes it.
+// expectation returns what a row expects, in the form of plainly.
 func expectation(row any) string {
 	var out []string
 	said, _ := row.(map[string]any)

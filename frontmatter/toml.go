@@ -8,7 +8,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
 )
 
-// readTOML reads the entries of a head in TOML.
+// readTOML returns the entries of a TOML head.
 func readTOML(text []byte, name string) ([]entry, error) {
 	var top map[string]any
 	lines, err := stricttoml.Decode(text, name, &top)
@@ -18,7 +18,7 @@ func readTOML(text []byte, name string) ([]entry, error) {
 	value := func(path string, v any) (Value, bool) {
 		at := lines[path]
 		s, ok := v.(string)
-		return Value{Text: s, Name: name, Line: at.Line, Col: at.Col + 1}, ok // behind its quote
+		return Value{Text: s, Name: name, Line: at.Line, Col: at.Col + 1}, ok // behind the quote
 	}
 	var list []entry
 	for _, key := range slices.Sorted(maps.Keys(top)) {

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// readYAML reads the entries of a head in YAML.
+// readYAML returns the entries of a YAML head.
 func readYAML(text []byte, name string) ([]entry, error) {
 	if empty(text) {
-		return nil, nil // the library wants a document
+		return nil, nil // the library requires a document
 	}
 	var root yaml.Node
 	if err := yaml.Load(text, &root); err != nil {
@@ -35,7 +35,7 @@ func readYAML(text []byte, name string) ([]entry, error) {
 	return y.entries(top), nil
 }
 
-// empty reports whether a text holds blank lines and comments only.
+// empty reports whether a text holds only blank lines and comments.
 func empty(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -45,8 +45,8 @@ func empty(text []byte) bool {
 	return true
 }
 
-// foreign gives an error of the library the form of ours, with the place where
-// what is wrong begins.
+// foreign converts an error of the library to ours, with the position at which
+// the problem begins.
 func foreign(name string, err error) error {
 	var at yaml.Mark
 	var load *yaml.LoadError
@@ -66,8 +66,7 @@ type yamlHead struct {
 	lines [][]byte
 }
 
-// column turns the library's column, which counts characters, into one of
-// bytes.
+// column converts the library's column, which counts characters, to bytes.
 func (y yamlHead) column(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(y.lines) {
 		return n.Column
@@ -80,7 +79,8 @@ func (y yamlHead) column(n *yaml.Node) int {
 	return col
 }
 
-// at is where a node begins; within quotes if it has some.
+// at returns the position at which a node's text begins, inside quotes if it
+// has any.
 func (y yamlHead) at(n *yaml.Node) Value {
 	v := Value{Text: n.Value, Name: y.name, Line: n.Line, Col: y.column(n)}
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
@@ -89,7 +89,7 @@ func (y yamlHead) at(n *yaml.Node) Value {
 	return v
 }
 
-// guard refuses what makes YAML say more than what stands there.
+// guard refuses features by which YAML means more than what is written there.
 func (y yamlHead) guard(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -112,8 +112,7 @@ func (y yamlHead) guard(n *yaml.Node) error {
 	return nil
 }
 
-// keys refuses keys that are no texts, stand twice or bring other keys with
-// them.
+// keys refuses keys that are not strings, are duplicates, or merge other keys.
 func (y yamlHead) keys(n *yaml.Node) error {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

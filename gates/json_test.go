@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestFailureType: why a gate did not pass stands under this name, in these
-// words, both where it ran and where it was only asked about (S2-33). Programs
-// sort failures by them.
+// TestFailureType: the key and the values of a gate's failure, which programs
+// depend on, are the same in results and previews (S2-33).
 func TestFailureType(t *testing.T) {
 	for failure, want := range map[Failure]string{
 		Hallucination: `,"failure_type":"hallucination"`, Denied: `,"failure_type":"denied"`, Paused: `,"failure_type":"paused"`,

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// order finds the order in which items run: of those that wait for nothing, the
-// first of the file. Items are known by their index.
+// order computes the order in which items run: of the items that wait for none,
+// the first of the file comes next. Items are known by their index.
 type order struct {
 	items  []Item
-	deps   [][]int // that an item waits for
-	users  [][]int // that wait for it
-	open   []int   // how many an item still waits for
+	deps   [][]int // the items that an item waits for
+	users  [][]int // the items that wait for it
+	open   []int   // the number of items that it still waits for
 	ready  minimum
 	done   []int
 	placed []bool
@@ -34,13 +34,13 @@ func newOrder(items []Item) *order {
 			o.users[dep] = append(o.users[dep], i)
 		}
 		if o.open[i] = len(items[i].Deps); o.open[i] == 0 {
-			o.ready = append(o.ready, i) // ascending, which is a heap
+			o.ready = append(o.ready, i) // ascending, hence a heap
 		}
 	}
 	return o
 }
 
-// next places an item, and reports whether there was one.
+// next places an item, and reports whether one was ready.
 func (o *order) next() bool {
 	if len(o.ready) == 0 {
 		return false
@@ -55,8 +55,9 @@ func (o *order) next() bool {
 	return true
 }
 
-// circle names a circle among the items that could not be placed, each of which
-// waits for another such: "a → b → a", from its first item in the file.
+// circle describes a cycle among the items that could not be placed, each of
+// which waits for another of them: "a → b → a". It begins with the cycle's
+// first item in the file.
 func (o *order) circle() (first int, names string) {
 	at := slices.Index(o.placed, false)
 	var way []int
@@ -73,7 +74,7 @@ func (o *order) circle() (first int, names string) {
 	return way[start], b.String() + o.items[way[start]].Name
 }
 
-// minimum is a heap of indexes.
+// minimum is a min-heap of indexes.
 type minimum []int
 
 func (m minimum) Len() int           { return len(m) }

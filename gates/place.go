@@ -13,14 +13,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// Bypass is the variable of the program's own environment by which a person
-// lifts a whitelist for a run. No gate gets it or may set it.
+// Bypass is the environment variable by which a person lifts a whitelist for a
+// run. It is not passed to gates, and no gate may set it.
 const Bypass = "LEX_BYPASS_COMMAND_VALIDATION"
 
-// Check looks at what hangs on the place where the plan runs: that the directory
-// of each gate lies in the workspace, wherever links lead, and that a gate sets
-// only such variables as allowed says yes to. PATH is never one. The workspace
-// is absolute and has no links in it.
+// Check verifies what depends on the place where the plan runs: the directory
+// of each gate lies in the workspace after symbolic links are resolved, and a
+// gate sets only variables for which allowed returns true, never PATH. dir is
+// the workspace, absolute and without links.
 func (p *Plan) Check(dir string, allowed func(name string) bool) error {
 	var all faults
 	for i := range p.Items {
@@ -39,8 +39,8 @@ func (p *Plan) Check(dir string, allowed func(name string) bool) error {
 	return errors.Join(all...)
 }
 
-// dir is the directory that the gate runs in, without links. One that is not
-// there yet is where it will be.
+// dir returns the gate's directory without links. A directory that does not
+// exist yet is where it would be created.
 func (g *Gate) dir(workspaceDir string) (string, error) {
 	real, ok := workspace.Env{}.Resolve(filepath.Join(workspaceDir, g.Cwd))
 	switch {
@@ -52,7 +52,7 @@ func (g *Gate) dir(workspaceDir string) (string, error) {
 	return real, nil
 }
 
-// start is the directory that the gate starts in, now.
+// start returns the gate's directory at the time of the call.
 func (g *Gate) start(workspaceDir string) (string, error) {
 	dir, err := g.dir(workspaceDir)
 	if err != nil {
@@ -68,7 +68,8 @@ func (g *Gate) start(workspaceDir string) (string, error) {
 	return dir, nil
 }
 
-// below reports whether a path lies in a directory or is it; both without links.
+// below reports whether a path is a directory or lies in it; both have no
+// links.
 func below(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
@@ -76,7 +77,7 @@ func below(dir, path string) bool {
 
 var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// refuses says why a gate may not set a variable, "" if it may.
+// refuses returns why a gate may not set a variable, or "".
 func refuses(name, value string, allowed func(name string) bool) string {
 	switch {
 	case !variable.MatchString(name):
@@ -93,11 +94,11 @@ func refuses(name, value string, allowed func(name string) bool) string {
 	return ""
 }
 
-// Dir is the directory that a gate of a checked plan runs in, without links.
+// Dir returns the directory of a gate of a checked plan, without links.
 func (g *Gate) Dir(workspaceDir string) string {
 	dir, err := g.dir(workspaceDir)
 	if err != nil {
-		return "" // unknown: nothing is proven there
+		return "" // unknown, so nothing is proven there
 	}
 	return dir
 }

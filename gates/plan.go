@@ -1,7 +1,7 @@
-// Package gates runs the gates of a plan: commands that items of work have to
-// pass, in the order in which the items depend on each other. It decides
-// nothing: every gate is a tool use of Bash, and is put to an evaluator right
-// before it starts.
+// Package gates runs the gates of a plan: commands that must succeed for an
+// item of work to pass. Items run in the order of their dependencies. The
+// package does not decide: each gate is a use of the tool Bash that an
+// evaluator decides right before the gate starts.
 //
 // # A plan
 //
@@ -9,8 +9,8 @@
 //
 //	{
 //	  "schemaVersion": "1.0.0",        // 1.x.y
-//	  "target": "main",                // the branch; for whoever merges
-//	  "policy": {…},                   // for whoever merges, see Policy
+//	  "target": "main",                // the branch; for what merges
+//	  "policy": {…},                   // for what merges, see Policy
 //	  "items": [
 //	    {
 //	      "name": "api",               // unique in the plan
@@ -30,10 +30,10 @@
 //	  ]
 //	}
 //
-// Required are schemaVersion and the names of items and gates, and what each
-// gate runs. Keys are exact: one that is unknown or stands twice is an error,
-// and so is null. What is wrong is reported with its line and column, all of it
-// where keys and types are right.
+// Required are schemaVersion, the names of items and gates, and run. Keys are
+// exact: an unknown or duplicate key is an error, as is null. Errors have a
+// line and a column; if all keys and types are right, all errors are reported
+// at once.
 package gates
 
 import (
@@ -51,9 +51,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
-// Plan is a plan as it was read. Its items are in the order in which they run:
-// each behind those that it depends on, and as far as that leaves open as in
-// the file.
+// Plan is a parsed plan. Its items are in the order in which they run: each
+// after those that it depends on, otherwise in the order of the file.
 type Plan struct {
 	Target string
 	Policy Policy
@@ -63,9 +62,9 @@ type Plan struct {
 	places map[string]strictjson.Position
 }
 
-// Policy is what a plan says to whoever merges its items. It is read, so that a
-// plan with a slip in it is refused, and not used: each gate runs once, and a
-// rejected one is never tried again.
+// Policy is what a plan says to the program that merges its items. It is
+// validated but not used: each gate runs once, and a rejected one is not
+// retried.
 type Policy struct {
 	RequiredGates []string         `json:"requiredGates"`
 	OptionalGates []string         `json:"optionalGates"`
@@ -92,13 +91,13 @@ type mergeRule struct {
 	Type string `json:"type"`
 }
 
-// Item is a piece of work with the gates that it has to pass.
+// Item is a piece of work with the gates that it must pass.
 type Item struct {
 	Name  string   `json:"name"`
 	Deps  []string `json:"deps"`
 	Gates []Gate   `json:"gates"`
 
-	path string // "items[3]", as it stands in the file
+	path string // "items[3]", its path in the file
 }
 
 // Gate is one command.
@@ -107,15 +106,15 @@ type Gate struct {
 	Run       string            `json:"run"`
 	Cwd       string            `json:"cwd"`
 	Env       map[string]string `json:"env"`
-	Runtime   string            `json:"runtime"` // "" is local
+	Runtime   string            `json:"runtime"` // "" means local
 	Container Container         `json:"container"`
 	Artifacts []string          `json:"artifacts"`
 
 	path string
 }
 
-// Container is where a gate of runtime container would run. It is read and not
-// used.
+// Container is where a gate with runtime container would run. It is validated
+// but not used.
 type Container struct {
 	Image      string   `json:"image"`
 	Entrypoint []string `json:"entrypoint"`
@@ -128,14 +127,14 @@ type mount struct {
 	Type   string `json:"type"`
 }
 
-// The runtimes. Only what is local is run.
+// The runtimes. Only local gates run.
 const (
 	local     = "local"
 	container = "container"
 	ciService = "ci-service"
 )
 
-// file is a plan as it stands in the file.
+// file is the JSON form of a plan.
 type file struct {
 	SchemaVersion string `json:"schemaVersion"`
 	Target        string `json:"target"`
@@ -143,10 +142,11 @@ type file struct {
 	Items         []Item `json:"items"`
 }
 
-// maxSize is how long a plan may be, in bytes.
+// maxSize is the maximum size of a plan in bytes.
 const maxSize = 4 << 20
 
-// Read reads the plan in a file. That it is not there is fs.ErrNotExist.
+// Read reads the plan in a file. The error for a missing file is
+// fs.ErrNotExist.
 func Read(path string) (*Plan, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -156,7 +156,7 @@ func Read(path string) (*Plan, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a directory, and no plan", path)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path) // a pipe may have no end
+		return nil, fmt.Errorf("%s is no file", path) // a pipe may be endless
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -170,7 +170,7 @@ func Read(path string) (*Plan, error) {
 	return Parse(data, path)
 }
 
-// Parse reads the text of a plan; name is for errors, which are
+// Parse parses a plan; name stands for the file in errors, which have the form
 // "name:line:col: path: what".
 func Parse(data []byte, name string) (*Plan, error) {
 	var f file
@@ -193,7 +193,7 @@ func Parse(data []byte, name string) (*Plan, error) {
 	return p, p.order()
 }
 
-// faults collects all that is wrong.
+// faults collects errors.
 type faults []error
 
 func (f *faults) add(err error) {
@@ -202,7 +202,7 @@ func (f *faults) add(err error) {
 	}
 }
 
-// number notes where each item and gate stands in the file.
+// number records the path of each item and gate in the file.
 func (p *Plan) number() {
 	for i := range p.Items {
 		item := &p.Items[i]
@@ -213,8 +213,8 @@ func (p *Plan) number() {
 	}
 }
 
-// fault is an error about the value at a path, or if it has no place the one
-// that it belongs to.
+// fault returns an error at the position of the value at a path or, if the
+// value is missing, of its parent.
 func (p *Plan) fault(path, format string, args ...any) error {
 	at, found := p.places[path]
 	for within := path; !found && within != ""; {
@@ -245,10 +245,10 @@ func (p *Plan) checkItems(all *faults) {
 	}
 }
 
-// maxName is how long a name may be, in bytes.
+// maxName is the maximum length of a name in bytes.
 const maxName = 200
 
-// checkName looks at a name, which is to be none of those seen.
+// checkName checks a name, which must not be in seen.
 func (p *Plan) checkName(path, name string, seen map[string]bool) error {
 	switch {
 	case name == "":
@@ -294,7 +294,7 @@ func (p *Plan) wanted(path, text string) error {
 	return nil
 }
 
-// checkPath looks at the text of a path that has to lie below a directory.
+// checkPath checks a path that must lie below a directory.
 func (p *Plan) checkPath(path, text string) error {
 	switch {
 	case strings.IndexByte(text, 0) >= 0:
@@ -327,7 +327,7 @@ func (p *Plan) checkDeps(all *faults) {
 	}
 }
 
-// order puts the items behind those that they depend on.
+// order sorts the items by their dependencies.
 func (p *Plan) order() error {
 	o := newOrder(p.Items)
 	for o.next() {

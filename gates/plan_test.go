@@ -49,17 +49,17 @@ func names(p *Plan) (list []string) {
 	return list
 }
 
-// plan is a plan with these items.
+// plan returns a plan with these items.
 func plan(items string) string {
 	return "{\"schemaVersion\": \"1.0.0\", \"items\": [\n" + items + "\n]}"
 }
 
-// gate is a plan with one gate, which begins in line 2, column 34.
+// gate returns a plan with one gate, which begins at line 2, column 34.
 func gate(members string) string {
 	return plan(`{"name": "a", "gates": [{"name": "g", ` + members + `}]}`)
 }
 
-// TestPlanErrors: what is wrong is said with its place.
+// TestPlanErrors: errors have a position.
 func TestPlanErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{``, "p.json:1:1: "},
@@ -112,7 +112,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// TestAllErrors: all that is wrong comes at once.
+// TestAllErrors: all errors are reported at once.
 func TestAllErrors(t *testing.T) {
 	_, err := Parse([]byte(plan(`{"name": "", "deps": ["x"], "gates": [{"name": "g", "run": ""}, {"name": "h", "run": "y", "cwd": ".."}]}`)), "p.json")
 	if err == nil || len(strings.Split(err.Error(), "\n")) != 4 {
@@ -192,8 +192,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOrder: items stand behind what they depend on, and where that leaves it
-// open as in the file; what cannot be ordered is a circle of real dependencies.
+// TestOrder: items follow their dependencies, otherwise the order of the file;
+// an error names a cycle of real dependencies.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")
@@ -247,7 +247,8 @@ func waits(items []Item, item, on byte) bool {
 	return slices.Contains(items[item-'a'].Deps, string(rune(on)))
 }
 
-// FuzzParse: a plan is refused with its place, or holds what it promises.
+// FuzzParse: a plan is refused with a position, or it is what the documentation
+// says.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{full, plan(`{"name": "a", "deps": ["a"]}`), gate(`"run": "x", "cwd": "a/b", "env": {"CI": "1"}`), `{"schemaVersion":"1.0.0"}`} {
 		f.Add([]byte(seed))

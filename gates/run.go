@@ -19,10 +19,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// Status is what became of a gate.
+// Status is the status of a gate.
 type Status string
 
-// What becomes of gates. A blocked one did not run, and is not tried again.
+// The statuses. A blocked gate did not run and is not retried.
 const (
 	Pass    Status = "pass"
 	Fail    Status = "fail"
@@ -30,86 +30,87 @@ const (
 	Skipped Status = "skipped"
 )
 
-// Failure is why a gate did not pass.
+// Failure is the reason why a gate did not pass.
 type Failure string
 
-// The failures: of a blocked gate the first three, of one that failed the next
-// three, of one that was skipped the others.
+// The failures: the first three are those of a blocked gate, the next three of
+// a failed one, the others of a skipped one.
 const (
-	Hallucination      Failure = "hallucination" // the whitelist is against it
-	Denied             Failure = "denied"        // the policy is, or a person
-	Paused             Failure = "paused"        // the agent is
+	Hallucination      Failure = "hallucination" // denied by the whitelist
+	Denied             Failure = "denied"        // denied by the policy or a person
+	Paused             Failure = "paused"        // the agent is paused
 	TimedOut           Failure = "timeout"
-	Exited             Failure = "exit" // with another code than 0
+	Exited             Failure = "exit" // the exit code is not 0
 	NotStarted         Failure = "not_started"
 	Dependency         Failure = "dependency" // an item that it depends on did not pass
 	UnsupportedRuntime Failure = "unsupported_runtime"
-	Interrupted        Failure = "interrupted" // the run ended before it
+	Interrupted        Failure = "interrupted" // the run ended before its turn
 )
 
-// Result is what became of one gate.
+// Result is the result of one gate.
 type Result struct {
 	Item      string     `json:"item"`
 	Gate      string     `json:"gate"`
-	Command   string     `json:"command"` // the line that ran, or would have
+	Command   string     `json:"command"` // the line that ran, or would have run
 	Status    Status     `json:"status"`
 	Failure   Failure    `json:"failure_type,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
-	Exit      *int       `json:"exit_code,omitempty"` // nil: it did not run, or that is not known
+	Exit      *int       `json:"exit_code,omitempty"` // nil if it did not run, or is unknown
 	Took      int64      `json:"duration_ms"`
 	Artifacts []Artifact `json:"artifacts,omitempty"` // of a gate that passed
 }
 
-// Artifact is a file that a gate should leave.
+// Artifact is a file that a gate should produce.
 type Artifact struct {
 	Path    string `json:"path"`
 	Present bool   `json:"present"`
 }
 
-// Decider decides tool uses: a *permission.Evaluator.
+// Decider decides tool uses, as *permission.Evaluator does.
 type Decider interface {
 	CanUseTool(context.Context, permission.ToolUse) (permission.Result, error)
 	Explain(permission.ToolUse, *permission.Trace) permission.Decision
 }
 
-// Recorder records what became of a gate that was allowed.
+// Recorder records the outcome of a gate that was allowed.
 type Recorder interface {
 	GateEnded(use permission.ToolUse, failed bool, exit *int) error
 }
 
-// Watcher is told of each gate as it runs.
+// Watcher is notified of each gate as it runs.
 type Watcher interface {
 	Begins(item, gate string) // right before it starts
 	Ends(*Result)
 }
 
-// Runner runs the gates of a plan, one after the other.
+// Runner runs the gates of a plan one by one.
 type Runner struct {
 	Decider        Decider
 	Recorder       Recorder
 	Watcher        Watcher
-	Workspace      string        // that plans run in, absolute and without links
-	Options        shell.Options // how lines are read; Dir is the gate's
+	Workspace      string        // where plans run, absolute and without links
+	Options        shell.Options // how lines are parsed, except Dir, which is the gate's
 	Agent, Session string        // of the tool uses
-	// Command is what a line runs without a shell. Where it needs one the error
-	// is ErrShell; Shell says whether it then gets bash.
+	// Command returns how a line runs without a shell. If it needs one, the
+	// error is ErrShell, and Shell says whether bash may run it.
 	Command func(line string, facts *shell.Facts) (argv, env []string, err error)
 	Shell   bool
-	Env     []string      // of the programs, before what a gate sets
+	Env     []string      // of the programs; what a gate sets comes after it
 	Limit   time.Duration // of each gate
-	// Output is where a gate's output goes.
+	// Output returns the writer for a gate's output.
 	Output func(item, gate string) io.Writer
 
-	run func(context.Context, *process.Command) (process.Result, error) // nil: really
+	run func(context.Context, *process.Command) (process.Result, error) // for tests; nil runs the command
 }
 
-// ErrShell is that a line runs more than one program, or another one than its
-// words say.
+// ErrShell is the error for a line that runs more than one program, or another
+// one than its words say.
 var ErrShell = errors.New("it needs a shell, and the whitelist does not allow shell operators")
 
-// Environment is the environment that gates get of a program's own: all but the
-// variable that lifts the whitelist, and of PATH the absolute directories, so
-// that nothing is found in the directory that a gate runs in.
+// Environment returns the environment of gates, given that of this program:
+// without the variable that lifts the whitelist, and with only the absolute
+// directories of PATH, so that no program is looked up relative to a gate's
+// directory.
 func Environment(own []string) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(item string) bool {
 		name, _, _ := strings.Cut(item, "=")
@@ -122,14 +123,14 @@ func Environment(own []string) []string {
 		}
 	}
 	if len(dirs) == 0 {
-		dirs = []string{"/nonexistent"} // an empty PATH is the current directory
+		dirs = []string{"/nonexistent"} // an empty PATH means the current directory
 	}
 	return append(env, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
 }
 
-// Run runs all gates of a plan and returns what became of each, in the order of
-// the plan. An error is one of the record; the results are complete all the
-// same, and what could not be recorded did not run.
+// Run runs all gates of a plan and returns their results, in the order of the
+// plan. An error is one of the recorder; the results are complete nevertheless,
+// and a gate whose decision could not be recorded did not run.
 func (r *Runner) Run(ctx context.Context, p *Plan) ([]Result, error) {
 	s := &state{Runner: r, failed: map[string]bool{}}
 	for i := range p.Items {
@@ -138,7 +139,7 @@ func (r *Runner) Run(ctx context.Context, p *Plan) ([]Result, error) {
 	return s.results, errors.Join(s.errs...)
 }
 
-// state is one run.
+// state is the state of one run.
 type state struct {
 	*Runner
 	failed  map[string]bool // items that did not pass
@@ -172,7 +173,7 @@ func (s *state) item(ctx context.Context, item *Item) {
 
 func (g *Gate) unsupported() bool { return g.Runtime != "" && g.Runtime != local }
 
-// gate puts a gate to the evaluator, and runs it if that allows it.
+// gate has a gate decided, and runs it if it is allowed.
 func (s *state) gate(ctx context.Context, g *Gate, res *Result) {
 	dir, err := g.start(s.Workspace)
 	if err != nil {
@@ -196,9 +197,9 @@ func (s *state) gate(ctx context.Context, g *Gate, res *Result) {
 	}
 }
 
-// use is the tool use that a gate is.
+// use returns the tool use of a gate.
 func (r *Runner) use(item string, g *Gate, dir string) permission.ToolUse {
-	input, _ := json.Marshal(map[string]string{"command": g.Run}) // of strings there always is one
+	input, _ := json.Marshal(map[string]string{"command": g.Run}) // cannot fail: strings only
 	return permission.ToolUse{ID: item + "/" + g.Name, Tool: "Bash", Input: input, Dir: dir, Agent: r.Agent, Session: r.Session}
 }
 
@@ -216,10 +217,10 @@ func lineOf(input json.RawMessage) (string, error) {
 	return in.Command, nil
 }
 
-// hallucinated are the refusals that count as hallucinated.
+// hallucinated are the kinds of refusals that count as hallucinated commands.
 var hallucinated = []string{string(whitelist.TooLong), string(whitelist.ShellOperators), string(whitelist.NotWhitelisted), string(whitelist.DangerousArgs)}
 
-// blocked says why a gate was not allowed.
+// blocked records why a gate was not allowed.
 func (res *Result) blocked(decided *permission.Result) {
 	res.Status, res.Failure, res.Reason = Blocked, Denied, decided.Reason
 	switch o := decided.Refusal; {
@@ -255,8 +256,8 @@ func (s *state) start(ctx context.Context, g *Gate, dir string, res *Result) {
 	}
 }
 
-// command is what an allowed line runs: the program itself, or bash with the
-// very same line where it needs a shell and may have one.
+// command returns what an allowed line runs: the program itself or, if the line
+// needs a shell and may have one, bash with exactly that line.
 func (r *Runner) command(line string, g *Gate, dir string) (*process.Command, error) {
 	options := r.Options
 	options.Dir = dir
@@ -274,7 +275,7 @@ func (r *Runner) command(line string, g *Gate, dir string) (*process.Command, er
 	return &process.Command{Args: argv, Dir: dir, Env: append(env, assigned...), Limit: r.Limit}, nil
 }
 
-// ended says what a program's end means.
+// ended translates how a program ended into a result.
 func (res *Result) ended(ctx context.Context, ended *process.Result, err error, limit time.Duration) {
 	res.Took = ended.Took.Milliseconds()
 	var none *process.NotStarted
@@ -299,7 +300,7 @@ func (res *Result) ended(ctx context.Context, ended *process.Result, err error, 
 	}
 }
 
-// left looks which of its artifacts a gate left.
+// left reports for each artifact of a gate whether it exists.
 func (g *Gate) left(dir string) (list []Artifact) {
 	for _, a := range g.Artifacts {
 		_, err := os.Stat(filepath.Join(dir, a))
@@ -308,7 +309,7 @@ func (g *Gate) left(dir string) (list []Artifact) {
 	return list
 }
 
-// Preview is what would become of a gate now.
+// Preview is the decision that a gate would get now.
 type Preview struct {
 	Item    string `json:"item"`
 	Gate    string `json:"gate"`
@@ -317,7 +318,7 @@ type Preview struct {
 	Would   string  `json:"would"`
 	Failure Failure `json:"failure_type,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	// Runs are the words of the program that would run.
+	// Runs is the argument list of the program that would run.
 	Runs []string `json:"runs,omitempty"`
 }
 
@@ -329,8 +330,7 @@ const (
 	WouldSkip  = "skip"
 )
 
-// Preview asks about every gate what would be decided now. Nothing is run,
-// recorded or counted, and nobody is asked.
+// Preview decides every gate without running, recording, counting or asking.
 func (r *Runner) Preview(p *Plan) (list []Preview) {
 	for i := range p.Items {
 		for j := range p.Items[i].Gates {
@@ -374,7 +374,7 @@ func (r *Runner) preview(item string, g *Gate) Preview {
 	return v
 }
 
-// dryRun is what a whitelist would have said that only tells.
+// dryRun returns what a whitelist in a dry run would have refused.
 func dryRun(o permission.Refusal) string {
 	if o.Kind == "" {
 		return ""

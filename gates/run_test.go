@@ -24,7 +24,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// wordGate is a whitelist: commands with a word in it are refused.
+// wordGate is a whitelist that refuses commands by a word in them.
 type wordGate map[string]permission.Refusal
 
 func (c wordGate) Forbid(line string, _ *shell.Facts) permission.Refusal {
@@ -43,14 +43,14 @@ var refusals = wordGate{
 	"dry":     {Kind: "not_whitelisted", Reason: "it is not listed"},
 }
 
-// rig is a runner whose programs are not run, and what it did in order.
+// rig is a runner that does not start programs, with a log of what it did.
 type rig struct {
 	*Runner
 	log    []string
-	ends   map[string]process.Result // of a program, by its last word
+	ends   map[string]process.Result // of a program, by its last argument
 	errs   map[string]error
 	paused string
-	broken bool // the record
+	broken bool // recording fails
 }
 
 func (r *rig) note(format string, args ...any) { r.log = append(r.log, fmt.Sprintf(format, args...)) }
@@ -82,7 +82,7 @@ func (r *rig) program(_ context.Context, c *process.Command) (process.Result, er
 	return r.ends[word], r.errs[word]
 }
 
-// newRig is a rig under a policy.
+// newRig returns a rig with a policy.
 func newRig(t *testing.T, text string) *rig {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -108,7 +108,7 @@ func newRig(t *testing.T, text string) *rig {
 	return r
 }
 
-// plain takes simple lines of known words.
+// plain accepts simple lines of known words.
 func plain(_ string, facts *shell.Facts) (argv, env []string, err error) {
 	if !facts.Simple {
 		return nil, nil, ErrShell
@@ -130,7 +130,7 @@ func parsePlan(t *testing.T, items string) *Plan {
 
 const bare = "allow = [\"Bash\"]\n"
 
-// TestResults: what becomes of gates.
+// TestResults: the results of gates.
 func TestResults(t *testing.T) {
 	code, zero := 3, 0
 	for _, tt := range []struct {
@@ -199,8 +199,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestSequence: nothing starts before it was decided, and nothing is decided
-// before it is its turn; what depends on what did not pass is not asked about.
+// TestSequence: no gate starts before it was decided or is decided before its
+// turn; a gate whose dependency did not pass is not decided.
 func TestSequence(t *testing.T) {
 	r := newRig(t, bare)
 	r.ends["fails"] = process.Result{Exit: 1}
@@ -237,7 +237,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// TestProgram: what a gate's program gets.
+// TestProgram: the directory, environment and arguments of a gate's program.
 func TestProgram(t *testing.T) {
 	for _, tt := range []struct {
 		gate      string
@@ -276,7 +276,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestMovedDirectory: a directory that became a link out of the workspace since
+// TestMovedDirectory: a directory that became a link out of the workspace after
 // the plan was checked is not entered.
 func TestMovedDirectory(t *testing.T) {
 	r := newRig(t, bare)
@@ -302,7 +302,7 @@ func TestMovedDirectory(t *testing.T) {
 	}
 }
 
-// TestArtifacts: of a gate that passed it is told what it left.
+// TestArtifacts: the result of a gate that passed lists its artifacts.
 func TestArtifacts(t *testing.T) {
 	r := newRig(t, bare)
 	if err := os.WriteFile(filepath.Join(r.Workspace, "out.xml"), nil, 0o600); err != nil {
@@ -316,8 +316,8 @@ func TestArtifacts(t *testing.T) {
 	}
 }
 
-// TestInterrupted: when the run ends, the gate that runs is ended and no other
-// one starts.
+// TestInterrupted: when the run is cancelled, the running gate is ended and no
+// other starts.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, bare)
@@ -342,7 +342,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// TestOutcomeUnrecorded: an outcome that is not kept is an error of the run.
+// TestOutcomeUnrecorded: an outcome that cannot be recorded is an error of the
+// run.
 func TestOutcomeUnrecorded(t *testing.T) {
 	r := newRig(t, bare)
 	r.Recorder = badRecorder{}
@@ -358,7 +359,7 @@ func (badRecorder) GateEnded(permission.ToolUse, bool, *int) error {
 	return errors.New("the disk is full")
 }
 
-// editor is a person who answers with another line.
+// editor is an approver that answers with another line.
 type editor string
 
 func (e editor) Approve(_ context.Context, ask permission.Request) (permission.Answer, error) {
@@ -369,7 +370,7 @@ func (e editor) Approve(_ context.Context, ask permission.Request) (permission.A
 	return a, nil
 }
 
-// TestEdited: what a person makes of a line is what runs, if it may.
+// TestEdited: the edited line runs, if it is allowed.
 func TestEdited(t *testing.T) {
 	for line, want := range map[string]string{"npm run other": `ran ["npm" "run" "other"]`, "npm run magic": "ends i/g blocked"} {
 		r := newRig(t, bare+`ask = ["Bash(npm:*)"]`)
@@ -381,7 +382,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestNoLine: an allow without a line runs nothing.
+// TestNoLine: an allow without a command runs nothing.
 func TestNoLine(t *testing.T) {
 	for _, input := range []string{``, `{}`, `{"command": ""}`, `{"command": 1}`, `[]`} {
 		r := newRig(t, bare)
@@ -393,7 +394,7 @@ func TestNoLine(t *testing.T) {
 	}
 }
 
-// lax is a decider that allows everything, with some input.
+// lax is a decider that allows everything, with a given input.
 type lax struct{ input json.RawMessage }
 
 func (l lax) CanUseTool(context.Context, permission.ToolUse) (permission.Result, error) {
@@ -404,7 +405,7 @@ func (lax) Explain(permission.ToolUse, *permission.Trace) permission.Decision {
 	return permission.Decision{}
 }
 
-// TestPreview: what would be decided, and nothing done.
+// TestPreview: previews agree with decisions and have no effects.
 func TestPreview(t *testing.T) {
 	r := newRig(t, bare+"ask = [\"Bash(git:*)\"]\ndeny = [\"Bash(npm publish:*)\"]")
 	p := parsePlan(t, `{"name": "i", "gates": [{"name": "a", "run": "npm test"}, {"name": "b", "run": "npm run magic"}, {"name": "c", "run": "git push"},
@@ -431,8 +432,8 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestEnvironment: the variable that lifts the whitelist is not passed on, nor
-// directories of PATH that hang on where the gate runs.
+// TestEnvironment: the bypass variable and relative directories of PATH are not
+// passed on.
 func TestEnvironment(t *testing.T) {
 	got := Environment([]string{"A=1", Bypass + "=1", "B=" + Bypass + "=1", Bypass, Bypass + "X=1"})
 	if diff := cmp.Diff([]string{"A=1", "B=" + Bypass + "=1", Bypass + "X=1", "PATH=/nonexistent"}, got); diff != "" {
@@ -449,8 +450,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestReally: a program is run, its output comes, and its group is ended at the
-// limit.
+// TestReally: a real program runs, its output arrives, and its process group is
+// ended at the limit.
 func TestReally(t *testing.T) {
 	r := newRig(t, bare)
 	r.run, r.Env, r.Limit = nil, []string{"PATH=/bin:/usr/bin"}, 30*time.Second

@@ -1,5 +1,5 @@
-// Package modes holds the permission modes as a table: what each of them says
-// to an action that reaches it. It decides nothing; the evaluator reads it.
+// Package modes defines the permission modes as a table of what each says about
+// an action. It does not decide; the evaluator applies the table.
 package modes
 
 import (
@@ -19,20 +19,20 @@ const (
 	BypassPermissions
 )
 
-// Traits is a mode's row of the table. The zero value, which an invalid mode
-// has, allows nothing.
+// Traits is the row of a mode. The zero value, which an invalid mode has,
+// allows nothing.
 type Traits struct {
-	// AllowsEdits: writes inside the workspace are allowed.
+	// AllowsEdits means that writes inside the workspace are allowed.
 	AllowsEdits bool
-	// AllowsAll: whatever reaches the mode is allowed.
+	// AllowsAll means that every action that reaches the mode is allowed.
 	AllowsAll bool
-	// ReadOnly: whatever is neither tier 1, a read, a fetch nor housekeeping
-	// is denied.
+	// ReadOnly means that an action is denied unless it is tier 1, a read, a
+	// fetch or housekeeping.
 	ReadOnly bool
-	// NeverAsks: what would be asked in the end is denied.
+	// NeverAsks means that what would finally be asked is denied.
 	NeverAsks bool
-	// AsksUnlisted: an action that the allow list does not name is asked;
-	// otherwise it is denied. The policy may set this by itself.
+	// AsksUnlisted means that an action that the allow list does not name is
+	// asked; otherwise it is denied. A policy may set this independently.
 	AsksUnlisted bool
 }
 
@@ -47,7 +47,7 @@ var table = [...]struct {
 	BypassPermissions: {"bypassPermissions", Traits{AllowsAll: true}},
 }
 
-// Parse reads a mode's name, in its exact spelling.
+// Parse returns the mode of the given name, which is case-sensitive.
 func Parse(name string) (Mode, error) {
 	hint := "one of " + strings.Join(Names(), ", ")
 	for m := Default; m.Valid(); m++ {
@@ -73,7 +73,7 @@ func Names() []string {
 // Valid reports whether m is one of the modes.
 func (m Mode) Valid() bool { return m >= Default && m <= BypassPermissions }
 
-// String returns the mode's name, "invalid" for what is no mode.
+// String returns the mode's name, "invalid" if m is not a mode.
 func (m Mode) String() string {
 	if !m.Valid() {
 		return "invalid"
@@ -81,7 +81,7 @@ func (m Mode) String() string {
 	return table[m].name
 }
 
-// Traits returns the mode's row of the table.
+// Traits returns the row of the mode.
 func (m Mode) Traits() Traits {
 	if !m.Valid() {
 		return Traits{}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The rows of design section 5, one by one.
+// The rows of section 5 of the design, one by one.
 func TestTable(t *testing.T) {
 	want := map[string]Traits{
 		"default":           {AsksUnlisted: true},
