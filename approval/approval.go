@@ -1,9 +1,9 @@
-// Package approval is the life of an ask: what was shown to whom, who answered,
-// how long the answer counts, and which rules may be kept of it.
+// Package approval models the life of an ask: what was shown, who answered, how
+// long the answer is valid, and which rules may be kept with it.
 //
-// Step is the whole of it: a state and an event give the next state. It knows
-// no clock; time comes in the events. What an answer means for the tool use is
-// decided by package permission: State.Answer is what its Approver returns.
+// Step is the state machine: a state and an event give the next state. It has
+// no clock; time comes with the events. What an answer means for the tool use,
+// package permission decides: State.Answer is what its Approver returns.
 //
 //	pending ──┬─ approved ── consumed
 //	          ├─ denied
@@ -12,11 +12,11 @@
 //	          ├─ abandoned    (also approved, …)
 //	          └─ superseded   (also approved, by another policy)
 //
-// What holds of every sequence of events: an approval is consumed at most
-// once, and only by what was shown; none is given or consumed after it has
-// expired; what was denied is never approved; an event that carries another id
-// or digest changes nothing; whoever asks has no say; the first answer that
-// settles it wins, and every later one is told who it was.
+// For every sequence of events: an approval is consumed at most once, and only
+// by what was shown; none is given or consumed after it has expired; what was
+// denied is never approved; an event with another id or digest changes nothing;
+// the asker cannot answer; the first answer that settles an approval wins, and
+// every later one gets an error that names who it was.
 package approval
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// Status is where an approval stands. The zero value is none at all.
+// Status is the state of an approval. The zero value is not one.
 type Status uint8
 
 // The statuses. All but Pending and Approved are final.
@@ -37,10 +37,10 @@ const (
 	Pending    Status = iota + 1
 	Approved          // not yet used
 	Denied            // by a person
-	Expired           // nobody settled it, or nothing used it, in time
-	Cancelled         // the tool use is not wanted any more
-	Superseded        // by an edit or another policy: the tool use is decided anew
-	Abandoned         // the session is dead
+	Expired           // not settled, or not used, in time
+	Cancelled         // the tool use was withdrawn
+	Superseded        // by an edit or another policy; the tool use is decided again
+	Abandoned         // the session ended
 	Consumed          // the tool use went on
 )
 
@@ -48,7 +48,7 @@ var statusNames = [...]string{
 	"none", "pending", "approved", "denied", "expired", "cancelled", "superseded", "abandoned", "consumed",
 }
 
-// String returns the status's name, "none" for what is no status.
+// String returns the name of the status, "none" if s is not one.
 func (s Status) String() string {
 	if int(s) >= len(statusNames) {
 		s = 0
@@ -56,73 +56,74 @@ func (s Status) String() string {
 	return statusNames[s]
 }
 
-// Role is what a principal is.
+// Role is the kind of a principal.
 type Role uint8
 
-// The roles. Only a person may answer.
+// The roles. Only a Person may answer.
 const (
 	Person Role = iota + 1
 	Agent
 )
 
-// Principal is who does something.
+// Principal is the originator of an event.
 type Principal struct {
 	Role Role
 	Name string
 }
 
-// Terms are what an approval is about. They do not change.
+// Terms describe what an approval is about. They never change.
 type Terms struct {
-	ID     string // of the approval; unique
+	ID     string // of the approval, unique
 	Digest string // of what was shown, see Digest
 	Asker  Principal
-	// Expires is when nothing counts any more; the zero time is never.
+	// Expires is when the approval and any answer to it become invalid; the
+	// zero time means never.
 	Expires time.Time
-	// Quorum is how many different persons have to approve; 0 is one.
+	// Quorum is how many different persons have to approve; 0 means one.
 	Quorum int
-	// Voters are the persons who may answer; nil: any but the asker.
+	// Voters are the persons who may answer; nil means anyone but the asker.
 	Voters []Principal
-	// Version is that of the policy that asks.
+	// Version is the version of the policy that asks.
 	Version string
 }
 
-// State is an approval. The zero value is one that has not begun.
+// State is an approval. The zero value is one before its first event.
 type State struct {
 	Terms
 	Status Status
-	// By is who settled it; without a name where nobody did: it expired, or the
+	// By is who settled it. It has no name if the approval expired or the
 	// policy changed.
 	By    Principal
-	Votes []Vote // who approved, in order
-	// Message of a denial, or of the last approval; for the model.
+	Votes []Vote // approvals in order
+	// Message is that of a denial or of the last approval, for the model.
 	Message string
 	Input   json.RawMessage // of an edit
 }
 
-// Vote is one person's approval.
+// Vote is the approval of one person.
 type Vote struct {
 	By    Principal
 	Scope permission.Scope
 	Rules []string
 }
 
-// Kind is what an event is.
+// Kind is the kind of an event.
 type Kind uint8
 
-// The kinds of events, with the fields that they have besides Kind and At.
+// The kinds of events, with the fields that they use besides Kind and At.
 const (
 	Ask     Kind = iota + 1 // Terms: the approval begins
 	Approve                 // ID, Digest, By, Scope, Rules, Message
 	Deny                    // ID, Digest, By, Scope, Rules, Message
-	Edit                    // ID, Digest, By, Input: decide this instead
-	Cancel                  // ID, By: the asker or a voter does not want it
-	Consume                 // ID, Digest: the tool use goes on, with what this digest is of
-	Policy                  // Version: the policy is another one now
-	Die                     // the session is dead
-	Tick                    // time goes on
+	Edit                    // ID, Digest, By, Input: to be decided instead
+	Cancel                  // ID, By: withdrawn by the asker or a voter
+	Consume                 // ID, Digest: the tool use goes on, with the input of this digest
+	Policy                  // Version: the policy has changed
+	Die                     // the session ended
+	Tick                    // time passed
 )
 
-// Event is what happens to an approval.
+// Event is an event in the life of an approval.
 type Event struct {
 	Kind       Kind
 	At         time.Time
@@ -136,7 +137,7 @@ type Event struct {
 	Version    string
 }
 
-// Why an event does not count. Settled says who was first.
+// The reasons why an event does not count. Settled is another.
 var (
 	ErrBegun    = errors.New("the approval has begun already")
 	ErrNotBegun = errors.New("the approval has not begun")
@@ -149,7 +150,7 @@ var (
 	ErrDecide   = errors.New("the tool use has to be decided anew")
 )
 
-// Settled is the error for an event that came too late.
+// Settled is the error for an event after the approval was settled.
 type Settled struct {
 	Status Status
 	By     Principal
@@ -162,15 +163,16 @@ func (e *Settled) Error() string {
 	return fmt.Sprintf("the approval is %s already, by %s", e.Status, e.By.Name)
 }
 
-// Final reports whether nothing can change the approval any more.
+// Final reports whether the approval can no longer change.
 func (s *State) Final() bool { return s.Status > Approved }
 
-// Answer is what the Approver that asked returns to the evaluator. What is
-// approved it consumes first: it takes the answer, then Step with Consume, and
-// returns the answer if that is no error. An edit is an answer with another
-// input, which the evaluator decides anew. The error is ErrPending while nobody
-// has settled it, ErrDecide when the policy changed, context.DeadlineExceeded
-// when it expired, or says why nobody answers.
+// Answer returns what the Approver that asked returns to the evaluator. An
+// approval has to be consumed first: take the answer, call Step with Consume,
+// and return the answer if that gives no error. An edit is an answer with
+// another input, which the evaluator decides again. The error is ErrPending
+// before the approval is settled, ErrDecide if the policy changed,
+// context.DeadlineExceeded if it expired; any other error says why there is no
+// answer.
 func (s *State) Answer() (permission.Answer, error) {
 	switch s.Status {
 	case Approved:
@@ -194,8 +196,8 @@ func (s *State) Answer() (permission.Answer, error) {
 	return permission.Answer{}, ErrNotBegun
 }
 
-// kept is the narrowest scope that was chosen, and the rules that everybody
-// chose.
+// kept returns the narrowest scope that a voter chose, and the rules that all
+// voters chose.
 func (s *State) kept() (permission.Scope, []string) {
 	var rules []string
 	for i, v := range s.Votes {

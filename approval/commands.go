@@ -10,8 +10,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// commands are the steps for a command: its words, its subcommand or the script
-// that it runs, its program.
+// commands returns the steps for a command: its words, its subcommand or the
+// script that it runs, its program.
 func commands(p *permission.Part) []step {
 	all := one(p.Exact, "exactly "+ticked(spec(p.Exact)))
 	for _, n := range prefixes(p) {
@@ -26,7 +26,7 @@ func commands(p *permission.Part) []step {
 // moreWords stands in a line for the words that a rule leaves open.
 const moreWords = " $agent_wrapper_any"
 
-// denials are the steps for denying a part.
+// denials returns the steps for denying a part.
 func denials(p *permission.Part) []step {
 	switch p.Kind {
 	case patterns.RunCommand:
@@ -50,8 +50,8 @@ func denials(p *permission.Part) []step {
 	return all
 }
 
-// prefixes are the numbers of leading words of a command that a rule may be
-// about which leaves open what follows, from narrow to wide.
+// prefixes returns the numbers of leading words that a rule may name while
+// leaving the rest open, from narrow to wide.
 func prefixes(p *permission.Part) []int {
 	entry, depth := entryOf(p)
 	if depth == 0 || depth < len(p.Words) && entry == nil && !literal(p.Words[0]) {
@@ -70,8 +70,8 @@ func prefixes(p *permission.Part) []int {
 }
 
 // entryOf returns the catalogue's entry for the subcommand that a command
-// names, and how many words name it; 0 if the program is not known when the
-// line is read. Options before a subcommand are not looked through.
+// names, and the number of words that name it; 0 if the program is unknown when
+// the line is parsed. Options before a subcommand are not skipped.
 func entryOf(p *permission.Part) (*program.Program, int) {
 	if len(p.Words) == 0 || !p.Words[0].Known() {
 		return nil, 0
@@ -87,7 +87,7 @@ func entryOf(p *permission.Part) (*program.Program, int) {
 	return entry, n
 }
 
-// at is the entry that the first n words name.
+// at returns the entry that the first n words name.
 func at(p *permission.Part, n int) *program.Program {
 	short := *p
 	short.Words = p.Words[:n]
@@ -95,9 +95,9 @@ func at(p *permission.Part, n int) *program.Program {
 	return entry
 }
 
-// names reports whether the word behind the subcommand names what is run: the
-// file of an interpreter, the target of make, the script of npm run; of a
-// program that the catalogue does not know, a subcommand.
+// names reports whether the word behind the subcommand names what runs: the
+// file of an interpreter, the target of make, the script of npm run. For a
+// program that is not in the catalogue, it is taken as a subcommand.
 func names(p *permission.Part, depth int) bool {
 	if depth >= len(p.Words) || !literal(p.Words[depth]) {
 		return false
@@ -114,17 +114,17 @@ func literal(w shell.Word) bool {
 // running are the subcommands whose first operand names what they run.
 var running = []string{"run", "run-script"}
 
-// targets reports whether the words up to depth are of a program whose next
-// word names what is run.
+// targets reports whether the words up to depth belong to a program whose next
+// word names what runs.
 func targets(p *permission.Part, depth int) bool {
 	last := p.Words[depth-1].Text
 	return depth == 1 && program.Is(last, program.TaskRunner) || depth > 1 && slices.Contains(running, last)
 }
 
-// opens reports whether a rule for an entry's name allows more than anyone has
-// in mind: it runs what its words say, or has subcommands, of which some only
-// read and others destroy. Of a program that the catalogue does not know nothing
-// says so.
+// opens reports whether a rule for the name of an entry allows too much: the
+// program runs what its words say, or it has subcommands, some of which only
+// read while others destroy. For a program that is not in the catalogue this is
+// unknown, and the answer is no.
 func opens(e *program.Program) bool {
 	if e == nil {
 		return false
@@ -132,8 +132,9 @@ func opens(e *program.Program) bool {
 	return e.Runs() || e.Stdin || e.Plugins || len(e.Subs) > 0 || e.Facts&program.TaskRunner != 0 || slices.Contains(running, e.Name)
 }
 
-// interpreter reports whether a program that the catalogue may not know is by
-// its name a shell, an interpreter or a program that runs others.
+// interpreter reports whether the name of a program, even of one that is not in
+// the catalogue, is that of a shell, an interpreter or a program that runs
+// others.
 func interpreter(word string) bool {
 	word = word[strings.LastIndexByte(word, '/')+1:]
 	name := strings.TrimRight(word, "0123456789.-")

@@ -11,22 +11,23 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// encoding names the form of what is digested; it changes with it.
+// encoding names the format of what is hashed, and changes with it.
 const encoding = "agent-wrapper approval 1"
 
-// maxInput is the size of an input in bytes beyond which there is no digest;
-// the evaluator denies what is longer.
+// maxInput is the maximum size in bytes of an input with a digest; the
+// evaluator denies anything longer.
 const maxInput = 16 << 20
 
-// Digest returns what an answer to the request is bound to: a hash of the tool,
-// the input, the directory, the session, the agent, the shell's dialect and the
-// version of the policy. Two inputs that say the same in JSON have the same
-// digest; nothing else has. An error says why the input is not one JSON object.
+// Digest returns the hash that binds an answer to the request. It covers the
+// tool, the input, the directory, the session, the agent, the shell's dialect
+// and the version of the policy. Inputs that are equal as JSON have equal
+// digests; no others do. The error says why the input is not a single JSON
+// object.
 //
-// The form is "1:" and, in hexadecimal, the SHA-256 of the fields in that order
-// behind the name of the encoding, each as its length in 8 bytes, the most
-// significant first, and its bytes. The input is written without blanks, keys
-// sorted, numbers as they came.
+// The format is "1:" and, in hexadecimal, the SHA-256 of the name of the
+// encoding and the fields in that order, each as its length in 8 bytes, most
+// significant first, and its bytes. The input is encoded without blanks and
+// with sorted keys, numbers unchanged.
 func Digest(r *permission.Request) (string, error) {
 	input, err := canonical(r.Use.Input)
 	if err != nil {
@@ -45,7 +46,7 @@ func Digest(r *permission.Request) (string, error) {
 	return "1:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// canonical is the one spelling of a JSON object.
+// canonical returns the canonical encoding of a JSON object.
 func canonical(input json.RawMessage) (string, error) {
 	object, err := strictjson.Object(input, strictjson.MaxSize(maxInput))
 	if err != nil {

@@ -32,7 +32,7 @@ func digest(t interface {
 	return d
 }
 
-// The form is part of records that outlive the program.
+// The format is part of records that outlive the program.
 func TestDigestForm(t *testing.T) {
 	const want = "1:f5c6f957fe53e5cf3bd5157e75b4abd08b8bf488959c020fe6e653b1d68c68de"
 	if got := digest(t, shown()); got != want {
@@ -90,7 +90,8 @@ func TestNoDigest(t *testing.T) {
 	}
 }
 
-// Whatever the fields hold, those of another request have another digest.
+// Requests with different fields have different digests, whatever the fields
+// hold.
 func TestDigestIsInjective(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01\x08:/")), 0, 4, -1)
 	some := func(t *rapid.T) permission.Request {

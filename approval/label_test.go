@@ -14,7 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// says is what a label promises, read from its words alone.
+// says reports what a label promises, judged from its words alone.
 func says(t *testing.T, label string, sub *patterns.Subject) bool {
 	t.Helper()
 	from, to := strings.IndexByte(label, '`'), strings.LastIndexByte(label, '`')
@@ -69,7 +69,7 @@ func known(words []shell.Word) bool {
 	return !slices.ContainsFunc(words, func(w shell.Word) bool { return !w.Known() })
 }
 
-// split takes words apart and their quotes away, as a shell does.
+// split splits words and removes quotes, as a shell does.
 func split(t *testing.T, text string) []string {
 	t.Helper()
 	var words []string
@@ -99,7 +99,7 @@ func split(t *testing.T, text string) []string {
 	return words
 }
 
-// quoted is a line of these words.
+// quoted returns a line of these words.
 func quoted(words []string) string {
 	var all []string
 	for _, w := range words {
@@ -108,7 +108,7 @@ func quoted(words []string) string {
 	return strings.Join(all, " ")
 }
 
-// varied are command lines like one of these words.
+// varied returns command lines similar to one of these words.
 func varied(words []string) []string {
 	lines := []string{
 		quoted(words), quoted(words) + " more", quoted(words) + " -x", quoted(words) + " --", quoted(words) + ` "$x"`, quoted(words) + " *",
@@ -134,10 +134,10 @@ func varied(words []string) []string {
 // compared counts how often label and rule agreed.
 type compared struct {
 	yes, no, unproven int
-	rules             map[string]int // how often each was held against variations
+	rules             map[string]int // how often each was compared with variations
 }
 
-// labelled holds a step against a subject: the rule never matches what the
+// labelled compares a step with a subject: the rule never matches what the
 // label does not say, and it matches what the label says if the action is
 // proven to be no more than its words.
 func (c *compared) labelled(t *testing.T, s step, sub patterns.Subject, about string) {
@@ -212,7 +212,7 @@ func (c *compared) tool(t *testing.T, s step, tool, name string) {
 	}
 }
 
-// part holds every step for a part against variations of it.
+// part compares every step for a part with variations of the part.
 func (c *compared) part(t *testing.T, r *permission.Request, p *permission.Part) {
 	t.Helper()
 	steps, _ := climb(r, p)
@@ -235,8 +235,8 @@ func (c *compared) part(t *testing.T, r *permission.Request, p *permission.Part)
 	}
 }
 
-// rowOf reads a row of a corpus: a command line, an object with one, or with a
-// tool and its input.
+// rowOf parses a row of a corpus: a command line, an object with one, or an
+// object with a tool and its input.
 func rowOf(t *testing.T, line []byte) permission.ToolUse {
 	t.Helper()
 	var row struct {
@@ -255,7 +255,7 @@ func rowOf(t *testing.T, line []byte) permission.ToolUse {
 	return using("Bash: " + row.Command)
 }
 
-// everyUse are the tool uses of the corpora, each once.
+// everyUse returns the tool uses of the corpora without duplicates.
 func everyUse(t *testing.T) []permission.ToolUse {
 	t.Helper()
 	var all []permission.ToolUse
@@ -289,7 +289,7 @@ var policies = []lists{
 	{}, {allow: "Read(docs/**)"}, {ask: "Bash; Read; Edit; WebFetch; mcp__*; Skill", allow: "Bash; Read; Edit; WebFetch"}, {riskOff: true},
 }
 
-// The label of every rung says what its rules match, and nothing else.
+// The label of every rung says exactly what its rules match.
 func TestLabels(t *testing.T) {
 	c := compared{rules: map[string]int{}}
 	rungs := 0
@@ -316,8 +316,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// Every rung, kept as a person would keep it, makes the evaluator allow what
-// caused the ask, the next time; and no rung holds a rule that it may not.
+// Every rung, once kept, makes the evaluator allow what caused the ask, and no
+// rung holds a rule that must not be kept.
 func TestRungsAnswer(t *testing.T) {
 	rungs := 0
 	for i, use := range everyUse(t) {

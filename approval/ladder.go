@@ -11,22 +11,22 @@ import (
 )
 
 // Rung is one step of the ladder: the rules that would be kept, at most one for
-// each part of the tool use that caused the ask, and what they are about in
-// words. The words say exactly what the rules match, no more and no less.
+// each part of the tool use that caused the ask, and a label. The label says
+// exactly what the rules match.
 type Rung struct {
 	Label string
 	Rules []string
 }
 
-// maxParts is how many parts a ladder is made for; who keeps rules for more of
-// them at once does not read them.
+// maxParts is the maximum number of parts of a ladder; a person would not read
+// more rules at once.
 const maxParts = 12
 
-// Ladder returns what may be kept for the session, or always, as an answer to
+// Ladder returns what may be kept for the session, or always, with an answer to
 // the request, from narrow to wide. Every rung makes the evaluator allow what
-// caused the ask. The error says for a person why there is none: a part of it is
-// of tier 3, cannot be read, may only be approved by itself, would store a
-// secret, or nothing that may be kept would answer.
+// caused the ask. The error tells a person why there is none: a part is of tier
+// 3, is opaque, may only be approved for this once, or would store a secret, or
+// no rule that may be kept would answer.
 func Ladder(r *permission.Request) ([]Rung, error) {
 	parts := r.Decision.Unapproved()
 	switch {
@@ -59,8 +59,8 @@ func Ladder(r *permission.Request) ([]Rung, error) {
 	return rungs, nil
 }
 
-// Denials returns what may be denied for the session, each by one rule, from
-// narrow to wide. A deny sees through spelling, so a rule is about the words
+// Denials returns what may be denied for the session, one rule each, from
+// narrow to wide. A deny matches all spellings, so these rules name the words
 // however options are written and wherever the program lies.
 func Denials(r *permission.Request) []Rung {
 	var rungs []Rung
@@ -75,16 +75,16 @@ func Denials(r *permission.Request) []Rung {
 	return rungs
 }
 
-// step is one rule and what it is about in words.
+// step is one rule and its label.
 type step struct {
 	rule, label string
-	// line is a command line for all that the rule leaves open, below the
-	// directory of which it leaves open what lies there; "" for none.
+	// line is a command line for everything that the rule leaves open, below
+	// the directory whose contents it leaves open; "" if there is none.
 	line, below string
 }
 
-// reaches reports whether what the rule leaves open may be of tier 3, which it
-// would not answer for.
+// reaches reports whether what the rule leaves open may be of tier 3, for which
+// no rule of a session answers.
 func (s *step) reaches(r *permission.Request) bool {
 	return s.line != "" && r.Reaches(s.line) || s.below != "" && r.ReachesBelow(s.below)
 }
@@ -107,7 +107,7 @@ func (s steps) rung() Rung {
 	return Rung{Label: strings.Join(labels, "; "), Rules: s.rules()}
 }
 
-// across takes a step of each ladder, the last where there are no more.
+// across takes one step of each ladder, the last of those that are shorter.
 func across(ladders [][]step, at int) steps {
 	var all steps
 	for _, l := range ladders {
@@ -118,8 +118,8 @@ func across(ladders [][]step, at int) steps {
 	return all
 }
 
-// narrowed leaves out what the other steps answer as well, and is nil if all of
-// them do not.
+// narrowed drops steps whose parts the others answer too. It returns nil if the
+// steps together do not answer.
 func narrowed(r *permission.Request, all steps) steps {
 	for i := len(all) - 1; i >= 0 && len(all) > 1; i-- {
 		if fewer := slices.Delete(slices.Clone(all), i, i+1); fewer.answer(r) {
@@ -132,7 +132,7 @@ func narrowed(r *permission.Request, all steps) steps {
 	return all
 }
 
-// answer reports whether each part is answered by one of the steps.
+// answer reports whether one of the steps answers for each part.
 func (s steps) answer(r *permission.Request) bool {
 	left := r.Left(s[0].rule)
 	for _, one := range s[1:] {
@@ -165,7 +165,7 @@ func climb(r *permission.Request, p *permission.Part) ([]step, error) {
 	return kept, nil
 }
 
-// candidates are the steps for one part, from narrow to wide.
+// candidates returns the steps for one part, from narrow to wide.
 func candidates(r *permission.Request, p *permission.Part) []step {
 	switch p.Kind {
 	case patterns.RunCommand:
@@ -180,7 +180,7 @@ func candidates(r *permission.Request, p *permission.Part) []step {
 	return uses(p)
 }
 
-// one is the step of a rule, none if there is no rule.
+// one returns the step of a rule, or none for an empty rule.
 func one(rule, label string) []step {
 	if rule == "" {
 		return nil
@@ -188,15 +188,15 @@ func one(rule, label string) []step {
 	return []step{{rule: rule, label: label}}
 }
 
-// ticked is what a label names.
+// ticked quotes what a label names.
 func ticked(text string) string { return "`" + text + "`" }
 
-// spec is what stands in the parentheses of a rule for commands.
+// spec returns what stands in the parentheses of a command rule.
 func spec(rule string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(rule, "Bash("), ")"), ":*")
 }
 
-// paths are a path and its directory.
+// paths returns the steps for a path and its directory.
 func paths(r *permission.Request, p *permission.Part, doing string) []step {
 	name := p.Target.Text
 	all := one(p.Exact, doing+" "+ticked(name))
@@ -207,9 +207,9 @@ func paths(r *permission.Request, p *permission.Part, doing string) []step {
 	return all
 }
 
-// mayOpen reports whether a rule for all that lies below a directory may be
-// offered: not where the workspace, the home or most of the machine lies below
-// it, nor where a program keeps its settings.
+// mayOpen reports whether a rule for everything below a directory may be
+// offered: not if the workspace, the home or most of the machine lies below it,
+// nor if it holds settings of a program.
 func mayOpen(place patterns.Place, dir string) bool {
 	if strings.Count(dir, "/") < 2 || strings.Contains(dir, "/.") {
 		return false
@@ -222,11 +222,12 @@ func mayOpen(place patterns.Place, dir string) bool {
 	return true
 }
 
-// runners are tools that run what they are told; a rule for the tool as a whole
-// allows everything.
+// runners are tools that run what they are given; a rule for the whole tool
+// would allow everything.
 var runners = []string{"PowerShell", "REPL", "Workflow", "CronCreate", "RemoteTrigger", "Config", "SlashCommand"}
 
-// uses are a tool by name, and what stands behind the name.
+// uses returns the steps for a tool with a named operand (such as a skill), and for
+// the tool itself.
 func uses(p *permission.Part) []step {
 	whole := one(p.Tool, "any use of the tool "+ticked(p.Tool))
 	server, tool, mcp := serverOf(p.Tool)
@@ -249,7 +250,7 @@ func uses(p *permission.Part) []step {
 	return append(one(p.Exact, "the tool "+ticked(p.Tool)+" for "+ticked(p.Name)), whole...)
 }
 
-// serverOf takes mcp__SERVER__TOOL apart.
+// serverOf splits mcp__SERVER__TOOL.
 func serverOf(name string) (server, tool string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {

@@ -19,7 +19,7 @@ import (
 
 var place = patterns.Place{Workspace: "/home/dev/proj", Home: "/home/dev"}
 
-// lists are the rules of a policy, each list with ";" between its rules.
+// lists holds the rules of a policy, each list separated by ";".
 type lists struct {
 	allow, ask, deny string
 	riskOff          bool
@@ -63,7 +63,7 @@ var fieldOf = map[string]string{
 	"WebSearch": "query", "PowerShell": "command", "Task": "subagent_type",
 }
 
-// using is "Tool: what it is asked for".
+// using parses "Tool: what it is asked for".
 func using(text string) permission.ToolUse {
 	tool, what, _ := strings.Cut(text, ": ")
 	input := []byte("{}")
@@ -73,7 +73,7 @@ func using(text string) permission.ToolUse {
 	return permission.ToolUse{Tool: tool, Input: input, Dir: place.Workspace}
 }
 
-// written is a ladder on lines.
+// written formats a ladder.
 func written(rungs []Rung, err error) string {
 	if err != nil {
 		return "none: " + err.Error() + "\n"
@@ -158,8 +158,7 @@ func TestTooManyParts(t *testing.T) {
 	}
 }
 
-// A rung answers for what every policy asks about, not only for what the first
-// one does.
+// A rung answers for what every policy asks about, not only for the first one.
 func TestLadderOfAnotherPolicy(t *testing.T) {
 	more := evaluator(t, lists{ask: "Bash(npm:*)", allow: "Bash"}).Policy
 	v := evaluator(t, lists{ask: "Bash(git:*)", allow: "Bash", further: []*permission.Policy{more}})
@@ -184,8 +183,7 @@ func TestLadderOfAnotherPolicy(t *testing.T) {
 	}
 }
 
-// fading is a file system that cannot be asked any more after some questions
-// about Go files.
+// fading is a file system that fails after some questions about Go files.
 type fading struct {
 	workspace.Fake
 	left *int
@@ -198,8 +196,8 @@ func (f fading) Resolve(name string) (string, bool) {
 	return name, *f.left >= 0
 }
 
-// A ladder is made of what the file system said when the tool use was read,
-// whatever it would say meanwhile.
+// A ladder uses what the file system said when the tool use was read, whatever
+// it would say now.
 func TestLadderWhileTheWorldChanges(t *testing.T) {
 	for n := range 4 {
 		left := n
@@ -217,7 +215,7 @@ func TestLadderWhileTheWorldChanges(t *testing.T) {
 	}
 }
 
-// A request that no evaluator made offers nothing.
+// A request that was not made by an evaluator offers nothing.
 func TestForgedRequest(t *testing.T) {
 	r := permission.Request{Decision: permission.Decision{Behavior: permission.Ask, Parts: []permission.Part{
 		{Behavior: permission.Ask, Action: "run ls", Exact: "Bash(ls)", Subject: permission.Subject{Kind: patterns.FetchURL}},
@@ -265,8 +263,8 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// "However it is written": a denial sees the same command in other spellings,
-// and leaves others alone.
+// "However it is written": a denial matches other spellings of the same
+// command, and no other commands.
 func TestDenialsSeeThroughSpelling(t *testing.T) {
 	v := evaluator(t, lists{ask: "Bash(rm:*); Bash(git:*)"})
 	r := v.Request(using("Bash: rm -rf build"))
@@ -283,7 +281,8 @@ func TestDenialsSeeThroughSpelling(t *testing.T) {
 	}
 }
 
-// What runs whatever it is told is never offered with what follows left open.
+// For programs that run what they are given, no rule that leaves words open is
+// offered.
 func TestNothingThatRunsAnything(t *testing.T) {
 	wraps := []string{
 		"nohup", "time", "timeout", "nice", "npx", "docker", "docker run", "docker exec", "docker compose", "kubectl", "kubectl exec", "git", "npm", "npm run", "npm exec",
@@ -332,8 +331,8 @@ func BenchmarkLadder(b *testing.B) {
 	}
 }
 
-// BenchmarkAsk is what a question costs before a person sees it: the decision,
-// what may be kept and what may be denied.
+// BenchmarkAsk measures the cost of a question before a person sees it: the
+// decision, what may be kept and what may be denied.
 func BenchmarkAsk(b *testing.B) {
 	v := evaluator(b, lists{allow: "Read"})
 	use := using("Bash: npm install && npm test && git push")
@@ -346,8 +345,8 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
-// reader counts how often each line is read: a gate is asked about each
-// reading.
+// reader is a gate that counts how often each line is parsed, since each parse
+// asks the gate.
 type reader map[string]int
 
 func (r reader) Forbid(line string, _ *shell.Facts) permission.Refusal {
@@ -355,8 +354,8 @@ func (r reader) Forbid(line string, _ *shell.Facts) permission.Refusal {
 	return permission.Refusal{}
 }
 
-// What may be kept for a tool use, and what may be denied, is judged by the
-// reading that it was decided by.
+// What may be kept or denied for a tool use is judged by the reading that it
+// was decided by.
 func TestAskIsReadOnce(t *testing.T) {
 	const line = "npm install && npm test && git push"
 	v := evaluator(t, lists{allow: "Read", deny: "Bash(curl:*)"})

@@ -14,13 +14,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// danger is a command of tier 3, made of a row of the risk tables.
+// danger is a command of tier 3, made from a row of the risk tables.
 type danger struct {
 	program, line string
 	action        shell.Action
 }
 
-// dangers are commands for every row of the tables that is of tier 3.
+// dangers returns commands for every row of the tables that is of tier 3.
 func dangers(t *testing.T, profile risk.Profile) []danger {
 	t.Helper()
 	forms := map[string]string{"+1": "x", "+0": "", "@-1": "-TERM -1", "@1": "1", "@if=*": "if=x"}
@@ -50,7 +50,7 @@ func dangers(t *testing.T, profile risk.Profile) []danger {
 	return all
 }
 
-// reached are the dangers that a rule is about.
+// reached returns the dangers that a rule matches.
 func reached(t *testing.T, text string, all []danger) (lines []string) {
 	t.Helper()
 	rule, _, err := patterns.Parse(text, patterns.Allow, patterns.Source{})
@@ -67,7 +67,7 @@ func reached(t *testing.T, text string, all []danger) (lines []string) {
 	return lines
 }
 
-// eachRule calls f for every rule that a ladder offers for the uses, once.
+// eachRule calls f once for every rule that a ladder offers for the uses.
 func eachRule(v *permission.Evaluator, uses []permission.ToolUse, f func(use permission.ToolUse, rule string)) (n int) {
 	seen := map[string]bool{}
 	for _, use := range uses {
@@ -85,9 +85,9 @@ func eachRule(v *permission.Evaluator, uses []permission.ToolUse, f func(use per
 	return len(seen)
 }
 
-// TestRungsReachNoTier3: no rung for a command of a program that can do what is
-// of tier 3, nor for any of the corpora, is about a command of tier 3. Without
-// tiers the command that was asked about may be one, but no other.
+// TestRungsReachNoTier3: no rung matches a command of tier 3, neither of those
+// for programs that have such commands nor of those for the corpora. Without
+// tiers a rung may match the command that was asked about, but no other.
 func TestRungsReachNoTier3(t *testing.T) {
 	for _, profile := range []risk.Profile{risk.Default, risk.Terminal} {
 		all, uses := dangers(t, profile), everyUse(t)
@@ -114,7 +114,7 @@ func TestRungsReachNoTier3(t *testing.T) {
 	}
 }
 
-// What a policy puts into tier 3 counts as the tables do.
+// Classes that a policy overrides count like those of the tables.
 func TestRungsReachNoOverride(t *testing.T) {
 	spec := &policy.Spec{RiskOverrides: []policy.OverrideSpec{
 		{Pattern: "kubectl delete ns:*", Risk: "forbidden"}, {Path: "/srv/data/prod/**", Risk: "forbidden"}, {Pattern: "frob * --now", Risk: "forbidden"},
@@ -143,8 +143,8 @@ func TestRungsReachNoOverride(t *testing.T) {
 	}
 }
 
-// TestRungsAreNoDanger: no rung holds a rule that lint would call a danger, one
-// that runs whatever it is given, or one about what is of tier 3.
+// TestRungsAreNoDanger: no rung holds a rule that lint would report as
+// dangerous: one that runs whatever it is given, or that matches tier 3.
 func TestRungsAreNoDanger(t *testing.T) {
 	tier3 := dangers(t, risk.Default)
 	forbidden := map[string]bool{"everything": true, "whole-program": true, "runs-program": true, "runs-script": true, "wrapper": true}

@@ -15,16 +15,16 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// history is the reference: everything that was ever said to an approval. Its
-// rules are predicates over the whole of it; it has no state.
+// history is the reference model: all events of an approval. Its rules are
+// predicates over the whole; it has no state.
 type history []Event
 
-// begun is the index of the event that began the approval, -1 if none did.
+// begun returns the index of the event that began the approval, or -1.
 func (h history) begun() int {
 	return slices.IndexFunc(h, func(e Event) bool { return e.Kind == Ask && sound(e.Terms) })
 }
 
-// sound: everybody has a name, and enough persons may answer.
+// sound reports whether everyone has a name and enough persons may answer.
 func sound(t Terms) bool {
 	if t.ID == "" || t.Digest == "" || t.Asker.Name == "" || t.Quorum < 0 {
 		return false
@@ -49,7 +49,7 @@ func mayAnswer(t Terms, p Principal) bool {
 	return p.Role == Person && p.Name != "" && p != t.Asker && (t.Voters == nil || slices.Contains(t.Voters, p))
 }
 
-// heard: the event carries what it has to.
+// heard reports whether the event has the fields that its kind requires.
 func heard(t Terms, e Event) bool {
 	switch e.Kind {
 	case Approve, Deny, Edit, Consume:
@@ -62,7 +62,7 @@ func heard(t Terms, e Event) bool {
 	return false
 }
 
-// approvers are the different persons who approved before event n.
+// approvers returns the different persons who approved before event n.
 func (h history) approvers(n int) []string {
 	b := h.begun()
 	t := h[b].Terms
@@ -75,8 +75,8 @@ func (h history) approvers(n int) []string {
 	return names
 }
 
-// ends says how event i would end an approval that nothing has ended before, 0
-// if it would not.
+// ends returns the status to which event i would settle an approval that is not
+// settled yet, or 0.
 func (h history) ends(i int) Status {
 	t := h[h.begun()].Terms
 	e := h[i]
@@ -108,8 +108,8 @@ func (h history) ends(i int) Status {
 	return 0
 }
 
-// status is where the approval stands after all of it, and the index of the
-// event that settled it, -1 if none has.
+// status returns the status after all events, and the index of the event that
+// settled it, or -1.
 func (h history) status() (Status, int) {
 	b := h.begun()
 	if b < 0 {
@@ -128,7 +128,7 @@ func (h history) status() (Status, int) {
 	return Pending, -1
 }
 
-// counted says whether the last event is no error.
+// counted reports whether the last event is not an error.
 func (h history) counted() bool {
 	last := h[len(h)-1]
 	before, _ := h[:len(h)-1].status()
@@ -162,7 +162,8 @@ func terms(quorum int, voters ...Principal) Terms {
 	return Terms{ID: "1", Digest: "d", Asker: agent, Expires: epoch.Add(time.Minute), Quorum: quorum, Voters: voters, Version: "v"}
 }
 
-// agree checks a sequence of events against the reference, and the laws.
+// agree compares Step with the reference for a sequence of events, and checks
+// the laws.
 func agree(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -210,7 +211,7 @@ func agree(t interface {
 	}
 }
 
-// lawful checks one step by itself.
+// lawful checks the laws of a single step.
 func lawful(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -277,7 +278,7 @@ func someTerms(t *rapid.T) Terms {
 	return tt
 }
 
-// Thousands of generated sequences, most of which begin with sound terms.
+// Thousands of generated sequences, most of which begin with valid terms.
 func TestAgreesWithTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 200 {
@@ -327,7 +328,7 @@ func TestEverySmallSequence(t *testing.T) {
 	}
 }
 
-// Of all answers that come at once, in whatever order, exactly one wins.
+// Of answers that arrive at the same time, in any order, exactly one wins.
 func TestOneWinner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, _ := Step(State{}, Event{Kind: Ask, At: epoch, Terms: terms(0)})
@@ -418,7 +419,7 @@ func TestStatusNames(t *testing.T) {
 	}
 }
 
-// The lists that are handed in may be used again.
+// The caller may reuse the slices that it passed.
 func TestNothingIsShared(t *testing.T) {
 	voters, rules, input := []Principal{anna, ben}, []string{"a"}, slices.Clone(edited)
 	s, _ := Step(State{}, Event{Kind: Ask, At: epoch, Terms: terms(2, voters...)})

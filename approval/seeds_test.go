@@ -8,8 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/test/corpus"
 )
 
-// TestSeedPatterns: what a person of the seeds' original could keep as an
-// answer, the ladder offers as a rung.
+// TestSeedPatterns: the ladder offers what the original of the seeds let a
+// person keep.
 func TestSeedPatterns(t *testing.T) {
 	rows, err := corpus.ReadSeeds("../testdata/cases/seeds.jsonl")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestSeedPatterns(t *testing.T) {
 }
 
 // offers reports whether some rung keeps exactly the pattern, in which a final
-// " *" is any further words.
+// " *" stands for any further words.
 func offers(t *testing.T, line, pattern string) bool {
 	rule := "Bash(" + pattern + ")"
 	if prefix, found := strings.CutSuffix(pattern, " *"); found {

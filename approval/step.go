@@ -9,14 +9,14 @@ import (
 
 var errExpired = fmt.Errorf("nobody settled it in time: %w", context.DeadlineExceeded)
 
-// Step returns the state after an event. With an error the event did not
-// count, and the state is as it was; but an approval whose time is over when
-// the event comes is Expired then. The state that is handed in is not changed.
+// Step returns the state after an event. With an error the event did not count
+// and the state is unchanged, except that an approval whose time is over
+// becomes Expired. s itself is not modified.
 //
 // What the caller does when the status has changed: at Approved, Denied and
 // Superseded it returns State.Answer to the evaluator; at every status but
-// Pending it takes the question away wherever it is shown and says who won;
-// when Answer returns ErrDecide it has the tool use decided anew.
+// Pending it removes the question wherever it is shown and says who won; if
+// Answer returns ErrDecide, it has the tool use decided again.
 func Step(s State, e Event) (State, error) {
 	switch {
 	case e.Kind < Ask || e.Kind > Tick:
@@ -40,7 +40,7 @@ func Step(s State, e Event) (State, error) {
 	return s.take(e)
 }
 
-// begin makes an approval of its terms.
+// begin makes an approval from its terms.
 func begin(e Event) (State, error) {
 	t := e.Terms
 	t.Voters = slices.Clone(t.Voters)
@@ -63,8 +63,8 @@ func begin(e Event) (State, error) {
 	return s, nil
 }
 
-// meant reports whether an event is about the approval, and, where it answers
-// or uses it, about what was shown.
+// meant reports whether an event refers to the approval and, if it answers or
+// consumes it, to what was shown.
 func (e *Event) meant(s *State) bool {
 	switch e.Kind {
 	case Approve, Deny, Edit, Consume:
@@ -75,11 +75,11 @@ func (e *Event) meant(s *State) bool {
 	return true
 }
 
-// late reports whether nothing counts any more.
+// late reports whether the approval's time is over.
 func (s *State) late(now time.Time) bool { return !s.Expires.IsZero() && !now.Before(s.Expires) }
 
-// lost is the error for an event that comes when all is over; what only tells
-// of the world is none.
+// lost returns the error for an event after the approval was settled; an event
+// that only reports a change has none.
 func (e *Event) lost(s *State) error {
 	if e.Kind == Tick || e.Kind == Die || e.Kind == Policy {
 		return nil
@@ -87,7 +87,7 @@ func (e *Event) lost(s *State) error {
 	return &Settled{s.Status, s.By}
 }
 
-// hasSay reports whether somebody may answer.
+// hasSay reports whether a principal may answer.
 func (s *State) hasSay(p Principal) bool {
 	if p.Role != Person || p.Name == "" || p == s.Asker {
 		return false
@@ -95,7 +95,7 @@ func (s *State) hasSay(p Principal) bool {
 	return s.Voters == nil || slices.Contains(s.Voters, p)
 }
 
-// take handles an event of an approval that is pending or approved.
+// take handles an event of a pending or approved approval.
 func (s State) take(e Event) (State, error) {
 	switch e.Kind {
 	case Cancel:
@@ -126,7 +126,7 @@ func (s State) settled(status Status, by Principal) State {
 	return s
 }
 
-// answer handles what a person says.
+// answer handles the answer of a person.
 func (s State) answer(e Event) (State, error) {
 	switch {
 	case !s.hasSay(e.By):
