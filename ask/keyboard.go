@@ -3,13 +3,18 @@ package ask
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 )
 
+// Terminal returns the board of a terminal of which in is read and out written, for
+// example os.Stdin and os.Stdout.
+func Terminal(in, out *os.File) Board { return tty.New(in, out) }
+
 // Board is the terminal that a person types on, in their hands from Open to
-// Close. tty.Terminal is one.
+// Close. Terminal returns one.
 type Board interface {
 	Open() error
 	Close()

@@ -10,7 +10,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -95,7 +94,7 @@ func (a *app) approver(noInput bool, events *stream, s *ask.Screen, o ask.Option
 // terminalApprover asks the person at a terminal.
 func terminalApprover(in, out *os.File, s *ask.Screen, o ask.Options) permission.Approver {
 	o.Colour, o.Editor, o.Interrupt = colours(), ask.NewEditor(in), interrupt
-	return ask.New(tty.New(in, out), s, o)
+	return ask.New(ask.Terminal(in, out), s, o)
 }
 
 // interrupt ends the run as ^C does.

@@ -1,0 +1,36 @@
+package ask_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// A person at the terminal is asked what the policies leave open, and may keep
+// rules for good.
+func Example() {
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	screen := ask.NewScreen(os.Stdout, nil)
+	e.SetApprover(ask.New(ask.Terminal(os.Stdin, os.Stdout), screen, ask.Options{
+		File:      ask.EditedFile,
+		Editor:    ask.NewEditor(os.Stdin),
+		Keep:      e.Keep,
+		Interrupt: interrupt,
+	}))
+	res, err := e.CanUseTool(ctx, permission.ToolUse{
+		Tool: "Bash", Input: json.RawMessage(`{"command":"npm install left-pad"}`), Dir: e.Place.Workspace,
+	})
+	fmt.Fprintln(screen, res.Behavior, res.Message, err)
+}
