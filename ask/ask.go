@@ -1,10 +1,11 @@
-// Package ask puts what the policy leaves to a person before one at a terminal,
-// one question at a time. It shows and asks; what an answer means is decided by
-// package permission.
+// Package ask puts questions to a person at a terminal: [New] returns a
+// permission.Approver that asks about one tool use at a time what the policies
+// leave to a person. It formats the question and reads the answer; package
+// permission decides what the answer means.
 //
-// A key counts only where it was pressed alone, after a time of grace: what was
-// typed ahead or pasted answers nothing. The answer is bound to what was shown,
-// and is refused where that has changed meanwhile.
+// A key counts only if it is pressed alone, a moment after the question has
+// appeared, so that text which was typed ahead or pasted cannot answer. An answer
+// is bound to what was shown, and is void if that has changed.
 package ask
 
 import (
@@ -20,40 +21,48 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// Approver asks a person at a terminal. It is a permission.Approver, safe for
-// concurrent use.
+// Approver asks a person at a terminal. It implements permission.Approver and is
+// safe for concurrent use: questions are asked one after the other.
 type Approver struct {
-	turn    chan struct{} // holds one token: whose turn it is to ask
-	asked   int           // how many questions there were; whoever has the turn counts
+	turn    chan struct{} // holds one token; its holder may ask
+	asked   int           // number of questions so far; belongs to the holder of the token
 	board   Board
 	screen  *Screen
 	options Options
 }
 
-// Options are what a question may offer. Each may be nil.
+// Options say what a question offers. In the zero value it offers to allow and to
+// deny, for this tool use or for the session.
 type Options struct {
-	// Explain says how a tool use is decided, layer by layer.
+	// Explain returns how a tool use is decided, layer by layer, for the choice
+	// "why"; nil does not offer it.
 	Explain func(use permission.ToolUse) string
-	// File is the file that a tool use would edit, as it is; nil if it edits none.
+	// File returns the current file that a tool use would edit, so that the edit
+	// is shown as a diff; nil if it edits none. See EditedFile.
 	File func(use *permission.ToolUse) *display.File
-	// Editor is the person's editor.
+	// Editor is the person's editor, for the choice "edit"; nil does not offer
+	// it.
 	Editor *Editor
-	// Keep writes a rule for good and returns where it stands.
+	// Keep writes a rule to a policy and returns its place, for the choice
+	// "always", as engine.Rules.Keep does; nil does not offer it.
 	Keep func(rule string) (patterns.Source, error)
-	// Interrupt ends the run.
+	// Interrupt is called for ^C, which the terminal does not turn into a signal
+	// while a question is open. It should cancel the contexts of pending calls;
+	// with nil, ^C only denies.
 	Interrupt func()
-	// Colour: the terminal shows colours.
+	// Colour: use colours.
 	Colour bool
 }
 
-// New returns an approver that reads keys from a terminal and writes to a screen.
+// New returns an approver that reads keys from a board and writes to a screen.
 func New(b Board, s *Screen, o Options) *Approver {
 	a := &Approver{turn: make(chan struct{}, 1), board: b, screen: s, options: o}
 	a.turn <- struct{}{}
 	return a
 }
 
-// Approve asks the person.
+// Approve asks the person. The error is that of ctx, or says why nobody can be
+// asked.
 func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
 	select {
 	case <-a.turn:
@@ -81,28 +90,28 @@ func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permiss
 type question struct {
 	*Approver
 	ask permission.Request
-	id  string // of the approval
-	// digest is of what is shown.
+	id  string // ID of the approval
+	// digest is that of what is shown.
 	digest string
 	keys   keyboard
-	all    bool         // nothing is to be cut
-	shown  *display.Ask // what stands on the screen
-	// choices are the choices that stand there, with their rules as they are.
+	all    bool         // leave nothing out
+	shown  *display.Ask // what is on the screen
+	// choices are the choices on the screen, with the exact text of their rules.
 	choices []display.Choice
-	text    string // the same, as it was written
-	rows    int    // how many rows it takes; -1: not known
-	wide    int    // how wide the terminal was then
-	paint   func() // shows the question anew
+	text    string // shown, as it was written
+	rows    int    // number of rows that it takes; -1 if unknown
+	wide    int    // width of the terminal at that time
+	paint   func() // shows the question again
 }
 
-// The persons and programs of an approval on a terminal.
+// The principals of an approval at a terminal.
 var (
 	thePerson = approval.Principal{Role: approval.Person, Name: "terminal"}
 	theAgent  = approval.Principal{Role: approval.Agent, Name: "agent"}
 )
 
-// settle asks, and takes the answer through the life of an approval: it counts
-// for what was shown, once, and not when it was withdrawn meanwhile.
+// settle asks, and passes the answer through package approval: it counts once,
+// for what was shown, and not if the question was withdrawn meanwhile.
 func (q *question) settle(ctx context.Context) (permission.Answer, error) {
 	digest, err := approval.Digest(&q.ask)
 	if err != nil {
@@ -117,7 +126,7 @@ func (q *question) settle(ctx context.Context) (permission.Answer, error) {
 	q.digest = digest
 	answer, err := q.put(ctx)
 	if err == nil {
-		err = ctx.Err() // it was withdrawn while it was answered
+		err = ctx.Err() // withdrawn while it was answered
 	}
 	if err != nil {
 		return permission.Answer{}, err
@@ -135,7 +144,7 @@ func (q *question) settle(ctx context.Context) (permission.Answer, error) {
 	return answer, err
 }
 
-// said is the event of an answer, bound to what was shown.
+// said returns the event for an answer, bound to what was shown.
 func (q *question) said(answer permission.Answer) approval.Event {
 	e := approval.Event{
 		Kind: approval.Deny, At: time.Now(), ID: q.id, Digest: q.digest, By: thePerson,
@@ -169,7 +178,7 @@ func (q *question) put(ctx context.Context) (permission.Answer, error) {
 	}
 }
 
-// pressed handles a key or a notice; done is an answer.
+// pressed handles a key or a notice; done says that there is an answer.
 func (q *question) pressed(ctx context.Context, p press) (answer permission.Answer, done bool, err error) {
 	switch p.Kind {
 	case 0:
@@ -181,11 +190,11 @@ func (q *question) pressed(ctx context.Context, p press) (answer permission.Answ
 			return q.chosen(ctx, c)
 		}
 	}
-	q.armed(false) // it says nothing here
+	q.armed(false) // the key has no meaning here
 	return answer, false, nil
 }
 
-// offered is the choice that stands on the screen for a key, nil if none does.
+// offered returns the choice on the screen for a key, nil if there is none.
 func (q *question) offered(key string) *display.Choice {
 	for i := range q.shown.Choices {
 		if c := &q.shown.Choices[i]; c.Key == key {
@@ -195,7 +204,7 @@ func (q *question) offered(key string) *display.Choice {
 	return nil
 }
 
-// noticed handles news of the terminal: what is shown is shown anew.
+// noticed handles a notice of the terminal: the question is shown again.
 func (q *question) noticed(n tty.Notice) error {
 	switch n {
 	case 0:
@@ -212,7 +221,7 @@ func (q *question) noticed(n tty.Notice) error {
 	return nil
 }
 
-// stopped handles ^C, which denies and ends the run, and ^Z.
+// stopped handles ^C, which denies and interrupts, and ^Z.
 func (q *question) stopped(kind tty.Kind) error {
 	if kind == tty.Interrupt {
 		if q.options.Interrupt != nil {
@@ -229,10 +238,10 @@ func (q *question) stopped(kind tty.Kind) error {
 	return nil
 }
 
-// make makes what is shown.
+// make returns what is to be shown.
 func (q *question) make() *display.Ask { return q.Approver.shown(q.ask, q.all, q.choices) }
 
-// shown is a question fit to be shown.
+// shown returns a question for display.
 func (a *Approver) shown(ask permission.Request, all bool, offers []display.Choice) *display.Ask {
 	s := display.Source{Request: ask, All: all, Choices: offers}
 	if a.options.File != nil {
@@ -245,8 +254,8 @@ func (a *Approver) shown(ask permission.Request, all bool, offers []display.Choi
 	return out
 }
 
-// Prompt stands where a person types. Where one key decides, it stands there
-// only while a key counts.
+// Prompt is the text where a person types. Where a single key answers, it is
+// shown only while a key counts.
 const Prompt = "  > "
 
 // armed shows whether a key counts.
@@ -258,8 +267,8 @@ func (q *question) armed(counts bool) {
 	}
 }
 
-// draw shows the question, in the place of what was shown of it before where
-// the terminal can do that.
+// draw shows the question, in place of the previous version if the terminal can
+// do that.
 func (q *question) draw() {
 	q.erase()
 	q.choices = q.Approver.choices(&q.ask)
@@ -271,7 +280,7 @@ func (q *question) draw() {
 	q.say(q.text + q.shown.Menu(o))
 }
 
-// menu shows the choices again, below something else.
+// menu shows the choices again, below other text.
 func (q *question) menu() {
 	q.say("\n" + q.shown.Menu(q.style()))
 }
@@ -285,8 +294,8 @@ func (q *question) width() int {
 	return columns
 }
 
-// say writes text of the question. On a raw terminal a line feed needs a
-// carriage return.
+// say writes text of the question. A raw terminal needs a carriage return before
+// each line feed.
 func (q *question) say(text string) {
 	if q.rows >= 0 {
 		q.rows += strings.Count(text, "\n")
@@ -294,8 +303,8 @@ func (q *question) say(text string) {
 	q.screen.Ask(strings.ReplaceAll(text, "\n", "\r\n"))
 }
 
-// erase takes the question off the screen where that is possible: all of it is
-// still there, and as wide as it was written.
+// erase removes the question from the screen and reports whether it could: the
+// question must still be visible, in its original width.
 func (q *question) erase() bool {
 	_, lines := q.board.Size()
 	if q.shown == nil || q.rows < 0 || q.rows >= lines || q.board.Dumb() || q.width() != q.wide {
@@ -309,7 +318,7 @@ func (q *question) erase() bool {
 	return true
 }
 
-// withdraw ends a question that nobody has answered: it goes off the screen.
+// withdraw ends a question without an answer and removes it from the screen.
 func (q *question) withdraw(err error) {
 	about := ""
 	if q.shown != nil {
@@ -322,8 +331,8 @@ func (q *question) withdraw(err error) {
 	q.say(text)
 }
 
-// fresh reports whether what stands on the screen is still so: a file that
-// would be edited may have changed. If not, it is shown anew.
+// fresh reports whether the question on the screen is still correct. If the file
+// that would be edited has changed, it is shown again.
 func (q *question) fresh() bool {
 	now := q.make()
 	if now.Text(display.TextOptions{Width: q.wide, Colour: q.options.Colour}) == q.text {
@@ -335,7 +344,8 @@ func (q *question) fresh() bool {
 	return false
 }
 
-// Preview is what a person would see of a question.
+// Preview returns the question as a person would see it, in a terminal of the
+// given width.
 func (a *Approver) Preview(ask *permission.Request, width int) (string, error) {
 	if !ask.Decision.Question {
 		shown, o := a.shown(*ask, false, a.choices(ask)), display.TextOptions{Width: width}

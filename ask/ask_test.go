@@ -22,8 +22,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// pretendBoard is a terminal for the tests. What is typed while it is not open
-// is lost, as the real one drops it.
+// pretendBoard is a terminal for the tests. Like a real one, it drops what is
+// typed while it is not open.
 type pretendBoard struct {
 	mu            sync.Mutex
 	keys          chan []byte
@@ -55,7 +55,7 @@ func (b *pretendBoard) Dumb() bool                 { return false }
 func (b *pretendBoard) Retake()                    { b.retakes++ }
 func (b *pretendBoard) Stop() error                { b.stops++; return nil }
 
-// paper is what a terminal writes on.
+// paper is the output of a terminal.
 type paper struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -86,7 +86,7 @@ func newPerson(d Options) *person {
 	return p
 }
 
-// type types bytes that come at once.
+// types types bytes that arrive at once.
 func (p *person) types(text string) {
 	p.board.mu.Lock()
 	open := p.board.open
@@ -96,24 +96,24 @@ func (p *person) types(text string) {
 	}
 	select {
 	case p.board.keys <- []byte(text):
-	case <-time.After(time.Hour): // nobody takes it
+	case <-time.After(time.Hour): // nobody reads it
 	}
 }
 
-// sees is what stands on the screen now.
+// sees returns what is on the screen now.
 func (p *person) sees() string {
 	synctest.Wait()
 	return strings.ReplaceAll(p.screen.String(), "\r\n", "\n")
 }
 
-// asked is a question that a person gets.
+// asked is the state of a question.
 type asked struct {
 	answer permission.Answer
 	err    error
 	done   bool
 }
 
-// approve asks, beside the test, and returns what came of it so far.
+// approve asks in another goroutine and returns a function for the state so far.
 func (p *person) approve(ctx context.Context, request permission.Request) func() asked {
 	var mu sync.Mutex
 	var a asked
@@ -131,11 +131,11 @@ func (p *person) approve(ctx context.Context, request permission.Request) func()
 	}
 }
 
-// npm is a tool use that pushes asks about.
+// npm is a tool use that the policy of ask asks about.
 var npm = permission.ToolUse{ID: "toolu_1", Tool: "Bash", Input: json.RawMessage(`{"command":"npm install left-pad"}`), Dir: "/proj"}
 
-// ask is the question about a tool use under a policy that allows commands and
-// asks about some.
+// ask returns the question about a tool use under a policy that allows commands
+// and asks about some.
 func ask(use permission.ToolUse) permission.Request {
 	spec, err := policy.Parse([]byte(`
 allow = ["Bash", "Read"]
@@ -158,21 +158,22 @@ unlisted = "ask"
 	return r
 }
 
-// command is the question about a command.
+// command returns the question about a command.
 func command(text string) permission.Request {
 	use := npm
 	use.Input, _ = json.Marshal(map[string]string{"command": text})
 	return ask(use)
 }
 
-// calm is a file system without links and without anything below a directory.
+// calm is a file system without links in which nothing exists below any
+// directory.
 type calm struct{}
 
 func (calm) Resolve(path string) (string, bool)      { return path, true }
 func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) bool                  { return false }
 
-// typed runs one question to its end with these keys typed one by one, each
+// typed runs one question to its end while the keys are typed one by one, each
 // after the time of grace.
 func typed(t *testing.T, d Options, request permission.Request, keys ...string) (answer permission.Answer, screen string, err error) {
 	t.Helper()
@@ -241,8 +242,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A key counts 350 ms after the question came and after the key before it, and
-// not a moment earlier.
+// A key counts 350 ms after the question appeared and after the previous key, and
+// no earlier.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
@@ -272,7 +273,7 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-// A key that does not decide begins the time of grace anew.
+// A key without a meaning restarts the time of grace.
 func TestGraceAfterOtherKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
@@ -290,7 +291,7 @@ func TestGraceAfterOtherKey(t *testing.T) {
 	})
 }
 
-// What comes in a burst was pasted, also when its first key comes by itself.
+// A burst of keys was pasted, even if its first key comes alone.
 func TestBurst(t *testing.T) {
 	for _, burst := range [][]string{{"oo"}, {"okay"}, {"o\r"}, {"o", "k"}, {"o", "\r"}, {"\x1b[200~o\x1b[201~"}, {"\x1b[200~", "o", "\x1b[201~"}, {"d", "o"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -311,7 +312,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// What is no key decides nothing: focus, mouse, arrows, answers of the
+// Input that is not a key has no effect: focus, mouse, arrows, reports of the
 // terminal, keys with Alt or Control; whole and in pieces.
 func TestSequences(t *testing.T) {
 	for _, sequence := range []string{
@@ -340,8 +341,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// Keys in the field for words decide nothing but the field; nor does an Enter
-// that is pasted.
+// Keys in a text field only affect the field, and so does a pasted Enter.
 func TestFieldDecidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
@@ -365,7 +365,7 @@ func TestFieldDecidesNothing(t *testing.T) {
 	})
 }
 
-// ^C denies and ends the run, at any time.
+// ^C denies and interrupts, at any time.
 func TestInterrupt(t *testing.T) {
 	for _, keys := range [][]string{{"\x03"}, {"o\x03"}, {"w", "no\x03"}, {"\x03o"}} {
 		interrupted := 0
@@ -385,8 +385,8 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// ^Z stops the program; when it goes on, the question is shown again and the
-// time of grace begins anew.
+// ^Z stops the program. When it continues, the question is shown again and the
+// time of grace restarts.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
@@ -417,7 +417,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// When the window changes its width the question is written anew.
+// When the width of the window changes, the question is written again.
 func TestResized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
@@ -439,7 +439,7 @@ func TestResized(t *testing.T) {
 	})
 }
 
-// What the whole Prompt looks like.
+// The complete prompt.
 func TestPromptText(t *testing.T) {
 	t.Parallel()
 	use := npm
@@ -473,7 +473,8 @@ func TestPromptText(t *testing.T) {
 	}
 }
 
-// What is not shown whole cannot be kept; when all is shown, it can.
+// Nothing can be kept while something is left out; once everything is shown, it
+// can.
 func TestLongInput(t *testing.T) {
 	use := npm
 	use.Input, _ = json.Marshal(map[string]string{"command": "npm install left-pad", "notes": strings.Repeat("echo\n", 100)})
@@ -488,7 +489,7 @@ func TestLongInput(t *testing.T) {
 	}
 }
 
-// "Always" writes the rule and says where; what cannot be written is approved
+// "Always" writes the rule and shows where; if it cannot be written, it allows
 // once.
 func TestAlways(t *testing.T) {
 	var kept []string
@@ -508,7 +509,7 @@ func TestAlways(t *testing.T) {
 	}
 }
 
-// A file that changes while its diff is read is shown anew before anything is
+// A file that changes while its diff is read is shown again before anything is
 // allowed.
 func TestFileChanges(t *testing.T) {
 	use := npm
@@ -529,7 +530,7 @@ func TestFileChanges(t *testing.T) {
 	}
 }
 
-// "Why" shows the trace, and the question still stands.
+// "Why" shows the trace and leaves the question open.
 func TestWhy(t *testing.T) {
 	d := Options{Explain: func(permission.ToolUse) string { return "1. run npm\n" }}
 	got, screen, _ := typed(t, d, ask(npm), "?", "d")
@@ -538,7 +539,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// A panic gives the terminal back.
+// A panic restores the terminal.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{Explain: func(permission.ToolUse) string { panic("broken") }})
@@ -555,11 +556,12 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// What was typed before the question stood, or between two, answers neither.
+// What was typed before the question appeared, or between two questions, answers
+// neither.
 func TestTypedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
-		p.types("o") // nobody has asked yet
+		p.types("o") // no question is open yet
 		first, cancel := context.WithCancel(t.Context())
 		a := p.approve(first, ask(npm))
 		time.Sleep(grace)
@@ -568,7 +570,7 @@ func TestTypedAhead(t *testing.T) {
 		if !errors.Is(a().err, context.Canceled) {
 			t.Errorf("%+v", a())
 		}
-		p.types("o") // nobody asks now
+		p.types("o") // no question is open now
 		b := p.approve(t.Context(), ask(npm))
 		time.Sleep(10 * grace)
 		synctest.Wait()
@@ -584,8 +586,8 @@ func TestTypedAhead(t *testing.T) {
 	})
 }
 
-// A question that is withdrawn goes off the screen; the key that was meant for
-// it does not answer the next one.
+// A question that is withdrawn is removed from the screen; a key that was meant
+// for it does not answer the next one.
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
@@ -616,7 +618,7 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// A question that is withdrawn while its key settles is not answered by it.
+// A question that is withdrawn while a key settles is not answered by the key.
 func TestCancelledWhileAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(Options{})
@@ -655,7 +657,7 @@ func TestCancelledWhileKept(t *testing.T) {
 	})
 }
 
-// Other events wait while a question is open.
+// Other output waits while a question is open.
 func TestScreenWaits(t *testing.T) {
 	var out strings.Builder
 	s := NewScreen(&out, nil)
@@ -718,7 +720,7 @@ func TestChoicesRefused(t *testing.T) {
 	}
 }
 
-// A question of the agent is not answered by what was typed before it stood,
+// A question of the agent is not answered by what was typed before it appeared,
 // nor by Enter alone.
 func TestChoicesTypedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -739,7 +741,7 @@ func TestChoicesTypedAhead(t *testing.T) {
 	})
 }
 
-// Only a key of the menu, alone in its time, allows.
+// Only a key of the menu that is pressed alone allows.
 func FuzzKeys(f *testing.F) {
 	for _, data := range []string{"o", "s", "\x1b|o", "x||||o", "o|o", "||||||||o||||||||", "\x1b[M|oo|o", "w|o\r", "||||||||w|||||||||a|||o\r"} {
 		f.Add(data)
@@ -770,13 +772,13 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-// What a person edits is what is decided anew.
+// The edited input is decided again.
 func TestEdited(t *testing.T) {
 	bash := permission.ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"rm -rf build","timeout":5}`)}
 	write := permission.ToolUse{Tool: "Write", Input: json.RawMessage(`{"file_path":"a","content":"b"}`)}
 	tests := []struct {
 		use     permission.ToolUse
-		text    string // "" is what was there
+		text    string // "" means unchanged
 		want    string
 		problem string
 	}{
@@ -801,7 +803,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// The editor's words are split without a shell.
+// The editor's command is split without a shell.
 func TestEditorWords(t *testing.T) {
 	t.Setenv("VISUAL", "")
 	t.Setenv("EDITOR", "vi -u NONE $(x)")

@@ -24,7 +24,7 @@ const (
 	keyView    = "v"
 )
 
-// choices are those about a tool use.
+// choices returns the choices about a tool use.
 func (a *Approver) choices(ask *permission.Request) []display.Choice {
 	rungs := ladder(ask)
 	out := []display.Choice{{Key: keyOnce, Name: "once", Label: "once"}}
@@ -49,7 +49,7 @@ func (a *Approver) choices(ask *permission.Request) []display.Choice {
 	return out
 }
 
-// chosen carries out a choice; done is an answer.
+// chosen carries out a choice; done says that there is an answer.
 func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permission.Answer, done bool, err error) {
 	switch c.Key {
 	case keyOnce:
@@ -79,7 +79,7 @@ func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permis
 	return answer, false, nil
 }
 
-// words denies with a message to the agent.
+// words denies with a message for the agent.
 func (q *question) words(ctx context.Context) (answer permission.Answer, done bool, err error) {
 	q.say("deny with words\n")
 	text, ok, err := q.line(ctx, "  tell the agent: ")
@@ -93,7 +93,7 @@ func (q *question) words(ctx context.Context) (answer permission.Answer, done bo
 	return permission.Answer{Behavior: permission.Deny, Message: text}, true, nil
 }
 
-// edit has the person edit the tool use; what comes of it is decided anew.
+// edit lets the person edit the tool use; the result is decided again.
 func (q *question) edit(ctx context.Context) (answer permission.Answer, done bool, err error) {
 	q.say("edit\n")
 	input, err := q.editInput(ctx)
@@ -113,7 +113,7 @@ func (q *question) edit(ctx context.Context) (answer permission.Answer, done boo
 	return answer, false, nil
 }
 
-// editInput lends the terminal to the editor; nil is an input as it was.
+// editInput runs the editor on the terminal. A nil input is unchanged.
 func (q *question) editInput(ctx context.Context) ([]byte, error) {
 	name, before := editable(&q.ask.Use)
 	q.board.Close()
@@ -127,7 +127,7 @@ func (q *question) editInput(ctx context.Context) ([]byte, error) {
 	return edited(&q.ask.Use, name, before, text)
 }
 
-// kept allows or denies for the session, or allows for good, by the rung that
+// kept allows or denies for the session, or allows permanently, by the rung that
 // the person picks.
 func (q *question) kept(ctx context.Context, c *display.Choice) (answer permission.Answer, done bool, err error) {
 	q.say(c.Label + "\n")
@@ -146,8 +146,8 @@ func (q *question) kept(ctx context.Context, c *display.Choice) (answer permissi
 	return q.always(rungs[i].Rules), true, nil
 }
 
-// rungs are the rungs of a choice that stand on the screen: what may be kept
-// can have changed since.
+// rungs returns the rungs of a choice on the screen, because what may be kept can
+// have changed.
 func (q *question) rungs(key string) []display.Rung {
 	for i := range q.choices {
 		if q.choices[i].Key == key {
@@ -186,8 +186,8 @@ func (q *question) pick(ctx context.Context, c *display.Choice) (int, error) {
 	}
 }
 
-// always writes the rules for good, and says where. What cannot be written is
-// approved this once.
+// always writes the rules to a policy and shows where. If they cannot be written,
+// it allows once.
 func (q *question) always(rules []string) permission.Answer {
 	for _, rule := range rules {
 		place, err := q.options.Keep(rule)
@@ -207,7 +207,7 @@ func forSession(b permission.Behavior, rules []string) permission.Answer {
 // allows reports whether an answer allows.
 func allows(a permission.Answer) bool { return a.Behavior == permission.Allow }
 
-// ladder are the rules that an allow may keep, the narrowest first.
+// ladder returns the rules that an allow may keep, the narrowest first.
 func ladder(ask *permission.Request) []display.Rung {
 	rungs, err := approval.Ladder(ask)
 	if err != nil {
@@ -216,7 +216,7 @@ func ladder(ask *permission.Request) []display.Rung {
 	return shownRungs(rungs)
 }
 
-// denials are the rules that a deny may keep, the narrowest first.
+// denials returns the rules that a deny may keep, the narrowest first.
 func denials(ask *permission.Request) []display.Rung { return shownRungs(approval.Denials(ask)) }
 
 func shownRungs(rungs []approval.Rung) []display.Rung {

@@ -15,14 +15,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/process"
 )
 
-// Editor is the program that a person edits texts with; nil if there is none.
+// Editor is a program that edits text on a terminal.
 type Editor struct {
 	words []string
 	tty   *os.File
 }
 
-// NewEditor is the editor of VISUAL or EDITOR on a terminal. Their words are
-// split at blanks, without a shell.
+// NewEditor returns the editor that $VISUAL or $EDITOR names, nil if neither
+// does. It is run on the terminal without a shell; see process.Words.
 func NewEditor(terminal *os.File) *Editor {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if words, err := process.Words(strings.TrimSpace(os.Getenv(name))); err == nil && len(words) > 0 {
@@ -32,9 +32,9 @@ func NewEditor(terminal *os.File) *Editor {
 	return nil
 }
 
-// edit has a person edit a text in a file that nobody else can read.
+// edit edits a text in a file that only this user can read.
 func (e *Editor) edit(ctx context.Context, name, text string) (string, error) {
-	dir, err := os.MkdirTemp("", "agent-wrapper-edit-") // made for the user alone
+	dir, err := os.MkdirTemp("", "agent-wrapper-edit-") // readable by this user only
 	if err != nil {
 		return "", err
 	}
@@ -52,8 +52,8 @@ func (e *Editor) edit(ctx context.Context, name, text string) (string, error) {
 	return string(edited), err
 }
 
-// editable is the text of a tool use that a person edits: a command by itself,
-// else the whole input.
+// editable returns the part of a tool use that a person edits: the command of
+// Bash, otherwise the whole input.
 func editable(use *permission.ToolUse) (name, text string) {
 	var input map[string]json.RawMessage
 	var command string
@@ -67,8 +67,8 @@ func editable(use *permission.ToolUse) (name, text string) {
 	return "input.json", out.String() + "\n"
 }
 
-// edited is the input with the text that a person edited; nil if it says the
-// same as before.
+// edited returns the input with the edited text, nil if it means the same as
+// before.
 func edited(use *permission.ToolUse, name, before, text string) (json.RawMessage, error) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if text == before {

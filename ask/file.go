@@ -10,8 +10,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// EditedFile is the file that a tool use would edit, as it is; nil if it edits
-// none.
+// EditedFile returns the current content of the file that a tool use would edit,
+// nil if it edits none. It is for Options.File.
 func EditedFile(use *permission.ToolUse) *display.File {
 	path := display.Path(use)
 	if path == "" || !filepath.IsAbs(path) && use.Dir == "" {

@@ -9,12 +9,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 )
 
-// Terminal returns the board of a terminal of which in is read and out written, for
-// example os.Stdin and os.Stdout.
+// Terminal returns the board of the terminal that reads keys from in and shows
+// output written to out, for example os.Stdin and os.Stdout.
 func Terminal(in, out *os.File) Board { return tty.New(in, out) }
 
-// Board is the terminal that a person types on, in their hands from Open to
-// Close. Terminal returns one.
+// Board is a terminal that a person types on; it reports keys from Open to Close.
+// Terminal returns one.
 type Board interface {
 	Open() error
 	Close()
@@ -26,17 +26,17 @@ type Board interface {
 	Stop() error
 }
 
-// The times that a key must be alone for.
+// The times during which a key must be alone.
 const (
-	// grace is how long no key is pressed before one counts: what was typed
-	// before the question was there, or before it changed, does not answer it.
+	// grace is the time without a key before one counts: a key that was typed
+	// before the question appeared or changed does not answer it.
 	grace = 350 * time.Millisecond
-	// settle is how long no key follows one that counts: what comes in a burst
-	// was pasted.
+	// settle is the time without another key after one that counts: a burst of
+	// keys was pasted.
 	settle = 60 * time.Millisecond
 )
 
-// keyboard is what a person does while a question is open.
+// keyboard reads what a person does while a question is open.
 type keyboard struct {
 	board   Board
 	decoder tty.Decoder
@@ -51,9 +51,9 @@ type press struct {
 	notice tty.Notice
 }
 
-// decision waits for a key that was pressed alone: after the time of grace, and
-// with nothing behind it. armed is told when the next key counts, and when it
-// does not after all. ^C and ^Z count at any time.
+// decision waits for a key that is pressed alone: after the time of grace, and
+// with no other key right after it. It calls armed when a key begins to count and
+// when it no longer does. ^C and ^Z count at any time.
 func (k *keyboard) decision(ctx context.Context, armed func(bool)) (press, error) {
 	for {
 		if p, err := k.quiet(ctx); err != nil || p != nil {
@@ -85,8 +85,8 @@ func deref(p *press) press {
 	return *p
 }
 
-// quiet waits until no key was pressed for the time of grace. What comes
-// meanwhile is dropped, but for what stops the question.
+// quiet waits until no key was pressed during the time of grace. It drops other
+// input, except for keys that stop the question.
 func (k *keyboard) quiet(ctx context.Context) (*press, error) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -108,7 +108,7 @@ func (k *keyboard) quiet(ctx context.Context) (*press, error) {
 	}
 }
 
-// flushed ends a sequence that began and did not go on.
+// flushed ends an escape sequence that remained incomplete.
 func (k *keyboard) flushed(alone bool) (tty.Key, bool) {
 	if !alone {
 		return tty.Key{}, false
@@ -116,7 +116,7 @@ func (k *keyboard) flushed(alone bool) (tty.Key, bool) {
 	return k.decoder.Flush()
 }
 
-// stops is the kind of the key that stops the question, 0 if none does.
+// stops returns the kind of the key that stops the question, 0 if there is none.
 func stops(keys []tty.Key) tty.Kind {
 	for _, key := range keys {
 		if key.Kind == tty.Interrupt || key.Kind == tty.Suspend {
@@ -126,7 +126,7 @@ func stops(keys []tty.Key) tty.Kind {
 	return 0
 }
 
-// settled waits a moment and reports whether nothing came meanwhile.
+// settled waits a moment and reports whether no key came.
 func (k *keyboard) settled(ctx context.Context) (alone bool, more []tty.Key) {
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
@@ -135,11 +135,10 @@ func (k *keyboard) settled(ctx context.Context) (alone bool, more []tty.Key) {
 	return errors.Is(err, errQuiet), more
 }
 
-// errQuiet says that nothing came in a time.
+// errQuiet says that there was no input within the limit.
 var errQuiet = errors.New("nothing came")
 
-// chunk waits for what comes next: keys, or a notice; until limit, which may be
-// nil.
+// chunk waits for input: keys, or a notice. limit may be nil.
 func (k *keyboard) chunk(ctx context.Context, limit <-chan time.Time) ([]tty.Key, tty.Notice, error) {
 	if notice := k.held; notice != 0 {
 		k.held = 0
@@ -160,7 +159,7 @@ func (k *keyboard) chunk(ctx context.Context, limit <-chan time.Time) ([]tty.Key
 	}
 }
 
-// typed waits for keys of a text; a burst is a text too.
+// typed waits for keys of a text, which may come in bursts.
 func (k *keyboard) typed(ctx context.Context) ([]tty.Key, tty.Notice, error) {
 	keys, notice, err := k.chunk(ctx, nil)
 	if err != nil || notice != 0 || !k.decoder.Pending() {

@@ -9,19 +9,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
-// lineEdit is a line that a person types. Nothing typed into it decides, but the
-// Enter that ends it.
+// lineEdit is a line of text that a person types. Only the Enter that ends it has
+// an effect.
 type lineEdit struct {
-	head string // what stands before it
+	head string // what precedes it
 	text []rune
-	wide int // how wide it was shown
+	wide int // width when it was last shown
 }
 
-// maxField is how many characters a line takes.
+// maxField is the longest line, in characters.
 const maxField = 4000
 
-// line asks for a line of text; not ok is a person who left it with Escape.
-// Enter counts only by itself: one that is pasted is a blank.
+// line asks for a line of text; ok is false if the person leaves it with Escape.
+// Enter ends the line only if it is pressed alone: a pasted one becomes a blank.
 func (q *question) line(ctx context.Context, head string) (text string, ok bool, err error) {
 	e := &lineEdit{head: head}
 	q.say(e.shown(q.width()))
@@ -52,7 +52,7 @@ func (q *question) line(ctx context.Context, head string) (text string, ok bool,
 	}
 }
 
-// take changes the text by one key.
+// take applies one key to the text.
 func (e *lineEdit) take(key tty.Key) {
 	switch key.Kind {
 	case tty.Rune:
@@ -73,7 +73,7 @@ func (e *lineEdit) take(key tty.Key) {
 	}
 }
 
-// add appends a character; a break of lines is a blank.
+// add appends a character; a line break becomes a blank.
 func (e *lineEdit) add(r rune) {
 	switch r {
 	case '\n', '\r', '\t':
@@ -84,8 +84,8 @@ func (e *lineEdit) add(r rune) {
 	}
 }
 
-// shown is the end of the line, as much as fits into a row, and blanks over
-// what stood there before.
+// shown returns the end of the line, as much as fits into a row, and blanks to
+// overwrite what was there.
 func (e *lineEdit) shown(width int) string {
 	text := visible.Line(string(e.text))
 	room := max(width-utf8.RuneCountInString(e.head)-2, 10)

@@ -23,8 +23,8 @@ type choice struct {
 	} `json:"options"`
 }
 
-// answers puts the agent's questions to the person; the answers go back with
-// the questions.
+// answers asks the person the agent's questions and adds the answers to the
+// input.
 func (q *question) answers(ctx context.Context) (permission.Answer, error) {
 	asked, err := choices(q.ask.Use.Input)
 	if err != nil {
@@ -45,7 +45,7 @@ func (q *question) answers(ctx context.Context) (permission.Answer, error) {
 	return permission.Answer{Behavior: permission.Allow, Input: answered}, err
 }
 
-// choices reads the questions of an input.
+// choices decodes the questions of an input.
 func choices(input json.RawMessage) ([]choice, error) {
 	var asked struct {
 		Questions []choice `json:"questions"`
@@ -56,7 +56,7 @@ func choices(input json.RawMessage) ([]choice, error) {
 	return asked.Questions, nil
 }
 
-// choose asks one question; "" is no answer.
+// choose asks one question; "" means no answer.
 func (q *question) choose(ctx context.Context, c *choice) (string, error) {
 	q.paint = func() { q.say(c.text() + c.help()) }
 	q.paint()
@@ -78,7 +78,7 @@ func (q *question) choose(ctx context.Context, c *choice) (string, error) {
 	}
 }
 
-// seen waits until the person can have read what is asked.
+// seen waits until the person has had time to read the question.
 func (q *question) seen(ctx context.Context) error {
 	for {
 		p, err := q.keys.quiet(ctx)
@@ -96,7 +96,7 @@ func (q *question) seen(ctx context.Context) error {
 	}
 }
 
-// text is the question with its numbered options.
+// text returns the question with its numbered options.
 func (q *choice) text() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n? %s\n", visible.Indent(q.Question, "  "))
@@ -117,7 +117,7 @@ func (q *choice) help() string {
 	return "  a number, = and your own words, or [d]eny\n"
 }
 
-// pick reads the person's line: a number, several where that is allowed, or
+// pick interprets the person's line: a number, several if that is allowed, or
 // words of their own after "=".
 func (q *choice) pick(text string) (string, bool) {
 	if words, ok := strings.CutPrefix(text, "="); ok {
@@ -139,7 +139,8 @@ func (q *choice) pick(text string) (string, bool) {
 	return strings.Join(labels, ", "), true
 }
 
-// withAnswers returns the input with the answers added, all else as it was.
+// withAnswers returns the input with the answers added and everything else
+// unchanged.
 func withAnswers(input json.RawMessage, answers map[string]string) (json.RawMessage, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(input, &values); err != nil {

@@ -7,25 +7,26 @@ import (
 	"sync"
 )
 
-// Screen is what the event stream and the questions to the person share.
-// While a question is open, what else is written waits until it is answered.
+// Screen is an output that events and questions share. While a question is open,
+// everything else that is written waits until it is answered. It is safe for
+// concurrent use.
 type Screen struct {
 	mu      sync.Mutex
 	out     io.Writer
 	held    bool
 	waiting bytes.Buffer
-	err     error       // the first write that failed
-	lost    func(error) // is told of it at once, nil for nobody
+	err     error       // the first write error
+	lost    func(error) // is called with it; may be nil
 }
 
-// NewScreen returns a screen on out. lost is told of the first write that fails;
-// nil: nobody is.
+// NewScreen returns a screen that writes to out. It calls lost, which may be nil,
+// with the first write error.
 func NewScreen(out io.Writer, lost func(error)) *Screen { return &Screen{out: out, lost: lost} }
 
-// Out is what the screen is shown on.
+// Out returns the output of the screen.
 func (s *Screen) Out() io.Writer { return s.out }
 
-// Write writes p, or keeps it until the question is answered.
+// Write writes p, or delays it until the open question is answered.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +47,7 @@ func (s *Screen) write(p []byte) (int, error) {
 	return n, err
 }
 
-// Failed is the first write that failed.
+// Failed returns the first write error.
 func (s *Screen) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +68,7 @@ func (s *Screen) Ask(text string) {
 	s.write([]byte(text))
 }
 
-// release ends a question and writes what waited.
+// release ends a question and writes what was delayed.
 func (s *Screen) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

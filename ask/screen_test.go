@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLostAtQuestion: what cannot be shown cannot be answered.
+// TestLostAtQuestion: a question that cannot be shown cannot be answered.
 func TestLostAtQuestion(t *testing.T) {
 	var told error
 	s := NewScreen(failing{}, func(err error) { told = err })
