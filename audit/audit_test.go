@@ -255,7 +255,6 @@ func TestMappedUse(t *testing.T) {
 	line := "mysql -uroot -phunter2hunter2 shop"
 	r := record(`{"cmd":"`+line+`","path":"/tmp/x"}`, "")
 	r.Use.Tool = "run_shell"
-	r.Lines = []string{line}
 	r.Mapped = []permission.MappedUse{
 		{Field: "cmd", Facts: shell.Analyze(line, shell.Options{})},
 		{Field: "path", Does: &shell.Action{Kind: shell.Read, Path: shell.Word{Text: "/tmp/x"}}},

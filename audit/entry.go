@@ -117,13 +117,13 @@ func decision(r permission.Record) *Entry {
 	}
 	e.Dir, e.Rule, e.Reason, e.Message = e.hide(use.Dir), e.hide(d.Rule), e.hide(d.Reason), e.hide(d.Message)
 	m := &liner{dialect: use.Dialect}
-	e.Input, e.Digest = e.keep(e.masked(use.Input, m, r.Lines))
+	e.Input, e.Digest = e.keep(e.masked(use.Input, m))
 	after := r.Result.UpdatedInput
 	if len(after) == 0 {
 		after = r.Edited
 	}
 	if len(after) > 0 && !bytes.Equal(use.Input, after) {
-		e.Updated, _ = e.keep(e.masked(after, m, r.Lines))
+		e.Updated, _ = e.keep(e.masked(after, m))
 	}
 	e.Actions, e.More = e.actions(r, m)
 	return e
@@ -158,9 +158,9 @@ func start(text string) string {
 	return strings.ToValidUTF8(text[:beginning], "") + "…"
 }
 
-// masked is an input with its secrets hidden, those in its command lines as well.
-func (e *Entry) masked(input json.RawMessage, m *liner, lines []string) json.RawMessage {
-	out, n := mask.JSON(asJSON(input), m.mask, lines...)
+// masked is an input with its secrets hidden.
+func (e *Entry) masked(input json.RawMessage, m *liner) json.RawMessage {
+	out, n := mask.JSON(asJSON(input), m.mask)
 	e.Masked += n
 	return plain(out)
 }

@@ -131,7 +131,6 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 func (r *Record) noteRead(read *reading) {
 	if read != nil {
 		r.Facts, r.Mapped = read.facts, read.mappedUses()
-		r.Lines = append(r.Lines, read.lines()...)
 	}
 }
 

@@ -218,10 +218,8 @@ type Record struct {
 	// for that; nil for what is none. Knowledge is what it was read with.
 	Facts     *shell.Facts
 	Knowledge Knowledge
-	// Mapped is what the input of a mapped tool asks for, as it was read. Lines are
-	// the command lines in it, also those of an input that was edited.
+	// Mapped is what the input of a mapped tool asks for, as it was read.
 	Mapped []MappedUse
-	Lines  []string
 }
 
 // CommandGate is a further gate for command lines, such as a whitelist. It can

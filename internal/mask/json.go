@@ -3,16 +3,15 @@ package mask
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 )
 
 // JSON hides the secrets in the strings of a JSON text without blanks between
 // its parts, and values whole that stand under the name of a secret. All else
 // stays byte for byte. command, if it is not nil, masks the strings under the
-// key "command" of the outermost object, and those that are one of lines.
-func JSON(data []byte, command func(string) (string, int), lines ...string) ([]byte, int) {
-	j := masker{in: data, command: command, lines: lines}
+// key "command" of the outermost object.
+func JSON(data []byte, command func(string) (string, int)) ([]byte, int) {
+	j := masker{in: data, command: command}
 	j.out.Grow(len(data))
 	for j.at < len(data) {
 		j.next()
@@ -27,7 +26,6 @@ type masker struct {
 	out     bytes.Buffer
 	n       int
 	command func(string) (string, int)
-	lines   []string
 
 	levels []level
 }
@@ -117,7 +115,7 @@ func (j *masker) mask(top *level, s string) (string, int) {
 	switch {
 	case top.object && !top.value:
 		return Text(s)
-	case j.command != nil && (len(j.levels) == 1 && top.object && top.key == "command" || slices.Contains(j.lines, s)):
+	case j.command != nil && len(j.levels) == 1 && top.object && top.key == "command":
 		return j.command(s)
 	case j.hidden() && s != Mark && !keeps(s) && !strings.HasPrefix(s, "$"):
 		return Mark, 1
