@@ -9,7 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// liner masks command lines, and keeps the last one.
+// liner masks command lines, and caches the last one.
 type liner struct {
 	dialect  shell.Dialect
 	in, out  string
@@ -25,10 +25,10 @@ func (m *liner) mask(line string) (string, int) {
 	return m.out, m.n
 }
 
-// maskLine hides the secrets in a command line. What a shell would do stays to
-// be seen: where hiding whole quoted values changes more of what the line would
-// do than the words that hold them, only parts of words are hidden; same tells
-// whether it would still do the same.
+// maskLine hides the secrets in a command line and keeps the line's effect
+// visible: if hiding whole quoted values changes more of the effect than the
+// words that contain them, only parts of words are hidden. same reports whether
+// the masked line would do the same.
 func maskLine(line string, d shell.Dialect) (masked string, n int, same bool) {
 	masked, n = mask.Command(line)
 	if n == 0 || sameDeeds(line, masked, d) {
@@ -38,9 +38,9 @@ func maskLine(line string, d shell.Dialect) (masked string, n int, same bool) {
 	return masked, n, sameDeeds(line, masked, d)
 }
 
-// sameDeeds reports whether two lines would do the same, but for the text of
-// arguments: as many actions, each of the same kind, with as many words, the
-// same program and the same path.
+// sameDeeds reports whether two lines would do the same apart from the text of
+// arguments: equally many actions, of the same kinds, with equally many words,
+// the same programs and the same paths.
 func sameDeeds(a, b string, d shell.Dialect) bool {
 	x, y := shell.Analyze(a, shell.Options{Dialect: d}), shell.Analyze(b, shell.Options{Dialect: d})
 	return x.Failed == nil && y.Failed == nil &&
@@ -54,23 +54,23 @@ func sameDeed(x *shell.Facts, a, b *shell.Action) bool {
 	case a.Kind == shell.Command:
 		return len(a.Words) == 0 || a.Words[0].Filled("…") == b.Words[0].Filled("…")
 	case a.Kind == shell.Fetch:
-		return true // a URL may carry a secret; its host is not one
+		return true // a URL may contain a secret; its host is not one
 	case a.Parent >= 0 && x.Actions[a.Parent].Program == nil && strings.Contains(b.Path.Text, mask.Mark):
-		return true // a word of an unfamiliar program may always be a path
+		return true // any word of an unknown program may be a path
 	}
 	return a.Path.Filled("…") == b.Path.Filled("…")
 }
 
-// maxActions is how many actions a record names, maxAction how long each may
-// be in bytes.
+// maxActions is the maximum number of actions in a record, maxAction the
+// maximum length of each in bytes.
 const (
 	maxActions = 100
 	maxAction  = 500
 )
 
-// actions names what was decided beside the use of the tool itself: what a command
-// line would do, and what the input of a mapped tool asks for; more is how many
-// actions are left out.
+// actions describes what was decided besides the use of the tool itself: what a
+// command line would do, and what the input of a mapped tool asks for. more is
+// the number of actions left out.
 func (e *Entry) actions(r permission.Record, m *liner) (names []string, more int) {
 	add := func(does *shell.Action) {
 		if len(names) == maxActions {
@@ -92,15 +92,15 @@ func (e *Entry) actions(r permission.Record, m *liner) (names []string, more int
 	return names, more
 }
 
-// each calls f for the actions of a command line, if the use has one, without its
-// secrets.
+// each calls f for the actions of the use's command line, if any, with secrets
+// masked.
 func (m *liner) each(use *permission.MappedUse, know *permission.Knowledge, f func(*shell.Action)) {
 	facts := use.Facts
 	if facts == nil {
 		return
 	}
 	masked, n := m.mask(facts.Source) // counted with the input
-	if n > 0 && m.sameLine {          // else what is run, read or written is no secret
+	if n > 0 && m.sameLine {          // otherwise what is run, read or written is not a secret
 		facts = shell.Analyze(masked, shell.Options{
 			Dir: use.Dir, Home: know.Place.Home, Workspace: know.Place.Workspace,
 			Dialect: use.Dialect, Catalog: know.Catalog,
@@ -111,7 +111,7 @@ func (m *liner) each(use *permission.MappedUse, know *permission.Knowledge, f fu
 	}
 }
 
-// nameOf is an action in words.
+// nameOf describes an action.
 func nameOf(a *shell.Action) string {
 	switch a.Kind {
 	case shell.Command:
@@ -130,7 +130,7 @@ func nameOf(a *shell.Action) string {
 	return "unclear: " + a.Why.String()
 }
 
-// quoted puts quotes around a word that a shell would not take as one.
+// quoted quotes text that a shell would not read as one literal word.
 func quoted(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\r\n'\"\\`$&|;<>(){}[]*?~#!") {
 		return word

@@ -1,49 +1,50 @@
-// Package audit keeps a record of every decision: a file of JSON lines in which
-// each line carries the hash of the one before, so that a change, a deletion, a
-// swap or a cut shows. Several processes may write to one record.
+// Package audit records every decision in a file of JSON lines. Each line
+// contains the hash of the one before, so that a change, deletion, swap or
+// truncation is detected. Several processes may write to the same file.
 //
 // # The chain
 //
-// A record is one line that ends with a line feed. Each has
+// Each record is one line, ended by a line feed, and has
 //
-//	v     2, the version of this form
+//	v     2, the version of this format
 //	seq   its number; the first is 1
 //	prev  "sha256:…" of the line before it, without its line feed
 //	time  when it was recorded, UTC, RFC 3339 with nanoseconds
 //	kind  begin, decision, outcome, note or torn
 //
-// The first record is of kind begin. Its prev is the hash of all that stands
-// before it in the file: of nothing in a new one, else of the lines of version
-// 1, which had no chain; they are sealed from then on. "lost" says that another
-// record stood at this place, and how far it went.
+// The first record is of kind begin. Its prev is the hash of everything before
+// it in the file: of nothing in a new file, otherwise of the lines of version
+// 1, which had no chain and are sealed by it. "lost" says that another record
+// was at this path, and how far it went.
 //
-// A writer that dies in mid-write leaves part of a line. The next one ends that
-// line and adds a record of kind torn with the length and the hash of all that
-// stands between it and the record before, to whose line its prev refers.
+// A writer that dies in the middle of a write leaves an incomplete line. The
+// next writer ends that line and adds a record of kind torn, with the length
+// and the hash of everything between it and the last record; its prev refers to
+// that record.
 //
 // # The head
 //
-// A second file holds the number, the place and the hash of the last record
-// that has surely reached the disk. It is written after the record and before
-// the decision is answered, but with SyncNone, where it comes every now and
-// then. So the record may be longer than its head says, never shorter: what is
-// missing was cut off.
+// A second file holds the number, position and hash of the last record that is
+// certainly on disk. It is written after the record and before the decision is
+// answered, except with SyncNone, where it is written now and then. So the
+// record may extend beyond its head but never end before it: that shows a
+// truncation.
 //
 // # Records
 //
-// A decision has, in this order, as far as they apply:
+// A decision has, in this order, where they apply:
 //
 //	session   of the agent; agent: the subagent; use: the agent's id of the
-//	          tool use; tool; dir: the directory that the agent's shell was in
-//	input     what the agent sent, without blanks between its parts; as a
-//	          string if it is no JSON. Secrets are masked (package mask), and
-//	          characters that do not show stand as escapes, as in all texts
-//	masked    how many were, in the whole record
-//	cut       the length of input, updated or a text that was too long; then
-//	          only its beginning stands here, as a string
-//	digest    "sha256:…" of input as it would stand here whole. It is taken
-//	          after masking: who guesses a secret cannot test the guess with it
-//	actions   what the shell's line would do ("run git push"), of the input
+//	          tool use; tool; dir: the directory of the agent's shell
+//	input     what the agent sent, in compact form; a string if it is not JSON.
+//	          Secrets are masked (package mask), and invisible characters are
+//	          escaped, as in all texts
+//	masked    the number of secrets masked in the whole record
+//	cut       the length of an input, updated or text that was too long; only
+//	          its beginning is recorded then, as a string
+//	digest    "sha256:…" of input as it would be recorded in full. It is taken
+//	          after masking, so that it cannot confirm a guess of a secret
+//	actions   what the command line would do ("run git push"), of the input
 //	          that would have run; more: how many are left out
 //	behavior  allow, ask or deny
 //	layer     that decided; rule and source ("file:line:col") if one did
@@ -51,25 +52,25 @@
 //	risk, tier
 //	by        who decided: rule, person, timeout
 //	held      true: only a person could allow it
-//	objection what a whitelist has against the line, "not_whitelisted: …";
-//	          would_block: true if it only would have stopped it (dry run)
-//	updated   the input that the tool ran with, where it is another one; of a
-//	          denial what a person had made of it, which was decided
+//	objection the refusal of a whitelist, "not_whitelisted: …"; would_block:
+//	          true if it did not take effect (dry run)
+//	updated   the input that the tool ran with, if it differs; of a denial, the
+//	          edited input that was decided
 //
 // An outcome has session, agent, use, tool, and
 //
 //	of        the seq of its decision
-//	outcome   ran or failed; breach: it ran and should not have
-//	reason    why that is so, where it is not told by the rest
-//	exit      the exit code of a command, where it is known
-//	took_ms   how long a command ran, in milliseconds, where it is known
+//	outcome   ran or failed; breach: it ran although it should not have
+//	reason    why, if the other keys do not say so
+//	exit      the exit code of a command, if known
+//	took_ms   how long a command ran, in milliseconds, if known
 //
-// A note is about no single tool use, and has
+// A note is not about a tool use, and has
 //
 //	note      what happened: "whitelist_bypass"
 //	reason    in words
 //
-// Later versions only add keys and notes.
+// Future versions only add keys and notes.
 package audit
 
 import (
@@ -93,21 +94,21 @@ type Log struct {
 	sync Sync
 	head head
 
-	mu   sync.Mutex // of all below, and of the lock that keeps other processes out
+	mu   sync.Mutex // guards the fields below; held while the file is locked
 	file file
 	walk walker
-	seen stamp          // of the file after the last look at it
-	bad  error          // the disk failed us: nothing is taken any more
-	uses map[use]uint64 // decisions whose outcome is to come
-	late int            // records that the head does not have yet
+	seen stamp          // of the file after the last access
+	bad  error          // the disk failed; nothing is accepted any more
+	uses map[use]uint64 // decisions without an outcome yet
+	late int            // number of records that the head lacks
 
-	kept struct { // by group commit
+	kept struct { // state of group commit
 		sync.Mutex
 		position
 	}
 }
 
-// file is what a Log needs of an *os.File.
+// file is the part of *os.File that a Log needs.
 type file interface {
 	io.Writer
 	io.ReaderAt
@@ -117,22 +118,22 @@ type file interface {
 	Fd() uintptr
 }
 
-// use names a tool use.
+// use identifies a tool use.
 type use struct{ session, id string }
 
-// maxUses is how many decisions wait for their outcome at most; those beyond
-// get an outcome that does not name its decision.
+// maxUses is the maximum number of decisions that are remembered until their
+// outcome; outcomes of others do not name their decision.
 const maxUses = 10_000
 
 // Options are the settings of a Log.
 type Options struct {
-	Head string // the head's file; "": the record's with ".head" added
+	Head string // the head's file; "" means the record's path with ".head" appended
 	Sync Sync
 }
 
-// Open opens the record at path for appending and makes it, readable by its
-// owner only, if it is not there. A record that was cut, or whose last lines
-// are not those that were written, is an error.
+// Open opens the record at path for appending, and creates it with access for
+// its owner only if it does not exist. It is an error if the record was
+// truncated or its last lines were changed.
 func Open(path string, o Options) (*Log, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -183,7 +184,7 @@ func (l *Log) start() error {
 	})
 }
 
-// syncDir brings the names in a directory to the disk, as far as the system can.
+// syncDir flushes the names in a directory to disk, if the system can.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -196,7 +197,7 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// resume goes on from the head, which is quicker than from the start.
+// resume continues from the head, which is faster than from the start.
 func (l *Log) resume(known position, size int64) error {
 	l.walk = newWalker()
 	if known.Seq == 0 || size == 0 {
@@ -209,7 +210,7 @@ func (l *Log) resume(known position, size int64) error {
 	return nil
 }
 
-// Close brings the head up to date and closes the file.
+// Close writes the head and closes the file.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +222,7 @@ func (l *Log) Close() error {
 	return errors.Join(err, l.file.Close())
 }
 
-// Record adds a decision. An error means that it is not surely in the record.
+// Record adds a decision. After an error it may not be in the record.
 func (l *Log) Record(ctx context.Context, r permission.Record) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
@@ -230,7 +231,7 @@ func (l *Log) Record(ctx context.Context, r permission.Record) error {
 	if err := l.add(e); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
 	}
-	if len(r.Result.UpdatedInput) > 0 { // it is going to run
+	if len(r.Result.UpdatedInput) > 0 { // it is what runs
 		l.expect(use{r.Use.Session, r.Use.ID}, e.Seq)
 	}
 	return nil
@@ -244,17 +245,18 @@ func (l *Log) expect(u use, seq uint64) {
 	}
 }
 
-// Outcome is what became of a tool use that was allowed, or that ran without.
+// Outcome is the outcome of a tool use that was allowed, or that ran although
+// it was not.
 type Outcome struct {
 	Session, Agent, Use, Tool string
 	Failed                    bool
-	Exit                      *int          // of a command; nil: not known
-	Took                      time.Duration // of a command; 0: not known
-	Note                      string        // what ended it, if not itself
-	Breach                    string        // why it should not have run, "" if it should
+	Exit                      *int          // of a command; nil: unknown
+	Took                      time.Duration // of a command; 0: unknown
+	Note                      string        // what ended it, other than itself
+	Breach                    string        // why it should not have run; "" if it should
 }
 
-// Outcome adds what became of a tool use.
+// Outcome adds the outcome of a tool use.
 func (l *Log) Outcome(o Outcome) error {
 	e := &Entry{
 		Kind: kindOutcome, Outcome: "ran", Exit: o.Exit, Of: l.decisionOf(use{o.Session, o.Use}),
@@ -279,8 +281,8 @@ func (l *Log) Outcome(o Outcome) error {
 	return nil
 }
 
-// Note adds what happened beside the decisions: a name for programs, and words.
-// An error means that it is not surely in the record.
+// Note adds an event that is not a decision: a name for programs, and words.
+// After an error it may not be in the record.
 func (l *Log) Note(name, words string) error {
 	e := &Entry{Kind: kindNote, Note: name}
 	e.Reason = e.hide(words)
@@ -290,8 +292,8 @@ func (l *Log) Note(name, words string) error {
 	return nil
 }
 
-// decisionOf is the number of the decision that let a tool use run, 0 if it is
-// not known. It is told once.
+// decisionOf returns the seq of the decision that let a tool use run, 0 if it
+// is unknown, and forgets it.
 func (l *Log) decisionOf(u use) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -300,7 +302,7 @@ func (l *Log) decisionOf(u use) uint64 {
 	return seq
 }
 
-// add writes a record and waits until it is kept.
+// add writes a record and waits until it is durable.
 func (l *Log) add(e *Entry) error {
 	err := l.locked(func() error {
 		if err := l.follow(); err != nil {

@@ -43,7 +43,7 @@ func record(input, updated string) permission.Record {
 	return asRead(r)
 }
 
-// asRead adds to a record what the evaluator reads in the command line that was
+// asRead adds to a record what the evaluator parsed of the command line that it
 // decided.
 func asRead(r permission.Record) permission.Record {
 	input := r.Use.Input
@@ -115,7 +115,7 @@ func logLines(t *testing.T, path string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// proven checks that a record verifies, and returns the report.
+// proven verifies a record and returns the report.
 func proven(t *testing.T, path string) *Report {
 	t.Helper()
 	r, err := Verify(path, path+".head", "")
@@ -128,7 +128,7 @@ func proven(t *testing.T, path string) *Report {
 	return r
 }
 
-// contains checks that a line has the members of want, with their values.
+// contains checks that a line has the members of want with their values.
 func contains(t *testing.T, line, want string) {
 	t.Helper()
 	var got, members map[string]any
@@ -145,7 +145,7 @@ func contains(t *testing.T, line, want string) {
 	}
 }
 
-// TestKeys: the first keys stand in the order that the package names.
+// TestKeys: the first keys have the documented order.
 func TestKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	if err := open(t, path).Record(context.Background(), record(`{"z":1}`, `{"z":2}`)); err != nil {
@@ -169,7 +169,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestShared: two logs on one file, many goroutines; every line is whole.
+// TestShared: two logs and many goroutines write to one file; every line is
+// whole.
 func TestShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	logs := []*Log{open(t, path), open(t, path)}
@@ -213,8 +214,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNote: a note is a record like the others, and one that is not surely kept
-// is an error.
+// TestNote: a note is a record like any other, and an error if it may not be
+// durable.
 func TestNote(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)
@@ -248,8 +249,8 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestMappedUse: the record names what the input of a mapped tool asks for, with
-// the secrets of its command lines hidden.
+// TestMappedUse: the record names what the input of a mapped tool asks for,
+// with the secrets of its command lines hidden.
 func TestMappedUse(t *testing.T) {
 	t.Parallel()
 	line := "mysql -uroot -phunter2hunter2 shop"

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// sink takes lines, as a record does.
+// sink accepts lines, as a record does.
 type sink func() error
 
-// plainAppend writes a line of the length of a record, and nothing more: what
-// a record costs beside it is the price of the chain, the mask and the head.
+// plainAppend writes a line as long as a record and nothing else, so that the
+// difference to a record is the cost of the chain, the masks and the head.
 func plainAppend(b *testing.B, durable bool) sink {
 	f, err := os.OpenFile(filepath.Join(b.TempDir(), "plain"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -45,8 +45,8 @@ func recording(b *testing.B, s Sync) sink {
 	return func() error { return l.Record(context.Background(), r) }
 }
 
-// BenchmarkDurability: how long a decision waits for its record, by setting and
-// by how many wait at once, beside a plain append in the same run.
+// BenchmarkDurability measures how long a decision waits for its record, by
+// setting and number of concurrent decisions, beside a plain append.
 func BenchmarkDurability(b *testing.B) {
 	sinks := []struct {
 		name string

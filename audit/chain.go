@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// version is of the form of a record.
+// version is the version of the format.
 const version = 2
 
-// sum is a SHA-256; as text "sha256:" and hexadecimal digits.
+// sum is a SHA-256 hash. Its text is "sha256:" and hexadecimal digits.
 type sum [sha256.Size]byte
 
 const sumPrefix = "sha256:"
@@ -29,7 +29,7 @@ func (s sum) String() string { return sumPrefix + hex.EncodeToString(s[:]) }
 // MarshalText returns the text of the hash.
 func (s sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the text of a hash.
 func (s *sum) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutPrefix(string(text), sumPrefix)
 	if !ok || len(digits) != hex.EncodedLen(len(s)) || strings.ToLower(digits) != digits {
@@ -39,8 +39,8 @@ func (s *sum) UnmarshalText(text []byte) error {
 	return err
 }
 
-// position is a place in a record: behind the line of record Seq, which goes
-// from byte Start to byte End, with its line feed.
+// position is a place in a record: behind the line of record Seq, which extends
+// from byte Start to byte End including its line feed.
 type position struct {
 	Seq   uint64 `json:"seq"`
 	Hash  sum    `json:"hash"`
@@ -69,9 +69,9 @@ func (p position) holds(f io.ReaderAt, size int64) error {
 	return nil
 }
 
-// Damage is an error: a record is not the one that was written.
+// Damage is the error for a record that is not the one that was written.
 type Damage struct {
-	Log, Head string // files
+	Log, Head string // paths
 	Err       error
 }
 
@@ -82,32 +82,33 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Unwrap() error { return d.Err }
 
-// fragment is what stands between two records and is none.
+// fragment describes bytes between two records that are not a record.
 type fragment struct {
 	Bytes int64 `json:"bytes"`
 	Hash  sum   `json:"hash"`
 }
 
-// walker goes through a record line by line and holds the chain together.
+// walker reads a record line by line and verifies the chain.
 type walker struct {
 	at    position
 	lines int // of version 1, before the first record
-	// loose is all that stands between at and offset, offset the place behind
-	// the last line that was seen.
+	// loose hashes everything between at and offset, the end of the last line
+	// read.
 	loose  hash.Hash
 	offset int64
 }
 
 func newWalker() walker {
 	w := walker{loose: sha256.New()}
-	w.at.Hash = sum(w.loose.Sum(nil)) // what stands before the first line: nothing
+	w.at.Hash = sum(w.loose.Sum(nil)) // the hash of nothing, before the first line
 	return w
 }
 
-// torn reports whether something that is no record stands behind the last one.
+// torn reports whether the last record is followed by something that is not
+// one.
 func (w *walker) torn() bool { return w.offset > w.at.End }
 
-// link is what the chain needs to know of a line.
+// link is the part of a line that the chain needs.
 type link struct {
 	V    int
 	Seq  uint64
@@ -116,7 +117,7 @@ type link struct {
 	Torn *fragment
 }
 
-// parse reads a whole line, without its line feed. ok is false if it is no
+// parse parses a whole line without its line feed. ok is false if it is not a
 // record.
 func parse(line []byte) (l link, ok bool) {
 	err := json.Unmarshal(line, &l)
@@ -126,10 +127,10 @@ func parse(line []byte) (l link, ok bool) {
 // opening is how the lines of every version begin.
 const opening = `{"v":`
 
-// errLoose: a line is no record, and nothing before the first one either.
+// errLoose is the error for a line that is not a record and has none before it.
 var errLoose = errors.New("is no record")
 
-// line takes the next line, with its line feed.
+// line processes the next line, with its line feed.
 func (w *walker) line(line []byte) error {
 	start := w.offset
 	w.offset += int64(len(line))
@@ -153,14 +154,14 @@ func (w *walker) line(line []byte) error {
 	return nil
 }
 
-// move goes behind a record.
+// move advances behind a record.
 func (w *walker) move(seq uint64, text []byte, start int64) {
 	w.at = position{Seq: seq, Hash: sha256.Sum256(text), Start: start, End: start + int64(len(text)) + 1}
 	w.offset = w.at.End
 	w.loose.Reset()
 }
 
-// before is what the prev of the next record has to be.
+// before returns the prev that the next record must have.
 func (w *walker) before() sum {
 	if w.at.Seq == 0 {
 		return sum(w.loose.Sum(nil))
@@ -168,7 +169,7 @@ func (w *walker) before() sum {
 	return w.at.Hash
 }
 
-// fits checks that a record is the one that follows.
+// fits checks that a record is the next one.
 func (w *walker) fits(l link, start int64) error {
 	switch {
 	case l.Seq != w.at.Seq+1:
@@ -187,28 +188,30 @@ func (w *walker) fits(l link, start int64) error {
 	return nil
 }
 
-// fragment is what stands loose before a line that begins at start.
+// fragment describes what lies before a line that begins at start and is not a
+// record.
 func (w *walker) fragment(start int64) fragment {
 	return fragment{start - w.at.End, sum(w.loose.Sum(nil))}
 }
 
-// errPrev: a record does not carry the hash of the line before it.
+// errPrev is the error for a record with the wrong prev.
 var errPrev = errors.New("does not carry the hash of the line before it")
 
-// gap is an error: records are missing, or stand elsewhere.
+// gap is the error for missing or displaced records.
 type gap struct{ want, got uint64 }
 
 func (g *gap) Error() string {
 	return fmt.Sprintf("is record %d where record %d belongs", g.got, g.want)
 }
 
-// maxLine is the longest line of a record in bytes; we write none as long.
+// maxLine is the maximum length of a line in bytes. The lines that we write are
+// shorter.
 const maxLine = 16 << 20
 
 var errLong = fmt.Errorf("is longer than %d bytes: we write no such line", maxLine)
 
-// lines calls take for each line of r with its line feed; rest is what stands
-// behind the last line feed. A line beyond maxLine is an error.
+// lines calls take with each line of r including its line feed; rest is what
+// follows the last line feed. A line longer than maxLine is an error.
 func lines(r io.Reader, take func(line []byte) error) (rest []byte, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var long []byte
@@ -235,13 +238,13 @@ func lines(r io.Reader, take func(line []byte) error) (rest []byte, err error) {
 	}
 }
 
-// stamp tells whether somebody wrote to a file.
+// stamp shows whether another process wrote to the file.
 type stamp struct {
 	size int64
 	time time.Time
 }
 
-// locked keeps other writers out, of this process and of others.
+// locked excludes other writers, in this process and others.
 func (l *Log) locked(do func() error) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,8 +258,8 @@ func (l *Log) locked(do func() error) (err error) {
 	return do()
 }
 
-// follow goes to the end of the record, where others may have written. What a
-// crash left there is ended and named.
+// follow advances to the end of the record, which other processes may have
+// extended. It ends and records what a crash left there.
 func (l *Log) follow() error {
 	info, err := l.ours()
 	if err != nil {
@@ -308,8 +311,8 @@ func (l *Log) again(size int64) error {
 	return l.walk.at.holds(l.file, size)
 }
 
-// readLines takes the lines from where the walker is up to size; rest is how many
-// bytes stand behind the last line feed.
+// readLines processes the lines from the walker's offset up to size; rest is
+// the number of bytes behind the last line feed.
 func (l *Log) readLines(size int64) (rest int, err error) {
 	w := &l.walk
 	w.offset = w.at.End
@@ -324,7 +327,7 @@ func (l *Log) readLines(size int64) (rest int, err error) {
 	return len(part), err
 }
 
-// write adds a record at the end; the lock is held.
+// write appends a record; the caller holds the lock.
 func (l *Log) write(e *Entry) error {
 	e.V, e.Seq, e.Prev = version, l.walk.at.Seq+1, l.walk.before()
 	e.Time = l.now().UTC().Format(time.RFC3339Nano)
@@ -350,8 +353,8 @@ func (l *Log) write(e *Entry) error {
 	return l.look()
 }
 
-// put writes to the file. A write that fails may leave part of a line, which
-// the next look at the file finds.
+// put writes to the file. A write that fails may leave an incomplete line,
+// which follow then finds.
 func (l *Log) put(text []byte) error {
 	l.seen = stamp{}
 	n, err := l.file.Write(text)
@@ -361,7 +364,7 @@ func (l *Log) put(text []byte) error {
 	return err
 }
 
-// look remembers what the file is like.
+// look stores the stamp of the file.
 func (l *Log) look() error {
 	info, err := l.file.Stat()
 	if err == nil && info.Size() == l.walk.offset {

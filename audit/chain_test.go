@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// thousand is a record with 1,000 lines, all kinds of records but torn.
+// thousand returns a record of 1,000 lines, with all kinds of records but torn.
 func thousand(t *testing.T) (path string, data []byte, end position) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "log.jsonl")
@@ -45,7 +45,7 @@ func thousand(t *testing.T) (path string, data []byte, end position) {
 	return path, data, end
 }
 
-// states are what the verifier knows before each line, and behind the last.
+// states returns the verifier's state before each line and after the last.
 func states(t *testing.T, data []byte) []walker {
 	t.Helper()
 	w := newWalker()
@@ -59,9 +59,8 @@ func states(t *testing.T, data []byte) []walker {
 	return all
 }
 
-// from goes on with the verifier from the state before a line, over text and
-// to the end. What stands before is as it was: it has no faults and changes
-// nothing but the state.
+// from continues the verifier from the state before a line, over text to the
+// end. The lines before are unchanged, so only their state matters.
 func from(w walker, end position, line int, text []byte) *Report {
 	fresh := newWalker()
 	w.loose = fresh.loose
@@ -77,16 +76,17 @@ func from(w walker, end position, line int, text []byte) *Report {
 	return v.report
 }
 
-// window is how many lines behind a changed one show that it was changed: the
-// next carries its hash, and the one after that tells which of the two it is.
+// window is how many lines after a changed one are needed to find the change:
+// the next has its hash, and the one after that tells which of the two was
+// changed.
 const window = 3
 
-// every asks for the long forms.
+// every enables the long forms.
 var every = flag.Bool("every", false, "every byte by all bits, every pair of lines, 10,000 records a process, 200 kills")
 
-// TestEveryByte: every eighth byte of 1,000 records (-every: every byte), put to
-// another value (-every: by each bit, and by all), is found and its line, or the
-// next one, is named.
+// TestEveryByte: a change of every eighth byte of 1,000 records (-every: of
+// every byte) to another value (-every: by each bit, and all) is found, and its
+// line or the next is named.
 func TestEveryByte(t *testing.T) {
 	_, data, end := thousand(t)
 	all := states(t, data)
@@ -121,7 +121,7 @@ func TestEveryByte(t *testing.T) {
 	t.Logf("%d changes of %d bytes, each read with the %d lines from the changed one on", changes, len(data), window)
 }
 
-// TestEveryCut: the record cut behind every byte is found to be cut.
+// TestEveryCut: a truncation behind every byte is found.
 func TestEveryCut(t *testing.T) {
 	_, data, end := thousand(t)
 	all := states(t, data)
@@ -142,9 +142,9 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestEveryLine: each line of 1,000 taken out, doubled, swapped with its
-// neighbour and with another one (-every: with each), is found. What stands
-// before the line is as it was; a tenth is read whole by Verify.
+// TestEveryLine: it is found if any of 1,000 lines is removed, duplicated, or
+// swapped with its neighbour or another one (-every: with each). The lines
+// before it are unchanged; a tenth of the cases is read in full by Verify.
 func TestEveryLine(t *testing.T) {
 	path, data, end := thousand(t)
 	all := states(t, data)
@@ -179,8 +179,8 @@ func TestEveryLine(t *testing.T) {
 	}
 }
 
-// TestSampledBytes: a change in each tenth line (-every: in each), the whole file read by Verify, as a
-// check on TestEveryByte, which reads a part.
+// TestSampledBytes: a change in every tenth line (-every: in each) is found by
+// Verify, as a check of TestEveryByte, which reads only a part.
 func TestSampledBytes(t *testing.T) {
 	path, data, _ := thousand(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -202,7 +202,7 @@ func TestSampledBytes(t *testing.T) {
 	}
 }
 
-// TestNamed: what is said of a fault.
+// TestNamed: the descriptions of faults.
 func TestNamed(t *testing.T) {
 	path, data, end := thousand(t)
 	text := string(data)
@@ -217,7 +217,7 @@ func TestNamed(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		text, hash string
-		want       string // of the first fault: line and text
+		want       string // line and text of the first fault
 	}{
 		"behavior":  {text: change(501, `"behavior":"deny"`, `"behavior":"allow"`), want: "501 was changed: the next line carries another hash of it"},
 		"prev":      {text: change(501, `"prev":"sha256:`, `"prev":"sha256:0`), want: "501 is no record: it was changed, or something was put in"},
@@ -248,8 +248,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestHeadElsewhere: a hash that somebody kept vouches for all before it, also
-// where an attacker wrote a new chain and a new head.
+// TestHeadElsewhere: a hash that was noted elsewhere proves everything before
+// it, even if an attacker wrote a new chain and a new head.
 func TestHeadElsewhere(t *testing.T) {
 	path, data, end := thousand(t)
 	other, _, _ := thousand(t)
@@ -279,7 +279,7 @@ func TestHeadElsewhere(t *testing.T) {
 	}
 }
 
-// TestDamageIsRefused: nothing is added to a record that is not as it was left.
+// TestDamageIsRefused: nothing is appended to a record that was changed.
 func TestDamageIsRefused(t *testing.T) {
 	path, data, end := thousand(t)
 	kept, _ := os.ReadFile(path + ".head")
@@ -306,8 +306,8 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamageInUse: nor to one that is changed, cut, moved or replaced while it
-// is in use.
+// TestDamageInUse: nor to one that is changed, truncated, moved or replaced
+// while it is open.
 func TestDamageInUse(t *testing.T) {
 	for name, damage := range map[string]func(path string){
 		"cut":     func(path string) { os.Truncate(path, 300) },
@@ -340,7 +340,7 @@ func TestDamageInUse(t *testing.T) {
 	}
 }
 
-// TestGone: a record in the place of one that is gone says so.
+// TestGone: a record in place of a lost one says so.
 func TestGone(t *testing.T) {
 	path, _, end := thousand(t)
 	os.Remove(path)
@@ -356,7 +356,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestOldForm: lines without a chain are sealed by the first record.
+// TestOldForm: the first record seals lines without a chain.
 func TestOldForm(t *testing.T) {
 	old := `{"v":1,"time":"2026-01-01T00:00:00Z","tool":"Bash","input":{"command":"ls"},"behavior":"allow"}` + "\n"
 	for name, text := range map[string]string{"whole": old + old, "torn": old + old[:20]} {
@@ -382,8 +382,8 @@ func TestOldForm(t *testing.T) {
 	}
 }
 
-// TestTorn: what a crash leaves is kept, ended and named, and the chain goes
-// on; wherever in the line the crash was.
+// TestTorn: what a crash leaves is kept, ended and recorded, and the chain
+// continues, wherever in the line the crash was.
 func TestTorn(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "log")
 	l := open(t, whole)
@@ -422,7 +422,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestTornTwice: a crash while the torn line was being closed off.
+// TestTornTwice: a crash while a torn line is being ended.
 func TestTornTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	open(t, path).Close()
@@ -448,7 +448,7 @@ func TestTornTwice(t *testing.T) {
 	}
 }
 
-// TestOutcome: an outcome names the decision that it is of.
+// TestOutcome: an outcome names its decision.
 func TestOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)

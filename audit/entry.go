@@ -23,7 +23,7 @@ const (
 	kindTorn     = "torn"
 )
 
-// Entry is one record; what its fields mean, the package comment says.
+// Entry is one record. The package comment documents its fields.
 type Entry struct {
 	V    int    `json:"v"`
 	Seq  uint64 `json:"seq"`
@@ -70,19 +70,19 @@ type Entry struct {
 	TookMS  *int64 `json:"took_ms,omitempty"`
 }
 
-// line is the record as it is written, with its line feed.
+// line returns the record as it is written, with its line feed.
 func (e *Entry) line() ([]byte, error) {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false) // the text of commands is to be found as it is
+	enc.SetEscapeHTML(false) // so that the text of commands can be searched for
 	if err := enc.Encode(e); err != nil {
 		return nil, err
 	}
 	return plain(line.Bytes()), nil
 }
 
-// plain is a JSON text in which no character is one that a screen would obey,
-// hide or turn round: those stand as escapes.
+// plain escapes the characters of a JSON text that a terminal would obey, hide
+// or reorder.
 func plain(text []byte) []byte {
 	odd := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, odd) < 0 {
@@ -103,7 +103,7 @@ func plain(text []byte) []byte {
 	return out
 }
 
-// decision is the record of a decision, without its place in the chain.
+// decision returns the record of a decision, without its place in the chain.
 func decision(r permission.Record) *Entry {
 	use, d := r.Use, r.Result.Decision
 	e := &Entry{
@@ -129,8 +129,8 @@ func decision(r permission.Record) *Entry {
 	return e
 }
 
-// maxText and maxInput are the longest a text and an input may be in a record,
-// in bytes; of a longer one a beginning is kept.
+// maxText and maxInput are the maximum lengths of a text and an input in bytes;
+// of longer ones the beginning is kept.
 const (
 	maxText   = 64 << 10
 	maxInput  = 1 << 20
@@ -148,24 +148,24 @@ func (e *Entry) hide(text string) string {
 	return text
 }
 
-// named says whose and which tool use it is.
+// named sets the identity of the tool use.
 func (e *Entry) named(session, agent, use, tool string) {
 	e.Session, e.Agent, e.Use, e.Tool = e.hide(session), e.hide(agent), e.hide(use), e.hide(tool)
 }
 
-// start is the beginning of a long text.
+// start returns the beginning of a long text.
 func start(text string) string {
 	return strings.ToValidUTF8(text[:beginning], "") + "…"
 }
 
-// masked is an input with its secrets hidden.
+// masked returns an input with its secrets hidden.
 func (e *Entry) masked(input json.RawMessage, m *liner) json.RawMessage {
 	out, n := mask.JSON(asJSON(input), m.mask)
 	e.Masked += n
 	return plain(out)
 }
 
-// keep is an input as it stands in the record, and the digest of the whole.
+// keep returns an input as it is recorded, and the digest of the whole.
 func (e *Entry) keep(input json.RawMessage) (kept json.RawMessage, digest string) {
 	digest = sum(sha256.Sum256(input)).String()
 	if len(input) <= maxInput {
@@ -175,7 +175,7 @@ func (e *Entry) keep(input json.RawMessage) (kept json.RawMessage, digest string
 	return asText(start(string(input))), digest
 }
 
-// asJSON returns the input, as a string if it is no JSON or not UTF-8.
+// asJSON returns the input, as a string if it is not valid JSON or UTF-8.
 func asJSON(input json.RawMessage) json.RawMessage {
 	var short bytes.Buffer
 	if utf8.Valid(input) && json.Compact(&short, input) == nil {
@@ -188,6 +188,6 @@ func asText(s string) json.RawMessage {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always has a form
+	_ = enc.Encode(s) // cannot fail for a string
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }

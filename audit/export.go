@@ -9,7 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
-// columns are those of the CSV, in order.
+// columns are the columns of the CSV, in order.
 var columns = []struct {
 	name string
 	of   func(*Entry) string
@@ -66,11 +66,11 @@ func (e *Entry) took() string {
 	return strconv.FormatInt(*e.TookMS, 10)
 }
 
-// CSV writes records as comma-separated values, the first line with the names
-// of the columns. It is to be flushed at the end.
+// CSV writes records as comma-separated values, after a line with the names of
+// the columns. Call Flush at the end.
 type CSV struct{ out *csv.Writer }
 
-// NewCSV writes the names of the columns.
+// NewCSV returns a CSV that has written the names of the columns.
 func NewCSV(w io.Writer) (*CSV, error) {
 	c := &CSV{csv.NewWriter(w)}
 	var names []string
@@ -89,14 +89,14 @@ func (c *CSV) Write(e *Entry) error {
 	return c.out.Write(row)
 }
 
-// Flush writes what is still held back.
+// Flush writes buffered records.
 func (c *CSV) Flush() error {
 	c.out.Flush()
 	return c.out.Error()
 }
 
-// harmless is a cell that no spreadsheet takes for a formula: one that would be
-// gets an apostrophe in front.
+// harmless returns a cell that no spreadsheet takes for a formula: it prefixes
+// one that would be with an apostrophe.
 func harmless(cell string) string {
 	begin := strings.TrimLeft(cell, " \t\r\n\u00a0\ufeff")
 	if begin != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(begin)[0]) || cell != "" && strings.IndexByte("\t\r\n", cell[0]) >= 0 {

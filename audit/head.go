@@ -10,18 +10,18 @@ import (
 	"path/filepath"
 )
 
-// head is the file that says how far a record goes at least.
+// head is the file that says how far a record extends at least.
 type head struct{ path string }
 
-// headText is its text.
+// headText is its JSON form.
 type headText struct {
 	V      int    `json:"v"`
-	Record string `json:"record"` // for a person: where the record is
+	Record string `json:"record"` // path of the record, for a person
 	position
 }
 
-// HeadFile is the file in dir for the head of the record at path. It is the
-// same for every spelling of the path.
+// HeadFile returns the file in dir for the head of the record at path. It is
+// the same for all spellings of the path.
 func HeadFile(dir, path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func HeadFile(dir, path string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%.40s-%.8x.head", filepath.Base(path), sha256.Sum256([]byte(path)))), nil
 }
 
-// real follows the links of a path whose last name need not exist.
+// real resolves the links of a path whose last element need not exist.
 func real(path string) string {
 	if file, err := filepath.EvalSymlinks(path); err == nil {
 		return file
@@ -42,7 +42,8 @@ func real(path string) string {
 	return path
 }
 
-// position returns the position that the head names; none is the zero position.
+// position returns the position in the head; the zero position if there is no
+// file.
 func (h head) position() (position, error) {
 	data, err := os.ReadFile(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +62,7 @@ func (h head) position() (position, error) {
 	return text.position, nil
 }
 
-// raise writes the head, but where it names a later record already: other
+// raise writes the head unless it already names a later record, since other
 // processes write it too.
 func (h head) raise(record string, p position, durable bool) error {
 	return h.locked(func() error {
@@ -78,8 +79,8 @@ func (h head) begin(record string, p position) error {
 	return h.locked(func() error { return h.write(record, p, true) })
 }
 
-// write replaces the head in one step. Its directory is not synced: after a
-// crash the head may be an older one, and an older one is true as well.
+// write replaces the head atomically. It does not sync the directory: after a
+// crash the head may be an older one, which is true as well.
 func (h head) write(record string, p position, durable bool) error {
 	data, err := json.Marshal(headText{1, real(record), p})
 	if err != nil {
@@ -103,14 +104,14 @@ func (h head) write(record string, p position, durable bool) error {
 	return nil
 }
 
-// locked keeps other writers of the head out. The lock's file stays: who takes
-// a lock away cannot know that nobody waits for it.
+// locked excludes other writers of the head. The lock file is never removed,
+// because another process may be waiting for it.
 func (h head) locked(do func() error) (err error) {
 	f, err := os.OpenFile(h.path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock the head of the record: %w", err)
 	}
-	defer f.Close() // and with it the lock
+	defer f.Close() // releases the lock
 	if err := lock(f); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ package audit
 
 import "errors"
 
-// errNoLock: a chain that two processes write to at once would break.
+// errNoLock: two processes that write at once would break the chain.
 var errNoLock = errors.New("a record cannot be kept on this system: its files cannot be locked")
 
 func lock(interface{ Fd() uintptr }) error { return errNoLock }

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// lock waits until no other process, and no other open file of ours, holds the
-// lock of the file. It ends with the process that holds it.
+// lock waits for an exclusive lock of the file, against other processes and
+// other open files of this one. It ends with the process that holds it.
 func lock(f interface{ Fd() uintptr }) error { return flock(f, syscall.LOCK_EX) }
 
-// share waits until nobody writes.
+// share waits for a shared lock, hence until nobody writes.
 func share(f interface{ Fd() uintptr }) error { return flock(f, syscall.LOCK_SH) }
 
 func unlock(f interface{ Fd() uintptr }) error { return flock(f, syscall.LOCK_UN) }

@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bare are simple commands with a secret, ¤, that no quotes protect.
+// bare are simple commands with an unquoted secret, ¤.
 var bare = []string{
 	"DB_PASSWORD=¤ ./run /srv/data", "export API_KEY=¤", "env GITHUB_TOKEN=¤ gh pr list", "PGPASSWORD=¤ psql -h db.example.com",
 	"tool --password=¤ --host=db.example.com", "tool --api-key ¤ /srv/x", "tool --auth-token ¤ -v", "mysql -u root -p¤ shop",
@@ -38,14 +38,14 @@ var quotedPlaces = []string{
 	"sshpass -p Q¤Q ssh me@host.example.com", "docker login -u me -p Q¤Q registry.example.com", "redis-cli -a Q¤Q ping", "zip -P Q¤Q out.zip src/a",
 }
 
-// headers are simple commands with a secret inside a longer quoted word.
+// headers are simple commands with a secret within a longer quoted word.
 var headers = []string{
 	`curl -H "Authorization: Bearer ¤" https://api.example.com/v1`, `curl -H 'X-Api-Key: ¤' https://api.example.com/v1 -o /srv/out`,
 	`curl -d '{"user":"me","password":"¤"}' https://example.com/login`, `psql "postgres://me:¤@db.example.com:5432/shop?sslmode=require"`,
 	`curl "https://example.com/x?page=2&key=¤&n=1"`, `curl -H "Cookie: sid=¤" https://example.com/x`, `echo "token=¤" >> /srv/env`,
 }
 
-// others are simple commands without one.
+// others are simple commands without a secret.
 var others = []string{
 	"ls -la /etc/passwd", "cat ~/.ssh/config", "git push origin main", "rsync -a /srv/a host.example.com:/srv/b", "wget https://files.example.com/x.tgz",
 	"echo done", "find . -name '*.go'", "test -f /srv/x", "(cd /srv && make)", "x=$(date)",
@@ -53,7 +53,7 @@ var others = []string{
 
 var operators = []string{" && ", " || ", "; ", " | ", " & ", "\n", " > /srv/out.txt; ", " 2>&1 | "}
 
-// plantedLine draws a command line with one secret and what it has to become.
+// plantedLine draws a command line with one secret, and its masked form.
 func plantedLine(t *rapid.T) (line, want, secret string) {
 	var place string
 	switch rapid.IntRange(0, 2).Draw(t, "kind") {
@@ -67,7 +67,7 @@ func plantedLine(t *rapid.T) (line, want, secret string) {
 		place = rapid.SampledFrom(headers).Draw(t, "place")
 		secret = rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9+_-]{10,40}[A-Z][0-9]`).Draw(t, "secret")
 	}
-	if strings.Contains(place, "://") || strings.Contains(place, " -u me:") { // a URL and a user end at some signs
+	if strings.Contains(place, "://") || strings.Contains(place, " -u me:") { // a URL and a user name end at some characters
 		secret = strings.NewReplacer("@", "a", "#", "b", "%", "c").Replace(secret)
 	}
 	line, want = place, place
@@ -83,8 +83,8 @@ func plantedLine(t *rapid.T) (line, want, secret string) {
 	return strings.Replace(line, "¤", secret, 1), want, secret
 }
 
-// TestPlanted: of a line with a secret only the secret disappears: no operator,
-// no path, no host. What the shell package reads in it is the same.
+// TestPlanted: only the secret of a line is masked, no operator, path or host,
+// and package shell reads the same in the masked line.
 func TestPlanted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line, want, secret := plantedLine(t)
@@ -115,7 +115,7 @@ func bashInput(line string) json.RawMessage {
 
 func jsonText(s string) string { return strings.Trim(string(asText(s)), `"`) }
 
-// skeleton is what the shell package reads in a line, without the text of
+// skeleton returns what package shell reads in a line without the text of
 // arguments: programs, paths and hosts.
 func skeleton(line string) string {
 	var out strings.Builder
@@ -135,7 +135,7 @@ func skeleton(line string) string {
 				fmt.Fprintln(&out, u.Host)
 			}
 		default:
-			if a.Parent < 0 || facts.Actions[a.Parent].Program != nil { // else any word may be a path
+			if a.Parent < 0 || facts.Actions[a.Parent].Program != nil { // otherwise any word may be a path
 				fmt.Fprintln(&out, a.Path.Filled("…"))
 			}
 		}
@@ -143,9 +143,8 @@ func skeleton(line string) string {
 	return out.String()
 }
 
-// FuzzMaskLine: whatever the line, masking it does not change what it would do,
-// but where the secret is itself what is run, read or written; then the actions
-// name it.
+// FuzzMaskLine: masking does not change what a line would do, unless the secret
+// itself is run, read or written; then the actions name it.
 func FuzzMaskLine(f *testing.F) {
 	for _, list := range [][]string{bare, quotedPlaces, headers, others} {
 		for _, line := range list {
@@ -185,7 +184,7 @@ func FuzzMaskLine(f *testing.F) {
 }
 
 // TestMaskedRecord: every text of a record is masked, and the digest is that of
-// what stands there: two secrets, one digest.
+// the masked text, so different secrets have the same digest.
 func TestMaskedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)
@@ -212,8 +211,8 @@ func TestMaskedRecord(t *testing.T) {
 	}
 }
 
-// TestLong: of a long input and a long text a beginning is kept, and the digest
-// is that of all.
+// TestLong: the beginning of a long input or text is kept, and the digest is
+// that of the whole.
 func TestLong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)
@@ -236,8 +235,8 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestNamedDeed: what stands where a secret does and is itself run, read or
-// written is named by the actions; and a quote that only seems to open a value
+// TestNamedDeed: what stands in a secret's place and is itself run, read or
+// written is named by the actions, and a quote that only seems to open a value
 // hides no command.
 func TestNamedDeed(t *testing.T) {
 	for line, want := range map[string]string{
@@ -253,8 +252,8 @@ func TestNamedDeed(t *testing.T) {
 	}
 }
 
-// A line of the record shows what it is on any screen: what a terminal would
-// obey, hide or turn round stands there as an escape, and reads as it was.
+// A line of the record is plain on every terminal: characters that one would
+// obey, hide or reorder are escaped, and decode unchanged.
 func TestLineIsPlain(t *testing.T) {
 	odd := "a\u009b2J\u007f\u202e\u200b\u2028\ufeff\U000e0041é日\u0301"
 	input, err := json.Marshal(map[string]string{"command": "echo '" + odd + "'", odd: "x"})
@@ -295,7 +294,8 @@ func TestLineIsPlain(t *testing.T) {
 	}
 }
 
-// Names are the agent's as well: a long one is cut, and a token in one is hidden.
+// Names are chosen by the agent too: a long one is truncated, and a token in
+// one is hidden.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 2<<20)
 	r := permission.Record{Use: permission.ToolUse{Tool: long, ID: long, Session: long, Agent: long}}

@@ -21,8 +21,8 @@ import (
 	"testing"
 )
 
-// The test program plays a process that writes to a record: AUDIT_WRITE is how
-// many records, its arguments are the record and the setting.
+// The test binary acts as a process that writes to a record: AUDIT_WRITE is the
+// number of records, the arguments are the record and the setting.
 func TestMain(m *testing.M) {
 	if os.Getenv("AUDIT_WRITE") == "" {
 		os.Exit(m.Run())
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// writer writes records, and says each number once it is recorded.
+// writer writes records, and prints each number once it is recorded.
 func writer(path, setting string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	n, err := strconv.Atoi(os.Getenv("AUDIT_WRITE"))
@@ -65,7 +65,7 @@ func process(t *testing.T, n int, path, setting string) *exec.Cmd {
 	return cmd
 }
 
-// TestTwoProcesses: two processes write to one record at once.
+// TestTwoProcesses: two processes write to one record at the same time.
 func TestTwoProcesses(t *testing.T) {
 	n := 500
 	if *every {
@@ -89,9 +89,9 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestKill: a writer that is killed leaves a record that verifies or names the
-// torn line, has what was said to be recorded, and goes on. It is killed at
-// random, while a second process writes too.
+// TestKill: a writer that is killed leaves a record that verifies or has a torn
+// line, contains everything that was reported as recorded, and can be
+// continued. It is killed at a random moment while a second process writes.
 func TestKill(t *testing.T) {
 	kills := 10
 	switch {
@@ -130,7 +130,7 @@ func TestKill(t *testing.T) {
 }
 
 // killed starts two writers and kills the first after it has recorded n
-// decisions, at whatever it does then. It returns how many both said.
+// decisions. It returns how many both reported.
 func killed(t *testing.T, path, setting string, n int) (said int) {
 	t.Helper()
 	victim, other := process(t, 1<<30, path, setting), process(t, n, path, setting)
@@ -156,8 +156,8 @@ func killed(t *testing.T, path, setting string, n int) (said int) {
 	return said + n
 }
 
-// TestFull: a disk that fills up denies, and what was recorded stays. The limit
-// on the size of a file ends a write in the middle, as a full disk does.
+// TestFull: a full disk denies, and earlier records remain. A limit on the file
+// size ends a write in the middle, as a full disk does.
 func TestFull(t *testing.T) {
 	for _, setting := range SyncNames() {
 		path := filepath.Join(t.TempDir(), "log")
@@ -175,7 +175,7 @@ func TestFull(t *testing.T) {
 			t.Errorf("%s: %d said, %+v", setting, said, before)
 		}
 		full, _ := os.ReadFile(path)
-		l := open(t, path) // there is room again
+		l := open(t, path) // there is space again
 		if err := l.Record(context.Background(), record(`{}`, "")); err != nil {
 			t.Error(err)
 		}
@@ -189,7 +189,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestReadOnly: what may not be written denies and says why.
+// TestReadOnly: a record that cannot be written denies and says why.
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	var errs []error
@@ -202,7 +202,7 @@ func TestReadOnly(t *testing.T) {
 	for _, dir := range []string{filepath.Dir(path), filepath.Dir(filepath.Dir(path))} {
 		os.Chmod(dir, 0o755)
 	}
-	unprivileged(t, func() { // the record is open already, its head is not
+	unprivileged(t, func() { // the record is already open, its head is not
 		errs = append(errs, l.Record(context.Background(), record(`{}`, "")))
 		_, err := Open(path, Options{})
 		errs = append(errs, err)
@@ -220,17 +220,17 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// unprivileged calls do on a thread that may not write where others may not.
+// unprivileged calls do on a thread that cannot write to files of others.
 func unprivileged(t *testing.T, do func()) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		do() // it may not write there anyway
+		do() // not root
 		return
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with its rights
+		runtime.LockOSThread() // never unlocked: the thread exits with its identity
 		if _, _, err := syscall.RawSyscall(syscall.SYS_SETFSUID, 65534, 0, 0); err != 0 {
 			t.Error(err)
 		}
@@ -285,7 +285,7 @@ func TestShortWrites(t *testing.T) {
 	}
 }
 
-// TestSyncFails: after a sync that failed nobody knows what is on the disk:
+// TestSyncFails: after a failed sync the state of the disk is unknown, so
 // everything is denied from then on.
 func TestSyncFails(t *testing.T) {
 	for _, s := range []Sync{SyncGroup, SyncEach} {
@@ -307,8 +307,8 @@ func TestSyncFails(t *testing.T) {
 	}
 }
 
-// TestGroup: decisions that come while one waits for the disk share the next
-// wait; none is answered before it was synced.
+// TestGroup: decisions that arrive during a sync share the next one, and none
+// is answered before it was synced.
 func TestGroup(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "log"))
 	const n = 50

@@ -2,5 +2,5 @@
 
 package audit
 
-// sampled is which part of the bytes are changed.
+// sampled: one byte in so many is changed.
 const sampled = 8

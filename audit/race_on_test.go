@@ -2,6 +2,6 @@
 
 package audit
 
-// sampled is which part of the bytes are changed: the race detector slows each
-// change down, and there is nothing in them for it to find.
+// sampled: one byte in so many is changed. The race detector is slow, and has
+// nothing to find here.
 const sampled = 97

@@ -12,7 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// readEntry reads a line of any version.
+// readEntry parses a line of any version.
 func readEntry(line []byte) (*Entry, error) {
 	var e Entry
 	if err := json.Unmarshal(line, &e); err != nil {
@@ -24,16 +24,16 @@ func readEntry(line []byte) (*Entry, error) {
 	return &e, nil
 }
 
-// Filter says which records are wanted. A field that is zero asks for nothing.
+// Filter selects records. A zero field selects all.
 type Filter struct {
-	Tool, Behavior, Session, Agent, Use, Kind string // exactly
-	Rule                                      string // a part of the rule
-	Text                                      string // a part of the line, in whatever case
+	Tool, Behavior, Session, Agent, Use, Kind string // equal
+	Rule                                      string // a substring of the rule
+	Text                                      string // a substring of the line, case ignored
 	Since, Until                              time.Time
 }
 
-// matches reports whether a record is wanted; an outcome matches by what it
-// says itself.
+// matches reports whether a record is selected. An outcome is matched by its
+// own fields.
 func (f *Filter) matches(e *Entry, line []byte) bool {
 	for _, want := range [][2]string{
 		{f.Tool, e.Tool}, {f.Behavior, e.Behavior}, {f.Session, e.Session}, {f.Agent, e.Agent}, {f.Use, e.Use}, {f.Kind, e.Kind},
@@ -48,7 +48,7 @@ func (f *Filter) matches(e *Entry, line []byte) bool {
 	return f.Text == "" || strings.Contains(strings.ToLower(e.searched(line)), strings.ToLower(f.Text))
 }
 
-// covers reports whether a time is wanted.
+// covers reports whether a time is selected.
 func (f *Filter) covers(text string) bool {
 	if f.Since.IsZero() && f.Until.IsZero() {
 		return true
@@ -57,15 +57,15 @@ func (f *Filter) covers(text string) bool {
 	return err == nil && !at.Before(f.Since) && (f.Until.IsZero() || at.Before(f.Until))
 }
 
-// searched is the text of a record that is searched: the line, and its input as
-// a person would write it.
+// searched returns the text of a record that is searched: the line, and its
+// input as a person would write it.
 func (e *Entry) searched(line []byte) string {
 	return string(line) + "\n" + inputText(e.Tool, e.Input) + "\n" + strings.Join(e.Actions, "\n")
 }
 
-// Scan reads records from r, up to the last whole line, and hands those that f
-// wants to each, with their line without its line feed, which is each's until
-// it returns. What is no record is left out.
+// Scan reads records from r up to the last whole line and calls each with those
+// that f selects and their lines, without line feed. line is valid until each
+// returns. Lines that are not records are skipped.
 func Scan(r io.Reader, f *Filter, each func(e *Entry, line []byte) error) error {
 	_, err := lines(r, func(line []byte) error {
 		line = line[:len(line)-1]
@@ -78,8 +78,8 @@ func Scan(r io.Reader, f *Filter, each func(e *Entry, line []byte) error) error 
 	return err
 }
 
-// inputText is an input as a person reads it: what the tool is asked for if one
-// member says it, else the JSON.
+// inputText returns an input for a person: what the tool is asked for if one
+// member says so, else the JSON.
 func inputText(tool string, input json.RawMessage) string {
 	members, err := strictjson.Object(input)
 	if text := tools.Asked(tool, members); err == nil && text != "" {
@@ -88,7 +88,7 @@ func inputText(tool string, input json.RawMessage) string {
 	return string(input)
 }
 
-// String is the record in one line for a person, with nothing in it that a
+// String returns the record in one line for a person, without characters that a
 // terminal would obey.
 func (e *Entry) String() string {
 	at := e.Time
@@ -98,7 +98,7 @@ func (e *Entry) String() string {
 	return visible.Line(fmt.Sprintf("%6d %s  %s", e.Seq, at, e.words()))
 }
 
-// maxInputText is how much of an input String shows, in bytes.
+// maxInputText is how many bytes of an input String shows.
 const maxInputText = 160
 
 func (e *Entry) words() string {
@@ -136,7 +136,7 @@ func (e *Entry) words() string {
 	return fmt.Sprintf("%-6s %s: %s (%s; by %s)", e.Behavior, e.Tool, input, why, e.By)
 }
 
-// inShort cuts a long text and says so.
+// inShort truncates a long text and says so.
 func inShort(text string) string {
 	if len(text) <= maxInputText {
 		return text

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// few is a record of a begin, three decisions and an outcome.
+// few returns a record of a begin, three decisions and an outcome.
 func few(t *testing.T) (path string, l *Log) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "log")
@@ -64,7 +64,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestString: nothing that a terminal would obey comes through.
+// TestString: no character that a terminal would obey is printed.
 func TestString(t *testing.T) {
 	path, _ := few(t)
 	in, _ := os.Open(path)
@@ -86,7 +86,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestCSV: a table that reads back, without formulas.
+// TestCSV: the table can be read back and has no formulas.
 func TestCSV(t *testing.T) {
 	path, _ := few(t)
 	in, _ := os.Open(path)
@@ -120,7 +120,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// TestTail: the last lines, what is added, and nothing that is not whole.
+// TestTail: the last lines, then what is appended, and only whole lines.
 func TestTail(t *testing.T) {
 	path, l := few(t)
 	in, _ := os.Open(path)
@@ -166,7 +166,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestLongLines: a line that we would not have written ends the reading, in
+// TestLongLines: a line longer than any that we write ends the reading, in
 // bounded memory.
 func TestLongLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
@@ -183,7 +183,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestHeadFile: one head for a record, however its path is written.
+// TestHeadFile: a record has one head, however its path is written.
 func TestHeadFile(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "real"), 0o700)
@@ -204,9 +204,8 @@ func TestHeadFile(t *testing.T) {
 	}
 }
 
-// TestShownInput: the line for a person names what the tool is asked for, and
-// not some other member of the input that the agent put beside it; and what ran,
-// where a person changed it.
+// TestShownInput: the line for a person names what the tool is asked for, not
+// some other member that the agent added, and what ran if a person changed it.
 func TestShownInput(t *testing.T) {
 	for _, tt := range []struct{ tool, input, updated, want string }{
 		{"Bash", `{"command":"ls","file_path":"x"}`, "", "Bash: ls ("},

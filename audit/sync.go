@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Sync is how surely a record is kept when its decision is answered.
+// Sync is the durability of a record when its decision is answered.
 type Sync uint8
 
 const (
-	// SyncGroup: it is on the disk; decisions that come together share the wait.
+	// SyncGroup: it is on disk; concurrent decisions share a sync.
 	SyncGroup Sync = iota
-	// SyncEach: it is on the disk, each by a wait of its own.
+	// SyncEach: it is on disk, after a sync of its own.
 	SyncEach
-	// SyncNone: it is with the operating system. It outlives our own end, not
-	// the machine's.
+	// SyncNone: the operating system has it. It survives a crash of the
+	// process, not of the machine.
 	SyncNone
 )
 
 var syncNames = []string{"group", "each", "none"}
 
-// SyncNames lists the texts of all settings, the default first.
+// SyncNames returns the names of all settings, the default first.
 func SyncNames() []string { return slices.Clone(syncNames) }
 
-// ParseSync reads a setting.
+// ParseSync returns the setting of the given name.
 func ParseSync(text string) (Sync, error) {
 	if i := slices.Index(syncNames, text); i >= 0 {
 		return Sync(i), nil
@@ -32,10 +32,10 @@ func ParseSync(text string) (Sync, error) {
 	return 0, fmt.Errorf("unknown setting %q: it is %s", text, strings.Join(syncNames, ", "))
 }
 
-// maxLate is how many records the head may lack with SyncNone.
+// maxLate is the maximum number of records that the head lacks with SyncNone.
 const maxLate = 64
 
-// keep waits until the record is kept as the setting wants it.
+// keep waits until the record is as durable as the setting demands.
 func (l *Log) keep(seq uint64) error {
 	switch l.sync {
 	case SyncEach:
@@ -43,8 +43,8 @@ func (l *Log) keep(seq uint64) error {
 	case SyncNone:
 		return l.keepLater()
 	}
-	// Who waits here while another one syncs finds, mostly, that it was synced
-	// with it.
+	// A goroutine that waits here for the sync of another usually finds its own
+	// record synced by it.
 	l.kept.Lock()
 	defer l.kept.Unlock()
 	if l.kept.Seq >= seq {
@@ -63,7 +63,7 @@ func (l *Log) keep(seq uint64) error {
 	return nil
 }
 
-// keepLater brings the head up to date now and then.
+// keepLater updates the head now and then.
 func (l *Log) keepLater() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *Log) keepLater() error {
 	return l.head.raise(l.path, l.walk.at, false)
 }
 
-// newest is behind the last record that was written.
+// newest returns the position behind the last record that was written.
 func (l *Log) newest() (position, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,14 +82,13 @@ func (l *Log) newest() (position, error) {
 	return l.walk.at, l.bad
 }
 
-// unsynced is an error: what was written may not be on the disk, and a second
-// try would not tell.
+// unsynced is the error of a failed sync: what was written may not be on disk,
+// and another sync would not tell.
 type unsynced struct{ error }
 
 func (u unsynced) Unwrap() error { return u.error }
 
-// commit brings the record to the disk as far as p, and then says so in the
-// head.
+// commit syncs the record up to p, and then updates the head.
 func (l *Log) commit(p position) error {
 	if err := l.file.Sync(); err != nil {
 		return unsynced{fmt.Errorf("the disk did not keep it: %w", err)}
@@ -100,7 +99,7 @@ func (l *Log) commit(p position) error {
 	return l.head.raise(l.path, p, true)
 }
 
-// fail takes note of an error after which nothing can be trusted.
+// fail stores an error after which nothing can be trusted.
 func (l *Log) fail(err error) error {
 	if u, ok := err.(unsynced); ok {
 		l.bad = u

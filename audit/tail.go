@@ -6,13 +6,13 @@ import (
 	"os"
 )
 
-// Tail reads the end of a record, and what is added to it.
+// Tail reads the end of a record and what is appended to it.
 type Tail struct {
 	f  *os.File
 	at int64 // behind the last line that was read
 }
 
-// NewTail begins with the last n lines of the record.
+// NewTail returns a Tail that begins with the last n lines of the record.
 func NewTail(f *os.File, n int) (*Tail, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -22,10 +22,10 @@ func NewTail(f *os.File, n int) (*Tail, error) {
 	return &Tail{f, at}, err
 }
 
-// lastLines is where the last n whole lines of the first size bytes begin.
+// lastLines returns where the last n whole lines of the first size bytes begin.
 func lastLines(f io.ReaderAt, size int64, n int) (int64, error) {
 	buf := make([]byte, 64<<10)
-	seen := -1 // line feeds, but for that of the last line
+	seen := -1 // number of line feeds before that of the last line
 	for end := size; end > 0; {
 		part := buf[:min(int64(len(buf)), end)]
 		end -= int64(len(part))
@@ -44,8 +44,8 @@ func lastLines(f io.ReaderAt, size int64, n int) (int64, error) {
 	return 0, nil
 }
 
-// Next hands over the records that were added since, up to the last whole line.
-// A record that became shorter is read no further: it is an error.
+// Next calls each with the records that were appended since the last call, up
+// to the last whole line. It is an error if the record became shorter.
 func (t *Tail) Next(each func(e *Entry, line []byte) error) error {
 	info, err := t.f.Stat()
 	if err != nil {
@@ -58,7 +58,7 @@ func (t *Tail) Next(each func(e *Entry, line []byte) error) error {
 		t.at += int64(len(line))
 		e, err := readEntry(line)
 		if err != nil {
-			return nil // no record: verify tells
+			return nil // not a record; see Verify
 		}
 		return each(e, line[:len(line)-1])
 	})

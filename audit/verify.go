@@ -7,35 +7,35 @@ import (
 	"os"
 )
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Lines   int    // of the file
-	Records uint64 // the number of the last record
+	Records uint64 // seq of the last record
 	Old     int    // lines of version 1 before the first record
-	Torn    int    // crashes that were closed off
-	Head    string // hash of the last record, "" if there is none
-	// Known is the number of the record up to which the head vouches that
-	// nothing is missing; 0: there is no head.
+	Torn    int    // crashes that a later writer recorded
+	Head    string // hash of the last record; "" if there is none
+	// Known is the seq of the record up to which the head proves that nothing
+	// is missing; 0 if there is no head.
 	Known uint64
-	// Since is how many records follow the one with the hash that was given.
+	// Since is the number of records after the one with the given hash.
 	Since uint64
-	// Notes say what is no fault and still to be known, Faults what is one.
+	// Notes are worth knowing but no faults.
 	Notes, Faults []Finding
 }
 
-// Finding is one thing that Verify found. Line is that of the file, counted
-// from 1; 0 is the file as a whole.
+// Finding is one finding of Verify. Line is the line of the file, counted from
+// 1; 0 stands for the whole file.
 type Finding struct {
 	Line int
 	Text string
 }
 
-// maxFaults is how many faults are named.
+// maxFaults is the maximum number of faults in a report.
 const maxFaults = 20
 
-// Verify reads a record from the start and holds it against its chain, its head
-// and, if it is not "", the hash of a record that somebody kept elsewhere. The
-// error is that it could not be read.
+// Verify reads a record from the start and checks its chain, its head and,
+// unless hash is "", that it has the record with that hash, which was noted
+// elsewhere. The error says why the record could not be read.
 func Verify(path, headFile, hash string) (*Report, error) {
 	v := &verifier{walk: newWalker(), report: &Report{}}
 	if hash != "" {
@@ -65,27 +65,27 @@ func Verify(path, headFile, hash string) (*Report, error) {
 	return v.report, nil
 }
 
-// verifier goes through a record that may have been changed anywhere.
+// verifier reads a record that may have been changed anywhere.
 type verifier struct {
 	walk   walker
 	head   position
 	want   *sum
 	report *Report
 
-	met     bool // the record with the hash that is wanted
-	reached bool // the record of the head, as it is
-	// doubt is a line whose hash is not the one that the next line carries:
-	// either of them was changed. The line after tells which.
+	met     bool // the record with the given hash was found
+	reached bool // the record of the head was found, unchanged
+	// doubt is a line whose hash is not the prev of the next line, so either
+	// was changed. The line after that tells which.
 	doubt *doubt
 }
 
 type doubt struct {
-	line int // that carries another hash
-	hash sum // its own
+	line int // the line with the wrong prev
+	hash sum // its own hash
 	seq  uint64
 }
 
-// snapshot looks at the length and the head while nobody writes.
+// snapshot reads the length and the head under the lock.
 func (v *verifier) snapshot(f *os.File, headFile string) (int64, error) {
 	if err := share(f); err != nil {
 		return 0, err
@@ -112,7 +112,7 @@ func (v *verifier) note(line int, format string, args ...any) {
 	v.report.Notes = append(v.report.Notes, Finding{line, fmt.Sprintf(format, args...)})
 }
 
-// line takes the next line. After a fault it goes on from the line as it
+// line processes the next line. After a fault it continues from the line as it
 // stands.
 func (v *verifier) line(line []byte) error {
 	v.report.Lines++
@@ -127,7 +127,7 @@ func (v *verifier) line(line []byte) error {
 		v.walk.loose.Write(line)
 		return nil
 	case !ok:
-		return nil // torn, or of version 1: the next record tells
+		return nil // torn, or of version 1; the next record tells
 	case err != nil:
 		v.broken(l, err, torn && !loose, was.at)
 		v.walk.move(l.Seq, line[:len(line)-1], start)
@@ -138,7 +138,7 @@ func (v *verifier) line(line []byte) error {
 	return nil
 }
 
-// broken names a line that does not fit.
+// broken reports a line that does not fit.
 func (v *verifier) broken(l link, err error, torn bool, before position) {
 	here := v.report.Lines
 	var g *gap
@@ -159,8 +159,8 @@ func (v *verifier) broken(l link, err error, torn bool, before position) {
 	v.settle(l)
 }
 
-// settle tells which of two lines was changed, now that a third one is there:
-// it carries the hash of the second as it was.
+// settle decides which of two lines was changed, given the third: it has the
+// original hash of the second.
 func (v *verifier) settle(l link) {
 	d := v.doubt
 	v.doubt = nil
@@ -173,7 +173,7 @@ func (v *verifier) settle(l link) {
 	}
 }
 
-// known compares a record with what is known of it.
+// known compares a record with the head and the given hash.
 func (v *verifier) known(l link, line []byte) {
 	at := v.walk.at
 	if v.doubt != nil && v.doubt.line == v.report.Lines {
@@ -201,7 +201,7 @@ func (v *verifier) known(l link, line []byte) {
 	}
 }
 
-// begun notes what the first record tells.
+// begun notes what the first record says.
 func (v *verifier) begun(line []byte) {
 	e, err := readEntry(line)
 	if err != nil {
@@ -215,7 +215,7 @@ func (v *verifier) begun(line []byte) {
 	}
 }
 
-// end looks at how the record ends; rest stands behind the last line feed.
+// end checks the end of the record; rest is what follows the last line feed.
 func (v *verifier) end(rest []byte) {
 	r, at := v.report, v.walk.at
 	r.Records = at.Seq
@@ -257,5 +257,5 @@ func (v *verifier) end(rest []byte) {
 	}
 }
 
-// CheckHash reports what is wrong with the text of a hash.
+// CheckHash returns what is wrong with the text of a hash.
 func CheckHash(text string) error { return new(sum).UnmarshalText([]byte(text)) }
