@@ -7,7 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 )
 
-// auditFlags say where decisions are recorded, and how surely.
+// auditFlags are the flags about the record of decisions.
 type auditFlags struct{ file, sync string }
 
 func (f *auditFlags) add(flags *pflag.FlagSet) {
@@ -16,7 +16,7 @@ func (f *auditFlags) add(flags *pflag.FlagSet) {
 		"those that come together share the wait, each has its own, or it is left to the system")
 }
 
-// into sets where an engine records.
+// into sets the options about the record.
 func (f *auditFlags) into(o *engine.Options) error {
 	sync, err := audit.ParseSync(f.sync)
 	if err != nil {

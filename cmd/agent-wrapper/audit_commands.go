@@ -37,7 +37,7 @@ record goes at least. Without FILE it is the record of this user.`,
 	return cmd
 }
 
-// atMostFile wants one argument at most, the record.
+// atMostFile accepts at most one argument, the record.
 func atMostFile(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes one FILE at most; arguments given: %d", cmd.CommandPath(), len(args))
@@ -45,7 +45,8 @@ func atMostFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// recordPlace is where the record of the arguments is, and its head.
+// recordPlace returns the path of the record in args, by default the user's, and
+// that of its head.
 func recordPlace(args []string) (file, head string, err error) {
 	dirs := userDirs()
 	if len(args) > 0 {
@@ -57,7 +58,7 @@ func recordPlace(args []string) (file, head string, err error) {
 	return file, head, err
 }
 
-// openToRead opens the record of the arguments.
+// openToRead opens the record in args.
 func openToRead(args []string) (*os.File, error) {
 	file, _, err := recordPlace(args)
 	if err != nil {
@@ -67,7 +68,7 @@ func openToRead(args []string) (*os.File, error) {
 	return f, noRecord(file, err)
 }
 
-// noRecord says that there is no record, if that is what is wrong.
+// noRecord turns the error about a missing record into a usage error.
 func noRecord(file string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage("there is no record %s: give its FILE, as --audit had it", file)
@@ -146,7 +147,7 @@ func (a *app) writeReport(file, hash string, r *audit.Report) error {
 	return err
 }
 
-// filterFlags are the flags of an audit.Filter.
+// filterFlags are the flags for an audit.Filter.
 type filterFlags struct {
 	audit.Filter
 	since, until string
@@ -168,7 +169,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	complete(cmd, "kind", "decision", "outcome", "note", "torn", "begin")
 }
 
-// parseTimes reads the times.
+// parseTimes parses the flags with times.
 func (f *filterFlags) parseTimes(now time.Time) (*audit.Filter, error) {
 	var err error
 	if f.Since, err = pointInTime(f.since, now); err != nil {
@@ -180,7 +181,7 @@ func (f *filterFlags) parseTimes(now time.Time) (*audit.Filter, error) {
 	return &f.Filter, nil
 }
 
-// pointInTime reads a time; a duration is that long before now.
+// pointInTime parses a time, or a duration before now.
 func pointInTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -226,7 +227,7 @@ func addRecordOutput(cmd *cobra.Command, output *string) {
 	complete(cmd, "output", outputText, outputJSONL)
 }
 
-// showRecord writes records in the form that --output names.
+// showRecord returns the function that writes records in the form of --output.
 func (a *app) showRecord(output string) (func(*audit.Entry, []byte) error, error) {
 	switch output {
 	case outputText:
@@ -240,13 +241,13 @@ func (a *app) showRecord(output string) (func(*audit.Entry, []byte) error, error
 	return nil, usage("--output %q: it is text or jsonl", output)
 }
 
-// writeLine writes a record as it stands in the file.
+// writeLine writes a record unchanged.
 func (a *app) writeLine(_ *audit.Entry, line []byte) error {
 	_, err := fmt.Fprintf(a.out, "%s\n", line)
 	return err
 }
 
-// scan reads the record of the arguments.
+// scan reads the record in args.
 func scan(args []string, f *audit.Filter, each func(*audit.Entry, []byte) error) error {
 	in, err := openToRead(args)
 	if err != nil {
@@ -321,10 +322,10 @@ func (a *app) auditTailCommand() *cobra.Command {
 	return cmd
 }
 
-// lookAgain is how often tail -f looks for new records.
+// lookAgain is the interval at which tail -f looks for new records.
 const lookAgain = 200 * time.Millisecond
 
-// tail shows the last n records, and with follow those that come.
+// tail shows the last n records and, with follow, those that are added.
 func tail(ctx context.Context, args []string, n int, follow bool, show func(*audit.Entry, []byte) error) error {
 	in, err := openToRead(args)
 	if err != nil {

@@ -79,7 +79,8 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 	return decisionCode(d, exitCode)
 }
 
-// rowFlags are the flags that go with --jsonl; a row's policy says the rest.
+// rowFlags are the flags that may be used with --jsonl. The rest is in the policy
+// of each row.
 var rowFlags = []string{"jsonl", "risk", "unlisted", "exit-code", "output"}
 
 // checkRows answers rows of JSON, one a line.
@@ -102,8 +103,8 @@ func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) e
 	return rowsCode(rows, worst, err, exitCode)
 }
 
-// rowsCode is the exit code of rows where one is wanted: the worst. Without a row
-// there is nothing that it could speak of.
+// rowsCode returns the exit code for rows if one is wanted: the highest. Without
+// rows there is none.
 func rowsCode(rows, worst int, err error, wanted bool) error {
 	switch {
 	case err != nil || !wanted:
@@ -114,9 +115,9 @@ func rowsCode(rows, worst int, err error, wanted bool) error {
 	return exit(worst)
 }
 
-// eachRow answers each line of standard input that is not blank with a line of
-// JSON, in the same order, and returns how many there were. Whoever waits for an
-// answer gets it.
+// eachRow answers each non-blank line of standard input with a line of JSON, in
+// order, and returns the number of rows. Each answer is flushed, for a caller
+// that waits for it.
 func (a *app) eachRow(answer func(line []byte) any) (rows int, err error) {
 	in, out := bufio.NewReaderSize(a.in, 1<<20), bufio.NewWriterSize(a.out, 1<<16)
 	for {

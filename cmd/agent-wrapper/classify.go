@@ -15,7 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// riskFlags say which tables count.
+// riskFlags select the tables of risk.
 type riskFlags struct{ profile, shell string }
 
 // shellNames are the values of --shell.
@@ -89,7 +89,8 @@ the same order. A row that cannot be read gets "error" and tier 3.
 	return cmd
 }
 
-// classifier reads the flags, and the policy if one of them speaks of it.
+// classifier returns the classifier for the flags. It reads a policy only if a
+// flag asks for one.
 func (a *app) classifier(cmd *cobra.Command, rules *policyFlags, tables *riskFlags) (*policy.Classifier, error) {
 	if err := tables.check(); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (a *app) classifyRows(c *policy.Classifier, exitCode bool) error {
 	return rowsCode(rows, worst, err, exitCode)
 }
 
-// writeClassification writes what is said of a line for a person.
+// writeClassification writes the classification of a line for a person.
 func writeClassification(out io.Writer, c policy.Classification) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tier %d, %s: %s\n", c.Tier, c.Risk, visible.Line(strings.Join(c.Reasons, "; ")))
@@ -204,7 +205,7 @@ Of options, "-f|--force" is one of these in any spelling, "+1" at least one oper
 	return cmd
 }
 
-// rules are the tables that the flags name.
+// rules returns the tables that the flags select.
 func (r *riskFlags) rules() ([]risk.Rule, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -219,7 +220,7 @@ func (r *riskFlags) rules() ([]risk.Rule, error) {
 // tierNames are the headings of the tiers.
 var tierNames = map[int]string{1: "tier 1: runs", 2: "tier 2: needs approval", 3: "tier 3: does not run"}
 
-// writeRules writes tables for a person, a tier after the other.
+// writeRules writes tables for a person, by tier.
 func writeRules(out io.Writer, list []risk.Rule) error {
 	var b strings.Builder
 	for tier := 1; tier <= len(tierNames); tier++ {
@@ -234,7 +235,7 @@ func writeRules(out io.Writer, list []risk.Rule) error {
 	return err
 }
 
-// ruleWords are what a line of the tables speaks of.
+// ruleWords returns what an entry of the tables is about.
 func ruleWords(r *risk.Rule) string {
 	if r.Kind != "command" {
 		return r.Kind + " " + r.Path

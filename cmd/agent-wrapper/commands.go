@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands is the command table.
+// commands returns the tree of commands.
 func (a *app) commands() *cobra.Command {
 	root := a.runCommand()
 	root.Use = "agent-wrapper"
@@ -37,7 +37,7 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	return root
 }
 
-// usageArgs makes what is wrong with the arguments a usage error.
+// usageArgs turns the errors of check into usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if check == nil {
@@ -50,7 +50,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// exactly wants n arguments, which form names.
+// exactly requires n arguments, described by form.
 func exactly(n int, form string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -60,13 +60,12 @@ func exactly(n int, form string) cobra.PositionalArgs {
 	}
 }
 
-// strictCompletion makes cobra's completion command refuse shells that it does
-// not know.
+// strictCompletion makes cobra's completion command reject unknown shells.
 func strictCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})
 	if err != nil {
-		return // cobra makes it: a test asks for it
+		return // cobra adds it; a test asks for it
 	}
 	var shells []string
 	for _, cmd := range completion.Commands() {
@@ -81,7 +80,7 @@ func strictCompletion(root *cobra.Command) {
 	}
 }
 
-// helpCommand is cobra's, but for a command that is not there.
+// helpCommand is cobra's help command, with an error for an unknown command.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: "Help about a command", Args: cobra.ArbitraryArgs,
@@ -99,7 +98,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// unknownCommand refuses words where a command is expected.
+// unknownCommand rejects words where a command is expected.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -135,7 +134,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// buildVersion is the module's version or the commit that was built.
+// buildVersion returns the version of the module, or the commit that was built.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

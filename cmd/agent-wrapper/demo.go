@@ -47,7 +47,7 @@ to the demo's policy, --policy takes its place.`,
 	return cmd
 }
 
-// demo is one run of the embedded agent.
+// demo runs the demo's agent once.
 func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInput bool) (err error) {
 	dir, err := os.MkdirTemp("", "agent-wrapper-demo-")
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 }
 
 // demoEngine lays out the workspace and opens an engine for it, with a record
-// beside the workspace.
+// beside it.
 func demoEngine(rules *policyFlags, script demo.Script, dir string) (*engine.Engine, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func demoEngine(rules *policyFlags, script demo.Script, dir string) (*engine.Eng
 	return open(r)
 }
 
-// policyText shows a policy in a few lines.
+// policyText summarizes a policy in a few lines.
 func policyText(s *policy.Spec) string {
 	out := fmt.Sprintf("%-13s %s\n", "mode", s.Mode)
 	for _, l := range []struct {
@@ -127,8 +127,8 @@ func policyText(s *policy.Spec) string {
 	return visible.Text(out) + "\n"
 }
 
-// demoPerson answers the demo's questions: the person at the terminal, else
-// somebody who always says the same.
+// demoPerson returns who answers the demo's questions: the person at the
+// terminal, or else a mime.
 func (a *app) demoPerson(noInput bool, events *stream, s *ask.Screen, r *engine.Rules) permission.Approver {
 	if person := a.approver(noInput, events, s, asking(r)); person != nil {
 		return person
@@ -139,14 +139,14 @@ func (a *app) demoPerson(noInput bool, events *stream, s *ask.Screen, r *engine.
 	return &mime{ask.New(nil, s, asking(r)), s}
 }
 
-// mime plays a person: the question is shown, and the answer that fits it.
+// mime is an approver that shows the question and a prepared answer to it.
 type mime struct {
 	asker  *ask.Approver
 	screen *ask.Screen
 }
 
-// mimed are the answers to questions in which a text stands, first come first
-// served.
+// mimed are the prepared answers, by a text in the question; the first that
+// applies counts.
 var mimed = []struct {
 	about, typed string
 	answer       permission.Answer
@@ -156,10 +156,10 @@ var mimed = []struct {
 	{"", "deny", permission.Answer{Behavior: permission.Deny}},
 }
 
-// unbroken is how wide a line is where there is no terminal.
+// unbroken is the width of a line where there is no terminal.
 const unbroken = 400
 
-// Approve gives the answer for the question.
+// Approve returns the answer to the question.
 func (m *mime) Approve(_ context.Context, question permission.Request) (permission.Answer, error) {
 	text, err := m.asker.Preview(&question, unbroken)
 	if err != nil {

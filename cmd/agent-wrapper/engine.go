@@ -13,22 +13,21 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// managedDir is where the administrator of a machine keeps a policy. A test
-// has its own.
+// managedDir is the directory of the administrator's policy. Tests replace it.
 var managedDir = engine.UserDirs().Managed
 
-// userDirs are the directories of this machine and user.
+// userDirs returns the engine's directories.
 func userDirs() engine.Dirs {
 	d := engine.UserDirs()
 	d.Managed = managedDir
 	return d
 }
 
-// optionFlags are the flags of the engine's options.
+// optionFlags maps the fields of engine.Options to flags.
 var optionFlags = map[string]string{"Dir": "--cwd", "Policy": "--policy", "FrontMatter": "--frontmatter", "Record": "--audit"}
 
-// opening gives an error of the engine its exit code, and names the flag that it
-// is about.
+// opening gives an error of package engine its exit code and names the flag that
+// it is about.
 func opening(err error) error {
 	var option *engine.OptionError
 	var damage *audit.Damage
@@ -55,7 +54,7 @@ func opening(err error) error {
 	return fileError(optionFlags[option.Option], option.Err)
 }
 
-// load makes the policy of all sources ready for use.
+// load loads the policies that the flags select.
 func (p *policyFlags) load() (*engine.Rules, error) {
 	o, err := p.options()
 	if err != nil {
@@ -69,13 +68,13 @@ func load(o *engine.Options) (*engine.Rules, error) {
 	return r, opening(err)
 }
 
-// open opens what decides by rules.
+// open opens an engine.
 func open(r *engine.Rules) (*engine.Engine, error) {
 	e, err := r.Open()
 	return e, opening(err)
 }
 
-// approver is the person at the terminal, or nil if there is none.
+// approver returns the person at the terminal, nil if there is none.
 func (a *app) approver(noInput bool, events *stream, s *ask.Screen, o ask.Options) permission.Approver {
 	in, isFile := a.in.(*os.File)
 	if noInput || !isFile || !isTerminal(in) {
@@ -91,7 +90,7 @@ func (a *app) approver(noInput bool, events *stream, s *ask.Screen, o ask.Option
 	return terminalApprover(in, out.(*os.File), s, o) // a terminal is a file
 }
 
-// terminalApprover asks the person at a terminal.
+// terminalApprover returns an approver that asks at a terminal.
 func terminalApprover(in, out *os.File, s *ask.Screen, o ask.Options) permission.Approver {
 	o.Colour, o.Editor, o.Interrupt = colours(), ask.NewEditor(in), interrupt
 	return ask.New(ask.Terminal(in, out), s, o)
@@ -100,11 +99,12 @@ func terminalApprover(in, out *os.File, s *ask.Screen, o ask.Options) permission
 // interrupt ends the run as ^C does.
 func interrupt() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Signal(os.Interrupt) // where that is not possible the question is denied all the same
+		_ = self.Signal(os.Interrupt) // if this fails, the question is denied all the same
 	}
 }
 
-// asking is what questions under rules may offer. Nothing is kept for good.
+// asking returns the options for questions under rules, without choices that keep
+// a rule permanently.
 func asking(r *engine.Rules) ask.Options {
 	return ask.Options{
 		Explain: func(use permission.ToolUse) string {
@@ -118,7 +118,8 @@ func asking(r *engine.Rules) ask.Options {
 	}
 }
 
-// keeping is asking where the person may also keep a rule for good.
+// keeping returns the options of asking with the choice to keep a rule
+// permanently.
 func keeping(r *engine.Rules) ask.Options {
 	o := asking(r)
 	if r.Keeps() {

@@ -86,7 +86,7 @@ not be run or recorded. A message on standard error says which it is.`,
 	return cmd
 }
 
-// add adds the flags of exec to its command.
+// add defines the flags.
 func (f *execFlags) add(cmd *cobra.Command) {
 	f.policyFlags.add(cmd)
 	flags := cmd.Flags()
@@ -102,8 +102,8 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	f.audit.add(flags)
 }
 
-// shells are the shells that a line can be for, with the options that keep them
-// from reading anything first; what they read is known of each.
+// shells are the values of --shell, with the options that keep each shell from
+// reading start-up files, and its dialect.
 var shells = map[string]struct {
 	dialect shell.Dialect
 	options []string
@@ -120,13 +120,13 @@ type job struct {
 	flags    *execFlags
 	engine   *engine.Engine
 	place    *execution.Place
-	kube     *execution.Kubeconfig // nil: none was given
+	kube     *execution.Kubeconfig // nil if none was given
 	env      []string
-	left     []string // names of variables that are not passed on
+	left     []string // names of variables that are withheld
 	use      permission.ToolUse
 	scope    execution.Scope
 	sessions *execution.Sessions
-	keep     []execution.Rule // that the person has chosen to keep
+	keep     []execution.Rule // rules that the person wants to keep
 }
 
 // exec decides a command line and runs it.
@@ -147,8 +147,8 @@ func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
 	return j.do(ctx)
 }
 
-// engine is what decides in exec. A whitelist is for agents: here a person gives
-// the command.
+// engine returns the engine for exec. It has no whitelists, which are for agents:
+// here a person gives the command.
 func (f *execFlags) engine() (*engine.Engine, error) {
 	f.unbound = true
 	o, err := f.options()
@@ -176,10 +176,10 @@ func (j *job) leave() {
 	}
 }
 
-// sessionName is what a session may be called.
+// sessionName is the form of the name of a session.
 var sessionName = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
-// check refuses flags and lines that cannot be meant.
+// check rejects flags and lines that are unusable.
 func (f *execFlags) check(line string) error {
 	_, known := shells[filepath.Base(f.shell)]
 	switch {
@@ -199,7 +199,7 @@ func (f *execFlags) check(line string) error {
 	return nil
 }
 
-// prepare gets everything that the decision and the command need.
+// prepare sets up everything that the decision and the command need.
 func (j *job) prepare(line string) error {
 	f := j.flags
 	for _, w := range j.engine.Warnings {
@@ -231,7 +231,7 @@ func (j *job) prepare(line string) error {
 	return err
 }
 
-// sessionsDir is where sessions are kept, in the state directory.
+// sessionsDir is the directory of sessions in the state directory.
 const sessionsDir = "exec-sessions"
 
 func (j *job) cleanEnvironment() error {
@@ -243,14 +243,14 @@ func (j *job) cleanEnvironment() error {
 	return nil
 }
 
-// bashInput is the input of the tool use that exec is. The kubeconfig stands in
-// it for the person who is asked, and for the record.
+// bashInput is the input of the tool use that exec decides. It has the kubeconfig
+// for the person who is asked and for the record.
 type bashInput struct {
 	Command    string `json:"command"`
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 }
 
-// makeUse makes the tool use that is decided.
+// makeUse sets the tool use that is decided.
 func (j *job) makeUse(line string) error {
 	dir := j.engine.Place.Workspace
 	if j.flags.temp {
@@ -278,15 +278,15 @@ func (j *job) makeUse(line string) error {
 
 func random() string {
 	var id [8]byte
-	_, _ = rand.Read(id[:]) // it never fails
+	_, _ = rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])
 }
 
-// execSession is what the sessions of exec begin with in the record.
+// execSession is the prefix of exec's sessions in the record.
 const execSession = "exec:"
 
-// joinSession takes over the rules that were kept for the session. Where there
-// is neither a terminal nor a name, the session is this run.
+// joinSession adds the rules that were kept for the session. Without a terminal
+// and without a name, the session is this run.
 func (j *job) joinSession(s *execution.Sessions) error {
 	id := j.flags.session
 	if id == "" {
@@ -299,7 +299,7 @@ func (j *job) joinSession(s *execution.Sessions) error {
 	j.sessions, j.use.Session = s, execSession+id
 	j.scope = execution.Scope{Session: id, Dir: j.engine.Place.Workspace}
 	if j.flags.temp {
-		j.scope.Dir = "" // that of a run is nobody else's
+		j.scope.Dir = "" // the session of a run belongs to nobody else
 	}
 	if j.kube != nil {
 		j.scope.Kubeconfig = j.kube.Digest
@@ -364,14 +364,14 @@ func (j *job) run(ctx context.Context, line string) error {
 	return exit(res.Exit)
 }
 
-// command is the shell with the line.
+// command returns the shell's command for the line.
 func (j *job) command(line string, env []string) *process.Command {
 	sh := shells[filepath.Base(j.flags.shell)]
 	args := slices.Concat([]string{j.flags.shell}, sh.options, []string{"-c", "--", line})
 	return &process.Command{Args: args, Dir: j.use.Dir, Env: env, Stdin: j.in, Stdout: j.out, Stderr: j.err, Limit: j.flags.limit}
 }
 
-// outcome is what the record says of a command that was started, or was not.
+// outcome returns the record of a command that was started, or failed to start.
 func (j *job) outcome(res process.Result, err error) audit.Outcome {
 	o := audit.Outcome{Session: j.use.Session, Use: j.use.ID, Tool: j.use.Tool, Failed: err != nil || res.Exit != 0}
 	switch not := new(process.NotStarted); {
@@ -389,12 +389,13 @@ func (j *job) outcome(res process.Result, err error) audit.Outcome {
 	return o
 }
 
-// say tells the person something on standard error.
+// say writes a message to standard error.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.err, "agent-wrapper: %s\n", visible.Line(fmt.Sprintf(format, args...)))
 }
 
-// commandLine is the line of the arguments: one is a line, several are words.
+// commandLine returns the command line in the arguments: a single argument is a
+// line, several are words.
 func commandLine(args []string) string {
 	if len(args) == 1 {
 		return args[0]
@@ -408,8 +409,8 @@ func commandLine(args []string) string {
 
 var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+:,./-]+$`)
 
-// shellWord writes a word so that a shell reads it as it is. One with an equals
-// sign is quoted: it would set a variable.
+// shellWord quotes a word for a shell, if necessary. A word with an equals sign
+// is quoted, because it could set a variable.
 func shellWord(word string) string {
 	if plainWord.MatchString(word) {
 		return word

@@ -14,12 +14,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// approver is the person whom exec asks, or who says why nobody is asked.
+// approver returns the person whom exec asks, or an approver whose error says why
+// there is none.
 func (j *job) approver() permission.Approver {
 	if j.flags.noInput {
 		return nobody("nobody is asked, as --no-input says")
 	}
-	o := asking(j.engine.Rules) // what is allowed for good would count for agents too
+	o := asking(j.engine.Rules) // a rule that is kept permanently would count for agents too
 	person := j.app.approver(false, &stream{}, ask.NewScreen(j.out, nil), o)
 	if person == nil {
 		person = j.terminal(o)
@@ -27,8 +28,8 @@ func (j *job) approver() permission.Approver {
 	return &patient{person: person, job: j}
 }
 
-// terminal is the person at the terminal of the process, where standard input
-// is something else.
+// terminal returns an approver at the controlling terminal of the process, for
+// use when standard input is something else.
 func (j *job) terminal(o ask.Options) permission.Approver {
 	file, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil || !isTerminal(file) {
@@ -37,10 +38,10 @@ func (j *job) terminal(o ask.Options) permission.Approver {
 	return terminalApprover(file, file, ask.NewScreen(file, nil), o)
 }
 
-// nobody is why nobody can be asked.
+// nobody is an approver whose error is the reason why nobody can be asked.
 type nobody string
 
-// Approve says why nobody is asked.
+// Approve returns the reason as an error.
 func (n nobody) Approve(context.Context, permission.Request) (permission.Answer, error) {
 	return permission.Answer{}, errors.New(string(n))
 }
@@ -60,7 +61,7 @@ func (u unanswered) Error() string { return "not answered within " + time.Durati
 // Is makes it a timeout.
 func (u unanswered) Is(err error) bool { return err == context.DeadlineExceeded }
 
-// Approve asks.
+// Approve asks the person.
 func (p *patient) Approve(ctx context.Context, q permission.Request) (permission.Answer, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if limit := p.job.flags.patience; limit > 0 {
@@ -91,8 +92,8 @@ func (j *job) note(q *permission.Request, ans permission.Answer) {
 	}
 }
 
-// keepRules keeps the rules that were noted, now that the decision is recorded.
-// Where that fails the answer counts once.
+// keepRules keeps the noted rules, once the decision is recorded. If it fails,
+// the answer counts only once.
 func (j *job) keepRules() {
 	if len(j.keep) == 0 {
 		return

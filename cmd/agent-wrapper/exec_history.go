@@ -15,7 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
-// historyFlags say which runs are wanted.
+// historyFlags select runs.
 type historyFlags struct {
 	file, search, since, status string
 	limit                       int
@@ -54,7 +54,7 @@ nothing tells the secrets in an output.`,
 	return cmd
 }
 
-// execRun is one run of exec, as history --json has it.
+// execRun is one run of exec, in the form of history --json.
 type execRun struct {
 	ID         string `json:"id"`
 	Command    string `json:"command"`
@@ -66,8 +66,8 @@ type execRun struct {
 	Session    string `json:"session"`
 	Dir        string `json:"dir"`
 	Kubeconfig string `json:"kubeconfig,omitempty"`
-	Outcome    string `json:"outcome,omitempty"` // ran, failed; none: it did not run, or was not seen to end
-	Note       string `json:"note,omitempty"`    // what ended it, if not itself
+	Outcome    string `json:"outcome,omitempty"` // ran, failed; "" if it did not run or its end was not seen
+	Note       string `json:"note,omitempty"`    // what ended it, if it did not end by itself
 	Exit       *int   `json:"exit_code,omitempty"`
 	TookMS     *int64 `json:"execution_time_ms,omitempty"`
 	At         string `json:"executed_at"`
@@ -100,14 +100,14 @@ func (a *app) execHistory(f *historyFlags) error {
 	return a.writeRuns(h.runs, f.asJSON)
 }
 
-// history collects runs, the last of those that are wanted.
+// history collects the last runs that are selected.
 type history struct {
 	flags *historyFlags
 	runs  []*execRun
 	bySeq map[uint64]*execRun
 }
 
-// add takes a record.
+// add adds a record.
 func (h *history) add(e *audit.Entry, _ []byte) error {
 	if !strings.HasPrefix(e.Session, execSession) {
 		return nil
@@ -131,7 +131,7 @@ func (h *history) add(e *audit.Entry, _ []byte) error {
 	return nil
 }
 
-// runOf is the run that a decision is about.
+// runOf returns the run of a decision.
 func runOf(e *audit.Entry) *execRun {
 	run := &execRun{
 		ID: e.Use, Tier: e.Tier, Risk: e.Risk, Status: status(e), Reason: e.Reason, Rule: e.Rule,
@@ -143,14 +143,14 @@ func runOf(e *audit.Entry) *execRun {
 	}
 	var in bashInput
 	if json.Unmarshal(input, &in) != nil || in.Command == "" {
-		in.Command = string(input) // cut, since it was too long
+		in.Command = string(input) // truncated because of its length
 	}
 	run.Command, run.Kubeconfig = in.Command, in.Kubeconfig
 	return run
 }
 
-// status is how a decision came about: a rule of the session was a person's word
-// too.
+// status returns how a decision came about. A rule of the session counts as a
+// person's answer.
 func status(e *audit.Entry) string {
 	switch {
 	case e.Behavior != "allow":
@@ -186,7 +186,7 @@ func localTime(text string) string {
 	return at.Local().Format("2006-01-02 15:04:05")
 }
 
-// optional is a number that may not be there.
+// optional formats a number that may be missing.
 func optional[N int | int64](n *N) string {
 	if n == nil {
 		return "-"

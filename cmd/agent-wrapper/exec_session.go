@@ -33,7 +33,7 @@ allowed so never lets a command of tier 3 run.`,
 	return cmd
 }
 
-// execSessions are the sessions of this user.
+// execSessions returns the user's sessions.
 func execSessions() (*execution.Sessions, error) {
 	dir := userDirs().State
 	if dir == "" {

@@ -27,7 +27,7 @@ type executeFlags struct {
 	agent, path             string
 }
 
-// gateLimit is how long a gate may take where nothing else is said.
+// gateLimit is the default time limit of a gate.
 const gateLimit = 30 * time.Second
 
 func (a *app) executeCommand() *cobra.Command {
@@ -93,8 +93,8 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	return a.runGates(ctx, f, p, plan, s)
 }
 
-// lift takes the whitelists away if a person said so in our own environment and
-// the administrator does not forbid it.
+// lift removes the whitelists if a person asks for it in our environment and the
+// administrator does not forbid it.
 func (p *planned) lift(a *app) error {
 	switch value := os.Getenv(gates.Bypass); {
 	case value == "" || value == "0":
@@ -110,7 +110,8 @@ func (p *planned) lift(a *app) error {
 	return nil
 }
 
-// runner is the runner of a plan's gates, but for what only a real run has.
+// runner returns the runner of a plan's gates, without what only a real run
+// needs.
 func (f *executeFlags) runner(p *planned) *gates.Runner {
 	return &gates.Runner{
 		Workspace: p.Place.Workspace, Options: p.options(), Agent: f.agent, Session: "execute-" + rand.Text()[:12],
@@ -144,7 +145,7 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 	return exit(resultsCode(results))
 }
 
-// recordLift writes down that the whitelist is lifted, before anything runs.
+// recordLift records that the whitelist is lifted, before anything runs.
 func (p *planned) recordLift(a *app, record interface {
 	Note(name, words string) error
 }, path string) error {
@@ -160,8 +161,8 @@ func (p *planned) recordLift(a *app, record interface {
 	return nil
 }
 
-// foreseen is what would become of gates now. With nobody there, what would be
-// asked is blocked.
+// foreseen returns what would happen to the gates now. With nobody to ask, what
+// would be asked is blocked.
 func foreseen(r *gates.Runner, plan *gates.Plan, nobody bool) []gates.Preview {
 	list := r.Preview(plan)
 	for i := range list {
@@ -172,7 +173,7 @@ func foreseen(r *gates.Runner, plan *gates.Plan, nobody bool) []gates.Preview {
 	return list
 }
 
-// tellBlocked says what is known to be blocked, before anything runs.
+// tellBlocked lists what is known to be blocked, before anything runs.
 func tellBlocked(out io.Writer, list []gates.Preview) {
 	for _, v := range list {
 		if v.Would == gates.WouldBlock {
@@ -181,7 +182,7 @@ func tellBlocked(out io.Writer, list []gates.Preview) {
 	}
 }
 
-// resultsCode is what results mean for the exit code.
+// resultsCode returns the exit code for results.
 func resultsCode(results []gates.Result) int {
 	code := codeDone
 	for i := range results {
@@ -196,7 +197,7 @@ func resultsCode(results []gates.Result) int {
 	return code
 }
 
-// counts are how many gates came to each status.
+// counts is the number of gates by status.
 type counts struct {
 	Pass    int `json:"pass"`
 	Fail    int `json:"fail"`

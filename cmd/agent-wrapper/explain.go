@@ -37,7 +37,7 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
-// oneUse reads the tool use of a command line and the policy for it.
+// oneUse returns the tool use of a command line and the rules for it.
 func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolUse, error) {
 	tool, input := args[0], strings.TrimSpace(args[1])
 	if !json.Valid([]byte(input)) || !strings.HasPrefix(input, "{") {
@@ -56,7 +56,7 @@ func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolU
 	return c, &permission.ToolUse{Tool: tool, Input: json.RawMessage(input), Dir: c.Place.Workspace}, nil
 }
 
-// example is how an input for a tool looks.
+// example returns an example of a tool's input.
 func example(tool, text string) string {
 	if strings.HasPrefix(text, "{") || text == "" {
 		text = "…"
@@ -76,7 +76,7 @@ func quoted(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// decisionCode is the exit code of a decision where one is asked for.
+// decisionCode returns the exit code of a decision if one is wanted.
 func decisionCode(d permission.Decision, wanted bool) error {
 	if !wanted {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// policyFlags are the flags that a policy is made of.
+// policyFlags are the flags about policies.
 type policyFlags struct {
 	cwd                       string
 	file, chat                string
@@ -27,11 +27,11 @@ type policyFlags struct {
 	allow, ask, deny          []string
 	sessionAllow, sessionDeny []string
 	rules                     []string
-	// unbound: no whitelist binds what a command is asked about.
+	// unbound leaves out the whitelists.
 	unbound bool
 }
 
-// addSources adds the flags that say where policies are looked for.
+// addSources defines the flags about where policies are found.
 func (p *policyFlags) addSources(flags *pflag.FlagSet) {
 	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
 	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) in place of the workspace's own; flags add to it")
@@ -57,9 +57,9 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	complete(cmd, "risk", "on", "off")
 }
 
-// list is the values of a flag that may be given several times. That of pflag
-// writes its default as CSV when the flag is added, each with a buffer of 4 KiB:
-// together three fifths of what the table of commands allocated.
+// list is the value of a flag that may be repeated. That of pflag writes its
+// default as CSV when the flag is added, each with a buffer of 4 KiB: together
+// three fifths of what the tree of commands allocated.
 type list []string
 
 // Set adds a value.
@@ -68,20 +68,21 @@ func (l *list) Set(value string) error {
 	return nil
 }
 
-// String lists the values, none as "": help leaves such a default out.
+// String lists the values; for none it is "", which help leaves out as a default.
 func (l *list) String() string { return strings.Join(*l, ", ") }
 
-// Type names the type as pflag does: by it completion offers the flag again.
+// Type returns pflag's name of the type, by which completion offers the flag
+// again.
 func (l *list) Type() string { return "stringArray" }
 
-// complete gives the shell's completion the values of a flag.
+// complete sets the values of a flag for shell completion.
 func complete(cmd *cobra.Command, flag string, values ...string) {
-	// It fails for a flag that is not there or has values already: a test
+	// It fails for a flag that does not exist or has values already; a test
 	// completes each.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// aliases maps a flag's other names to the one it has.
+// aliases maps other names of a flag to its name.
 func aliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	if name == "permission-mode" {
 		name = "mode"
@@ -89,7 +90,7 @@ func aliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// options are the engine's options of these flags.
+// options returns the engine's options for the flags.
 func (p *policyFlags) options() (*engine.Options, error) {
 	settings, err := p.spec()
 	if err != nil {
@@ -108,21 +109,20 @@ func (p *policyFlags) options() (*engine.Options, error) {
 	return o, nil
 }
 
-// workspace returns the workspace directory, absolute and without symbolic
-// links.
+// workspace returns the workspace directory, absolute and without symbolic links.
 func (p *policyFlags) workspace() (string, error) {
 	place, err := (&engine.Options{Dir: p.cwd}).Place()
 	return place.Workspace, opening(err)
 }
 
-// changed lists the flags that were given.
+// changed returns the flags that were given.
 func changed(cmd *cobra.Command) []string {
 	var names []string
 	cmd.Flags().Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names
 }
 
-// settings refuses a value of a flag that is none of the flag's values.
+// settings rejects invalid values of the flags.
 func (p *policyFlags) settings() error {
 	if p.mode != "" {
 		if _, err := modes.Parse(p.mode); err != nil {
@@ -138,7 +138,7 @@ func (p *policyFlags) settings() error {
 	return nil
 }
 
-// spec is the policy of the flags alone.
+// spec returns the policy of the flags alone.
 func (p *policyFlags) spec() (*policy.Spec, error) {
 	if err := p.settings(); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (p *policyFlags) spec() (*policy.Spec, error) {
 	return spec, p.addRules(spec)
 }
 
-// addRules reads --rules.
+// addRules adds the rules of --rules.
 func (p *policyFlags) addRules(spec *policy.Spec) error {
 	for _, text := range p.rules {
 		source := patterns.Source{Name: "--rules"}
@@ -186,7 +186,7 @@ func (p *policyFlags) addRules(spec *policy.Spec) error {
 	return nil
 }
 
-// fileError names the flag that a file was given with.
+// fileError returns the error about a file, with the flag that names it.
 func fileError(flag string, err error) error {
 	var path *fs.PathError
 	switch {
@@ -201,7 +201,8 @@ func fileError(flag string, err error) error {
 	return usage("%s: %w", flag, err)
 }
 
-// unwritable names the flag of a file that cannot be written.
+// unwritable returns the error about a file that cannot be written, with the flag
+// that names it.
 func unwritable(flag string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage("%s: %w: make its directory first", flag, err)
@@ -209,7 +210,7 @@ func unwritable(flag string, err error) error {
 	return usage("%s: %w", flag, err)
 }
 
-// absolute makes a path absolute where that is possible.
+// absolute makes a path absolute, if the current directory is known.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -12,13 +12,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// journal is this user's journal of hallucinated commands.
+// journal returns the user's journal of hallucinated commands.
 func journal() (*whitelist.Journal, error) {
 	j, err := userDirs().Journal()
 	return j, opening(err)
 }
 
-// subject are the flags that say whose hallucinated commands are meant.
+// subject are the flags that select agents and plans.
 type subject struct{ plan, agent string }
 
 func (s *subject) add(cmd *cobra.Command, plan string) {
@@ -26,7 +26,7 @@ func (s *subject) add(cmd *cobra.Command, plan string) {
 	cmd.Flags().StringVar(&s.agent, "agent", "", "only the agent of this `name`")
 }
 
-// is reports whether an agent on a plan is meant.
+// is reports whether an agent on a plan is selected.
 func (s *subject) is(agent, plan string) bool {
 	return (s.plan == "" || plan == engine.PlanID(s.plan)) && (s.agent == "" || agent == s.agent)
 }
@@ -207,7 +207,8 @@ agent-wrapper hallucinations list --plan FILE`,
 	return cmd
 }
 
-// cleared says whose count began anew, and after how many made-up commands.
+// cleared reports whose count was reset, and after how many hallucinated
+// commands.
 func (a *app) cleared(what string, those []whitelist.Standing, after func(whitelist.Standing) int, err error) error {
 	if err != nil {
 		return err
@@ -221,7 +222,7 @@ func (a *app) cleared(what string, those []whitelist.Standing, after func(whitel
 	return nil
 }
 
-// me is the name of the person at the keyboard, for the journal.
+// me returns the name of the user, for the journal.
 func me() string {
 	who, err := user.Current()
 	if err != nil {

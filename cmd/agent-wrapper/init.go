@@ -85,8 +85,8 @@ func (a *app) startPolicy(dir string, text []byte, force, yes bool) error {
 	return nil
 }
 
-// own refuses a file of the project that is a link, or no file at all: what a
-// link of a repository leads to is not the project's to be written.
+// own rejects a file of the project that is a link or not a regular file: the
+// target of a repository's link need not belong to the project.
 func own(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -117,7 +117,8 @@ func (a *app) agrees(question string) bool {
 	}
 }
 
-// ignoreLocal keeps the local policy out of the repository, if there is one.
+// ignoreLocal adds the local policy to the repository's ignored files, if there
+// is a repository.
 func (a *app) ignoreLocal(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
 		return nil

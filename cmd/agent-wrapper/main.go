@@ -1,5 +1,5 @@
-// Command agent-wrapper drives an AI agent so that nothing runs without a
-// decision. See the README, or agent-wrapper help.
+// Command agent-wrapper runs AI agents and commands under a policy: nothing runs
+// without a decision. See the README, or agent-wrapper help.
 package main
 
 import (
@@ -24,9 +24,9 @@ func mainCode() int {
 	return a.run(ctx, os.Args[1:])
 }
 
-// ending are the signals that end the program in good order: what it has started
-// is ended, and the record is closed. What was ignored when it started, as nohup
-// and & of a script have it, stays ignored.
+// ending returns the signals that end the program in an orderly way: what it
+// started is ended, and the record is closed. A signal that was ignored when the
+// program started, as by nohup or by & in a script, stays ignored.
 func ending() []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM}
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -54,14 +54,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 const (
 	codeDone     = 0  // done, allowed
 	codeInternal = 1  // it could not be done
-	codeUsage    = 2  // the command line or a file that it names is wrong
+	codeUsage    = 2  // an error in the command line or in a file that it names
 	codeDenied   = 3  // the run ended on a denial or a breach
 	codeAsk      = 10 // with --exit-code: the answer is ask
 	codeDeny     = 11 // with --exit-code: the answer is deny
 )
 
-// coded is an error with the exit code that it stands for. Without an error
-// it is the code alone.
+// coded is an error with its exit code. If the error is nil, nothing is reported.
 type coded struct {
 	code int
 	err  error
@@ -76,12 +75,12 @@ func (c *coded) Error() string {
 
 func (c *coded) Unwrap() error { return c.err }
 
-// usage is an error in what the user gave.
+// usage returns an error about what the user gave.
 func usage(format string, args ...any) error {
 	return &coded{codeUsage, fmt.Errorf(format, args...)}
 }
 
-// exit ends the program with a code and without a message.
+// exit returns an error that ends the program with a code and without a message.
 func exit(code int) error {
 	if code == codeDone {
 		return nil

@@ -31,25 +31,25 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.whitelist, "whitelist", "", "`file` with the commands that may run (default: "+whitelist.FileName+" in the workspace, else a short built-in list); those that a policy names bind too")
 }
 
-// planned is a policy with the whitelists of gates.
+// planned are rules with the whitelists of gates.
 type planned struct {
 	*engine.Rules
-	// lifted: no whitelist binds, since a person lifted them.
+	// lifted: a person lifted the whitelists.
 	lifted bool
-	// names are the whitelists, for people.
+	// names are the names of the whitelists for people.
 	names []string
 }
 
-// compilePlanned makes the policy that gates are decided by: the policies of
-// machine, user and workspace, with a bare Bash in the allow list, because here
-// the whitelist is the gate and the plan is the caller's own word. A mode that
-// answers for commands does not count: it would lift ask rules.
+// compilePlanned returns the rules for gates: the policies of the machine, the
+// user and the workspace, with a bare Bash in the allow list, because the
+// whitelist is the gate here and the plan is the caller's own. A mode that allows
+// commands is not applied: it would lift ask rules.
 func (f *planFlags) compilePlanned() (*planned, error) { return f.plannedBy(&engine.Options{}) }
 
-// plannedBy is compilePlanned for an engine that records and counts as o says.
+// plannedBy is compilePlanned with options for the record and the count.
 func (f *planFlags) plannedBy(o *engine.Options) (*planned, error) {
 	f.allow = append(f.allow, "Bash")
-	f.unbound = true // they are read below, with others
+	f.unbound = true // they are read below, together with others
 	own, err := f.options()
 	if err != nil {
 		return nil, err
@@ -64,17 +64,17 @@ func (f *planFlags) plannedBy(o *engine.Options) (*planned, error) {
 			p.Mode = modes.Default
 		}
 	}
-	r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "--allow:") }) // of our own rule
+	r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "--allow:") }) // about the rule that we add
 	p := &planned{Rules: r}
 	return p, p.readWhitelists(f)
 }
 
-// readWhitelists reads the whitelists that bind gates. One that cannot be read
-// is an error.
+// readWhitelists reads the whitelists of gates. One that cannot be read is an
+// error.
 func (p *planned) readWhitelists(f *planFlags) error {
 	usual := p.UsualWhitelist()
 	if f.whitelist != "" {
-		usual = "" // another takes its place
+		usual = "" // another replaces it
 	}
 	files := p.WhitelistFiles(usual)
 	if f.whitelist != "" && !slices.Contains(files, absolute(f.whitelist)) {
@@ -97,7 +97,7 @@ func (p *planned) readWhitelists(f *planFlags) error {
 	return nil
 }
 
-// builtIn is the name of the list that binds gates where there is no other.
+// builtIn is the name of the whitelist of gates if there is no other.
 const builtIn = "built-in"
 
 func (p *planned) bind(list *whitelist.List, name string) {
@@ -105,7 +105,7 @@ func (p *planned) bind(list *whitelist.List, name string) {
 	p.Bind(list, true)
 }
 
-// tellLists says which whitelist binds, where nobody named one.
+// tellLists reports which whitelist is used if none was named.
 func (p *planned) tellLists(a *app) {
 	for _, w := range p.Warnings {
 		a.warn(w)
@@ -119,7 +119,7 @@ func (a *app) warn(text string) {
 	fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(text))
 }
 
-// plan reads a plan, and looks whether it may run here.
+// plan reads a plan and checks whether it may run here.
 func (p *planned) plan(path string) (*gates.Plan, error) {
 	plan, err := gates.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +142,7 @@ func (p *planned) plan(path string) (*gates.Plan, error) {
 }
 
 // mayBeSet reports whether a gate may set a variable: one that every whitelist
-// allows, or if they are lifted one that makes no program run another.
+// allows or, if they are lifted, one that cannot make a program run another.
 func (p *planned) mayBeSet(name string) bool {
 	if p.lifted {
 		facts := shell.Analyze(name+"=x true", shell.Options{})
@@ -151,7 +151,7 @@ func (p *planned) mayBeSet(name string) bool {
 	return !slices.ContainsFunc(p.Whitelists(), func(l *whitelist.List) bool { return !slices.Contains(l.Policy().AllowEnvVars, name) })
 }
 
-// options are how the evaluator reads lines.
+// options returns how the evaluator reads lines.
 func (p *planned) options() shell.Options {
 	return shell.Options{Home: p.Place.Home, Workspace: p.Place.Workspace, Catalog: p.Policy.Catalog}
 }
@@ -163,8 +163,9 @@ func (p *planned) shell() bool {
 	})
 }
 
-// command is what an allowed line runs: as its whitelist says, or where that
-// refuses it, and a person or a dry run let it through, the words as they are.
+// command returns what an allowed line runs: the command of its whitelist or, if
+// a person or a dry run let it pass although the whitelist refuses it, its own
+// words.
 func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, err error) {
 	for _, list := range p.Whitelists() {
 		words, set, ok := list.Command(line, facts)
@@ -192,8 +193,8 @@ func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, 
 	return argv, nil, nil
 }
 
-// located are the words of a program; where a whitelist names a file for it, and
-// relative, that is below the workspace.
+// located returns the words of a program. If a whitelist gives a relative path
+// for it, that is below the workspace.
 func (p *planned) located(argv []string, facts *shell.Facts) []string {
 	said := func(a shell.Action) bool { return a.Kind == shell.Command && a.Words[0].Text == argv[0] }
 	if !slices.ContainsFunc(facts.Actions, said) && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {

@@ -53,7 +53,7 @@ its place, and what is ignored and why.`,
 	return cmd
 }
 
-// shownSource is a source as policy show writes it.
+// shownSource is a source in the form of policy show.
 type shownSource struct {
 	Kind    string         `json:"kind"`
 	Name    string         `json:"name"`
@@ -100,7 +100,7 @@ func (a *app) showText(c *engine.Rules) {
 	}
 }
 
-// says tells whether what a source says counts.
+// says describes a source and whether its settings count.
 func says(src policy.Source) string {
 	switch {
 	case src.Kind == policy.Flags:

@@ -49,8 +49,8 @@ The exit code is 2 if a file does not load; with --exit-code 10 for findings and
 	return cmd
 }
 
-// policyFiles are the files that a command names, by default those that a run
-// would find.
+// policyFiles returns the files that a command names, by default those that a run
+// would read.
 func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 	var files []policy.File
 	for _, arg := range args {
@@ -109,7 +109,7 @@ func (a *app) lint(files []policy.File, asJSON, exitCode bool) error {
 	return exit(worst)
 }
 
-// unread is the error of a file that was named and cannot be read.
+// unread returns the error about a file that was named and cannot be read.
 func unread(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage("there is no file %s: give one that exists", path)
@@ -146,7 +146,7 @@ func (a *app) writeFinding(found policy.Finding, asJSON bool) error {
 	})
 }
 
-// placeText is where a finding stands: file:line:col.
+// placeText returns the place of a finding: file:line:col.
 func placeText(found policy.Finding) string {
 	return fmt.Sprintf("%s:%d:%d", found.Source.Name, found.Source.Line, found.Source.Col)
 }
@@ -200,15 +200,15 @@ func (a *app) validate(files []policy.File, asJSON bool) error {
 	return nil
 }
 
-// whitelistProblems are those of the whitelists that a policy names: with one
-// that cannot be read no command may run.
+// whitelistProblems returns the problems of the whitelists that a policy names.
+// With one that cannot be read no command may run.
 func whitelistProblems(f policy.File) (problems []policy.Problem) {
 	if f.Kind == policy.FrontMatter {
 		return nil // names none
 	}
 	spec, err := policy.ReadFile(f.Path)
 	if err != nil {
-		return nil // said already
+		return nil // already reported
 	}
 	for _, item := range spec.Whitelists {
 		if _, err := whitelist.Read(engine.WhitelistFile(item)); item.Text != "" && err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
-// progress tells of gates as they run: when one starts, what it prints, on a
-// terminal how long it has been running, and how it ended.
+// progress reports on gates while they run: their start, their output, on a
+// terminal the elapsed time, and how they ended.
 type progress struct {
-	out   io.Writer     // takes whole lines
-	every time.Duration // how often the elapsed time is told; 0: never
-	ends  func()        // stops telling of the gate that runs
-	lines *prefixed     // what it prints
+	out   io.Writer     // receives whole lines
+	every time.Duration // interval of reports of the elapsed time; 0 for none
+	ends  func()        // stops the reports about the running gate
+	lines *prefixed     // the running gate's output
 }
 
-// elapsed is how often a terminal is told that a gate still runs.
+// elapsed is the interval of reports of the elapsed time on a terminal.
 const elapsed = 5 * time.Second
 
-// Begins tells that a gate starts.
+// Begins reports that a gate starts.
 func (p *progress) Begins(item, gate string) {
 	name := gateName(item, gate)
 	fmt.Fprintf(p.out, "%s: started\n", name)
@@ -50,7 +50,7 @@ func (p *progress) tell(name string, stop <-chan struct{}) {
 	}
 }
 
-// Ends tells what became of a gate.
+// Ends reports the result of a gate.
 func (p *progress) Ends(r *gates.Result) {
 	if p.ends != nil {
 		p.ends()
@@ -75,7 +75,7 @@ func (p *progress) Ends(r *gates.Result) {
 	}
 }
 
-// output takes what a gate prints.
+// output returns the writer for the output of a gate.
 func (p *progress) output(item, gate string) io.Writer {
 	p.lines = &prefixed{out: p.out, prefix: gateName(item, gate) + " | "}
 	return p.lines
@@ -83,8 +83,7 @@ func (p *progress) output(item, gate string) io.Writer {
 
 func gateName(item, gate string) string { return visible.Line(item + "/" + gate) }
 
-// prefixed writes whole lines, each behind a prefix, with nothing in them that a
-// terminal would obey.
+// prefixed writes whole lines with a prefix and without control characters.
 type prefixed struct {
 	mu     sync.Mutex
 	out    io.Writer
@@ -92,7 +91,7 @@ type prefixed struct {
 	rest   []byte
 }
 
-// longLine is where a line without an end is cut, in bytes.
+// longLine is the length at which a line is broken, in bytes.
 const longLine = 16 << 10
 
 // Write writes the lines that p completes.
@@ -121,12 +120,12 @@ func (w *prefixed) line(text []byte) error {
 	return err
 }
 
-// flush writes a last line that has no end.
+// flush writes an incomplete last line.
 func (w *prefixed) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.rest) > 0 {
-		_ = w.line(w.rest) // the gate is over: its end is told all the same
+		_ = w.line(w.rest) // the gate is over, and its end is reported anyway
 		w.rest = nil
 	}
 }

@@ -64,7 +64,7 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// runAgent is one run of the agent CLI.
+// runAgent runs the agent CLI once.
 func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	agent, task, err := f.agent(a.in)
 	if err != nil {
@@ -98,12 +98,12 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	}
 	var none *claude.NoAgent
 	if f.agentCommand != "" && errors.As(err, &none) {
-		return &coded{codeUsage, err} // it was named on the command line
+		return &coded{codeUsage, err} // named on the command line
 	}
 	return runEnd(outcome, err)
 }
 
-// engine is what decides in a run.
+// engine returns the engine for a run.
 func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
 	o, err := f.options()
 	if err != nil {
@@ -127,14 +127,14 @@ func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
 	return open(r)
 }
 
-// drive runs an agent under the rules, and shows its events.
+// drive runs an agent under the rules and shows its events.
 func drive(ctx context.Context, e *engine.Engine, d wrapper.Driver, task *wrapper.Task, events *stream) (wrapper.Outcome, error) {
 	events.base = e.Place.Workspace
 	task.Events = events.event
 	return e.Drive(ctx, d, *task)
 }
 
-// countFlags say under which names hallucinated commands are counted.
+// countFlags are the names under which hallucinated commands are counted.
 type countFlags struct{ agent, plan string }
 
 func (f *countFlags) add(flags *pflag.FlagSet) {
@@ -142,7 +142,7 @@ func (f *countFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.plan, "plan", "", "`file` of the plan that the agent works on, for the same (default: the workspace)")
 }
 
-// openLog opens the file of --log; "" is none.
+// openLog opens the file of --log, nil for "".
 func openLog(path string) (*os.File, error) {
 	if path == "" {
 		return nil, nil
@@ -154,7 +154,7 @@ func openLog(path string) (*os.File, error) {
 	return log, nil
 }
 
-// agent is the agent CLI of the flags, and its task.
+// agent returns the agent CLI and its task.
 func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) {
 	prompt, err := f.task(stdin)
 	if err != nil {
@@ -173,7 +173,7 @@ func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) 
 	}, &wrapper.Task{Prompt: prompt, Session: f.session}, nil
 }
 
-// handed checks the files and directories that are handed to the agent CLI.
+// handed checks the files and directories that are passed on to the agent CLI.
 func (f *runFlags) handed() error {
 	for _, config := range f.mcp {
 		if isText(config) {
@@ -197,8 +197,8 @@ func (f *runFlags) handed() error {
 // isText reports whether a value of --mcp-config is the configuration itself.
 func isText(config string) bool { return strings.HasPrefix(strings.TrimSpace(config), "{") }
 
-// mcpFiles are the files with MCP servers: who changes one has the agent CLI
-// start another program the next time.
+// mcpFiles returns the files that define MCP servers. By changing one, the agent
+// would choose a program for the next run.
 func (f *runFlags) mcpFiles() []string {
 	var files []string
 	for _, config := range f.mcp {
@@ -209,7 +209,7 @@ func (f *runFlags) mcpFiles() []string {
 	return files
 }
 
-// task is the prompt.
+// task returns the prompt.
 func (f *runFlags) task(stdin io.Reader) (string, error) {
 	prompt := f.prompt
 	if prompt == "-" {
@@ -225,7 +225,7 @@ func (f *runFlags) task(stdin io.Reader) (string, error) {
 	return prompt, nil
 }
 
-// checkBypass wants the dangerous mode and its flag together.
+// checkBypass requires the dangerous mode and its flag together.
 func (f *runFlags) checkBypass(mode modes.Mode) error {
 	switch {
 	case mode == modes.BypassPermissions && !f.bypass:
@@ -236,15 +236,15 @@ func (f *runFlags) checkBypass(mode modes.Mode) error {
 	return nil
 }
 
-// closing closes a file that was written; an error that it reports counts if
-// there was none before.
+// closing closes a file that was written. Its error counts if there was none
+// before.
 func closing(file io.Closer, err *error) {
 	if closeErr := file.Close(); *err == nil && closeErr != nil {
 		*err = closeErr
 	}
 }
 
-// runEnd is what the end of a run means for the exit code.
+// runEnd returns the error, with its exit code, for the end of a run.
 func runEnd(outcome wrapper.Outcome, err error) error {
 	var breach *wrapper.Breach
 	switch {

@@ -102,19 +102,19 @@ a file has no command: a check of nothing says nothing.`,
 	return cmd
 }
 
-// validatedFiles are the files whose commands are held against the whitelist.
+// validatedFiles are the files whose commands are validated.
 type validatedFiles struct {
 	plan string // "" for none
 	ci   []string
 }
 
-// validated is what the whitelist says of one command.
+// validated is the result of validating one command.
 type validated struct {
 	Item    string `json:"item"` // of a CI command: the file
 	Gate    string `json:"gate,omitempty"`
 	Command string `json:"command"`
 	Result  string `json:"result"`           // allowed, blocked, asked, would_block
-	Reason  string `json:"reason,omitempty"` // one of the four of a whitelist
+	Reason  string `json:"reason,omitempty"` // one of the four reasons of a whitelist
 	Detail  string `json:"detail,omitempty"`
 }
 
@@ -152,7 +152,7 @@ func (a *app) validateCommands(f *planFlags, of *validatedFiles, asJSON bool) er
 	return exit(validatedCode(list))
 }
 
-// validateFiles holds the commands of a plan and of CI files against the
+// validateFiles validates the commands of a plan and of CI files against the
 // whitelists.
 func (a *app) validateFiles(p *planned, of *validatedFiles) ([]validated, error) {
 	list := []validated{}
@@ -180,8 +180,8 @@ func (a *app) validateFiles(p *planned, of *validatedFiles) ([]validated, error)
 	return list, nil
 }
 
-// ciCommands are the command lines in a file. What is for a shell that is not
-// read is told: nothing holds it.
+// ciCommands returns the command lines in a file. Lines for a shell that we
+// cannot read are reported, because they are not validated.
 func (a *app) ciCommands(name string) ([]string, error) {
 	data, err := workspace.ReadText(name)
 	if err != nil {
@@ -199,11 +199,12 @@ func (a *app) ciCommands(name string) ([]string, error) {
 	return lines, err
 }
 
-// maxStatement is how many lines are tried as one statement.
+// maxStatement is the largest number of lines that are tried as one statement.
 const maxStatement = 200
 
-// statements takes a script apart: each is as many lines as a shell reads at
-// once, without comments. What no shell can read is one to its end.
+// statements splits a script into statements, without comments: each has as many
+// lines as a shell reads at once. From a line that no shell can read, the rest is
+// one statement.
 func statements(text string) (list []string) {
 	lines := strings.SplitAfter(text, "\n")
 	for from := 0; from < len(lines); {
@@ -223,7 +224,7 @@ func statements(text string) (list []string) {
 	return list
 }
 
-// unfinished reports whether a shell would read on, or give up.
+// unfinished reports whether a shell would read further lines, or fail.
 func unfinished(text string) bool {
 	return strings.HasSuffix(text, "\\\n") || shell.Analyze(text, shell.Options{}).Failed != nil
 }
@@ -241,7 +242,7 @@ func validatedCode(list []validated) int {
 	return code
 }
 
-// validate holds each gate's command against the whitelists.
+// validate validates each gate's command against the whitelists.
 func (p *planned) validate(plan *gates.Plan) []validated {
 	list := []validated{}
 	for _, item := range plan.Items {
@@ -254,7 +255,7 @@ func (p *planned) validate(plan *gates.Plan) []validated {
 	return list
 }
 
-// validateLine holds a command line against the whitelists.
+// validateLine validates a command line against the whitelists.
 func (p *planned) validateLine(line, dir string) validated {
 	options := p.options()
 	options.Dir = dir
@@ -288,12 +289,12 @@ func writeValidated(out io.Writer, list []validated) error {
 	return t.flush()
 }
 
-// table is a table for a person: what a row has more to say stands below it.
+// table is a table for a person. What a row says at more length follows below it.
 type table struct {
 	out   io.Writer
 	cells *tabwriter.Writer
 	text  strings.Builder
-	below map[int]string // row → text
+	below map[int]string // by row
 	rows  int
 }
 
@@ -312,7 +313,7 @@ func (t *table) row(cells ...string) {
 	t.rows++
 }
 
-// more is said below the last row.
+// more adds text below the last row.
 func (t *table) more(text string) {
 	if text != "" {
 		t.below[t.rows-1] = text

@@ -18,17 +18,17 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// stream writes the events of a run, as JSON lines or as text for a person.
-// It is safe for concurrent use.
+// stream writes the events of a run, as JSON lines or as text for a person. It is
+// safe for concurrent use.
 type stream struct {
 	mu     sync.Mutex
 	out    io.Writer
 	json   bool
 	colour bool
-	base   string // the workspace: as text, paths in it are relative
-	err    error  // the first write that failed
-	// denied are the reasons of the tool uses that were denied: as text, a
-	// result that says the same again is left out.
+	base   string // the workspace; in text, paths in it are relative
+	err    error  // the first write error
+	// denied are the reasons of the tool uses that were denied. In text, a result
+	// that repeats one is left out.
 	denied map[string]string
 }
 
@@ -38,7 +38,7 @@ const (
 	outputJSONL = "jsonl"
 )
 
-// newStream returns the stream for --output; "" chooses by whether out is a
+// newStream returns the stream for --output; "" selects text if out is a
 // terminal.
 func newStream(out io.Writer, output string) (*stream, error) {
 	tty := isTerminal(out)
@@ -91,7 +91,7 @@ func (s *stream) fail(err error) {
 	}
 }
 
-// failed is the first write that failed.
+// failed returns the first write error.
 func (s *stream) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *stream) warn(text string) {
 	s.event(wrapper.Event{Type: wrapper.WarningEvent, Message: text})
 }
 
-// note writes text that is no event, for a person only.
+// note writes text that is not an event, for a person only.
 func (s *stream) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,10 +114,10 @@ func (s *stream) note(text string) {
 	}
 }
 
-// maxResult is how many lines of a tool's result are shown as text.
+// maxResult is how many lines of a tool's result are shown in text.
 const maxResult = 4
 
-// text is an event as a person reads it, "" for what adds nothing.
+// text returns an event as text for a person, "" if there is nothing to show.
 func (s *stream) text(e wrapper.Event) string {
 	switch e.Type {
 	case wrapper.SessionEvent:
@@ -135,7 +135,7 @@ func (s *stream) text(e wrapper.Event) string {
 		return "warning: " + visible.Line(e.Message) + "\n"
 	case wrapper.ErrorEvent:
 		if e.ToolUseID == "" {
-			return "" // it ends the run: reported at the end
+			return "" // it ends the run, and is reported then
 		}
 		return "error: " + visible.Line(e.Message) + "\n"
 	case wrapper.SessionCorruptedEvent:
@@ -151,7 +151,7 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-// decision is two lines: what was decided, and why.
+// decision returns two lines: the decision and its reason.
 func (s *stream) decision(e wrapper.Event) string {
 	if e.Behavior == "deny" {
 		s.deny(e.ToolUseID, e.Reason)
@@ -178,8 +178,8 @@ func (s *stream) decision(e wrapper.Event) string {
 	return fmt.Sprintf("%s  %s  %s%s\n       %s\n", s.paint(e.Behavior, word), visible.Line(e.Tool), visible.Line(about), agent, why)
 }
 
-// ruleAndSource is the deciding rule and where it stands; a rule that the
-// reason names is not named again.
+// ruleAndSource returns the deciding rule and its place, without a rule that the
+// reason contains.
 func ruleAndSource(e wrapper.Event) string {
 	if strings.Contains(e.Reason, e.Rule) {
 		return e.Source
@@ -194,7 +194,7 @@ func (s *stream) deny(id, reason string) {
 	s.denied[id] = reason
 }
 
-// paint colours a behavior's word.
+// paint colours a word for a behavior.
 func (s *stream) paint(behavior, word string) string {
 	code := map[string]string{"allow": "32", "ask": "33", "deny": "31"}[behavior]
 	if !s.colour || code == "" {
@@ -203,7 +203,7 @@ func (s *stream) paint(behavior, word string) string {
 	return "\x1b[" + code + "m" + word + "\x1b[0m"
 }
 
-// result is the beginning of what a tool gave back.
+// result returns the beginning of a tool's result.
 func result(e wrapper.Event) string {
 	text := strings.TrimRight(e.Text, "\n")
 	if text == "" {
@@ -227,8 +227,7 @@ func result(e wrapper.Event) string {
 // writeJSON writes a value as a line of JSON.
 func writeJSON(out io.Writer, v any) error { return newEncoder(out).Encode(v) }
 
-// newEncoder writes JSON as programs read it: a command's & and > stand as they
-// are.
+// newEncoder returns a JSON encoder that does not escape &, < and >.
 func newEncoder(out io.Writer) *json.Encoder {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
@@ -236,9 +235,9 @@ func newEncoder(out io.Writer) *json.Encoder {
 }
 
 // screen returns the screen of a run on standard output, and a context that ends
-// when it cannot be written: nobody sees any more what an agent does, so it does
-// nothing more. A reader that has gone is such an error, and not the end of the
-// program: the agent is ended first and the record closed.
+// when it cannot be written: nobody can see what the agent does any more, so it
+// is stopped. A closed pipe is such an error too; it does not kill the program,
+// which first ends the agent and closes the record.
 func (a *app) screen(ctx context.Context) (context.Context, *ask.Screen) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, lost := context.WithCancelCause(ctx)

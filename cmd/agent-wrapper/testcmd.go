@@ -46,7 +46,7 @@ func (a *app) testPolicies(dir string, options policy.TestOptions, junit string,
 	options.Evaluator = engine.Cases
 	report, err := policy.RunTests(dir, options)
 	if len(report.Results) > 0 {
-		text := strings.ReplaceAll(report.Text(coverage), "\u00a0", " ") // diffs have them at random
+		text := strings.ReplaceAll(report.Text(coverage), "\u00a0", " ") // go-cmp emits them at random
 		fmt.Fprint(a.out, visible.Text(text))
 	}
 	if err != nil {

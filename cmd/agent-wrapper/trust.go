@@ -78,7 +78,7 @@ func (a *app) untrustCommand() *cobra.Command {
 	}
 }
 
-// ownTrust is this user's list of trusted files.
+// ownTrust returns the user's list of trusted files.
 func ownTrust() (*policy.Trust, error) {
 	trust, err := userDirs().Trust()
 	return trust, opening(err)
@@ -91,7 +91,7 @@ func (a *app) listTrusted(trust *policy.Trust) error {
 	return nil
 }
 
-// trust shows what a file says and notes it.
+// trust shows the settings of a file and trusts them.
 func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error {
 	place, err := (&engine.Options{Dir: rules.cwd}).Place()
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 	if err != nil {
 		return err
 	}
-	for _, item := range src.Spec.Show() { // a line each: no text may pass for another setting
+	for _, item := range src.Spec.Show() { // one line each, so that no text can pass for another setting
 		fmt.Fprintf(a.out, "%-13s %s\n", item.Key, visible.Line(item.Text))
 	}
 	if !known {
@@ -124,7 +124,7 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 	return nil
 }
 
-// kindOf is the kind of policy that a file holds, by its name.
+// kindOf returns the kind of policy in a file, by its name.
 func kindOf(path string) policy.Kind {
 	switch {
 	case filepath.Base(path) == policy.LocalName:

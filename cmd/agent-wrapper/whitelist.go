@@ -31,7 +31,7 @@ func (a *app) whitelistCommand() *cobra.Command {
 	return cmd
 }
 
-// startList is what whitelist init is told.
+// startList are the arguments of whitelist init.
 type startList struct {
 	rules                  policyFlags
 	from                   []string
@@ -112,7 +112,7 @@ func (a *app) startWhitelist(s *startList) error {
 	return err
 }
 
-// make makes a list of the files that were named, or of those that are found.
+// make makes a list from the files that were named, or from those that are found.
 func (s *startList) make(dir string) (*whitelist.Start, error) {
 	names := s.from
 	if len(names) == 0 {
@@ -139,13 +139,13 @@ func (s *startList) make(dir string) (*whitelist.Start, error) {
 	return whitelist.Starting(lines, s.dry)
 }
 
-// commandFiles are the files of a project that commands stand in.
+// commandFiles returns the files of a project that contain commands.
 func commandFiles(dir string) []string {
 	var names []string
 	for _, pattern := range []string{".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml", ".circleci/config.yml", ".travis.yml", "azure-pipelines.yml", "package.json", "GNUmakefile", "makefile", "Makefile", "plan.json"} {
 		found, err := fs.Glob(os.DirFS(dir), pattern)
 		if err != nil {
-			continue // a pattern of ours that is malformed: a test finds every one of them
+			continue // a malformed pattern of ours: a test finds every one
 		}
 		for _, name := range found {
 			names = append(names, filepath.Join(dir, name))
@@ -154,7 +154,7 @@ func commandFiles(dir string) []string {
 	return names
 }
 
-// placeNew writes a file, and its directory, where there is none.
+// placeNew creates a file and its directory.
 func placeNew(path string, text []byte, force bool) error {
 	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
 		return usage("%s is there already: change it, or write over it with --force", visible.Line(path))
@@ -211,7 +211,7 @@ recorded.`,
 	return cmd
 }
 
-// several is a number of things in words.
+// several returns a number of things in words.
 func several(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -219,15 +219,15 @@ func several(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// namesFile tells a file from a command line.
+// namesFile distinguishes a file from a command line.
 func namesFile(arg string) bool {
 	_, err := os.Stat(arg)
 	return err == nil || filepath.Ext(arg) == ".json" && !strings.ContainsAny(arg, " \t")
 }
 
-// binding are the whitelists to look at: the one in file, or for "" those that
-// bind commands in a directory. Where there is none the built-in one is taken,
-// and that is said.
+// binding returns the whitelists to use: the one in file or, for "", those that
+// bind commands in a directory. If there are none it uses the built-in one, and
+// reports that.
 func (a *app) binding(dir, file string) (*planned, error) {
 	f := &planFlags{policyFlags: policyFlags{cwd: dir, isolated: file != ""}, whitelist: file}
 	p, err := f.compilePlanned()
