@@ -21,8 +21,8 @@ import (
 
 const module = "github.com/agent-wrapper/agent-wrapper"
 
-// mayImport lists the packages of the project that each may import, beside
-// internal/*. "*" is any but cmd. Tests may import what they like.
+// mayImport lists the packages of the project that each package may import,
+// besides internal/*. "*" means any but cmd. Tests may import any package.
 var mayImport = map[string][]string{
 	"program":               {},
 	"shell":                 {"program"},
@@ -54,20 +54,20 @@ var mayImport = map[string][]string{
 	"docs/":                 {},
 }
 
-// pure packages touch no file, process, network, clock or environment.
+// pure packages use no file, process, network, clock or environment.
 var pure = []string{"permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display"}
 
-// impure are the packages of the standard library that do; with "/" at the
-// end also those below.
+// impure are the packages of the standard library that do; a name that ends in
+// "/" includes the packages below it.
 var impure = []string{
 	"os", "os/", "net", "net/http", "net/http/", "net/smtp", "net/rpc", "net/rpc/", "log", "log/", "syscall", "io/ioutil",
 	"database/", "plugin", "runtime/debug", "crypto/rand", "math/rand", "math/rand/", "embed", "testing", "testing/", "unsafe",
 }
 
-// clocks are what pure packages may not use of package time.
+// clocks are the functions of package time that pure packages must not use.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
 
-// fences say which packages may use a library outside tests.
+// fences list the packages that may use a library outside tests.
 var fences = map[string][]string{
 	"mvdan.cc/sh/v3/syntax":        {"shell"},
 	"github.com/gobwas/glob":       {"patterns"},
@@ -83,7 +83,7 @@ var fences = map[string][]string{
 	"github.com/creack/pty":        {"terminal"},
 }
 
-// file is one Go file of the project.
+// file is a Go file of the project.
 type file struct {
 	dir     string // "wrapper/claude"
 	name    string // "wrapper/claude/argv.go"
@@ -94,7 +94,7 @@ type file struct {
 
 var fset = token.NewFileSet()
 
-// files parses all of the project.
+// files parses the whole project.
 func files(t *testing.T) []file {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -151,15 +151,15 @@ func newFile(rel string, tree *ast.File) (file, error) {
 	return f, nil
 }
 
-// under reports whether the package is one of list; an item that ends in "/"
-// stands for all below it.
+// under reports whether the package is in list; an item that ends in "/"
+// includes the packages below it.
 func under(pkg string, list []string) bool {
 	return slices.ContainsFunc(list, func(item string) bool {
 		return pkg == item || strings.HasSuffix(item, "/") && strings.HasPrefix(pkg, item)
 	})
 }
 
-// rule finds the entry of mayImport for a package.
+// rule returns the entry of mayImport for a package.
 func rule(dir string) (allowed []string, ok bool) {
 	if allowed, ok = mayImport[dir]; ok {
 		return allowed, true
@@ -174,7 +174,7 @@ func rule(dir string) (allowed []string, ok bool) {
 
 func TestImports(t *testing.T) { check(t, imports) }
 
-// check reports what a rule says against the files of the project.
+// check reports the faults that a rule finds in the files of the project.
 func check(t *testing.T, rule func(file) []string) {
 	t.Helper()
 	for _, f := range files(t) {
@@ -210,8 +210,8 @@ func imports(f file) (faults []string) {
 	return faults
 }
 
-// testTool reports whether a package is a tool of the tests, which the product does
-// not see.
+// testTool reports whether a package is a test tool, which the product does not
+// import.
 func testTool(dir string) bool { return strings.HasPrefix(dir, "internal/test/") }
 
 func TestPure(t *testing.T) { check(t, impurities) }
@@ -233,7 +233,7 @@ func impurities(f file) (faults []string) {
 	return faults
 }
 
-// uses returns all that a file uses of a package.
+// uses returns the selectors with which a file refers to a package.
 func uses(f file, pkg string) []*ast.SelectorExpr {
 	var found []*ast.SelectorExpr
 	ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -263,14 +263,13 @@ func trespasses(f file) (faults []string) {
 	return faults
 }
 
-// maySleep lists the tests that let real time pass, and what for.
+// maySleep lists the tests that let real time pass, with the reason.
 var maySleep = map[string]string{
 	"e2e/driver_test.go": "a denial that comes late, as a person's does",
 	"e2e/kill_test.go":   "a kill at a moment that follows no event",
 }
 
-// TestNoSleeps: a test waits for events. In testing/synctest time costs
-// nothing.
+// TestNoSleeps: tests wait for events, or use testing/synctest.
 func TestNoSleeps(t *testing.T) {
 	slept := map[string]bool{}
 	check(t, func(f file) (faults []string) {
@@ -292,8 +291,8 @@ func TestNoSleeps(t *testing.T) {
 	}
 }
 
-// TestClosure: what the evaluator draws in by way of libraries starts no
-// process, opens no connection and runs no shell.
+// TestClosure: the libraries behind the evaluator start no process, open no
+// connection and run no shell.
 func TestClosure(t *testing.T) {
 	banned := []string{
 		"os/exec", "net", "net/http", "database/sql", "log/slog", "plugin",
@@ -313,7 +312,7 @@ func TestClosure(t *testing.T) {
 	}
 }
 
-// deps are the import paths that a package draws in.
+// deps returns the import paths that a package depends on.
 func deps(t *testing.T, pkg string) []string {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath", pkg)
@@ -334,7 +333,7 @@ func deps(t *testing.T, pkg string) []string {
 	}
 }
 
-// verdicts are the values that a decision is made of or drawn from.
+// verdicts are the values of a decision and those that it is derived from.
 var verdicts = map[string][]string{
 	module + "/permission": {"Allow", "Ask", "Deny"},
 	module + "/patterns":   {"No", "Maybe", "Yes"},
@@ -342,8 +341,8 @@ var verdicts = map[string][]string{
 	module + "/program":    {"Safe", "Moderate", "High", "Forbidden"},
 }
 
-// mayName lists the files outside package permission that name a verdict, and
-// what for. To decide is not a reason.
+// mayName lists the files outside package permission that name a verdict, with
+// the reason. Deciding is not a reason.
 var mayName = map[string]string{
 	"approval/approval.go":          "what a person said, for the evaluator",
 	"gates/run.go":                  "starts what CanUseTool allowed; a preview in words",
@@ -361,8 +360,8 @@ var mayName = map[string]string{
 	"workspace/env.go":              "Below looks whether a rule covers a path, for permission",
 }
 
-// TestOneDecider: nobody but permission compares or makes a behavior, a match
-// or a risk; what others may do with one is listed.
+// TestOneDecider: only permission compares or constructs a behavior, a match or
+// a risk, except for the listed purposes.
 func TestOneDecider(t *testing.T) {
 	check(t, decides)
 	named := map[string]bool{}
@@ -391,8 +390,7 @@ func decides(f file) (faults []string) {
 	return faults
 }
 
-// verdictsIn returns the verdicts that a file names which is not one of those
-// that may.
+// verdictsIn returns the verdicts in a file, unless the file may name them.
 func verdictsIn(f file) (found []*ast.SelectorExpr) {
 	if f.test || slices.Contains([]string{"permission", "patterns", "risk", "program"}, f.dir) {
 		return nil
@@ -407,22 +405,22 @@ func verdictsIn(f file) (found []*ast.SelectorExpr) {
 	return found
 }
 
-// mayEvaluate lists the packages that ask what would be decided, without
-// anything being run.
+// mayEvaluate lists the packages that ask for a decision without running
+// anything.
 var mayEvaluate = map[string]string{
 	"policy":            "check, test and the examples of rules",
 	"cmd/agent-wrapper": "explain",
 }
 
-// selfApproval is the option by which the agent CLI would run tools without
-// asking; "disallowedTools" is another one.
+// selfApproval matches the option that makes the agent CLI run tools without
+// asking, and not "disallowedTools".
 var selfApproval = regexp.MustCompile(`(?i)(^|[^s])allowed-?_?tools`)
 
 // mayNameOption lists the files that name the option in order to refuse it.
 var mayNameOption = map[string]bool{"wrapper/claude/argv.go": true}
 
-// TestNeverDelegates: no code hands the agent CLI a list of tools that it may
-// use without asking.
+// TestNeverDelegates: no code gives the agent CLI a list of tools to use
+// without asking.
 func TestNeverDelegates(t *testing.T) { check(t, delegates) }
 
 func delegates(f file) (faults []string) {
@@ -439,12 +437,12 @@ func delegates(f file) (faults []string) {
 	return faults
 }
 
-// TestRules: each rule finds what it is there for.
+// TestRules: each rule finds the fault that it is for.
 func TestRules(t *testing.T) {
 	tests := []struct {
 		name, dir, source string
 		rule              func(file) []string
-		want              string // a part of the fault, "" for none
+		want              string // a part of the fault; "" for none
 	}{
 		{"lower imports upper", "patterns", `import "` + module + `/permission"`, imports, "patterns may not"},
 		{"upper imports lower", "permission", `import "` + module + `/patterns"`, imports, ""},

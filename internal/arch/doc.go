@@ -1,4 +1,4 @@
-// Package arch holds the rules of the tree as tests: who may import whom, who
-// may use which library, who may touch the machine, and that nobody but
-// package permission decides. It has no code of its own.
+// Package arch tests the rules of the source tree: which packages may import
+// which, use which library or touch the machine, and that only package
+// permission decides. It has no code of its own.
 package arch

@@ -19,7 +19,7 @@ import (
 )
 
 // kept lists the exported names that no other package of the project uses, by
-// what a Go program that embeds it needs them for.
+// what a program that embeds the project needs them for.
 var kept = map[string][]string{
 	"an approver that stores the state of an approval asks why an event does not count": {
 		"approval.Settled", "approval.State.Final", "approval.ErrBegun", "approval.ErrDecide", "approval.ErrEvent", "approval.ErrNoSay",
@@ -32,11 +32,11 @@ var kept = map[string][]string{
 	"a program opens a record and chooses how surely it keeps": {"audit.SyncEach", "audit.SyncGroup", "audit.SyncNone"},
 }
 
-// TestExportedIsUsed holds what a package exports to what other packages use,
-// their tests and its own examples included, so that go doc shows what a program
-// needs and no more. What stands in the declaration of something used is used, as
-// are methods that an interface may call and constants declared together with one
-// that is. Fields are not looked at: a program takes from a struct what it needs.
+// TestExportedIsUsed: every exported name is used by another package, by its
+// tests or by an example of its own package, so that go doc shows no more than
+// a program needs. Also used are the names in the declaration of a used one,
+// methods that an interface may call, and constants declared in a group with a
+// used one. Struct fields are not checked.
 func TestExportedIsUsed(t *testing.T) {
 	p := load(t)
 	unused := map[string]bool{}
@@ -60,18 +60,19 @@ func TestExportedIsUsed(t *testing.T) {
 	}
 }
 
-// program is the type-checked source of the project. An object is known by the
-// place of its declaration: a package is checked twice, alone and with its tests.
+// program is the type-checked source of the project. Objects are identified by
+// the position of their declaration, since a package is checked twice, with and
+// without its tests.
 type program struct {
 	list       map[string]*listed
 	checked    map[string]*types.Package
 	parsed     map[string]*ast.File
 	libraries  types.Importer
 	used       map[token.Pos]bool // by another package
-	implements map[string]bool    // names of the methods of interfaces
+	implements map[string]bool    // names of interface methods
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Export, ForTest   string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -80,13 +81,13 @@ type listed struct {
 
 func (l *listed) ours() bool { return l.Module != nil && l.Module.Main }
 
-// load type-checks the project with its tests and takes libraries from what the
-// compiler exported of them.
+// load type-checks the project with its tests, using the compiler's export data
+// of libraries.
 func load(t *testing.T) *program {
 	t.Helper()
 	p := &program{
 		list: map[string]*listed{}, checked: map[string]*types.Package{}, parsed: map[string]*ast.File{},
-		used: map[token.Pos]bool{}, implements: map[string]bool{"Is": true, "As": true, "Unwrap": true}, // package errors
+		used: map[token.Pos]bool{}, implements: map[string]bool{"Is": true, "As": true, "Unwrap": true}, // of package errors
 	}
 	var libraries []string
 	for _, l := range golist(t, "-deps", "-test", "./...") {
@@ -136,7 +137,8 @@ func golist(t *testing.T, args ...string) (all []*listed) {
 	}
 }
 
-// Import checks a package of the project without its tests, or loads a library.
+// Import returns a package of the project, checked without its tests, or a
+// library.
 func (p *program) Import(path string) (*types.Package, error) {
 	l := p.list[path]
 	switch {
@@ -158,16 +160,17 @@ func (p *program) Import(path string) (*types.Package, error) {
 	return p.checked[path], nil
 }
 
-// tests checks the tests of a package. A test may import a package that imports
-// the one without tests, and the two do not fit; what is used is found anyway.
+// tests checks the tests of a package. They may import a package that imports
+// the one under test without its tests, and then types do not match; uses are
+// recorded nevertheless.
 func (p *program) tests(path string, l *listed) {
 	ignore := func(error) {}
 	inner, _ := p.check(l, p, ignore, l.GoFiles, l.TestGoFiles)
 	p.check(l, within{p, path, inner}, ignore, l.XTestGoFiles)
 }
 
-// within imports for a test in a package of its own, which sees the package
-// with its tests.
+// within is the importer for an external test package, which sees the package
+// with its internal tests.
 type within struct {
 	*program
 	path  string
@@ -181,7 +184,7 @@ func (w within) Import(path string) (*types.Package, error) {
 	return w.program.Import(path)
 }
 
-// check type-checks files as one package, and marks what they use.
+// check type-checks files as one package and marks what they use of others.
 func (p *program) check(l *listed, from types.Importer, ignore func(error), names ...[]string) (*types.Package, error) {
 	var files []*ast.File
 	for _, name := range slices.Concat(names...) {
@@ -206,8 +209,8 @@ func (p *program) check(l *listed, from types.Importer, ignore func(error), name
 	return pkg, err
 }
 
-// outside reports whether id in a file of l uses an object of another package,
-// or shows in an example what is used.
+// outside reports whether id, in a file of l, refers to an object of another
+// package, or in an example to one of its own.
 func (p *program) outside(l *listed, id *ast.Ident, obj types.Object) bool {
 	if obj.Pkg() == nil || p.list[obj.Pkg().Path()] == nil || !obj.Exported() {
 		return false
@@ -215,7 +218,7 @@ func (p *program) outside(l *listed, id *ast.Ident, obj types.Object) bool {
 	return obj.Pkg().Path() != l.ImportPath || strings.HasSuffix(fset.Position(id.Pos()).Filename, "example_test.go")
 }
 
-// mark marks an object as used, with the types that whoever uses it gets.
+// mark marks an object and the types in its declaration as used.
 func (p *program) mark(obj types.Object) {
 	if p.used[obj.Pos()] {
 		return
@@ -271,7 +274,7 @@ func (p *program) implementing(obj types.Object) bool {
 	return ok && f.Signature().Recv() != nil && p.implements[f.Name()]
 }
 
-// constants marks the lists of constants of which one is used.
+// constants marks the groups of constants of which one is used.
 func (p *program) constants(f *ast.File) {
 	for _, decl := range f.Decls {
 		list, ok := decl.(*ast.GenDecl)
@@ -315,7 +318,7 @@ func (p *program) interfaces(pkg *types.Package) {
 	}
 }
 
-// declaring are the packages whose exported names are held to their use.
+// declaring returns the packages whose exported names are checked.
 func (p *program) declaring() (all []*types.Package) {
 	for path, pkg := range p.checked {
 		if dir := strings.TrimPrefix(path, module+"/"); pkg.Name() != "main" && !testTool(dir) {
@@ -325,8 +328,8 @@ func (p *program) declaring() (all []*types.Package) {
 	return all
 }
 
-// exported returns the exported objects of a package with the methods of its
-// types, by the name that go doc is asked for.
+// exported returns the exported objects of a package and the methods of its
+// types, by the name that go doc takes.
 func exported(pkg *types.Package) map[string]types.Object {
 	all := map[string]types.Object{}
 	for _, name := range pkg.Scope().Names() {

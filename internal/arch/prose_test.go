@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// prose are the fields and methods that put something into words for a person.
-// A decision that depends on words changes with the next better wording: why
-// something is so is a number (shell.Cause), an error has a type. A field Why may
-// be a cause, which may be compared.
+// prose are the fields and methods that hold text for a person. A decision that
+// depended on text would change with the wording: causes are numbers
+// (shell.Cause), errors have types. A field Why may be a cause, which may be
+// compared.
 var prose = []string{"Reason", "Reasons", "Message", "Detail"}
 
-// mayReadProse lists the files that compare or search words, with why they may.
+// mayReadProse lists the files that compare or search text, with the reason.
 var mayReadProse = map[string]string{
 	"cmd/agent-wrapper/security.go": "a Reason of the whitelist is its code",
 	"cmd/agent-wrapper/stream.go":   "shows a decision, and leaves out what the reason has said",
@@ -25,8 +25,8 @@ var mayReadProse = map[string]string{
 	"whitelist/gate.go":             "a Reason of the whitelist is its code",
 }
 
-// searches are the functions that look into a text, by package; of strings and
-// bytes all do but for those that only make one.
+// searches are the functions that search a text, by package. In strings and
+// bytes these are all but the ones that only construct text.
 var searches = map[string]func(string) bool{
 	"strings": looksInto, "bytes": looksInto,
 	"regexp": func(name string) bool { return strings.HasPrefix(name, "Match") },
@@ -37,7 +37,7 @@ func looksInto(function string) bool {
 	return !slices.Contains([]string{"Join", "Repeat", "ToLower", "ToUpper", "ToValidUTF8", "NewReader", "Clone", "Count"}, function)
 }
 
-// TestNoProse: nobody decides by the words of a reason or of an error.
+// TestNoProse: no decision depends on the wording of a reason or an error.
 func TestNoProse(t *testing.T) {
 	check(t, readsProse)
 	reads := map[string]bool{}
@@ -62,7 +62,7 @@ func readsProse(f file) (faults []string) {
 	return faults
 }
 
-// proseIn returns the places in which a file compares or searches words.
+// proseIn returns the positions at which a file compares or searches text.
 func proseIn(f file) (found []token.Pos) {
 	for _, decl := range f.ast.Decls {
 		found = append(found, proseOf(f, decl)...)
@@ -93,7 +93,7 @@ func proseOf(f file, decl ast.Decl) (found []token.Pos) {
 	return found
 }
 
-// searching reports whether a call looks into a text: a function of the packages
+// searching reports whether a call searches a text: a function of the packages
 // above, or a method of a regular expression.
 func searching(f file, call *ast.CallExpr) bool {
 	fun, ok := call.Fun.(*ast.SelectorExpr)
@@ -109,7 +109,7 @@ func searching(f file, call *ast.CallExpr) bool {
 	return strings.HasPrefix(name, "Match") || strings.HasPrefix(name, "Find") || strings.HasPrefix(name, "ReplaceAll")
 }
 
-// compared reports whether an expression is words that are compared with y.
+// compared reports whether x is text that is compared with y.
 func (w wording) compared(x, y ast.Expr) bool {
 	lit, ok := y.(*ast.BasicLit)
 	return !isEmpty(y) && (w.hold(x) || isWhy(x) && ok && lit.Kind == token.STRING)
@@ -120,8 +120,8 @@ func isWhy(x ast.Expr) bool {
 	return ok && sel.Sel.Name == "Why"
 }
 
-// isEmpty reports whether an expression is "", nil or 0: to ask whether there are
-// words is not to read them.
+// isEmpty reports whether an expression is "", nil or 0: a check whether there
+// is text does not depend on its wording.
 func isEmpty(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.BasicLit:
@@ -132,11 +132,11 @@ func isEmpty(x ast.Expr) bool {
 	return false
 }
 
-// wording are the names of variables of a function that words were put into.
+// wording holds the names of variables of a function that text was assigned to.
 type wording map[string]bool
 
-// carried finds the variables that hold words, and the parameters that are named
-// after them.
+// carried returns the variables that hold text, and the parameters named after
+// it.
 func carried(decl ast.Decl) wording {
 	words := wording{}
 	if f, ok := decl.(*ast.FuncDecl); ok {
@@ -160,8 +160,8 @@ func carried(decl ast.Decl) wording {
 	return words
 }
 
-// hold reports whether an expression is words: a field of the list, what Error
-// returns, or String of a cause, alone or put together with others.
+// hold reports whether an expression is text: a field of the list, the result
+// of Error, or String of a cause, alone or concatenated.
 func (w wording) hold(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.Ident:

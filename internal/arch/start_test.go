@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestStart: nothing is compiled while the program starts; see lazyregexp.
+// TestStart: no regular expression is compiled during package initialization;
+// see lazyregexp.
 func TestStart(t *testing.T) { check(t, compilesAtStart) }
 
 func compilesAtStart(f file) (faults []string) {
@@ -23,7 +24,7 @@ func compilesAtStart(f file) (faults []string) {
 	return faults
 }
 
-// regexpsIn looks at the regular expressions of a declaration at package level.
+// regexpsIn checks the regular expressions of a package-level declaration.
 func regexpsIn(f file, decl *ast.GenDecl) (faults []string) {
 	ast.Inspect(decl, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -49,7 +50,7 @@ func regexpsIn(f file, decl *ast.GenDecl) (faults []string) {
 	return faults
 }
 
-// compiles reports why the pattern of lazyregexp.New does not compile.
+// compiles returns why the pattern of lazyregexp.New does not compile, or nil.
 func compiles(call *ast.CallExpr) error {
 	lit, ok := call.Args[0].(*ast.BasicLit)
 	if !ok {

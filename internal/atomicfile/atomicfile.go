@@ -1,5 +1,5 @@
-// Package atomicfile replaces a file in one step: whoever reads it, or is there
-// after a crash, finds the old text or the new one, whole.
+// Package atomicfile replaces files atomically: a reader, even after a crash,
+// sees either the old contents or the new ones.
 package atomicfile
 
 import (
@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// maxLinks is how many symbolic links are followed, one after the other.
+// maxLinks is the maximum length of a chain of symbolic links.
 const maxLinks = 40
 
-// Target follows symbolic links to the file that a path stands for, which need
-// not exist: to replace the path itself would leave the link's file as it was.
+// Target follows symbolic links to the file that a path denotes, which need not
+// exist. Replacing the path itself would leave the link's target unchanged.
 func Target(path string) (string, error) {
 	for range maxLinks {
 		info, err := os.Lstat(path)
@@ -29,8 +29,8 @@ func Target(path string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(link) {
-			// Not joined, which cleans: ".." behind a link is meant from where
-			// the link leads.
+			// Not filepath.Join, which cleans: ".." behind a link is relative
+			// to the link's target.
 			dir, _ := filepath.Split(path)
 			link = dir + link
 		}
@@ -39,8 +39,8 @@ func Target(path string) (string, error) {
 	return "", fmt.Errorf("%s: more than %d symbolic links", path, maxLinks)
 }
 
-// inRealDir is a path without links and ".." in the directory before its last
-// name, as far as that directory exists.
+// inRealDir returns a path whose directory has no links and no "..", as far as
+// the directory exists.
 func inRealDir(path string) (string, error) {
 	dir, base := filepath.Split(path)
 	real, err := filepath.EvalSymlinks(dir)
@@ -50,9 +50,9 @@ func inRealDir(path string) (string, error) {
 	return filepath.Join(real, base), err
 }
 
-// Write replaces the file, or makes it with the mode perm. A file that is there
-// keeps its mode, and its owner where the process may give it away. Symbolic
-// links are replaced, not followed: see Target.
+// Write replaces the file, or creates it with mode perm. An existing file keeps
+// its mode, and its owner if the process may set it. Symbolic links are
+// replaced, not followed; see Target.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	temp, err := stage(path, data, perm)
 	if err != nil {
@@ -61,7 +61,7 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	return commit(temp, path)
 }
 
-// stage writes the text to a file beside path and brings it to the disk.
+// stage writes the data to a temporary file beside path and syncs it.
 func stage(path string, data []byte, perm fs.FileMode) (temp string, err error) {
 	old, err := os.Lstat(path)
 	switch {
@@ -85,7 +85,7 @@ func stage(path string, data []byte, perm fs.FileMode) (temp string, err error) 
 	return f.Name(), nil
 }
 
-// commit puts the staged file in the place of the other.
+// commit renames the staged file to path.
 func commit(temp, path string) error {
 	if err := os.Rename(temp, path); err != nil {
 		os.Remove(temp)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test program be the other process of a test.
+// TestMain lets the test binary act as another process.
 func TestMain(m *testing.M) {
 	switch job := os.Getenv("ATOMICFILE_JOB"); job {
 	case "":
@@ -32,7 +32,7 @@ func dieBeforeCommit(path string) {
 	select {}
 }
 
-// count adds one to the number in a file, n times.
+// count increments the number in a file n times.
 func count(path string, n int) {
 	for range n {
 		unlock, err := Lock(filepath.Dir(path))
@@ -48,7 +48,7 @@ func count(path string, n int) {
 	}
 }
 
-// other is this program with a job.
+// other returns a command that runs this binary with a job.
 func other(t *testing.T, job, path string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], path)
@@ -77,7 +77,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestLock: what processes do under the lock they do one after the other.
+// TestLock: processes are serialized by the lock.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	one, two := other(t, "count", path), other(t, "count", path)

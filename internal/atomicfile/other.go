@@ -9,12 +9,12 @@ import (
 	"runtime"
 )
 
-// Lock is not to be had here.
+// Lock is not supported on this system.
 func Lock(dir string) (unlock func(), err error) {
 	return nil, fmt.Errorf("cannot lock %s: not supported on %s", dir, runtime.GOOS)
 }
 
-// TryLock is not to be had here.
+// TryLock is not supported on this system.
 func TryLock(dir string) (unlock func(), free bool, err error) {
 	unlock, err = Lock(dir)
 	return unlock, false, err

@@ -10,17 +10,16 @@ import (
 	"syscall"
 )
 
-// Lock keeps other processes that ask for it from the directory's files until
-// unlock is called or the process ends, and waits for those that came first.
-// It is the directory that is locked: a file's lock would be lost with the
-// file when it is replaced, and no lock file is left behind.
+// Lock waits for the lock of the directory and holds it against other processes
+// until unlock is called or the process ends. It locks the directory because
+// the lock of a file would be lost when the file is replaced, and a lock file
+// would remain.
 func Lock(dir string) (unlock func(), err error) {
 	unlock, _, err = flock(dir, syscall.LOCK_EX)
 	return unlock, err
 }
 
-// TryLock is Lock for who does not wait: free reports whether nobody has the
-// lock, which then is ours.
+// TryLock is Lock without waiting; free reports whether the lock was acquired.
 func TryLock(dir string) (unlock func(), free bool, err error) {
 	return flock(dir, syscall.LOCK_EX|syscall.LOCK_NB)
 }
@@ -43,13 +42,13 @@ func flock(dir string, how int) (unlock func(), free bool, err error) {
 	return nil, false, fmt.Errorf("cannot lock %s: %w", dir, err)
 }
 
-// keepOwner gives the file the owner of another, as far as that is allowed.
+// keepOwner gives the file the owner of another, if permitted.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	if old == nil {
 		return
 	}
 	if s, ok := old.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(s.Uid), int(s.Gid)) // only root may always
+		_ = f.Chown(int(s.Uid), int(s.Gid)) // only root may always do so
 	}
 }
 
@@ -59,7 +58,7 @@ func syncDir(dir string) error {
 		return err
 	}
 	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) { // some file systems cannot
+	if errors.Is(err, syscall.EINVAL) { // not supported by some file systems
 		err = nil
 	}
 	return errors.Join(err, d.Close())

@@ -1,5 +1,5 @@
-// Package catalogfile reads what is known of programs in the form of
-// program/catalog/*.toml, which a policy has too, under programs.
+// Package catalogfile reads descriptions of programs in the format of
+// program/catalog/*.toml, which the key programs of a policy has too.
 //
 // A table is a program:
 //
@@ -7,26 +7,26 @@
 //	operands = "reads"
 //	options = ["-r --reverse", "-k --key=", "-o --output= : write", "--debug?"]
 //
-// An option is its names, and behind " : " what it makes the program do. The
-// last name ends in = if the option takes a value, in ? if it takes one only
-// attached, in == if it takes two words. A second effect "pattern" says that
-// the option also takes the place of the operand that would be the pattern or
-// script, and "ends" that what follows its value are operands. "--[no-]x" is
-// the two options --x and --no-x, of which the second takes no value.
+// An option is its names, followed by " : " and its effect. The last name ends
+// in = if the option takes a value, in ? if the value is optional and must be
+// attached, in == if it takes two words. The additional effect "pattern" says
+// that the option replaces the operand that would be the pattern or script;
+// "ends" says that everything after its value is an operand. "--[no-]x" stands
+// for the two options --x and --no-x, of which the second takes no value.
 //
-// The keys of a table are those of program.Program in small letters: style,
+// The keys of a table are those of program.Program in lower case: style,
 // operands, skip, inherit, ends, safe, plain, workdir, here, beside, named,
-// apart, plugins, assigns, stdin, home, special. names are further names of the
-// same program, use takes over the options of [group.NAME], and
-// [NAME.sub.SUB] is a subcommand, which has the style, workdir and special of
-// its program unless it says otherwise. A program that reads its words as
-// another one does, and is another one, says so with like = "sort"; one of whose
-// words nothing is known is wordless. is = ["task-runner"] lists what is so
-// whatever the words say, as the constants of program.Facts.
+// apart, plugins, assigns, stdin, home, special. names lists synonyms of the
+// program, use includes the options of [group.NAME], and [NAME.sub.SUB] is a
+// subcommand, which inherits style, workdir and special of its program unless
+// it sets them. A different program with the same arguments has like = "sort";
+// one whose arguments are unknown is wordless. is = ["task-runner"] lists
+// properties that do not depend on arguments, by the constants of
+// program.Facts.
 //
 // # Risk
 //
-// risk says how dangerous the uses of a program are, row by row:
+// risk classifies the uses of a program, row by row:
 //
 //	[kubectx]
 //	risk = ["-d : moderate", "+1 : moderate", "safe"]
@@ -39,25 +39,27 @@
 //	  "high, installs a package",
 //	]
 //
-// Behind " : " stands the class (safe, moderate, high, forbidden), and behind a
-// comma the reason. Without one it is read-only, mutating operation or, for high
-// and forbidden, destructive operation. Before it stands what the row asks for:
-// subcommand paths, of which one will do ("get config/view */describe-*", * is
-// any text of a segment), then what must all be there: "-f|--force" an option in
-// any of its spellings, "+1" so many operands at least, "+0" none, "@x*" an
-// operand of that form, "!destroys" a word that is a statement that removes data
-// from a database. Last, in parentheses, options that may be there as well
-// although the entry does not list them. Of the rows that hold, those with the
-// longest path count, and of these the first. The last asks for nothing.
+// The class (safe, moderate, high, forbidden) follows " : ", and the reason
+// follows a comma. Without one the reason is read-only, mutating operation or,
+// for high and forbidden, destructive operation. The conditions come first:
+// subcommand paths, of which one must match ("get config/view */describe-*",
+// where * is any text of a segment), then conditions of which all must hold:
+// "-f|--force" an option in one of its spellings, "+1" a minimum number of
+// operands, "+0" no operand, "@x*" an operand of that form, "!destroys" a word
+// that is an SQL statement that removes data. Options in parentheses at the end
+// are permitted although the entry does not list them. Of the rows that match,
+// those with the longest path apply, and of these the first. The last row has
+// no conditions.
 //
-// A text instead of the list is its only row, or the name of a group that has
-// the rows. Every built-in program says its risk; "unknown" is one that nobody
-// knows, on purpose: a person is asked about it. A policy's own programs say
-// none.
+// A string instead of the list is a single row, or the name of a group that has
+// the rows. Every built-in program states its risk; "unknown" means that it is
+// unknown on purpose and a person is asked. Programs of a policy do not have
+// the key.
 //
 // # Secrets
 //
-// secrets says where among the words a secret stands of which no name says so:
+// secrets describes where in the arguments there is a secret that no name
+// indicates:
 //
 //	-p SECRET                         the value of an option, in the same word or the next
 //	login -p SECRET                   the same, if there is the word login
@@ -80,7 +82,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// Book is the content of all files.
+// Book holds the contents of all files.
 type Book struct {
 	programs []*Entry
 	groups   map[string]*Entry
@@ -88,17 +90,17 @@ type Book struct {
 
 // Entry is a table: a program, a subcommand or a group of options.
 type Entry struct {
-	Names   []string // its own name first
-	Path    []string // names of the subcommands that lead here
+	Names   []string // the main name first
+	Path    []string // names of the subcommands down to this one
 	Options []Option
-	Shared  []*Entry // the groups that it uses
+	Shared  []*Entry // the groups that it includes
 	Subs    []*Entry
-	Risk    []Row    // nil if it is not known
+	Risk    []Row    // nil if unknown
 	Is      []string // words of Facts
 	Secrets []Secret
 
 	keys   map[string]any
-	said   []string // the keys that the file gives, beside options and sub
+	said   []string // the keys that are set in the file, other than options and sub
 	riskOf string   // "unknown", or the group that has the rows
 	where  where
 }
@@ -111,11 +113,11 @@ type Option struct {
 	Pattern, Ends bool
 }
 
-// Place says where a key of a table stands, or the table itself if key is "".
-// For a part of a list, key is options[2] and text what stands there.
+// Place formats the position of a key of a table, or of the table itself if key
+// is "". For an item of a list, key is like options[2] and text is the item.
 type Place func(table []string, key, text string) string
 
-// where is a table and where it stands.
+// where is a table and its position.
 type where struct {
 	place Place
 	table []string
@@ -187,7 +189,7 @@ func readEntry(w where, name string, table map[string]any, path []string) (*Entr
 	return e, nil
 }
 
-// key reads one key of a table.
+// key parses one key of a table.
 func (e *Entry) key(key string, value any) error {
 	switch key {
 	case "sub":
@@ -253,7 +255,7 @@ func (e *Entry) words(key string, value any) ([]string, error) {
 	return out, nil
 }
 
-// readFacts reads the key is.
+// readFacts parses the key is.
 func (e *Entry) readFacts(value any) error {
 	list, err := e.words("is", value)
 	if err != nil {
@@ -283,12 +285,11 @@ func (e *Entry) readOptions(value any) error {
 	return nil
 }
 
-// A name begins with a dash or a plus sign, holds no blank, and is written
-// without the suffix that tells about its value.
+// A name begins with a dash or a plus sign, contains no blank, and is written
+// without the suffix for its value.
 var optionName = lazyregexp.New(`^(-[^-\s=]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*)$`)
 
-// parseOption reads "-o --output= : write"; the second result is what is
-// wrong.
+// parseOption parses "-o --output= : write"; the second result is the error.
 func parseOption(text string) ([]Option, string) {
 	left, effect, _ := strings.Cut(text, " : ")
 	effect, ends := cutWord(effect, "ends")
@@ -323,8 +324,8 @@ func parseOption(text string) ([]Option, string) {
 	return []Option{main, negated}, ""
 }
 
-// cutWord removes a word from the end of a text; a lone "pattern" is an effect
-// of its own.
+// cutWord removes a word from the end of a text; "pattern" alone is an effect,
+// not a suffix.
 func cutWord(text, word string) (string, bool) {
 	if text == "ends" && word == "ends" {
 		return "", true
@@ -332,7 +333,7 @@ func cutWord(text, word string) (string, bool) {
 	return strings.CutSuffix(text, " "+word)
 }
 
-// cutSuffix splits a name from what stands for its value.
+// cutSuffix splits a name from the suffix for its value.
 func cutSuffix(word string) (name, suffix string) {
 	for _, s := range []string{"==", "=", "?"} {
 		if name, ok := strings.CutSuffix(word, s); ok && name != "-" {
@@ -342,16 +343,16 @@ func cutSuffix(word string) (name, suffix string) {
 	return word, ""
 }
 
-// sub is the place of a table in this one.
+// sub returns the position of a table inside this one.
 func (w where) sub(names ...string) where {
 	w.table = append(slices.Clone(w.table), names...)
 	return w
 }
 
-// at is where the table stands.
+// at formats the position of the table.
 func (w where) at() string { return w.place(w.table, "", "") }
 
-// errorf is an error at a key, or at the table for "".
+// errorf returns an error at a key, or at the table if key is "".
 func (w where) errorf(key, format string, args ...any) error {
 	return w.fault(key, "", fmt.Sprintf(format, args...))
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// The words of the files and the constants of package program that they stand
-// for.
+// The words of the files and the corresponding constants of package program.
 var (
 	Styles = map[string]string{
 		"gnu": "GNU", "posix": "POSIX", "dash": "Dash", "none": "NoOpts",
@@ -36,7 +35,7 @@ var (
 	}
 )
 
-// keys are the plain keys of a table, and what is wrong with a value.
+// keys are the plain keys of a table, with the validation of their values.
 var keys = map[string]func(any) string{
 	"style": oneOf(Styles), "operands": oneOf(Operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
@@ -44,17 +43,17 @@ var keys = map[string]func(any) string{
 	"apart": isBool, "plugins": isBool, "home": isText, "like": isText, "wordless": isBool,
 }
 
-// builtin are the keys that only the built-in entries have, not those of a
+// builtin are the keys that only built-in entries may have, not those of a
 // policy.
 var builtin = []string{"special", "use", "like", "wordless", "risk", "is", "secrets"}
 
-// Builtin reports whether only the built-in entries have a key.
+// Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
 
-// Key is a plain key of a table, and the type of its value in JSON Schema.
+// Key is a plain key of a table with the type of its value in JSON Schema.
 type Key struct{ Name, Type string }
 
-// Keys returns the plain keys of a table, by name.
+// Keys returns the plain keys of a table, sorted by name.
 func Keys() []Key {
 	var list []Key
 	for _, name := range sorted(keys) {
@@ -109,8 +108,8 @@ func isList(v any) string {
 	return "is a list"
 }
 
-// Resolve fills in what tables take over from others, checks that no name is
-// given twice, and returns the programs by name.
+// Resolve applies inheritance between tables, checks that names are unique, and
+// returns the programs sorted by name.
 func (c *Book) Resolve() ([]*Entry, error) {
 	if err := c.unique(c.programs); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (c *Book) Resolve() ([]*Entry, error) {
 	return c.programs, nil
 }
 
-// like gives an entry what another one says of how words are read.
+// like copies the arguments of another entry.
 func (c *Book) like(e *Entry) error {
 	name := e.Text("like")
 	if name == "" {
@@ -155,8 +154,7 @@ func (c *Book) like(e *Entry) error {
 	return nil
 }
 
-// unique checks the names of programs, or of the subcommands of one, and sorts
-// them.
+// unique checks and sorts the names of programs, or of the subcommands of one.
 func (c *Book) unique(list []*Entry) error {
 	first := map[string]*Entry{}
 	for _, e := range list {
@@ -198,7 +196,7 @@ func (c *Book) fill(e, parent *Entry) error {
 	return nil
 }
 
-// share notes in e the groups that an entry uses.
+// share adds the groups that user includes to e.
 func (c *Book) share(e, user *Entry, seen map[*Entry]bool) error {
 	used, _ := user.keys["use"].([]any)
 	for _, item := range used {
@@ -222,8 +220,8 @@ func (c *Book) share(e, user *Entry, seen map[*Entry]bool) error {
 	return nil
 }
 
-// defaults: wrappers and interpreters end their options at the first operand,
-// and a program with subcommands knows nothing of other operands.
+// defaults: the options of wrappers and interpreters end at the first operand,
+// and the operands of a program with subcommands are otherwise unknown.
 func (e *Entry) defaults() {
 	kind, given := e.keys["operands"].(string)
 	if !given && len(e.Subs) > 0 {
@@ -234,7 +232,7 @@ func (e *Entry) defaults() {
 	}
 }
 
-// distinct refuses names that the entry gives twice.
+// distinct rejects duplicate names within an entry.
 func (e *Entry) distinct() error {
 	seen := map[string]bool{}
 	for _, o := range e.Options {
@@ -248,28 +246,28 @@ func (e *Entry) distinct() error {
 	return nil
 }
 
-// Flag returns a key that is true or false; false if it is not given.
+// Flag returns the value of a boolean key, false if it is not set.
 func (e *Entry) Flag(key string) bool {
 	v, _ := e.keys[key].(bool)
 	return v
 }
 
-// Text returns a key that is a text, "" if it is not given.
+// Text returns the value of a string key, "" if it is not set.
 func (e *Entry) Text(key string) string {
 	v, _ := e.keys[key].(string)
 	return v
 }
 
-// Skip returns the key skip, 0 if it is not given.
+// Skip returns the value of the key skip, 0 if it is not set.
 func (e *Entry) Skip() int {
 	n, _ := e.keys["skip"].(int64)
 	return int(n)
 }
 
-// Said lists the keys that the file gives the entry, beside options and sub.
+// Said returns the keys that are set in the file, other than options and sub.
 func (e *Entry) Said() []string { return e.said }
 
-// Errorf is an error at a key of the table.
+// Errorf returns an error at a key of the table.
 func (e *Entry) Errorf(key, format string, args ...any) error {
 	return e.where.errorf(key, format, args...)
 }

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Classes are the words of the classes of risk and the constants of package
-// program.
+// Classes are the words for classes of risk and the corresponding constants of
+// package program.
 var Classes = map[string]string{"safe": "Safe", "moderate": "Moderate", "high": "High", "forbidden": "Forbidden"}
 
-// reasons are what a row gives as its reason if it says none.
+// reasons are the default reasons of rows by class.
 var reasons = map[string]string{
 	"safe": "read-only", "moderate": "mutating operation", "high": "destructive operation", "forbidden": "destructive operation",
 }
 
-// unknown is the risk of a program of which nobody knows it, on purpose.
+// unknown is the risk of a program that is unknown on purpose.
 const unknown = "unknown"
 
-// Row is the class of some uses of a program; see program.Row. Class is a word
+// Row is the class of some uses of a program; see program.Row. Class is a key
 // of Classes.
 type Row struct{ Subs, With, Class, Reason, Free string }
 
-// readRisk reads the key risk: "unknown", a row, the name of a group that has
+// readRisk parses the key risk: "unknown", a row, the name of a group that has
 // the rows, or a list of rows.
 func (e *Entry) readRisk(value any) error {
 	if len(e.Path) > 0 {
@@ -52,8 +52,8 @@ func (e *Entry) readRisk(value any) error {
 	return nil
 }
 
-// parseRow reads "get describe -o|--output (-v) : moderate, shows a secret"; the
-// second result is what is wrong.
+// parseRow parses "get describe -o|--output (-v) : moderate, shows a secret";
+// the second result is the error.
 func parseRow(text string) (row Row, why string) {
 	uses, verdict, found := strings.Cut(strings.Join(strings.Fields(text), " "), " : ")
 	if !found {
@@ -92,7 +92,7 @@ func parseRow(text string) (row Row, why string) {
 	return row, ""
 }
 
-// wrongWant returns what is wrong with a word that is no subcommand.
+// wrongWant returns what is wrong with a condition that is not a subcommand.
 func wrongWant(word string) string {
 	switch word[0] {
 	case '+':
@@ -118,7 +118,7 @@ func wrongWant(word string) string {
 	return fmt.Sprintf("%q asks for no option, count or form", word)
 }
 
-// risk fills in the rows that stand in a group.
+// risk copies the rows of a group.
 func (c *Book) risk(e *Entry) error {
 	if e.riskOf == "" || e.riskOf == unknown {
 		return nil
@@ -131,5 +131,5 @@ func (c *Book) risk(e *Entry) error {
 	return nil
 }
 
-// SaysRisk reports whether the section says its risk, be it that it is unknown.
+// SaysRisk reports whether the entry states its risk, possibly as unknown.
 func (e *Entry) SaysRisk() bool { return e.Risk != nil || e.riskOf != "" }

@@ -5,21 +5,23 @@ import (
 	"strings"
 )
 
-// Secret is where a program takes a secret among its words; see program.Secret.
+// Secret is the place of a secret in the arguments of a program; see
+// program.Secret.
 type Secret struct {
-	Form    string // a word of SecretForms
+	Form    string // a key of SecretForms
 	Command string
 	Names   []string
 	Skip    int
 	Sign    string
 }
 
-// SecretForms are the forms of a secret and the constants of package program.
+// SecretForms are the forms of secrets and the corresponding constants of
+// package program.
 var SecretForms = map[string]string{
 	"value": "Value", "attached": "Attached", "operand": "Operand", "last": "Last", "named": "Named", "user": "User", "cookies": "Cookies", "reader": "Reader",
 }
 
-// readSecrets reads the key secrets.
+// readSecrets parses the key secrets.
 func (e *Entry) readSecrets(value any) error {
 	list, err := e.words("secrets", value)
 	if err != nil {
@@ -35,7 +37,7 @@ func (e *Entry) readSecrets(value any) error {
 	return nil
 }
 
-// parseSecret reads the words of one secret; see the package comment.
+// parseSecret parses the words of one secret; see the package comment.
 func parseSecret(words []string) (s Secret, ok bool) {
 	n := len(words)
 	if n == 0 {

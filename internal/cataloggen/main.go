@@ -1,5 +1,5 @@
 // Command cataloggen compiles program/catalog/*.toml (see package catalogfile)
-// into Go tables. It is run by go generate in the folder program.
+// into Go tables. Run it with go generate in the directory program.
 package main
 
 import (
@@ -34,7 +34,7 @@ func run(in, out string) error {
 	return os.WriteFile(out, code, 0o644)
 }
 
-// generate returns the Go source for the TOML files of a folder.
+// generate returns the Go source for the TOML files of a directory.
 func generate(dir string) ([]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.toml"))
 	if err != nil {
@@ -65,8 +65,8 @@ func generate(dir string) ([]byte, error) {
 	return source(programs)
 }
 
-// addFile adds a file to the book. It is decoded into maps, where the library
-// neither folds the case of keys nor leaves any out.
+// addFile adds a file to the book. It decodes into maps, because for structs
+// the library ignores the case of keys and drops unknown ones.
 func addFile(book *catalogfile.Book, file, text string) error {
 	var tables map[string]any
 	if _, err := toml.Decode(text, &tables); err != nil {
@@ -77,7 +77,7 @@ func addFile(book *catalogfile.Book, file, text string) error {
 	})
 }
 
-// line finds the line of a key, or of its table if the key is not found.
+// line returns the line of a key, or of its table if the key is not found.
 func line(text string, table []string, key string) int {
 	header := regexp.MustCompile(`^\[\s*` + headerPattern(table) + `\s*\]`)
 	at := 0

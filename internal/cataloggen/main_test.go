@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUpToDate: the checked-in tables are those of the TOML files.
+// TestUpToDate: the checked-in tables are generated from the TOML files.
 func TestUpToDate(t *testing.T) {
 	want, err := generate("../../program/catalog")
 	if err != nil {

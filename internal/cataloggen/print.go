@@ -11,13 +11,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/catalogfile"
 )
 
-// printer writes the Go tables. Lists of options that are the same are
-// written once.
+// printer prints the Go tables. Equal lists of options are printed once.
 type printer struct {
 	bytes.Buffer
-	lists map[string]string // content to variable
-	risks []string          // the distinct lists of rows, by their number less one
-	known []string          // the distinct lists of secrets, by their number less one
+	lists map[string]string // variables by content
+	risks []string          // the distinct lists of rows; their number is the index plus one
+	known []string          // the distinct lists of secrets; their number is the index plus one
 	vars  bytes.Buffer
 }
 
@@ -54,7 +53,7 @@ func (p *printer) lookup(programs []*catalogfile.Entry) {
 	p.WriteString("}\nreturn nil\n}\n\n")
 }
 
-// words prints the function that finds the constant for a word of the files.
+// words prints the function that returns the constant for a word of the files.
 func (p *printer) words(key, typ string, table map[string]string) {
 	fmt.Fprintf(p, "// %sOf returns what a word of the catalogue stands for.\nfunc %sOf(word string) %s {\n\tswitch word {\n", key, key, typ)
 	for _, word := range sorted(table) {
@@ -126,7 +125,7 @@ func (p *printer) options(opts []catalogfile.Option) string {
 	return p.variable("options", "[]Option", sb.String())
 }
 
-// literal is the composite literal of an option, without zero fields.
+// literal returns the composite literal of an option, without zero fields.
 func literal(o catalogfile.Option) string {
 	fields := []string{fmt.Sprintf("Names: names{%s}", quoted(o.Names))}
 	if o.Value != "" {
@@ -159,7 +158,8 @@ func (p *printer) subs(subs []*catalogfile.Entry) string {
 	return p.variable("subs", "[]Program", sb.String())
 }
 
-// variable returns the name of a variable that holds a list; "" for none.
+// variable returns the name of a variable that holds a list; "" for an empty
+// one.
 func (p *printer) variable(kind, typ, content string) string {
 	if content == "" {
 		return ""
@@ -173,7 +173,7 @@ func (p *printer) variable(kind, typ, content string) string {
 	return name
 }
 
-// risk returns the number of a list of rows, 0 for none.
+// risk returns the number of a list of rows, 0 for an empty one.
 func (p *printer) risk(rows []catalogfile.Row) int {
 	var sb strings.Builder
 	for _, r := range rows {
@@ -193,7 +193,7 @@ func (p *printer) risk(rows []catalogfile.Row) int {
 	return number(&p.risks, sb.String())
 }
 
-// secrets returns the number of a list of secrets, 0 for none.
+// secrets returns the number of a list of secrets, 0 for an empty one.
 func (p *printer) secrets(list []catalogfile.Secret) int {
 	var sb strings.Builder
 	for _, s := range list {
@@ -215,8 +215,8 @@ func (p *printer) secrets(list []catalogfile.Secret) int {
 	return number(&p.known, sb.String())
 }
 
-// number returns the number of a list in lists, where it is added if it is new;
-// 0 for an empty one.
+// number returns the number of a list in lists, to which it adds a new one; 0
+// for an empty list.
 func number(lists *[]string, content string) int {
 	if content == "" {
 		return 0

@@ -1,9 +1,9 @@
-// Package golden compares what a test made with a file that people read in
-// review. With -update the file is written anew instead:
+// Package golden compares the output of a test with a file that is reviewed.
+// The flag -update rewrites the file:
 //
 //	go test ./policy -run TestRealRules -update
 //
-// For tests only; it adds the flag -update to the test binary.
+// It is for tests only, and adds the flag -update to the test binary.
 package golden
 
 import (
@@ -20,11 +20,11 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// Updating reports whether golden files are to be written anew.
+// Updating reports whether golden files are to be rewritten.
 func Updating() bool { return *update }
 
-// Check fails the test if got is not the content of the file at path, which
-// is relative to the test's directory.
+// Check fails the test if got differs from the contents of the file at path,
+// which is relative to the test's directory.
 func Check(t testing.TB, path, got string) {
 	t.Helper()
 	check(t, path, got, *update)
@@ -61,7 +61,7 @@ func write(t testing.TB, path, got string) {
 	}
 }
 
-// diff compares two texts line by line; "" if they are equal.
+// diff compares two texts line by line; it returns "" if they are equal.
 func diff(want, got string) string {
 	if want == got {
 		return ""

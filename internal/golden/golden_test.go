@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that is told of failures instead of failing.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	said []string

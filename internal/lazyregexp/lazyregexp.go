@@ -1,5 +1,6 @@
-// Package lazyregexp defers the compilation of regular expressions until they are
-// used: compiling all of them takes longer than the program takes to start.
+// Package lazyregexp defers the compilation of regular expressions until their
+// first use, because compiling all of them takes longer than the rest of the
+// program's start.
 package lazyregexp
 
 import (
@@ -11,24 +12,24 @@ import (
 // for concurrent use.
 type Regexp struct{ compiled func() *regexp.Regexp }
 
-// New returns the regular expression of a pattern. One that does not compile
-// panics at its first use; internal/arch compiles all.
+// New returns the regular expression of a pattern. An invalid pattern panics at
+// its first use; a test in internal/arch compiles all patterns.
 func New(pattern string) Regexp {
 	return Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })}
 }
 
-// MatchString is that of regexp.Regexp.
+// MatchString is like regexp.Regexp.MatchString.
 func (r Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
 
-// FindStringSubmatch is that of regexp.Regexp.
+// FindStringSubmatch is like regexp.Regexp.FindStringSubmatch.
 func (r Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
 
-// FindAllSubmatch is that of regexp.Regexp.
+// FindAllSubmatch is like regexp.Regexp.FindAllSubmatch.
 func (r Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 	return r.compiled().FindAllSubmatch(b, n)
 }
 
-// ReplaceAllString is that of regexp.Regexp.
+// ReplaceAllString is like regexp.Regexp.ReplaceAllString.
 func (r Regexp) ReplaceAllString(s, with string) string {
 	return r.compiled().ReplaceAllString(s, with)
 }
