@@ -394,7 +394,7 @@ func fits(w shell.Word, name string) bool {
 	return true
 }
 
-func same(a, b string) bool { return strings.EqualFold(a, b) }
+func same(a, b string) bool { return a == b || strings.EqualFold(a, b) }
 
 // under reports whether a path lies below a directory, letter case aside.
 func under(name, dir string) bool {

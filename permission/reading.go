@@ -147,7 +147,9 @@ func (r *reading) release() {
 	}
 	clear(actions)
 	clear(found)
-	clear(r.links)
+	if len(r.links) > 0 {
+		clear(r.links)
+	}
 	*r = reading{actions: actions[:0], found: found[:0], links: r.links}
 	readings.Put(r)
 }
