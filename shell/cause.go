@@ -310,7 +310,7 @@ var causes = [noCause]causeRow{
 	causeTextDeep:      {"%s is nested too deep", "run the inner command itself"},
 	causeDeep:          {"commands are nested too deep", "run the inner command itself"},
 
-	CauseUnmappedField: {"what the field %s of %s means is not known", "leave the field out"},
+	CauseUnmappedField: {"what the field %s of %s means is not known (a policy can say it, under [tools])", "leave the field out"},
 
 	CauseForkBomb:      {"fork bomb", "do not let a function start itself in a pipe or in the background"},
 	CauseStandardInput: {"%s runs a program that it reads from standard input", "put the program into a file, or name its commands"},
