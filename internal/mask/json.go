@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// JSON hides the secrets in the strings of a JSON text without blanks between
-// its parts, and values whole that stand under the name of a secret. All else
-// stays byte for byte. command, if it is not nil, masks the strings under the
-// key "command" of the outermost object.
+// JSON hides the secrets in the strings of a compact JSON text, and values of
+// any type whose key is the name of a secret. Everything else is unchanged.
+// command, if not nil, masks the strings under the key "command" of the
+// outermost object.
 func JSON(data []byte, command func(string) (string, int)) ([]byte, int) {
 	j := masker{in: data, command: command}
 	j.out.Grow(len(data))
@@ -19,7 +19,7 @@ func JSON(data []byte, command func(string) (string, int)) ([]byte, int) {
 	return j.out.Bytes(), j.n
 }
 
-// masker goes through a JSON text.
+// masker walks a JSON text.
 type masker struct {
 	in      []byte
 	at      int
@@ -30,12 +30,12 @@ type masker struct {
 	levels []level
 }
 
-// level is an object or array.
+// level is an open object or array.
 type level struct {
 	object bool
-	value  bool   // of an object: behind the colon
-	key    string // of the value
-	secret bool   // all below is
+	value  bool   // in an object: behind the colon
+	key    string // of the current value
+	secret bool   // everything inside is secret
 }
 
 func (j *masker) top() *level {
@@ -45,7 +45,7 @@ func (j *masker) top() *level {
 	return &j.levels[len(j.levels)-1]
 }
 
-// next takes one piece of the text.
+// next consumes one token.
 func (j *masker) next() {
 	top, b := j.top(), j.in[j.at]
 	switch b {
@@ -70,7 +70,7 @@ func (j *masker) next() {
 	j.at++
 }
 
-// hidden reports whether a value here stands under the name of a secret.
+// hidden reports whether a value at this place has the name of a secret.
 func (j *masker) hidden() bool {
 	top := j.top()
 	return top.secret || top.object && top.value && isSecretName(top.key)
@@ -105,12 +105,12 @@ func (j *masker) text(top *level) {
 	j.n += n
 	e := json.NewEncoder(&j.out)
 	e.SetEscapeHTML(false)
-	if e.Encode(masked) == nil { // a string always has a form
+	if e.Encode(masked) == nil { // cannot fail for a string
 		j.out.Truncate(j.out.Len() - 1) // the line feed
 	}
 }
 
-// mask masks a string by where it stands.
+// mask masks a string according to its place.
 func (j *masker) mask(top *level, s string) (string, int) {
 	switch {
 	case top.object && !top.value:
@@ -123,7 +123,7 @@ func (j *masker) mask(top *level, s string) (string, int) {
 	return Text(s)
 }
 
-// stringEnd is the length of the string that begins at data[0].
+// stringEnd returns the length of the string that begins at data[0].
 func stringEnd(data []byte) int {
 	for i := 1; i < len(data); i++ {
 		switch data[i] {

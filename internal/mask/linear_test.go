@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkHostile: texts that look like the beginning of a secret all the way
-// take time in proportion to their length.
+// BenchmarkHostile: texts that look like the beginning of a secret throughout
+// take linear time.
 func BenchmarkHostile(b *testing.B) {
 	parts := []string{
 		"password=", "a://", "a://b:c/", "-----BEGIN PRIVATE KEY-----\n", "mysql ", "curl/", "curl -u ", "'", `"`, `\"`, "token='",

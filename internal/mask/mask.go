@@ -1,14 +1,14 @@
-// Package mask hides secrets in text that is kept or shown: tokens of known
-// forms, private keys, and values that stand where a secret does: behind a name
-// (PASSWORD=…, --token …, "api_key": …), in a header, in a URL, behind an option
-// of a program that takes one (mysql -p…, curl -u user:…).
+// Package mask hides secrets in text that is stored or displayed: tokens of
+// known formats, private keys, and values in the place of a secret: after a
+// name (PASSWORD=…, --token …, "api_key": …), in a header, in a URL, after an
+// option of a program that takes one (mysql -p…, curl -u user:…).
 //
-// What is hidden is the value alone; Mark stands in its place. Names, options,
-// quotes, operators, paths, hosts and expansions ($TOKEN, $(cat x)) stay. A
-// value that reads as a path (/run/x, ./x, ~/x) is not taken for a secret.
+// Only the value is replaced, by Mark. Names, options, quotes, operators,
+// paths, hosts and expansions ($TOKEN, $(cat x)) are kept. A value that looks
+// like a path (/run/x, ./x, ~/x) is not considered a secret.
 //
-// It knows forms, no meanings: a secret that stands bare (echo hunter2 | login)
-// is not found. What is masked once stays as it is when masked again.
+// Secrets are recognized by form, not by meaning: one without a name (echo
+// hunter2 | login) is not found. Masking is idempotent.
 package mask
 
 import (
@@ -16,22 +16,22 @@ import (
 	"strings"
 )
 
-// Mark stands for what was hidden. It means nothing to a shell.
+// Mark replaces what was hidden. It has no special meaning to a shell.
 const Mark = "REDACTED"
 
-// Text hides the secrets in any text and returns how many there were. Quotes
-// are taken to belong together as they come.
+// Text hides the secrets in any text and returns their number. Quotes are
+// paired in the order in which they occur.
 func Text(s string) (string, int) { return hide(s, anyText) }
 
-// Command hides the secrets in a shell's command line; a quoted value is hidden
-// whole, also the operators that it quotes. Where quoting is more involved than
-// this package can tell, that could hide words which are run: compare what a
-// parser says of both lines, and take Words if it is not the same.
+// Command hides the secrets in a command line of a shell. A quoted value is
+// hidden as a whole, including operators in it. If quoting is more complex than
+// this package understands, that could hide words that run: compare how a
+// parser reads both lines, and use Words if they differ.
 func Command(line string) (string, int) { return hide(line, commandLine) }
 
-// Words hides secrets inside single words, and of a quoted value only what
-// stands before the first character that could mean something to a shell. It
-// hides less than Command, and never more than part of a word.
+// Words hides secrets within single words, and of a quoted value only the part
+// before the first character that could be special to a shell. It hides less
+// than Command, and never more than part of a word.
 func Words(line string) (string, int) { return hide(line, wordsOnly) }
 
 type mode uint8
@@ -42,26 +42,25 @@ const (
 	wordsOnly
 )
 
-// span is a part of the text that is to be hidden.
+// span is a part of the text to hide.
 type span struct{ from, to int }
 
-// scanner looks for secrets in s.
+// scanner searches s for secrets.
 type scanner struct {
 	s     string
 	mode  mode
 	spans []span
 	in    quoting
-	query bool // the value stands in the query of a URL
-	done  int  // all before it is hidden
-	baked int  // all cookies before it are
+	query bool // the value is in the query of a URL
+	done  int  // everything before it is done
+	baked int  // all cookies before it are done
 	seen  []seen
 }
 
-// far is how far is looked for what closes something, so that no text takes
-// more time than its length is worth.
+// far limits the search for a closing character, which keeps the scan linear.
 const far = 4096
 
-// near is the text from p on, as far as is looked.
+// near returns the text from p on, up to the limit far.
 func (c *scanner) near(p int) string { return c.s[p:min(len(c.s), p+far)] }
 
 func hide(s string, m mode) (string, int) {
@@ -73,7 +72,7 @@ func hide(s string, m mode) (string, int) {
 	return c.cut()
 }
 
-// cut puts Mark in the place of every span.
+// cut replaces every span with Mark.
 func (c *scanner) cut() (string, int) {
 	if len(c.spans) == 0 {
 		return c.s, 0
@@ -97,21 +96,21 @@ func (c *scanner) cut() (string, int) {
 	return out.String(), n
 }
 
-// add hides a part of the text.
+// add marks a part of the text to be hidden.
 func (c *scanner) add(from, to int) {
 	if from < to {
 		c.spans = append(c.spans, span{from, to})
 	}
 }
 
-// isName reports whether a byte may stand in a name.
+// isName reports whether a byte can be part of a name.
 func isName(b byte) bool { return isAlnum(b) || b == '_' || b == '-' || b == '.' }
 
 func isAlnum(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }
 
-// scan goes from name to name.
+// scan proceeds from name to name.
 func (c *scanner) scan() {
 	for i := 0; i < len(c.s); {
 		if !isName(c.s[i]) {
@@ -130,7 +129,7 @@ func (c *scanner) scan() {
 	}
 }
 
-// name looks at the run of name characters from i to j.
+// name handles the run of name characters from i to j.
 func (c *scanner) name(i, j int) {
 	c.tokens(i, j)
 	name := c.s[i:j]
@@ -150,9 +149,9 @@ func (c *scanner) name(i, j int) {
 	}
 }
 
-// spoken reports whether a value follows the name from i to j with nothing but
-// blanks between them, as in texts that are nearly spoken: of a netrc file (login
-// x password y) and in SQL (user x password 'y', identified by 'y').
+// spoken reports whether the name from i to j is separated from its value only
+// by blanks, as in a netrc file (login x password y) and in SQL (user x
+// password 'y', identified by 'y').
 func (c *scanner) spoken(name string, i, j int) bool {
 	isPassword := strings.EqualFold(name, "password")
 	if !isPassword && !strings.EqualFold(name, "by") {
@@ -172,10 +171,10 @@ func (c *scanner) spoken(name string, i, j int) bool {
 	return quoted && strings.Contains(before, "identified ")
 }
 
-// maxSpoken is how far before a name is looked for what it is said of.
+// maxSpoken is how many bytes before a name are searched for its context.
 const maxSpoken = 200
 
-// kind is how a value follows its name.
+// kind is how a value is attached to its name.
 type kind uint8
 
 const (
@@ -185,7 +184,7 @@ const (
 	separate      // --NAME VALUE
 )
 
-// delimiter finds where the value behind a name may begin.
+// delimiter returns where the value after a name may begin.
 func (c *scanner) delimiter(i, j int) (at int, k kind) {
 	p := j
 	if p < len(c.s) && c.s[p] == ' ' && c.s[i] == '-' && p+1 < len(c.s) && c.s[p+1] != '-' && c.s[p+1] != '=' {
@@ -217,8 +216,8 @@ func (c *scanner) delimiter(i, j int) (at int, k kind) {
 	return 0, noValue
 }
 
-// spaced is where a value begins behind an equals sign that ends at end: only
-// if blanks stand before the sign may they stand behind it.
+// spaced returns where a value begins after an equals sign that ends at end:
+// blanks may follow the sign only if blanks precede it.
 func (c *scanner) spaced(name, sign, end int) int {
 	if sign > name {
 		return c.blanks(end)
@@ -229,7 +228,7 @@ func (c *scanner) spaced(name, sign, end int) int {
 	return end
 }
 
-// blanks skips blanks and tabs.
+// blanks skips spaces and tabs.
 func (c *scanner) blanks(p int) int {
 	for p < len(c.s) && (c.s[p] == ' ' || c.s[p] == '\t') {
 		p++
@@ -237,7 +236,7 @@ func (c *scanner) blanks(p int) int {
 	return p
 }
 
-// isSecret reports whether the name from i to j is one of a secret's.
+// isSecret reports whether the name from i to j is that of a secret.
 func (c *scanner) isSecret(i, j int, k kind) bool {
 	name := c.s[i:j]
 	if k == separate {
@@ -266,8 +265,8 @@ func (c *scanner) address(p int) {
 	}
 }
 
-// rawAddress hides a password that has unescaped slashes or other characters
-// which end an authority: what stands behind the colon is no port.
+// rawAddress hides a password with unescaped slashes or other characters that
+// end an authority: what follows the colon is then not a port.
 func (c *scanner) rawAddress(p, end int) {
 	name, port, ok := strings.Cut(c.s[p:end], ":")
 	if !ok || name == "" || strings.Trim(port, "0123456789") == "" {
@@ -282,7 +281,7 @@ func (c *scanner) rawAddress(p, end int) {
 	}
 }
 
-// hidePlain hides what is no expansion.
+// hidePlain hides everything but expansions.
 func (c *scanner) hidePlain(from, to int) {
 	for p := from; p < to; {
 		if end := c.variable(p); end > p {
@@ -300,7 +299,7 @@ func (c *scanner) hidePlain(from, to int) {
 	}
 }
 
-// variable returns the end of a plain variable, $NAME or ${NAME}, at p; p if
+// variable returns the end of a plain variable, $NAME or ${NAME}, at p, or p if
 // there is none.
 func (c *scanner) variable(p int) int {
 	rest, ok := strings.CutPrefix(c.s[p:], "$")
@@ -324,7 +323,7 @@ func (c *scanner) variable(p int) int {
 	return p
 }
 
-// bearer hides a token behind the word.
+// bearer hides a token after the word "bearer".
 func (c *scanner) bearer(p int) {
 	from := c.blanks(p)
 	to := from
@@ -341,7 +340,7 @@ func isCookie(name string) bool {
 	return strings.EqualFold(name, "cookie") || strings.EqualFold(name, "set-cookie")
 }
 
-// cookies hides the values of cookies up to a place, the end of the line or a
+// cookies hides the values of cookies up to limit, the end of the line or a
 // quote.
 func (c *scanner) cookies(p, limit int) {
 	end := p

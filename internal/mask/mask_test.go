@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// In each row S3cretX9 is the secret, and R is what stands in its place.
+// In each row S3cretX9 is the secret, and R stands for Mark.
 var rows = []string{
 	// assignments
 	`PASSWORD=S3cretX9 ./run`,
@@ -139,7 +139,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Tokens are known by their look, wherever they stand.
+// Tokens are recognized by their format, wherever they are.
 func TestTokens(t *testing.T) {
 	tokens := []string{
 		"ghp_" + strings.Repeat("a1B2", 9), "github_pat_11AAAAAAA0" + strings.Repeat("x", 30), "glpat-abcdefghij1234567890",
@@ -175,13 +175,13 @@ func TestPrivateKey(t *testing.T) {
 			}
 		}
 	}
-	in := "-----BEGIN PRIVATE KEY-----\n/etc/shadow; ls\n" // no key: a way to hide a path
+	in := "-----BEGIN PRIVATE KEY-----\n/etc/shadow; ls\n" // not a key: an attempt to hide a path
 	if got, _ := Text(in); got != in {
 		t.Error(got)
 	}
 }
 
-// What is no secret stays.
+// What is not a secret is kept.
 func TestKept(t *testing.T) {
 	for _, in := range []string{
 		"ls -la /etc/passwd && cat ~/.ssh/config | grep token > out.txt",
@@ -206,7 +206,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A quoted value is hidden whole; what only looks quoted is not.
+// A quoted value is hidden as a whole; one that only looks quoted is not.
 func TestQuotes(t *testing.T) {
 	tests := []struct{ in, command, words string }{
 		{`PASSWORD='a;b|c "d" $e' run`, `PASSWORD='R' run`, `PASSWORD='R;b|c "d" $e' run`},

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// secretEnds are the ends of words that name a secret.
+// secretEnds are suffixes of words that name a secret.
 var secretEnds = []string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "privatekey",
 	"signingkey", "encryptionkey", "credential", "credentials", "passwords", "secrets", "tokens", "passcode",
 	"sshpass", "storepass", "keypass", "authkey",
 }
 
-// secretWords are words that name a secret if they end the name.
+// secretWords are words that name a secret as the last word of a name.
 var secretWords = []string{"pass", "pwd", "auth", "authorization", "jwt", "psk", "pw", "signature", "bearer", "passin", "passout", "otp"}
 
-// secretPairs are two words that name a secret if they end the name.
+// secretPairs are pairs of words that name a secret at the end of a name.
 var secretPairs = []string{
 	"api key", "access key", "secret key", "private key", "signing key", "encryption key", "auth key", "account key",
 	"master key", "shared key", "session key", "secret id", "subscription key", "service key", "deploy key", "storage key",
 	"license key", "webhook key", "security token", "pass word", "pass phrase", "connection string",
 }
 
-// queryNames name a secret in the query of a URL only.
+// queryNames name a secret only in the query of a URL.
 var queryNames = []string{"key", "sig", "code", "auth", "credential", "x-amz-credential", "session", "sid"}
 
-// harmless are whole names that would be taken for secrets.
+// harmless are complete names that would otherwise be taken for secrets.
 var harmless = []string{"pwd", "oldpwd", "max_tokens", "max-tokens", "maxtokens", "min_tokens", "num_tokens", "n_tokens", "total_tokens", "author"}
 
-// isSecretName reports whether a value of this name is a secret: db_password,
+// isSecretName reports whether a value with this name is a secret: db_password,
 // apiKey, --auth-token, but not PASSWORD_FILE.
 func isSecretName(name string) bool {
 	if len(name) > 200 {
@@ -56,12 +56,11 @@ func isSecretName(name string) bool {
 	return len(parts) > 1 && slices.Contains(secretPairs, parts[len(parts)-2]+" "+last)
 }
 
-// counts reports whether a number of this name is how many tokens there are.
+// counts reports whether a number with this name is a number of tokens.
 func counts(name string) bool { return strings.HasSuffix(strings.ToLower(name), "tokens") }
 
-// splitName splits a name into its words, in lower case: at punctuation, and
-// where a capital follows a small letter. Digits at the end of the name count
-// for nothing.
+// splitName splits a name into words in lower case, at punctuation and before
+// capitals that follow lower-case letters. Trailing digits are ignored.
 func splitName(name string) []string {
 	name = strings.TrimRight(name, "0123456789")
 	var parts []string
@@ -83,14 +82,14 @@ func splitName(name string) []string {
 
 func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
 
-// shape is a form of tokens: a prefix, and how many characters of a name follow
-// at least.
+// shape is a token format: a prefix, and the minimum number of name characters
+// after it.
 type shape struct {
 	prefix string
 	rest   int
 }
 
-// shapes are the known forms, by their first byte.
+// shapes are the known formats, by their first byte.
 var shapes = byFirst([]shape{
 	{"sk-", 16}, {"sk_live_", 8}, {"sk_test_", 8}, {"rk_live_", 8}, {"rk_test_", 8}, {"whsec_", 16},
 	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16},
@@ -110,7 +109,7 @@ func byFirst(all []shape) (by [256][]shape) {
 	return by
 }
 
-// tokens hides tokens of known forms in the run from i to j.
+// tokens hides tokens of known formats in the run from i to j.
 func (c *scanner) tokens(i, j int) {
 	for k := i; k < j; k++ {
 		if k > i && isAlnum(c.s[k-1]) {
@@ -126,7 +125,7 @@ func (c *scanner) tokens(i, j int) {
 	c.bot(i, j)
 }
 
-// isToken reports whether text, which has the prefix of the shape, is a token.
+// isToken reports whether text, which has the shape's prefix, is a token.
 func isToken(s shape, text string) bool {
 	rest := text[len(s.prefix):min(len(text), 1000)]
 	switch s.prefix {
@@ -134,13 +133,13 @@ func isToken(s shape, text string) bool {
 		return strings.Count(rest, ".") >= 2 && len(rest) >= s.rest
 	case "AKIA", "ASIA", "ABIA", "ACCA":
 		return len(rest) >= s.rest && strings.ToUpper(rest[:s.rest]) == rest[:s.rest] && !strings.ContainsAny(rest[:s.rest], "-._")
-	case "sk-", "key-", "dapi", "hf_", "npm_", "pypi-": // words may begin like that
+	case "sk-", "key-", "dapi", "hf_", "npm_", "pypi-": // these prefixes also begin words
 		return len(rest) >= s.rest && strings.ContainsAny(rest, "0123456789")
 	}
 	return len(rest) >= s.rest
 }
 
-// bot hides a token of the form 123456789:AA… behind the name from i to j.
+// bot hides a token of the form 123456789:AA… after the name from i to j.
 func (c *scanner) bot(i, j int) {
 	digits := strings.TrimPrefix(c.s[i:j], "bot")
 	if len(digits) < 8 || len(digits) > 10 || strings.Trim(digits, "0123456789") != "" || j >= len(c.s) || c.s[j] != ':' {
@@ -155,7 +154,7 @@ func (c *scanner) bot(i, j int) {
 	}
 }
 
-// keys hides the text of private keys.
+// keys hides the bodies of private keys.
 func (c *scanner) keys() {
 	for p := 0; ; {
 		at := strings.Index(c.s[p:], "PRIVATE KEY")
@@ -171,11 +170,11 @@ func (c *scanner) keys() {
 	}
 }
 
-// shortest is the fewest characters of a line of a key that is hidden by its
-// look alone.
+// shortest is the minimum length of a line of a key that is recognized by its
+// characters alone.
 const shortest = 16
 
-// key hides the lines of a key from p on, and returns where they end.
+// key hides the lines of a key from p on, and returns their end.
 func (c *scanner) key(p int) int {
 	hid := false
 	for p < len(c.s) {
@@ -205,7 +204,8 @@ func (c *scanner) key(p int) int {
 	return p
 }
 
-// lineEnd is the length of white space, also of a written line feed.
+// lineEnd returns the length of leading white space, including escaped line
+// feeds.
 func lineEnd(s string) int {
 	switch {
 	case s[0] == ' ' || s[0] == '\t' || s[0] == '\n' || s[0] == '\r':
@@ -216,7 +216,7 @@ func lineEnd(s string) int {
 	return 0
 }
 
-// closes reports whether the end of a key follows.
+// closes reports whether the end marker of a key follows.
 func closes(s string) bool {
 	for len(s) > 0 && lineEnd(s) > 0 {
 		s = s[lineEnd(s):]
@@ -224,7 +224,7 @@ func closes(s string) bool {
 	return strings.HasPrefix(s, "-----END ")
 }
 
-// keyHeader reports whether a line is a header of a key.
+// keyHeader reports whether a line is a header field of a key.
 func keyHeader(s string) bool {
 	for _, name := range []string{"Proc-Type:", "DEK-Info:", "Version:", "Comment:"} {
 		if strings.HasPrefix(s, name) {

@@ -7,19 +7,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// word is a word of a command line: its place, without quotes around it.
+// word is a word of a command line: its position, without enclosing quotes.
 type word struct {
 	from, to int
 	text     string
 }
 
-// seen is a program, and how far the words behind it were looked at.
+// seen is a program, and how far its arguments were examined.
 type seen struct {
 	program string
 	to      int
 }
 
-// program looks at the words behind a program whose name ends at p.
+// program examines the words after a program whose name ends at p.
 func (c *scanner) program(name string, p int) {
 	if len(name) > 16 {
 		return
@@ -46,8 +46,8 @@ func (c *scanner) program(name string, p int) {
 	}
 }
 
-// words are the words that follow at p, up to an operator or the end of the
-// line. It knows quotes as far as they go around a whole word.
+// words returns the words from p up to an operator or the end of the line. Only
+// quotes around whole words are understood.
 func (c *scanner) words(p int) []word {
 	var all []word
 	for p < len(c.s) && len(all) < maxWords {
@@ -71,10 +71,10 @@ func (c *scanner) words(p int) []word {
 	return all
 }
 
-// maxWords is how many words behind a program are looked at.
+// maxWords is how many arguments of a program are examined.
 const maxWords = 64
 
-// word is the word at p.
+// word returns the word at p.
 func (c *scanner) word(p int) word {
 	quote := c.s[p]
 	if (quote == '\'' || quote == '"') && c.mode != wordsOnly {
@@ -93,7 +93,7 @@ func (c *scanner) word(p int) word {
 	return word{p, q, c.s[p:q]}
 }
 
-// secret hides what is given in one form.
+// secret hides a secret of one form.
 func (c *scanner) secret(s *program.Secret, args []word) {
 	if s.Command != "" && !slices.ContainsFunc(args, func(w word) bool { return w.text == s.Command }) {
 		return
@@ -118,7 +118,7 @@ func (c *scanner) secret(s *program.Secret, args []word) {
 	}
 }
 
-// readers find what no form says.
+// readers handle programs whose secrets have no common form.
 var readers = map[string]func(c *scanner, args []word){
 	"openssl": openssl, "htpasswd": htpasswd, "literals": literals, "login": loginWith, "settings": settings, "pair": pair, "body": secretBody,
 }
@@ -150,7 +150,7 @@ func (c *scanner) hideWord(w word, n int) {
 	c.add(from, to)
 }
 
-// around is the quote around a word, 0 for none.
+// around returns the quote around a word, 0 if there is none.
 func (c *scanner) around(w word) byte {
 	if w.from > 0 && w.to < len(c.s) && c.s[w.from-1] == c.s[w.to] && (c.s[w.to] == '\'' || c.s[w.to] == '"') {
 		return c.s[w.to]
@@ -158,7 +158,7 @@ func (c *scanner) around(w word) byte {
 	return 0
 }
 
-// attached looks for an option whose value stands in the same word.
+// attached handles an option whose value is in the same word.
 func (c *scanner) attached(args []word, option string) {
 	for _, w := range args {
 		if strings.HasPrefix(w.text, option) {
@@ -167,7 +167,7 @@ func (c *scanner) attached(args []word, option string) {
 	}
 }
 
-// either looks for an option whose value stands in the same word or the next.
+// either handles an option whose value is in the same word or the next.
 func (c *scanner) either(args []word, option string) {
 	for i, w := range args {
 		switch {
@@ -181,8 +181,8 @@ func (c *scanner) either(args []word, option string) {
 	}
 }
 
-// behind takes the word behind one of these, or behind the program if there are
-// none, and behind n more that are no options. A name stands for NAME.x as well.
+// behind hides the word after one of names, or after the program if there are
+// none, skipping n more operands. A name also stands for NAME.x.
 func (c *scanner) behind(args []word, n int, names []string) {
 	at := slices.IndexFunc(args, func(w word) bool {
 		name, _, _ := strings.Cut(w.text, ".")
@@ -204,14 +204,15 @@ func (c *scanner) behind(args []word, n int, names []string) {
 	}
 }
 
-// lastWord takes the last word.
+// lastWord hides the last word.
 func (c *scanner) lastWord(args []word) {
 	if w := args[len(args)-1]; !strings.HasPrefix(w.text, "-") {
 		c.hideWord(w, 0)
 	}
 }
 
-// named takes the value of an option that a name stands before: --arg NAME VALUE.
+// named hides the value of an option that has a name before its value: --arg
+// NAME VALUE.
 func (c *scanner) named(args []word, option string) {
 	for i, w := range args {
 		if w.text == option && i+2 < len(args) && isSecretName(args[i+1].text) {
@@ -220,7 +221,7 @@ func (c *scanner) named(args []word, option string) {
 	}
 }
 
-// pair takes the password of NAME:PASSWORD as the last word of a setting.
+// pair hides the password of NAME:PASSWORD in the last word of a setting.
 func pair(c *scanner, args []word) {
 	last := args[len(args)-1]
 	if at := strings.IndexByte(last.text, ':'); args[0].text == "config" && at > 0 && !strings.Contains(last.text, "://") {
@@ -228,8 +229,8 @@ func pair(c *scanner, args []word) {
 	}
 }
 
-// cookieOf looks for options whose value is cookies; without an equals sign it
-// is a file.
+// cookieOf handles options whose value is cookies; without an equals sign it is
+// a file.
 func (c *scanner) cookieOf(args []word, options []string) {
 	for i := range args {
 		for _, o := range options {
@@ -252,7 +253,7 @@ func (c *scanner) cookiesIn(p, to int) {
 	c.cookies(p, to)
 }
 
-// userOf looks for options whose value is a name, a sign and a password.
+// userOf handles options whose value is a name, a separator and a password.
 func (c *scanner) userOf(args []word, sign string, options []string) {
 	for i, w := range args {
 		for _, o := range options {
@@ -270,8 +271,8 @@ func (c *scanner) userOf(args []word, sign string, options []string) {
 	}
 }
 
-// optionValue finds the value of the option o in the word args[i] or the next;
-// at is where in that word it begins. A short option may stand in a cluster.
+// optionValue returns the value of the option o in the word args[i] or the
+// next; at is its offset in that word. A short option may be part of a cluster.
 func optionValue(args []word, i int, o string) (w word, at int, ok bool) {
 	text := args[i].text
 	if strings.HasPrefix(o, "--") {

@@ -6,7 +6,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// TestReaders: each reader that the catalogue names is there.
+// TestReaders: each reader that the catalogue names exists.
 func TestReaders(t *testing.T) {
 	named := map[string]bool{}
 	for p := range program.Builtin {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// quoting is the state of a shell's quotes up to some place.
+// quoting is the state of a shell's quotes at some place.
 type quoting struct {
 	at   int
-	open []byte // ' or " or (, from the outside in
+	open []byte // ' or " or (, outermost first
 }
 
-// quote is the innermost open quote, 0 for none.
+// quote returns the innermost open quote, 0 if there is none.
 func (q *quoting) quote() byte {
 	if n := len(q.open); n > 0 && q.open[n-1] != '(' {
 		return q.open[n-1]
@@ -19,7 +19,7 @@ func (q *quoting) quote() byte {
 	return 0
 }
 
-// state is the quote that is open at p, in a command line.
+// state returns the quote that is open at p, for a command line.
 func (c *scanner) state(p int) byte {
 	if c.mode != commandLine {
 		return 0
@@ -31,7 +31,7 @@ func (c *scanner) state(p int) byte {
 	return q.quote()
 }
 
-// step goes on by one character, or by several that belong together.
+// step advances by one character, or by several that form a unit.
 func (q *quoting) step(s string, p int) int {
 	b, quote := s[p], q.quote()
 	switch {
@@ -85,7 +85,7 @@ func isNumber(s string) bool {
 	return len(rest) < min(len(s), 20) && (rest == "" || !isName(rest[0]))
 }
 
-// isSource reports whether a value says where the secret is to be read.
+// isSource reports whether a value says where the secret is read from.
 func isSource(value string) bool {
 	for _, prefix := range []string{"file:", "env:", "fd:", "stdin"} {
 		if strings.HasPrefix(value, prefix) {
@@ -101,10 +101,10 @@ func isAuthorization(name string) bool {
 	return len(name) >= len("authorization") && strings.EqualFold(name[len(name)-len("authorization"):], "authorization")
 }
 
-// schemes are how credentials are called in a header.
+// schemes are the authentication schemes of headers.
 var schemes = []string{"bearer", "basic", "token", "digest", "negotiate", "apikey", "key", "aws4-hmac-sha256", "hawk", "ntlm"}
 
-// scheme skips a known scheme, and the quote before it.
+// scheme skips a known scheme and the quote before it.
 func (c *scanner) scheme(p int) int {
 	from := p
 	for from < len(c.s) && strings.IndexByte(`\"'`, c.s[from]) >= 0 {
@@ -120,17 +120,17 @@ func (c *scanner) scheme(p int) int {
 	return p
 }
 
-// special are the characters that end a bare value.
+// special are the characters that end an unquoted value.
 const special = " \t\r\n;&|<>()'\"`$\\"
 
-// value hides the value at p, piece by piece as a shell puts a word together;
+// value hides the value at p piece by piece, as a shell concatenates a word;
 // open is the quote around it.
 func (c *scanner) value(p int, open byte) {
 	if c.mode == wordsOnly {
 		c.firstPiece(p)
 		return
 	}
-	joins := open == 0 && c.mode == commandLine // pieces with quotes of their own go on
+	joins := open == 0 && c.mode == commandLine // quoted pieces may follow
 	for first := true; p < len(c.s); first = false {
 		if strings.HasPrefix(c.s[p:], `\"`) || strings.HasPrefix(c.s[p:], `\'`) {
 			c.escaped(p)
@@ -147,8 +147,8 @@ func (c *scanner) value(p int, open byte) {
 	}
 }
 
-// piece hides one piece of a value and returns where it ends, p if it is none;
-// quoted tells that it had quotes of its own.
+// piece hides one piece of a value and returns its end, p if there is none;
+// quoted says whether it had quotes of its own.
 func (c *scanner) piece(p int, open byte, first bool) (end int, quoted bool) {
 	b := c.s[p]
 	switch {
@@ -164,7 +164,7 @@ func (c *scanner) piece(p int, open byte, first bool) (end int, quoted bool) {
 	return c.bare(p, first), false
 }
 
-// firstPiece hides what follows, up to a character that is special anywhere.
+// firstPiece hides the text up to a character that is special in any context.
 func (c *scanner) firstPiece(p int) {
 	if strings.HasPrefix(c.s[p:], "$'") {
 		p++
@@ -185,9 +185,8 @@ func (c *scanner) firstPiece(p int) {
 	}
 }
 
-// bare hides a value without quotes, and returns where it ends. The first piece
-// of a value may say that it is no secret: then nothing is hidden, and it
-// returns p.
+// bare hides a value without quotes and returns its end. If the first piece of
+// a value shows that it is not a secret, bare hides nothing and returns p.
 func (c *scanner) bare(p int, first bool) int {
 	if start := c.bareEnd(p, min(len(c.s), p+64)); first && keeps(c.s[p:start]) {
 		return p
@@ -198,7 +197,7 @@ func (c *scanner) bare(p int, first bool) int {
 	return q
 }
 
-// bareEnd is where a value without quotes ends, at limit at the latest.
+// bareEnd returns the end of a value without quotes, at most limit.
 func (c *scanner) bareEnd(p, limit int) int {
 	braces := p >= 2 && (c.s[p-2:p] == ":-" || c.s[p-2:p] == ":=") // of ${NAME:-value}
 	q := p
@@ -206,7 +205,7 @@ func (c *scanner) bareEnd(p, limit int) int {
 		b := c.s[q]
 		switch {
 		case b == '\\' && q+1 < len(c.s) && strings.IndexByte("\"'nrt\n", c.s[q+1]) < 0:
-			q += 2 // the shell takes the next character as it is
+			q += 2 // the shell takes the next character literally
 			continue
 		case strings.IndexByte(special, b) >= 0, b == '}' && braces, b == '#' && c.query,
 			c.mode == anyText && strings.IndexByte(",}]", b) >= 0 && q > p && c.ends(q):
@@ -222,9 +221,9 @@ func (c *scanner) ends(q int) bool {
 	return q+1 == len(c.s) || strings.IndexByte(" \t\r\n,}];)\"'", c.s[q+1]) >= 0
 }
 
-// quoted hides what stands between the quotes that open at p and at from have
-// their text; it returns the place behind the closing quote. Expansions in
-// double quotes stay; where one may run a command, what follows stays too.
+// quoted hides the text between quotes that open at p and whose text begins at
+// from; it returns the place after the closing quote. Expansions in double
+// quotes are kept; from the first that may run a command, so is the rest.
 func (c *scanner) quoted(p, from int, quote, open byte) int {
 	end := c.closing(from, quote, open, from > p+1)
 	if end < 0 {
@@ -241,7 +240,7 @@ func (c *scanner) quoted(p, from int, quote, open byte) int {
 	return end + 1
 }
 
-// expanding hides what stands in double quotes before anything that may run a
+// expanding hides the text in double quotes before anything that may run a
 // command.
 func (c *scanner) expanding(from, to int) {
 	text, _, _ := strings.Cut(c.s[from:to], "`")
@@ -249,7 +248,7 @@ func (c *scanner) expanding(from, to int) {
 	c.hidePlain(from, from+len(text))
 }
 
-// closing finds the quote that ends a value, -1 if there is none.
+// closing returns the position of the quote that ends a value, or -1.
 func (c *scanner) closing(from int, quote, open byte, escapes bool) int {
 	for q := from; q < min(len(c.s), from+far); q++ {
 		switch {
@@ -266,8 +265,7 @@ func (c *scanner) closing(from int, quote, open byte, escapes bool) int {
 	return -1
 }
 
-// escaped hides a value between quotes that carry a backslash each: text in a
-// text.
+// escaped hides a value between escaped quotes, as in a string within a string.
 func (c *scanner) escaped(p int) int {
 	mark := c.s[p : p+2]
 	from := p + 2
@@ -289,22 +287,23 @@ func (c *scanner) escaped(p int) int {
 	return c.bare(from, true)
 }
 
-// plain are values that say nothing.
+// plain are values that reveal nothing.
 var plain = []string{"", "true", "false", "null", "none", "nil", "None", "True", "False", "-", "string", "str"}
 
-// keeps reports whether a value is none that is to be hidden.
+// keeps reports whether a value need not be hidden.
 func keeps(value string) bool {
 	return slices.Contains(plain, value) || isPath(value) || isURL(value)
 }
 
-// isURL reports whether a value is a URL, whose own secrets are looked for.
+// isURL reports whether a value is a URL, which is searched for its own
+// secrets.
 func isURL(value string) bool {
 	scheme, _, ok := strings.Cut(value, "://")
 	return ok && scheme != "" && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
 }
 
-// isPath reports whether a value reads as a path. Behind a slash it takes a
-// name in small letters: what else begins with one may be base64.
+// isPath reports whether a value looks like a path. A slash must be followed by
+// a name in lower case, since base64 can begin with a slash too.
 func isPath(value string) bool {
 	value = strings.TrimPrefix(value, "@")
 	for _, start := range []string{"./", "../", "~/"} {

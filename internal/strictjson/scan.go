@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// scanner walks the input once, with the Go type that each value is meant
-// for beside it.
+// scanner walks the input once, together with the Go type that each value is
+// for.
 type scanner struct {
 	data []byte
 	pos  int
 	path []step
-	room [4]step // for path
-	// found collects positions if not nil; counted, line and start say how far
-	// the lines were counted for it.
+	room [4]step // backs path
+	// found collects positions if it is not nil; counted, line and start say
+	// how far lines have been counted for it.
 	found                map[string]Position
 	counted, line, start int
 
@@ -26,12 +26,12 @@ type scanner struct {
 	ignoreUnknown, nullAbsent bool
 	noNull                    bool
 	known                     []string
-	aside                     []string // keys that may stand in any object
-	cuts                      [][2]int // where members with such keys stand
+	aside                     []string // keys that are allowed in any object
+	cuts                      [][2]int // ranges of members with such keys
 }
 
-// step is one element of a path: a key, or an index if key is "" and index
-// is not -1.
+// step is one element of a path: a key, or an index if key is "" and index is
+// not -1.
 type step struct {
 	key   string
 	index int
@@ -60,7 +60,7 @@ func (s *scanner) position(at int) Position {
 	}
 }
 
-// note keeps the position of the value that begins here.
+// note records the position of the value that begins here.
 func (s *scanner) note() {
 	if s.found == nil {
 		return
@@ -86,8 +86,8 @@ func (s *scanner) pathText() string {
 	return path
 }
 
-// printable cuts a long key and quotes one that could mislead who reads the
-// error.
+// printable truncates a long key, and quotes one that could mislead a reader of
+// the error.
 func printable(key string) string {
 	const longest = 64
 	if len(key) > longest {
@@ -100,7 +100,7 @@ func printable(key string) string {
 	return q
 }
 
-// document reads the whole input as one value of type t.
+// document checks the whole input as one value of type t.
 func (s *scanner) document(t reflect.Type) error {
 	if len(s.data) > s.maxSize {
 		return s.fail(s.maxSize, fmt.Sprintf("longer than %d bytes", s.maxSize))
@@ -126,7 +126,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// next returns the next byte that is no blank, 0 at the end.
+// next returns the next byte that is not white space, 0 at the end.
 func (s *scanner) next() byte {
 	s.blanks()
 	if s.pos == len(s.data) {
@@ -161,7 +161,7 @@ func (s *scanner) value(t reflect.Type, depth int) error {
 	}
 }
 
-// kindOf names the kind of value that begins with c, "" for none.
+// kindOf returns the kind of value that begins with c, "" if none does.
 func kindOf(c byte) string {
 	switch {
 	case c == '{':
@@ -325,7 +325,7 @@ func (s *scanner) digits() int {
 	return s.pos - from
 }
 
-// skipText reads a string of which only the form matters.
+// skipText checks a string without decoding it.
 func (s *scanner) skipText() error {
 	if end, plain := s.plain(s.pos + 1); plain {
 		s.pos = end + 1
@@ -335,7 +335,7 @@ func (s *scanner) skipText() error {
 	return err
 }
 
-// key reads a string that is nearly always one of the known keys.
+// key decodes a string, with a fast path for known keys.
 func (s *scanner) key() (string, error) {
 	if end, plain := s.plain(s.pos + 1); plain {
 		for _, name := range s.known {
@@ -348,7 +348,7 @@ func (s *scanner) key() (string, error) {
 	return s.text()
 }
 
-// text reads a string and returns what it means.
+// text decodes a string.
 func (s *scanner) text() (string, error) {
 	s.pos++
 	from := s.pos
@@ -380,8 +380,8 @@ func (s *scanner) text() (string, error) {
 	return "", s.fail(s.pos, "the text ends inside a string")
 }
 
-// plain finds the end of a string that begins behind its quote at from, has no
-// escape in it and is ASCII.
+// plain returns the end of a string that begins after its quote at from, if it
+// is ASCII without escapes.
 func (s *scanner) plain(from int) (end int, ok bool) {
 	for i := from; i < len(s.data); i++ {
 		switch c := s.data[i]; {
@@ -424,7 +424,7 @@ func (s *scanner) escape(b *strings.Builder) error {
 	return nil
 }
 
-// unit reads \uXXXX.
+// unit decodes \uXXXX.
 func (s *scanner) unit() (rune, bool) {
 	if len(s.data)-s.pos < 6 || s.data[s.pos] != '\\' || s.data[s.pos+1] != 'u' {
 		return 0, false

@@ -1,15 +1,15 @@
-// Package strictjson reads JSON that may come from an attacker, where
-// encoding/json is too kind: it takes the last of two equal keys, matches
-// keys in any case, repairs bad text and is silent about what follows.
+// Package strictjson decodes JSON that may come from an attacker, for which
+// encoding/json is too lenient: it takes the last of duplicate keys, matches
+// keys in any case, repairs invalid text and ignores what follows.
 //
-// Refused are: two equal keys in one object; a key that differs from an
-// expected one only in case (also by Unicode folding, ſ for s) or by a NUL;
-// unknown keys, unless they are to be ignored; null where a value is
-// expected, unless it is to count as absent; bytes that are not UTF-8; halves
-// of surrogate pairs; anything after the value; input that is too long or too
-// deep. What is accepted, encoding/json accepts with the same value.
+// Rejected are: duplicate keys in an object; a key that differs from an
+// expected one only in case (including Unicode folding, ſ for s) or by a NUL;
+// unknown keys, unless they are to be ignored; null where a value is expected,
+// unless it is to count as absent; invalid UTF-8; unpaired surrogates; anything
+// after the value; input that is too long or nested too deeply. What is
+// accepted, encoding/json decodes to the same value.
 //
-// Every error has its place in the input: "line:col: path: text".
+// Every error has its position in the input: "line:col: path: text".
 package strictjson
 
 import (
@@ -20,13 +20,13 @@ import (
 	"reflect"
 )
 
-// The limits where no option sets others.
+// The default limits.
 const (
 	defaultMaxSize  = 8 << 20 // bytes
 	defaultMaxDepth = 128     // nested arrays and objects
 )
 
-// inputError is why the input was refused and where.
+// inputError is why and where the input was rejected.
 type inputError struct {
 	Offset    int    // in bytes, from 0
 	Line, Col int    // from 1; Col counts bytes
@@ -45,32 +45,32 @@ func (e *inputError) Error() string {
 // Option changes how input is read.
 type Option func(*scanner)
 
-// IgnoreUnknown lets keys pass that the Go type does not have; for protocols,
-// where the other side may know more.
+// IgnoreUnknown permits keys that the Go type does not have, for protocols
+// whose other side may be newer.
 func IgnoreUnknown(s *scanner) { s.ignoreUnknown = true }
 
-// NullAbsent lets null stand where a value is expected; it counts as if the
-// key were not there.
+// NullAbsent permits null where a value is expected; it counts as if the key
+// were absent.
 func NullAbsent(s *scanner) { s.nullAbsent = true }
 
-// NoNull refuses null also for a pointer, which then only says whether the key
-// is there.
+// NoNull rejects null also for a pointer, which then says whether the key is
+// present.
 func NoNull(s *scanner) { s.noNull = true }
 
-// MaxSize sets the most bytes that are read.
+// MaxSize sets the maximum size of the input in bytes.
 func MaxSize(n int) Option { return func(s *scanner) { s.maxSize = n } }
 
-// Known names keys of the outermost object that are looked at although no Go
-// type lists them: a key that is their twin is refused.
+// Known names keys of the outermost object that the caller uses although no Go
+// type lists them: a key that differs only in case is rejected.
 func Known(keys ...string) Option { return func(s *scanner) { s.known = keys } }
 
-// Aside names keys that may stand in any object with any value, as $comment
-// does; Decode leaves them out where the Go type has no such field. Their twins
-// are refused.
+// Aside names keys that are allowed in any object with any value, such as
+// $comment; Decode drops them where the Go type has no such field. Keys that
+// differ only in case are rejected.
 func Aside(keys ...string) Option { return func(s *scanner) { s.aside = keys } }
 
-// Decode reads one value into v, a pointer. Where v has an interface, numbers
-// become json.Number, so that none is rounded. On error v is not to be used.
+// Decode decodes one value into v, a pointer. For an interface, numbers become
+// json.Number, so that none is rounded. After an error, v must not be used.
 func Decode(data []byte, v any, opts ...Option) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer {
@@ -93,8 +93,8 @@ func (s *scanner) decode(v any) error {
 	return nil
 }
 
-// kept is the document with blanks for the members that are set aside, each
-// with the comma behind it, the last one of an object with the one before it.
+// kept returns the document with the members that are set aside blanked, each
+// with the comma after it, the last of an object with the comma before it.
 func (s *scanner) kept() []byte {
 	if len(s.cuts) == 0 {
 		return s.data
@@ -114,7 +114,7 @@ func (s *scanner) kept() []byte {
 	return data
 }
 
-// blank leaves the newlines, so that lines keep their numbers.
+// blank keeps line feeds, so that line numbers are unchanged.
 func blank(data []byte) {
 	for i, c := range data {
 		if c != '\n' {
@@ -125,8 +125,8 @@ func blank(data []byte) {
 
 var objectType = reflect.TypeFor[map[string]any]()
 
-// flat decodes an object of strings, which a document that has been checked
-// nearly always is; nil if it is anything else.
+// flat decodes an object of strings from a checked document, the most common
+// case; it returns nil for anything else.
 func (s *scanner) flat() map[string]any {
 	s.pos = 0
 	if s.next() != '{' {
@@ -155,7 +155,7 @@ func (s *scanner) flat() map[string]any {
 	}
 }
 
-// Object reads one object of any content; numbers become json.Number.
+// Object decodes an object of any contents; numbers become json.Number.
 func Object(data []byte, opts ...Option) (map[string]any, error) {
 	s := newScanner(data, opts)
 	if err := s.document(objectType); err != nil {
@@ -168,7 +168,7 @@ func Object(data []byte, opts ...Option) (map[string]any, error) {
 	if err := s.decode(&members); err != nil {
 		return nil, err
 	}
-	if members == nil { // null, let pass by NullAbsent
+	if members == nil { // null, permitted by NullAbsent
 		return nil, newScanner(data, opts).fail(0, "want an object, got null")
 	}
 	return members, nil
@@ -185,7 +185,7 @@ func Positions(data []byte, opts ...Option) (map[string]Position, error) {
 	return s.found, nil
 }
 
-// Member returns the path of a key's value, as in Positions and Error.
+// Member returns the path of a key's value, as in Positions and errors.
 func Member(path, key string) string {
 	if path == "" {
 		return printable(key)
@@ -193,11 +193,11 @@ func Member(path, key string) string {
 	return path + "." + printable(key)
 }
 
-// Position is a place in the input, from 1; Col counts bytes.
+// Position is a position in the input, counted from 1; Col counts bytes.
 type Position struct{ Line, Col int }
 
-// foreign gives an error of encoding/json a place. Only what the scanner
-// leaves to it can fail: numbers out of range, text that a type refuses.
+// foreign adds a position to an error of encoding/json. After the scanner's
+// checks only numbers out of range and texts that a type rejects can fail.
 func (s *scanner) foreign(err error) error {
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) {

@@ -216,8 +216,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// FuzzDecode: what is accepted, encoding/json accepts with the same value,
-// and nothing that is accepted changes when it is read again.
+// FuzzDecode: what is accepted, encoding/json decodes to the same value, and it
+// survives a round trip.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"mode":"a"}`, `{"mode":"\ud83d\ude00"}`, `[1,-0,1.5e-7]`, `null`, `{"a":{"b":[true,false,null]}}`,
@@ -254,8 +254,8 @@ func sameAsStandard[T any](t *testing.T, data []byte, opts ...Option) {
 	}
 }
 
-// sameObject compares Object, which reads an object of strings by itself, with
-// Decode.
+// sameObject compares Object, which has a fast path for objects of strings,
+// with Decode.
 func sameObject(t *testing.T, data []byte) {
 	t.Helper()
 	var want map[string]any
@@ -269,7 +269,7 @@ func sameObject(t *testing.T, data []byte) {
 	}
 }
 
-// TestAside: keys that are set aside stand anywhere, and are in no value.
+// TestAside: keys that are set aside are allowed anywhere and are in no value.
 func TestAside(t *testing.T) {
 	type inner struct {
 		A int            `json:"a"`
@@ -316,7 +316,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// FuzzAside: to set keys aside is to take them out of the value.
+// FuzzAside: setting keys aside equals removing them from the value.
 func FuzzAside(f *testing.F) {
 	f.Add([]byte(`{"c":1,"a":{"c":[{"c":1}],"b":2},"d":[{"x":1,"c":2}]}`))
 	f.Add([]byte(`[{"c":"x" , "\u0063d":1 } , {"a":1, "c":2}]`))
@@ -365,5 +365,5 @@ func TestNoNull(t *testing.T) {
 	}
 }
 
-// maxDepth sets how deep arrays and objects may nest.
+// maxDepth sets the maximum depth of nested arrays and objects.
 func maxDepth(n int) Option { return func(s *scanner) { s.maxDepth = n } }

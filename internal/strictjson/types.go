@@ -16,13 +16,13 @@ var (
 	numberType      = reflect.TypeFor[json.Number]()
 )
 
-// opaque reports whether t reads its JSON itself, so that any value may
-// stand there.
+// opaque reports whether t decodes its JSON itself, so that any value is
+// allowed.
 func opaque(t reflect.Type) bool {
 	return t.Kind() == reflect.Interface || reflect.PointerTo(t).Implements(unmarshaler)
 }
 
-// wanted names the kind of value that t holds, "" if any will do.
+// wanted returns the kind of value that t holds, "" if any kind is allowed.
 func wanted(t reflect.Type) string {
 	t = deref(t)
 	switch {
@@ -59,7 +59,7 @@ func deref(t reflect.Type) reflect.Type {
 	return t
 }
 
-// element is the type of an array's elements.
+// element returns the type of an array's elements.
 func element(t reflect.Type) reflect.Type {
 	t = deref(t)
 	if !opaque(t) && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
@@ -70,17 +70,17 @@ func element(t reflect.Type) reflect.Type {
 
 // keySet checks the keys of one object.
 type keySet struct {
-	few  [fewKeys]string // the first keys that were seen, the others in seen
-	n    int             // how many
+	few  [fewKeys]string // the first keys seen; the others are in seen
+	n    int             // number of keys
 	seen map[string]bool
-	// fields of a struct; nil: any key may stand there.
+	// fields of a struct; nil: any key is allowed.
 	fields map[string]reflect.Type
-	known  []string     // further names that keys are looked at for
-	free   []string     // names that may stand in any object
-	rest   reflect.Type // of what fields does not name
+	known  []string     // further names that keys are compared with
+	free   []string     // names that are allowed in any object
+	rest   reflect.Type // of keys that fields lacks
 }
 
-// fewKeys is how many keys are gone through one by one.
+// fewKeys is the number of keys up to which a linear search is used.
 const fewKeys = 8
 
 func (s *scanner) keysOf(t reflect.Type, depth int) keySet {
@@ -100,7 +100,7 @@ func (s *scanner) keysOf(t reflect.Type, depth int) keySet {
 	return k
 }
 
-// add notes a key, and reports whether it is new.
+// add records a key, and reports whether it is new.
 func (k *keySet) add(key string) bool {
 	if slices.Contains(k.few[:k.n], key) || k.seen[key] {
 		return false
@@ -117,8 +117,7 @@ func (k *keySet) add(key string) bool {
 	return true
 }
 
-// twin returns the name that a key differs from in case only, "" if there is
-// none.
+// twin returns the name that a key differs from only in case, or "".
 func (k *keySet) twin(key string) string {
 	if k.fields[key] != nil || slices.Contains(k.known, key) || k.aside(key) {
 		return ""
@@ -138,12 +137,12 @@ func (k *keySet) twin(key string) string {
 	return ""
 }
 
-// aside reports whether a key is one that may stand in any object and is none
-// of this one.
+// aside reports whether a key is allowed in any object and not a field of this
+// one.
 func (k *keySet) aside(key string) bool { return k.fields[key] == nil && slices.Contains(k.free, key) }
 
-// addFields collects the JSON names of a struct's fields with those of its
-// embedded structs; the outer ones win.
+// addFields collects the JSON names of a struct's fields and those of its
+// embedded structs; outer fields take precedence.
 func addFields(t reflect.Type, into map[string]reflect.Type) {
 	var inner []reflect.Type
 	for i := range t.NumField() {
@@ -170,8 +169,8 @@ func addFields(t reflect.Type, into map[string]reflect.Type) {
 	}
 }
 
-// enter takes a key and returns the type of its value, or what is wrong with
-// it.
+// enter checks a key and returns the type of its value, or what is wrong with
+// the key.
 func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complaint string) {
 	if strings.ContainsRune(key, 0) {
 		return nil, fmt.Sprintf("key %s holds a NUL", printable(key))

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// node is one value, or a table, as the scanner found it.
+// node is a value or a table as the scanner found it.
 type node struct {
 	kind kind
 	Place
-	key   Place // where the key stands; the zero value if that is where the node does
+	key   Place // position of the key; zero if it is that of the node
 	keys  map[string]*node
 	order []string
 	elems []*node
@@ -30,21 +30,21 @@ const (
 	isOther  kind = "a date or time"
 )
 
-// scanner reads TOML far enough to know keys, kinds and places. It may take
-// what the library refuses, never the other way without an error.
+// scanner parses TOML as far as needed for keys, kinds and positions. It may
+// accept what the library rejects, but not the reverse without an error.
 type scanner struct {
 	name  string
 	data  []byte
 	pos   int
 	fault *Error // ends the scan
-	// twice are the keys that stand twice.
+	// twice holds errors for duplicate keys.
 	twice []error
-	// row, begin and passed say how far the lines are counted.
+	// row, begin and passed say how far lines have been counted.
 	row, begin, passed int
 }
 
-// scan reads the text into a tree. The error says why it cannot be read; keys
-// that stand twice are returned beside the tree, which has the first of them.
+// scan parses the text into a tree. The error says why it cannot be parsed;
+// duplicate keys are returned beside the tree, which has the first of them.
 func scan(data []byte, name string) (root *node, twice []error, err error) {
 	s := &scanner{name: name, data: data, row: 1}
 	root = newTable(Place{Line: 1, Col: 1})
@@ -66,7 +66,7 @@ func scan(data []byte, name string) (root *node, twice []error, err error) {
 	return root, s.twice, nil
 }
 
-// invalid returns the offset of the first byte that is not UTF-8, -1 for none.
+// invalid returns the offset of the first byte that is not valid UTF-8, or -1.
 func invalid(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -80,7 +80,7 @@ func invalid(data []byte) int {
 
 func newTable(at Place) *node { return &node{kind: isTable, Place: at, keys: map[string]*node{}} }
 
-// placeAt counts lines from the start; it is for errors only.
+// placeAt counts lines from the start; it is only for errors.
 func placeAt(data []byte, start, end int) Place {
 	start = min(max(start, 0), len(data))
 	before := data[:start]
@@ -91,7 +91,7 @@ func placeAt(data []byte, start, end int) Place {
 	}
 }
 
-// fail keeps the first fault and ends the scan.
+// fail stores the first fault and ends the scan.
 func (s *scanner) fail(at int, text string) {
 	if s.fault == nil {
 		s.fault = &Error{Name: s.name, Place: placeAt(s.data, at, at), Text: text}
@@ -108,7 +108,7 @@ func (s *scanner) unexpected(want string) {
 	s.fail(s.pos, fmt.Sprintf("%+q where %s is expected", r, want))
 }
 
-// peek returns the byte at the position, 0 at the end.
+// peek returns the byte at the current position, 0 at the end.
 func (s *scanner) peek() byte {
 	if s.pos >= len(s.data) {
 		return 0
@@ -130,7 +130,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// space skips blanks, line ends and comments.
+// space skips white space, line breaks and comments.
 func (s *scanner) space() {
 	for {
 		s.blanks()
@@ -177,7 +177,7 @@ func (s *scanner) document(root *node) {
 	}
 }
 
-// header reads [a.b] or [[a.b]], makes the table and returns its path.
+// header parses [a.b] or [[a.b]], creates the table and returns its path.
 func (s *scanner) header(root *node, table **node) []string {
 	at := s.pos
 	s.pos++
@@ -201,8 +201,8 @@ func (s *scanner) header(root *node, table **node) []string {
 	return path
 }
 
-// descend follows keys through tables, making those that do not exist; of an
-// array of tables the last is meant.
+// descend follows keys through tables and creates missing ones; for an array of
+// tables it takes the last.
 func (s *scanner) descend(t *node, path []string, at int) *node {
 	for _, key := range path {
 		next := t.keys[key]
@@ -242,8 +242,8 @@ func (n *node) add(key string, v *node) {
 	n.order = append(n.order, key)
 }
 
-// member reads key = value into the table, whose path is given; arrays is the
-// number of arrays around it.
+// member parses key = value into the table with the given path; arrays is the
+// number of enclosing arrays.
 func (s *scanner) member(table *node, path []string, arrays int) {
 	at := s.pos
 	keys := s.key(path)
@@ -267,7 +267,7 @@ func (s *scanner) member(table *node, path []string, arrays int) {
 	owner.add(last, value)
 }
 
-// key reads a key, which may be dotted; prefix is the path of its table.
+// key parses a key, possibly dotted; prefix is the path of its table.
 func (s *scanner) key(prefix []string) []string {
 	at, length := s.pos, 0
 	for _, p := range prefix {
@@ -320,7 +320,7 @@ func isBare(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
-// value reads one value; path is that of its key.
+// value parses a value; path is that of its key.
 func (s *scanner) value(path []string, arrays int) *node {
 	n := &node{}
 	start := s.pos
@@ -368,14 +368,14 @@ func (s *scanner) inline(n *node, path []string, arrays int) {
 	}
 }
 
-// scalar reads a word that is no string and tells its kind.
+// scalar parses a value that is not a string and returns its kind.
 func (s *scanner) scalar() kind {
 	from := s.pos
 	for s.pos < len(s.data) && (isBare(s.peek()) || strings.IndexByte("+.:", s.peek()) >= 0) {
 		s.pos++
 	}
 	word := string(s.data[from:s.pos])
-	// A date and a time may be parted by a blank.
+	// A blank may separate a date from a time.
 	if len(word) == len("2006-01-02") && s.peek() == ' ' && s.pos+1 < len(s.data) && isDigit(s.data[s.pos+1]) {
 		s.pos++
 		return s.scalar()
@@ -393,7 +393,7 @@ func (s *scanner) scalar() kind {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// str skips a string of any of the four forms.
+// str skips a string in any of the four notations.
 func (s *scanner) str() {
 	for _, quote := range []string{`"""`, `'''`} {
 		if s.skip(quote) {
@@ -404,7 +404,7 @@ func (s *scanner) str() {
 	s.line(string(s.peek()))
 }
 
-// line reads a string on one line and returns it with its quotes.
+// line parses a single-line string and returns it with its quotes.
 func (s *scanner) line(quote string) string {
 	from := s.pos
 	for s.pos++; s.pos < len(s.data) && s.peek() != '\n'; s.pos++ {
@@ -420,8 +420,8 @@ func (s *scanner) line(quote string) string {
 	return quote + quote
 }
 
-// block skips the rest of a string of several lines; up to two quotes may
-// stand directly before the closing three.
+// block skips the rest of a multi-line string; up to two quotes may precede the
+// closing three.
 func (s *scanner) block(quote string) {
 	from := s.pos - len(quote)
 	for s.pos < len(s.data) {
@@ -440,7 +440,7 @@ func (s *scanner) block(quote string) {
 	s.fail(from, "a string without its closing quotes")
 }
 
-// unquote reads the escapes of a basic string.
+// unquote decodes the escapes of a basic string.
 func unquote(quoted string) (string, bool) {
 	body := quoted[1 : len(quoted)-1]
 	var b strings.Builder
@@ -465,8 +465,8 @@ func unquote(quoted string) (string, bool) {
 	return b.String(), true
 }
 
-// place turns offsets into a place. The offsets of one call after the other
-// may go back within a line only.
+// place converts offsets to a position. The offsets of successive calls may
+// decrease only within a line.
 func (s *scanner) place(start, end int) Place {
 	for ; s.passed < start && s.passed < len(s.data); s.passed++ {
 		if s.data[s.passed] == '\n' {

@@ -1,14 +1,14 @@
-// Package stricttoml reads TOML files that people write, and says where each
-// value stands.
+// Package stricttoml decodes TOML files written by people, with the position of
+// each value.
 //
 // The TOML library matches keys in any case and, of two that differ only in
-// case, takes one at random; unknown keys it drops, or lists without a place.
-// So the text is scanned first: keys must be those of the Go type, in exactly
-// their case, once; values of their kind; files at most MaxSize bytes, keys
-// at most maxKey, nesting at most maxDepth. The library then reads what is
-// left.
+// case, takes a random one; it drops unknown keys, or lists them without a
+// position. So the text is scanned first: keys must be those of the Go type in
+// exactly their case, without duplicates; values must have the right kind;
+// files may have at most MaxSize bytes, keys maxKey bytes, and nesting a depth
+// of maxDepth. The library then decodes what passed.
 //
-// Several things may be wrong: the error joins an *Error for each.
+// An error joins an *Error for each thing that is wrong.
 package stricttoml
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// MaxSize is the most bytes that are read.
+// MaxSize is the maximum size of a file in bytes.
 const MaxSize = 256 << 10
 
 const (
-	maxDepth = 32  // tables and arrays in one another
-	maxKey   = 512 // bytes of a key with the tables before it
+	maxDepth = 32  // nested tables and arrays
+	maxKey   = 512 // bytes of a key with its tables
 )
 
 // Error is one thing that is wrong with a file.
 type Error struct {
 	Name string // of the file
 	Place
-	Path string // of the key, "" for none
+	Path string // of the key; "" if there is none
 	Text string
 }
 
@@ -45,18 +45,18 @@ func (e *Error) Error() string {
 	return at + e.Text
 }
 
-// Place is where a value stands.
+// Place is the position of a value.
 type Place struct {
 	Line, Col  int // from 1; Col counts bytes
-	Start, End int // byte offsets; of a table: from its header to its last value
+	Start, End int // byte offsets; for a table: from its header to its last value
 }
 
-// Lines are the places of all values by their path: "mode", "deny[2]",
+// Lines holds the positions of all values by path: "mode", "deny[2]",
 // "rules[0].match[1]".
 type Lines map[string]Place
 
-// Decode reads the file's text into v, a pointer to a struct whose fields
-// have toml tags, or to a map with any keys. On error v is not to be used.
+// Decode decodes the text of a file into v, a pointer to a map or to a struct
+// whose fields have toml tags. After an error, v must not be used.
 func Decode(data []byte, name string, v any) (Lines, error) {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct && t.Elem().Kind() != reflect.Map {
@@ -81,7 +81,7 @@ func Decode(data []byte, name string, v any) (Lines, error) {
 	return c.lines, nil
 }
 
-// foreign gives an error of the library the form of ours.
+// foreign converts an error of the library to ours.
 func foreign(name string, data []byte, err error) error {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
@@ -94,8 +94,8 @@ func foreign(name string, data []byte, err error) error {
 	return &Error{Name: name, Place: placeAt(data, parse.Position.Start, parse.Position.Start+parse.Position.Len), Text: text}
 }
 
-// cover holds the library's reading against the scanner's: each key that it
-// found must have been checked.
+// cover checks that every key that the library found was checked by the
+// scanner.
 func cover(name string, md *toml.MetaData, checked map[string]bool) error {
 	for _, key := range md.Keys() {
 		if !checked[strings.Join(key, "\x00")] {

@@ -19,7 +19,7 @@ type rule struct {
 	} `toml:"sub"`
 }
 
-// level reads itself from a string.
+// level decodes itself from a string.
 type level int
 
 func (l *level) UnmarshalText(text []byte) error {
@@ -112,8 +112,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestForms holds forms that are hard to scan: what follows them must be found
-// in its place.
+// TestForms: after forms that are hard to scan, the following keys have the
+// right position.
 func TestForms(t *testing.T) {
 	for _, form := range []string{
 		"\ufeff", "#\n", "# x = 1 [", "input.a = 1234567890 # 1", "input.a = -123456789", "input.a = 1979-05-27", "input.a = 1979-05-27 # x",
@@ -169,7 +169,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestCover: a key that the library knows and the scanner does not is refused.
+// TestCover: a key that only the library finds is rejected.
 func TestCover(t *testing.T) {
 	var v file
 	md, err := toml.Decode("mode='x'\n[sub.deep]\nx=1", &v)
@@ -272,8 +272,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestCaseTwins holds the guard against the library's choice between two keys
-// that differ in case: it is made at random, so one run proves nothing.
+// TestCaseTwins tests the guard against keys that differ only in case many
+// times, since the library's choice between them is random.
 func TestCaseTwins(t *testing.T) {
 	for i := range 200 {
 		for _, in := range []string{"mode='a'\nMODE='d'", "MODE='a'\nmode='d'", "Mode='d'", "[[rules]]\nTools=['x']"} {
@@ -285,8 +285,8 @@ func TestCaseTwins(t *testing.T) {
 	}
 }
 
-// TestBounded: text of the largest size that is hard on scanner or library is
-// refused or read in time.
+// TestBounded: texts of the maximum size that are hard on the scanner or the
+// library are rejected or decoded in time.
 func TestBounded(t *testing.T) {
 	fill := func(piece string) string { return strings.Repeat(piece, MaxSize/len(piece)) }
 	inputs := map[string]string{
@@ -318,8 +318,8 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-// FuzzDecode: what is accepted, the library accepts with the same value, all
-// its keys have a place, and no two keys differ in case only.
+// FuzzDecode: what is accepted, the library decodes to the same value; all its
+// keys have a position, and none differ only in case.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		good, "mode='a'\nMODE='b'", "a.b.c=1", "[[rules]]\n[rules.x]", "deny=['''a''''']", `"a\x41" = "\e"`,

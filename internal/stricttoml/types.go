@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// checker holds the scanned tree against the Go type and collects faults and
-// places.
+// checker compares the scanned tree with the Go type and collects faults and
+// positions.
 type checker struct {
 	name   string
 	lines  Lines
 	faults []error
-	// checked are the keys that were seen, without the indexes of arrays, in
-	// the form of the library: parts joined by NUL.
+	// checked are the keys that were seen, without array indexes, in the
+	// library's form: parts joined by NUL.
 	checked map[string]bool
 }
 
@@ -43,7 +43,7 @@ func (c *checker) table(t reflect.Type, n *node, keys []string, path string) {
 	}
 }
 
-// where is the place of the key, as far as it has one of its own.
+// where returns the position of the key if it has one of its own.
 func (n *node) where() Place {
 	if n.key.Line > 0 {
 		return n.key
@@ -88,7 +88,7 @@ func deref(t reflect.Type) reflect.Type {
 	return t
 }
 
-// wanted is the kind of value that t holds, "" if any will do.
+// wanted returns the kind of value that t holds, "" if any kind is allowed.
 func wanted(t reflect.Type) kind {
 	t = deref(t)
 	if reflect.PointerTo(t).Implements(textUnmarshaler) {
@@ -110,7 +110,7 @@ func wanted(t reflect.Type) kind {
 	}
 }
 
-// element is the type of what a slice, array or map holds.
+// element returns the element type of a slice, array or map.
 func element(t reflect.Type) reflect.Type {
 	switch t = deref(t); t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
@@ -119,8 +119,8 @@ func element(t reflect.Type) reflect.Type {
 	return anyType
 }
 
-// fieldsOf returns the names of a struct's fields in TOML, with those of
-// embedded structs; nil if t is none.
+// fieldsOf returns the TOML names of a struct's fields and those of its
+// embedded structs; nil if t is not a struct.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -139,7 +139,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// Path is the path of a key in tables, as Lines has it.
+// Path returns the path of a key in tables, as used in Lines.
 func Path(keys ...string) string {
 	path := ""
 	for _, key := range keys {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fread is FREAD of <sys/file.h>: the queue of what was typed.
+// fread is FREAD of <sys/file.h>: the input queue.
 const fread = 1
 
-// flush drops what was typed and not yet read.
+// flush discards input that was typed but not read.
 func flush(in *os.File) {
-	_ = unix.IoctlSetPointerInt(int(in.Fd()), unix.TIOCFLUSH, fread) // what stays falls into the time of grace
+	_ = unix.IoctlSetPointerInt(int(in.Fd()), unix.TIOCFLUSH, fread) // remaining input falls into the grace period
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flush drops what was typed and not yet read.
+// flush discards input that was typed but not read.
 func flush(in *os.File) {
-	_ = unix.IoctlSetInt(int(in.Fd()), unix.TCFLSH, unix.TCIFLUSH) // what stays falls into the time of grace
+	_ = unix.IoctlSetInt(int(in.Fd()), unix.TCFLSH, unix.TCIFLUSH) // remaining input falls into the grace period
 }

@@ -1,5 +1,6 @@
-// Package tty is a person's terminal while a question is put to them: keys one
-// by one, none of what was typed before, and the terminal as it was afterwards.
+// Package tty controls a terminal while a person is asked a question: keys
+// arrive one by one, earlier input is discarded, and the terminal is restored
+// afterwards.
 package tty
 
 import (
@@ -8,37 +9,37 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a key is.
+// Kind is the kind of a key.
 type Kind uint8
 
 // The kinds of keys.
 const (
-	Rune Kind = iota + 1 // a character that shows, or a space
+	Rune Kind = iota + 1 // a printable character or a space
 	Enter
 	Backspace
 	EraseWord // ^W
 	EraseLine // ^U
-	Escape    // the key itself, with nothing behind it
+	Escape    // the key itself, not the beginning of a sequence
 	Interrupt // ^C
 	Suspend   // ^Z
-	Paste     // a text that was pasted, with the marks that say so
-	Other     // all else: arrows, focus, mouse, function keys, answers of the terminal
+	Paste     // pasted text, as marked by the terminal
+	Other     // anything else: arrows, focus, mouse, function keys, replies of the terminal
 )
 
-// Key is one thing that came from the keyboard.
+// Key is one input from the keyboard.
 type Key struct {
 	Kind Kind
 	Rune rune
 	Text string // of a paste
 }
 
-// Decoder makes keys of bytes as they come. A sequence may come in pieces.
+// Decoder decodes bytes into keys. A sequence may arrive in pieces.
 type Decoder struct{ rest []byte }
 
-// maxRest bounds what is kept of a sequence that does not end.
+// maxRest is the maximum size in bytes of an incomplete sequence.
 const maxRest = 1 << 20
 
-// Feed returns the keys that data ends.
+// Feed returns the keys that are complete with data.
 func (d *Decoder) Feed(data []byte) []Key {
 	d.rest = append(d.rest, data...)
 	var keys []Key
@@ -56,11 +57,11 @@ func (d *Decoder) Feed(data []byte) []Key {
 	return keys
 }
 
-// Pending reports whether a sequence has begun and not ended.
+// Pending reports whether a sequence is incomplete.
 func (d *Decoder) Pending() bool { return len(d.rest) > 0 }
 
-// Flush ends a sequence after which nothing came: Escape if it was that key,
-// else Other. ok is false if nothing was begun.
+// Flush ends an incomplete sequence: Escape if it was only that key, else
+// Other. ok is false if there was none.
 func (d *Decoder) Flush() (key Key, ok bool) {
 	if len(d.rest) == 0 {
 		return Key{}, false
@@ -78,8 +79,8 @@ const (
 	bel = 0x07
 )
 
-// next returns the key that data begins with and its length, 0 if data ends
-// before the key does.
+// next returns the key that data begins with and its length, 0 if it is
+// incomplete.
 func next(data []byte) (Key, int) {
 	if data[0] == esc {
 		return escaped(data)
@@ -108,7 +109,7 @@ func next(data []byte) (Key, int) {
 	return Key{Kind: Rune, Rune: r}, n
 }
 
-// escaped is what begins with an escape character.
+// escaped decodes input that begins with an escape character.
 func escaped(data []byte) (Key, int) {
 	if len(data) < 2 {
 		return Key{}, 0
@@ -116,11 +117,11 @@ func escaped(data []byte) (Key, int) {
 	switch data[1] {
 	case '[':
 		return control(data)
-	case 'O', 'N': // one character more
+	case 'O', 'N': // one more character
 		return Key{Kind: Other}, whole(data, 3)
 	case ']', 'P', '_', '^', 'X':
 		return str(data)
-	case esc: // two times the key, or the key and a sequence
+	case esc: // the key twice, or the key and a sequence
 		return Key{Kind: Other}, 1
 	}
 	if !utf8.FullRune(data[1:]) {
@@ -130,7 +131,7 @@ func escaped(data []byte) (Key, int) {
 	return Key{Kind: Other}, 1 + n // with Alt
 }
 
-// whole is n if data is as long, else 0.
+// whole returns n if data has that many bytes, else 0.
 func whole(data []byte, n int) int {
 	if len(data) < n {
 		return 0
@@ -138,13 +139,13 @@ func whole(data []byte, n int) int {
 	return n
 }
 
-// Where a pasted text begins and ends.
+// The marks around pasted text.
 var (
 	pasteBegins = []byte("\x1b[200~")
 	pasteEnds   = []byte("\x1b[201~")
 )
 
-// control is a control sequence: ESC [, parameters, a final byte.
+// control decodes a control sequence: ESC [, parameters, a final byte.
 func control(data []byte) (Key, int) {
 	at := 2
 	for at < len(data) && 0x20 <= data[at] && data[at] <= 0x3f {
@@ -155,9 +156,9 @@ func control(data []byte) (Key, int) {
 		return Key{}, 0
 	case data[at] == '[' && at == 2: // a function key of the Linux console
 		return Key{Kind: Other}, whole(data, 4)
-	case data[at] == 'M' && at == 2: // the mouse: three bytes of any value
+	case data[at] == 'M' && at == 2: // the mouse: three arbitrary bytes
 		return Key{Kind: Other}, whole(data, 6)
-	case data[at] < 0x40 || data[at] > 0x7e: // broken off
+	case data[at] < 0x40 || data[at] > 0x7e: // interrupted
 		return Key{Kind: Other}, at
 	}
 	if !bytes.Equal(data[:at+1], pasteBegins) {
@@ -171,8 +172,8 @@ func control(data []byte) (Key, int) {
 	return Key{Kind: Paste, Text: string(text[:end])}, at + 1 + end + len(pasteEnds)
 }
 
-// str is a string sequence, as a terminal answers with: it ends with BEL or
-// with ESC \.
+// str decodes a string sequence, such as a reply of the terminal, which BEL or
+// ESC \ ends.
 func str(data []byte) (Key, int) {
 	for at := 2; at < len(data); at++ {
 		switch {
@@ -182,7 +183,7 @@ func str(data []byte) (Key, int) {
 			if data[at+1] == '\\' {
 				return Key{Kind: Other}, at + 2
 			}
-			return Key{Kind: Other}, at // broken off
+			return Key{Kind: Other}, at // interrupted
 		}
 	}
 	return Key{}, 0

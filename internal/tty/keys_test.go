@@ -35,7 +35,7 @@ func TestFeed(t *testing.T) {
 		{"\x1b[200~\x1b[201~", []Key{{Kind: Paste}}},
 	}
 	for _, tt := range tests {
-		for cut := range len(tt.in) + 1 { // in one piece and in two
+		for cut := range len(tt.in) + 1 { // in one piece or two
 			d := &Decoder{}
 			got := append(d.Feed([]byte(tt.in[:cut])), d.Feed([]byte(tt.in[cut:]))...)
 			if diff := cmp.Diff(tt.want, got); diff != "" || d.Pending() {
@@ -60,7 +60,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// A sequence that never ends is given up.
+// A sequence without an end is abandoned.
 func TestEndless(t *testing.T) {
 	d := &Decoder{}
 	keys := d.Feed([]byte("\x1b]" + strings.Repeat("o", maxRest)))
@@ -69,7 +69,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// However bytes come in pieces, they are the same keys.
+// The keys do not depend on how the bytes are split.
 func FuzzFeed(f *testing.F) {
 	f.Add("\x1b[200~a\x1b[201~o\x1b[Mabc\x1b]x\a", 3)
 	f.Fuzz(func(t *testing.T, in string, cut int) {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Session names the session of processes that a person has begun at the
-// terminal: that of its leader, the shell, with the time of its start and of
-// the machine's. There is none where there is no terminal, or the system does not
-// tell.
+// Session identifies the session of processes that a person started at the
+// terminal: its leader, usually a shell, with the start time of the process and
+// of the machine. It is not ok without a terminal, or if the system does not
+// provide these.
 func Session() (id string, ok bool) {
 	own := status("self")
-	const sid, tty, started = 3, 4, 19 // behind the name
+	const sid, tty, started = 3, 4, 19 // fields after the name
 	if own == nil || string(own[tty]) == "0" {
 		return "", false
 	}
@@ -26,14 +26,14 @@ func Session() (id string, ok bool) {
 	return fmt.Sprintf("tty-%s-%s-%s", own[sid], leader[started], begin), true
 }
 
-// status is what the system tells of a process, behind its name; nil of one that
-// has ended.
+// status returns the fields of /proc/PID/stat after the name; nil if the
+// process has ended.
 func status(pid string) [][]byte {
 	data, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
 		return nil
 	}
-	// The name, in parentheses, may hold anything.
+	// The name, in parentheses, can contain anything.
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) < 20 {
 		return nil

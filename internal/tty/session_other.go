@@ -2,5 +2,5 @@
 
 package tty
 
-// Session is not known here.
+// Session is not supported on this system.
 func Session() (id string, ok bool) { return "", false }

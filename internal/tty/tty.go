@@ -8,41 +8,41 @@ import (
 	"golang.org/x/term"
 )
 
-// Notice is news of the terminal that is no key.
+// Notice is an event of the terminal other than a key.
 type Notice uint8
 
 // The notices.
 const (
 	Resized Notice = iota + 1
-	Resumed        // the program was stopped and goes on
+	Resumed        // the process was stopped and continues
 )
 
-// Terminal is the terminal that questions are put on. It is used by one
+// Terminal is the terminal on which questions are asked. It must be used by one
 // goroutine at a time.
 type Terminal struct {
 	in, out *os.File
 
-	was     *term.State // how it was before Open; nil: it is not open
+	was     *term.State // state before Open; nil if not open
 	chunks  chan []byte
 	notices chan Notice
 	reader  reader
 	signals signals
 }
 
-// New returns the terminal of which in is read and out written.
+// New returns the terminal that reads from in and writes to out.
 func New(in, out *os.File) *Terminal { return &Terminal{in: in, out: out} }
 
-// ErrGone says that the terminal is closed.
+// ErrGone is the error of a terminal that was closed.
 var ErrGone = errors.New("there is nobody to ask: the terminal is closed")
 
-// Switches of the terminal: pasted text comes with marks around it.
+// Control sequences that switch the marks around pasted text on and off.
 const (
 	pasteOn  = "\x1b[?2004h"
 	pasteOff = "\x1b[?2004l"
 )
 
-// Open takes the terminal for a question: keys come one by one and unseen, and
-// what was typed before is dropped. Close must follow.
+// Open prepares the terminal for a question: keys arrive one by one without
+// echo, and earlier input is discarded. Close must follow.
 func (t *Terminal) Open() error {
 	if t.was != nil {
 		return errors.New("the terminal is in use")
@@ -65,7 +65,7 @@ func (t *Terminal) Open() error {
 	return nil
 }
 
-// Close gives the terminal back as it was. It may be called more than once.
+// Close restores the terminal. It may be called more than once.
 func (t *Terminal) Close() {
 	if t.was == nil {
 		return
@@ -76,23 +76,24 @@ func (t *Terminal) Close() {
 	t.was = nil
 }
 
-// restore makes the terminal what it was before Open.
+// restore restores the state before Open.
 func (t *Terminal) restore() {
 	if !dumb() {
 		io.WriteString(t.out, pasteOff)
 	}
 	flush(t.in)
-	_ = term.Restore(int(t.in.Fd()), t.was) // there is nothing left to do if it is gone
+	_ = term.Restore(int(t.in.Fd()), t.was) // if the terminal is gone, nothing is left to do
 }
 
-// Keys are the bytes that come from the keyboard, as many as come at once; the
-// channel is closed when the terminal is gone.
+// Keys returns the channel of bytes from the keyboard, in chunks as they
+// arrive. It is closed when the terminal is gone.
 func (t *Terminal) Keys() <-chan []byte { return t.chunks }
 
-// Notices are told while the terminal is open.
+// Notices returns the channel of notices, which are sent while the terminal is
+// open.
 func (t *Terminal) Notices() <-chan Notice { return t.notices }
 
-// Size is how many columns and lines it has, 80 and 24 if that is not known.
+// Size returns the number of columns and lines, 80 and 24 if it is unknown.
 func (t *Terminal) Size() (columns, lines int) {
 	columns, lines, err := term.GetSize(int(t.out.Fd()))
 	if err != nil || columns < 1 || lines < 1 {
@@ -101,10 +102,10 @@ func (t *Terminal) Size() (columns, lines int) {
 	return columns, lines
 }
 
-// Dumb reports whether the terminal only writes one line after the other.
+// Dumb reports whether the terminal cannot move the cursor.
 func (t *Terminal) Dumb() bool { return dumb() }
 
 func dumb() bool { return os.Getenv("TERM") == "dumb" }
 
-// Write writes text; a line feed goes to the beginning of the next line.
+// Write writes text; a line feed moves to the beginning of the next line.
 func (t *Terminal) Write(p []byte) (int, error) { return t.out.Write(p) }

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// CanLend: a read that has begun cannot be ended here, so the terminal cannot
-// be handed to another program.
+// CanLend: a pending read cannot be cancelled on this system, so the terminal
+// cannot be handed to another program.
 const CanLend = false
 
-// reader reads a terminal; what comes while nobody waits is dropped.
+// reader reads a terminal; input that arrives while it is closed is dropped.
 type reader struct {
 	mu     sync.Mutex
 	chunks chan<- []byte
@@ -63,8 +63,8 @@ func (*signals) end()            {}
 
 func flush(*os.File) {}
 
-// Retake does nothing here.
+// Retake does nothing on this system.
 func (t *Terminal) Retake() {}
 
-// Stop is not known here.
+// Stop is not supported on this system.
 func (t *Terminal) Stop() error { return errors.New("this system cannot stop a program") }

@@ -16,11 +16,11 @@ import (
 // CanLend: the terminal can be handed to another program and taken back.
 const CanLend = true
 
-// reader reads a terminal until it is told to end, and takes no byte more.
+// reader reads a terminal until it is ended, and not a byte more.
 type reader struct {
-	wake *os.File      // closing it ends the reading
-	quit chan struct{} // closed before that
-	done chan struct{} // closed when it has ended
+	wake *os.File      // closing it ends reading
+	quit chan struct{} // closed before wake
+	done chan struct{} // closed when reading has ended
 }
 
 func (r *reader) begin(in *os.File, chunks chan<- []byte) error {
@@ -38,7 +38,7 @@ func (r *reader) begin(in *os.File, chunks chan<- []byte) error {
 	return nil
 }
 
-// end ends the reading and waits for it.
+// end ends reading and waits for it.
 func (r *reader) end() {
 	if r.wake == nil {
 		return
@@ -49,7 +49,7 @@ func (r *reader) end() {
 	r.wake = nil
 }
 
-// pump hands on what comes from in until wake can be read.
+// pump forwards input from in until wake becomes readable.
 func pump(in, wake int, chunks chan<- []byte, quit <-chan struct{}) {
 	buf := make([]byte, 4096)
 	for ready(in, wake) {
@@ -69,7 +69,7 @@ func pump(in, wake int, chunks chan<- []byte, quit <-chan struct{}) {
 	}
 }
 
-// ready waits until in can be read; false if wake can.
+// ready waits until in is readable; it returns false if wake is.
 func ready(in, wake int) bool {
 	for {
 		var set unix.FdSet
@@ -79,7 +79,7 @@ func ready(in, wake int) bool {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return true // reading says what is wrong
+			return true // read reports the error
 		case set.IsSet(wake):
 			return false
 		case set.IsSet(in):
@@ -88,15 +88,15 @@ func ready(in, wake int) bool {
 	}
 }
 
-// signals are those that change the terminal. Those that end the program are its
-// own affair: it closes the terminal.
+// signals are those that affect the terminal. Signals that end the program are
+// not among them: the program closes the terminal itself.
 type signals struct {
 	news chan os.Signal
 	done chan struct{}
 }
 
-// watched has no SIGTSTP: once it was watched, the runtime no longer lets it
-// stop the program.
+// watched does not include SIGTSTP: once it is watched, the runtime no longer
+// lets it stop the program.
 var watched = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT}
 
 func (s *signals) begin(t *Terminal) {
@@ -131,7 +131,8 @@ func (t *Terminal) signalled(sig os.Signal) {
 	}
 }
 
-// tell passes a notice on; if nobody takes them, one more says nothing new.
+// tell sends a notice; if the buffer is full, another one would say nothing
+// new.
 func (t *Terminal) tell(n Notice) {
 	select {
 	case t.notices <- n:
@@ -139,28 +140,28 @@ func (t *Terminal) tell(n Notice) {
 	}
 }
 
-// Retake makes an open terminal raw again after somebody else, a shell, has
-// had it.
+// Retake makes an open terminal raw again after another program, such as a
+// shell, has changed it.
 func (t *Terminal) Retake() {
 	if t.was == nil {
 		return
 	}
-	_, _ = term.MakeRaw(int(t.in.Fd())) // reading tells if it is gone
+	_, _ = term.MakeRaw(int(t.in.Fd())) // if the terminal is gone, reading reports it
 	flush(t.in)
 }
 
-// stopTime is how long the program waits for its own stop: nothing stops it
-// where no shell could let it go on.
+// stopTime is how long to wait for the stop to take effect: without a shell
+// that could continue it, the system does not stop the process group.
 const stopTime = 200 * time.Millisecond
 
-// Stop gives the terminal back, stops the program and all of its process group
-// as ^Z does, and takes the terminal again when it goes on.
+// Stop restores the terminal, stops the process group as ^Z does, and takes the
+// terminal again when the process continues.
 func (t *Terminal) Stop() error {
 	t.Close()
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)
 	defer signal.Stop(goesOn)
-	_ = unix.Kill(0, unix.SIGTSTP) // to its own group: it cannot fail
+	_ = unix.Kill(0, unix.SIGTSTP) // its own group, so it cannot fail
 	select {
 	case <-goesOn:
 	case <-time.After(stopTime):

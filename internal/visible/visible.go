@@ -1,12 +1,12 @@
-// Package visible makes text fit to be shown to a person who decides on it:
-// what stands on the screen is what is in the text, and no two texts look the
-// same. Characters that a screen would obey, hide or reorder come out as
-// <U+202E>, bytes that are no UTF-8 as <0xFF>, and where a text itself holds
-// <U+ or <0x, its < comes out as <U+003C>.
+// Package visible prepares text for display to a person who decides on it: the
+// screen shows what is in the text, and different texts look different.
+// Characters that a screen would obey, hide or reorder are written as <U+202E>,
+// invalid UTF-8 as <0xFF>, and the < of a literal <U+ or <0x as <U+003C>.
 //
-// A letter takes at most three combining marks; what is beyond, and a mark
-// without a letter, is spelled out; four or more of the same as <U+0301 x40>. Letters that look like others stay, but for
-// the quotes and signs that Command spells out.
+// A letter has at most three combining marks; further ones, and a mark without
+// a letter, are spelled out, four or more equal ones as <U+0301 x40>. Letters
+// that look like others are kept, except for the quotes and signs that Command
+// spells out.
 package visible
 
 import (
@@ -16,39 +16,39 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s as one line: line breaks are shown as well.
+// Line returns s as one line, with line breaks spelled out.
 func Line(s string) string { return text(s, style{}) }
 
-// Text returns s with its line feeds and tabs as they are.
+// Text returns s with its line feeds and tabs unchanged.
 func Text(s string) string { return text(s, style{feeds: true, tabs: true}) }
 
-// Indent returns s as Text does, every line after the first begun with prefix,
-// so that no line of s can pass for one of the text around it.
+// Indent is Text with prefix before every line after the first, so that no line
+// of s can pass for surrounding text.
 func Indent(s, prefix string) string {
 	return strings.ReplaceAll(Text(s), "\n", "\n"+prefix)
 }
 
-// Code returns s with its line feeds as they are, a tab as "⇥   ", and a long run
+// Code returns s with its line feeds unchanged, a tab as "⇥   ", and a long run
 // of blanks, which would push what follows out of sight, as <U+0020 x300>.
 func Code(s string) string { return text(s, style{feeds: true, code: true}) }
 
-// Command is Code for a command line: also the quotes and signs that only look
-// like those of the shell are spelled out.
+// Command is Code for a command line: it also spells out quotes and signs that
+// only look like those of the shell.
 func Command(s string) string { return text(s, style{feeds: true, code: true, command: true}) }
 
-// tab is what a tab looks like in Code and Command.
+// tab is how Code and Command show a tab.
 const tab = "⇥   "
 
 const tabSign = '⇥'
 
-// The longest runs that Code leaves as they are.
+// The longest runs that Code does not abbreviate.
 const (
-	maxBlanks = 60 // spaces: deep indentation stays
+	maxBlanks = 60 // spaces; allows deep indentation
 	maxTabs   = 12
 	maxFeeds  = 4
 )
 
-// style says what is special beside what always is.
+// style selects what is kept or spelled out in addition.
 type style struct{ feeds, tabs, code, command bool }
 
 func text(s string, st style) string {
@@ -60,9 +60,9 @@ func text(s string, st style) string {
 	return w.out.String()
 }
 
-// Pieces returns s as Command does if command is set, else as Code does, cut at
-// the given places, which rise. Each piece is as it is where it stands: cut
-// first and shown piece by piece, <U+ could come together again.
+// Pieces returns s as Command or, if command is false, Code does, split at the
+// given increasing offsets. The text is converted as a whole: if it were split
+// first, <U+ could be assembled from pieces.
 func Pieces(s string, command bool, cuts ...int) []string {
 	w := writer{style: style{feeds: true, code: true, command: command}, marks: maxMarks}
 	var out []string
@@ -80,15 +80,15 @@ type writer struct {
 	style
 	out   strings.Builder
 	last  rune
-	marks int // how many combining marks stand on the last letter
+	marks int // number of combining marks on the last letter
 }
 
-// maxMarks is how many combining marks a letter takes; at the start of a text
-// there is no letter.
+// maxMarks is the maximum number of combining marks on a letter; at the start
+// of a text there is no letter.
 const maxMarks = 3
 
-// write writes the first n bytes of s and returns how many it wrote: a
-// character is not cut.
+// write writes the first n bytes of s and returns how many it wrote: it does
+// not split a character.
 func (w *writer) write(s string, n int) int {
 	at := 0
 	for at < n {
@@ -97,8 +97,8 @@ func (w *writer) write(s string, n int) int {
 	return at
 }
 
-// next writes what s begins with and returns how many bytes that was. A run
-// ends at n.
+// next writes the first character of s, or a run of it up to n, and returns the
+// number of bytes.
 func (w *writer) next(s string, n int) int {
 	r, size := utf8.DecodeRuneInString(s)
 	if n := w.run(s[:max(n, size)], r); n > 0 {
@@ -123,10 +123,10 @@ func (w *writer) next(s string, n int) int {
 	return size
 }
 
-// minNamed is the shortest run of one character that is named once.
+// minNamed is the minimum length of a run that is spelled out once.
 const minNamed = 4
 
-// name spells out a character, or a run of it, and returns its bytes.
+// name spells out a character or a run of it, and returns its length in bytes.
 func (w *writer) name(s string, r rune, size int) int {
 	n := (len(s) - len(strings.TrimLeft(s, string(r)))) / size
 	if n < minNamed || r == '\t' && w.code || r == '\n' && w.feeds {
@@ -137,14 +137,14 @@ func (w *writer) name(s string, r rune, size int) int {
 	return n * size
 }
 
-// spell writes text that takes no combining mark.
+// spell writes text that no combining mark can modify.
 func (w *writer) spell(text string) {
 	w.out.WriteString(text)
 	w.last, w.marks = 0, maxMarks
 }
 
-// run writes a run of blanks that is too long to be left as it is, and returns
-// its length in bytes; 0 is none.
+// run writes a run of blanks that is too long to be kept and returns its length
+// in bytes, or 0.
 func (w *writer) run(s string, r rune) int {
 	limit := map[rune]int{' ': maxBlanks, '\t': maxTabs, '\n': maxFeeds}[r]
 	if !w.code || limit == 0 {
@@ -162,8 +162,8 @@ func (w *writer) run(s string, r rune) int {
 	return n
 }
 
-// shown reports whether r shows as itself where it stands, and counts its
-// combining marks.
+// shown reports whether r is displayed as itself here, and counts its combining
+// marks.
 func (w *writer) shown(r rune) bool {
 	switch {
 	case unicode.Is(unicode.M, r):
@@ -178,7 +178,7 @@ func (w *writer) shown(r rune) bool {
 	return false
 }
 
-// plain reports whether s is printable ASCII throughout.
+// plain reports whether s consists of printable ASCII.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < ' ' || s[i] > '~' {
@@ -188,14 +188,13 @@ func plain(s string) bool {
 	return true
 }
 
-// emojiStyle asks for the coloured form of the symbol before it.
+// emojiStyle selects the coloured form of the preceding symbol.
 const emojiStyle = 0xFE0F
 
-// shows reports whether r leaves a mark of its own on the screen. Of the
-// blanks only the space does.
+// shows reports whether r is visible. Of the blanks only the space counts.
 func shows(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(blank, r) }
 
-// signs look like signs of the shell and are ordinary characters to it: what
+// signs look like special characters of the shell but are ordinary to it: what
 // seems to be quoted, or a comment, is not.
 var signs = &unicode.RangeTable{
 	R16: []unicode.Range16{
@@ -220,7 +219,7 @@ var signs = &unicode.RangeTable{
 	LatinOffset: 1,
 }
 
-// blank are characters that count as printable and show nothing.
+// blank are characters that are classified as printable but show nothing.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x034F, Hi: 0x034F, Stride: 1}, // combining grapheme joiner

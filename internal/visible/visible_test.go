@@ -50,7 +50,7 @@ func TestIndent(t *testing.T) {
 	}
 }
 
-// Every character of the planes in use either shows or is spelled out.
+// Every character of the assigned planes is either visible or spelled out.
 func TestNothingHides(t *testing.T) {
 	for r := rune(0); r <= 0xE0FFF; r++ {
 		if r >= 0xD800 && r <= 0xDFFF {
@@ -101,7 +101,7 @@ func TestPieces(t *testing.T) {
 
 var spelled = regexp.MustCompile(`<U\+([0-9A-F]{4,6})(?: x([0-9]+))?>|<0x([0-9A-F]{2})>|⇥   |\n<U\+000A x([0-9]+)>\n`)
 
-// back reads shown text as a person would; tabs says that Tab is a tab.
+// back decodes displayed text as a person would read it; "⇥   " is a tab.
 func back(s string) string {
 	return spelled.ReplaceAllStringFunc(s, func(m string) string {
 		p := spelled.FindStringSubmatch(m)
@@ -121,7 +121,7 @@ func back(s string) string {
 	})
 }
 
-// Nothing of a text is lost, and nothing stays that a screen obeys.
+// Nothing of a text is lost, and nothing remains that a screen obeys.
 func FuzzLine(f *testing.F) {
 	f.Add("a\x1b[31m\u202Eb\xff\n")
 	f.Add("<U+202E><0xFF>⇥   \t" + strings.Repeat(" ", 70) + strings.Repeat("\n", 9))
@@ -135,7 +135,7 @@ func FuzzLine(f *testing.F) {
 				}
 			}
 			if name == "Line" {
-				got = strings.ReplaceAll(got, "⇥", "<U+21E5>") // it stands for itself here
+				got = strings.ReplaceAll(got, "⇥", "<U+21E5>") // here it stands for itself
 			}
 			if was := back(got); was != s {
 				t.Fatalf("%s(%q) = %q, which reads %q", name, s, got, was)
