@@ -127,8 +127,8 @@ func ExampleCases() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(report.Results), "case,", len(report.Failed()), "failed")
-	// Output: 1 case, 0 failed
+	fmt.Print(report.Text(false))
+	// Output: cases: 1 passed, 0 failed
 }
 
 // Drive runs an agent, here the demo's, decides its tool uses and reports events.

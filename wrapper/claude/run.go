@@ -159,7 +159,7 @@ func (o *launch) check() error {
 	}
 	switch {
 	case strings.TrimSpace(o.Prompt) == "":
-		return errors.New("the prompt is empty: say what the agent is to do with --prompt")
+		return errors.New("the prompt is empty: say in Task.Prompt what the agent is to do")
 	case o.Decider == nil:
 		return errors.New("nobody decides: Task.Decider is nil")
 	case !filepath.IsAbs(o.Dir):
