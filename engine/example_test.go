@@ -58,6 +58,34 @@ deny = ["Bash(rm:*)"]`),
 	// deny Bash(rm:*)
 }
 
+// A tool of the program's own, whose input the rules for commands are told of.
+func Example_customTool() {
+	e, err := engine.Open(engine.Options{
+		Isolated: true, NoRecord: true,
+		Settings: rules(`allow = ["run_shell", "Bash(go test:*)"]
+deny = ["Bash(rm:*)"]
+[tools.run_shell]
+command = "cmd"
+text = ["why"]`),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	for _, input := range []string{
+		`{"cmd": "go test ./...", "why": "to see"}`,
+		`{"cmd": "go test ./... && rm -rf build"}`,
+		`{"cmd": "go test ./...", "shell": "fish"}`,
+	} {
+		use := permission.ToolUse{Tool: "run_shell", Input: json.RawMessage(input), Dir: e.Place.Workspace}
+		fmt.Println(e.Explain(use, nil).Behavior)
+	}
+	// Output:
+	// allow
+	// deny
+	// ask
+}
+
 // careful is an approver: it allows pushes to topic branches and denies
 // everything else that the rules ask about.
 type careful struct{}
