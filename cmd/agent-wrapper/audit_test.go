@@ -54,8 +54,8 @@ func TestPointInTime(t *testing.T) {
 	}
 }
 
-// TestVerifyShows: what a record holds that somebody changed does not pass for
-// what verify says of it.
+// TestVerifyShows: text in a record that somebody modified cannot pass for output
+// of verify.
 func TestVerifyShows(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	path := filepath.Join(t.TempDir(), "a.jsonl")

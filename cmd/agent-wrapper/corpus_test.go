@@ -17,7 +17,7 @@ import (
 
 const bypassFile = "../../testdata/cases/bypass.jsonl"
 
-// answered gives rows to check --jsonl.
+// answered returns the answers of check --jsonl to rows.
 func answered(t testing.TB, rows []byte) []byte {
 	t.Helper()
 	var out, complaints bytes.Buffer
@@ -69,8 +69,8 @@ func TestBypassCorpus(t *testing.T) {
 	}
 }
 
-// holds reports whether a behavior is at least as strict as it must be, and an
-// allow is one.
+// holds reports whether a behavior is at least as strict as required, or an allow
+// if one is required.
 func holds(must, behavior string) bool {
 	switch must {
 	case "not_allow", "ask":
@@ -79,7 +79,7 @@ func holds(must, behavior string) bool {
 	return behavior == must
 }
 
-// manyRows are at least 10,000 rows of check --jsonl.
+// manyRows returns at least 10,000 rows for check --jsonl.
 func manyRows(t testing.TB) []byte {
 	t.Helper()
 	text, err := os.ReadFile(bypassFile)
@@ -93,7 +93,7 @@ func manyRows(t testing.TB) []byte {
 func TestRowsInTime(t *testing.T) {
 	limit := 5 * time.Second
 	if info, _ := debug.ReadBuildInfo(); slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		limit *= 20 // the race detector's price
+		limit *= 20 // the race detector is slow
 	}
 	rows, begin := manyRows(t), time.Now()
 	answered(t, rows)
@@ -102,7 +102,7 @@ func TestRowsInTime(t *testing.T) {
 	}
 }
 
-// BenchmarkCheckRows is 10,000 rows of check --jsonl.
+// BenchmarkCheckRows decides 10,000 rows of check --jsonl.
 func BenchmarkCheckRows(b *testing.B) {
 	rows := manyRows(b)
 	for b.Loop() {

@@ -15,10 +15,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
-// decided is what came out for a tool use.
+// decided is the decision about a tool use.
 type decided struct{ Behavior, Layer, Rule string }
 
-// matrixUses are the tool uses that are put to every command.
+// matrixUses are the tool uses that every command decides.
 var matrixUses = []struct{ tool, input string }{
 	{"Bash", `{"command":"npm test"}`},
 	{"Bash", `{"command":"npm run build"}`},
@@ -48,8 +48,8 @@ const (
 	rules          = "allow = [\"Bash\", \"Edit(**)\"]\nask = [\"Bash(npm run build:*)\"]\ndeny = [\"Bash(git push:*)\"]\n"
 )
 
-// matrixFixtures are policies with what lies beside them, and the behavior that
-// each of matrixUses has under them: a, k (ask), d.
+// matrixFixtures are policies with their whitelists, and the behavior for each of
+// matrixUses: a (allow), k (ask), d (deny).
 var matrixFixtures = []struct {
 	name, policy, list, usual string
 	want                      string
@@ -64,7 +64,7 @@ var matrixFixtures = []struct {
 	{name: "tables", policy: "profile = \"terminal\"\nsensitive_paths = \"ask\"\n" + tables, list: strictList, want: "kkkkkkakkkkkkak"},
 }
 
-// tables are what a policy says of programs and risk.
+// tables is the part of a policy about programs and risk.
 const tables = `
 [programs.deploy]
 operands = "text"
@@ -105,9 +105,8 @@ func TestOneDecision(t *testing.T) {
 	}
 }
 
-// TestRowsDecideAlike: a row of check --jsonl, which brings its policy as JSON,
-// gets the decision of check. It can name neither a whitelist nor programs: such
-// a row is refused.
+// TestRowsDecideAlike: a row of check --jsonl, whose policy is JSON, gets the
+// decision of check. A row that names a whitelist or programs is rejected.
 func TestRowsDecideAlike(t *testing.T) {
 	dir := layFixture(t, rules, "", "")
 	want := byCheck(t, "--cwd", dir, "--policy", filepath.Join(dir, policy.FileName))
@@ -126,8 +125,8 @@ func TestRowsDecideAlike(t *testing.T) {
 	}
 	got := rows("")
 	for i := range want {
-		// Rows know of no files but the policy file's own name, so what else is
-		// guarded is an ordinary path to them.
+		// Rows have no files but that of the policy, so other guarded files are
+		// ordinary paths to them.
 		if want[i].Layer == "guard" && got[i] == (decided{"allow", "default", "Edit(**)"}) {
 			got[i] = want[i]
 		}
@@ -144,12 +143,12 @@ func TestRowsDecideAlike(t *testing.T) {
 	}
 }
 
-// TestGatesDecideAlike: commands that hold gates or command lines against the
-// whitelists agree with those that decide tool uses, but where the documents say
-// that they differ: a gate is run without a shell, so that the name of a custom
-// program passes (execute, validate-commands, whitelist validate --argv); what
-// only looks at the whitelist sees no rule (validate-commands, whitelist
-// validate); and exec runs a person's own command, which no whitelist binds.
+// TestGatesDecideAlike: commands that check gates or command lines against the
+// whitelists agree with those that decide tool uses, except where the
+// documentation says so. A gate runs without a shell, so that the name of a
+// custom program passes (execute, validate-commands, whitelist validate --argv);
+// commands that only use the whitelist see no rule (validate-commands, whitelist
+// validate); and exec runs a person's own command, to which no whitelist applies.
 func TestGatesDecideAlike(t *testing.T) {
 	dir := layFixture(t, rules+`whitelist = "ci/list.json"`, strictList, "")
 	for _, tt := range []struct {
@@ -193,7 +192,7 @@ func TestGatesDecideAlike(t *testing.T) {
 	}
 }
 
-// layFixture makes the directory of a fixture and a home without anything in it.
+// layFixture creates the directory of a fixture and an empty home directory.
 func layFixture(t *testing.T, text, list, usual string) string {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
@@ -216,8 +215,7 @@ func layFixture(t *testing.T, text, list, usual string) string {
 	return dir
 }
 
-// saidBy runs a command line of ours and returns what it writes and its exit
-// code.
+// saidBy runs a command line and returns its output and exit code.
 func saidBy(t *testing.T, stdin string, args ...string) (string, int) {
 	t.Helper()
 	var out, complaints strings.Builder
@@ -238,7 +236,7 @@ func answerOf(t *testing.T, line string) decided {
 	return decided{a.Behavior, a.Layer, a.Rule}
 }
 
-// foundIn is what the first group of a pattern matches.
+// foundIn returns the first group of a pattern's match.
 func foundIn(t *testing.T, pattern, text string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
@@ -248,7 +246,7 @@ func foundIn(t *testing.T, pattern, text string) string {
 	return m[1]
 }
 
-// byCheck are the decisions of check.
+// byCheck returns the decisions of check.
 func byCheck(t *testing.T, flags ...string) []decided {
 	t.Helper()
 	var all []decided
@@ -259,15 +257,15 @@ func byCheck(t *testing.T, flags ...string) []decided {
 	return all
 }
 
-// byTrust are the decisions of check where the policy is found in the folder, once
-// it is trusted.
+// byTrust returns the decisions of check with a policy that is found in the
+// workspace, once it is trusted.
 func byTrust(t *testing.T, dir, file string) []decided {
 	t.Helper()
 	saidBy(t, "", "trust", file)
 	return byCheck(t, "--cwd", dir)
 }
 
-// byExplain are the decisions that explain comes to.
+// byExplain returns the decisions of explain.
 func byExplain(t *testing.T, flags ...string) []decided {
 	t.Helper()
 	ends := regexp.MustCompile(`(?m)^(ALLOW|ASK|DENY), by ([a-z-]+)(?: (.*?)(?: \([^()]*:\d+:\d+\))?)?: `)
@@ -283,8 +281,8 @@ func byExplain(t *testing.T, flags ...string) []decided {
 	return all
 }
 
-// byRun are the decisions of a run of an agent. Nobody is there to ask, so that
-// an ask ends as a deny that says so.
+// byRun returns the decisions of a run of an agent. Nobody can be asked, so an
+// ask ends as a deny that says so.
 func byRun(t *testing.T, flags ...string) []decided {
 	t.Helper()
 	var prompt []string
@@ -309,8 +307,8 @@ func byRun(t *testing.T, flags ...string) []decided {
 	return all
 }
 
-// byTest are the decisions of test, which expects those of check: a case that
-// gets another one is told.
+// byTest returns the decisions of test. It expects those of check, and reports a
+// case with another one.
 func byTest(t *testing.T, dir string, want []decided) []decided {
 	t.Helper()
 	var cases strings.Builder

@@ -12,13 +12,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// demoPlace stands in the goldens for the folder that each demo makes for
-// itself, wherever the machine keeps such folders.
+// demoPlace replaces the temporary directory of each demo in the goldens.
 const demoPlace = "/tmp/demo"
 
 var demoDir = regexp.MustCompile(`[^\s"]*/agent-wrapper-demo-\d+`)
 
-// runDemo runs the demo without a terminal and returns what it prints.
+// runDemo runs the demo without a terminal and returns its output.
 func runDemo(t *testing.T, flags ...string) string {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -30,7 +29,7 @@ func runDemo(t *testing.T, flags ...string) string {
 	return demoDir.ReplaceAllString(out.String(), demoPlace)
 }
 
-// The picture in the README is what the demo prints.
+// The picture in the README shows what the demo prints.
 func TestDemo(t *testing.T) {
 	text := runDemo(t)
 	golden.Check(t, "testdata/demo.txt", text)
@@ -65,7 +64,7 @@ func TestDemoShowsEveryLayer(t *testing.T) {
 func TestDemoFollowsItsRules(t *testing.T) {
 	tests := []struct {
 		flags   []string
-		before  string // stands in the output without the flags
+		before  string // in the output without the flags
 		instead string
 	}{
 		{[]string{"--deny", "Bash(git:*)"}, "ALLOW  Bash  git status\n", "DENY   Bash  git status\n       deny-list: denied by rule Bash(git:*)"},
@@ -83,7 +82,7 @@ func TestDemoFollowsItsRules(t *testing.T) {
 	}
 }
 
-// What is allowed really happens, and only that.
+// What is allowed happens, and nothing else.
 func TestDemoPolicyFile(t *testing.T) {
 	text := runDemo(t, "--policy", "testdata/demo-locked.toml", "--no-input")
 	if strings.Contains(text, "ALLOW") || !strings.Contains(text, "12 tool uses: 0 allowed, 12 denied") {

@@ -61,7 +61,7 @@ func TestDocsPolicies(t *testing.T) {
 
 var ruleText = regexp.MustCompile("`((?:Bash|Read|Edit|Write|WebFetch|Skill|Task)(?:\\([^`…]*\\))|mcp__[a-z_*]+)`")
 
-// The rules in the docs are rules.
+// The rules in the docs can be parsed.
 func TestDocsRules(t *testing.T) {
 	found := 0
 	for _, name := range []string{"README.md", "docs/rules.md", "docs/policy.md", "docs/run.md", "docs/security.md"} {
@@ -81,7 +81,7 @@ func TestDocsRules(t *testing.T) {
 
 var testNamed = regexp.MustCompile("`((?:Test|Benchmark)[A-Za-z0-9]+|[a-z_]+\\.txtar)`")
 
-// What docs/seeds.md names as a test is one.
+// The tests that docs/seeds.md names exist.
 func TestDocsNameTests(t *testing.T) {
 	there := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -117,7 +117,7 @@ func TestDocsNameTests(t *testing.T) {
 
 var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 
-// docs/run.md has every flag of run.
+// docs/run.md documents every flag of run.
 func TestDocsFlags(t *testing.T) {
 	text := page(t, "docs/run.md")
 	a := &app{}
@@ -128,7 +128,7 @@ func TestDocsFlags(t *testing.T) {
 	})
 }
 
-// docs/exec.md has every flag that exec does not share with run.
+// docs/exec.md documents every flag that exec does not share with run.
 func TestDocsExec(t *testing.T) {
 	text := page(t, "docs/exec.md")
 	a := &app{}
@@ -150,7 +150,7 @@ func TestDocsExec(t *testing.T) {
 	}
 }
 
-// docs/events.md has every type of event and every field.
+// docs/events.md documents every type of event and every field.
 func TestDocsEvents(t *testing.T) {
 	text := page(t, "docs/events.md")
 	file, err := parser.ParseFile(token.NewFileSet(), "../../wrapper/event.go", nil, 0)
@@ -183,7 +183,7 @@ func TestDocsEvents(t *testing.T) {
 
 var readmeRow = regexp.MustCompile(`(?m)^    (\{"id".*\})$`)
 
-// The row in docs/policy.md is one that check --jsonl takes.
+// The row in docs/policy.md is accepted by check --jsonl.
 func TestDocsRow(t *testing.T) {
 	row := readmeRow.FindStringSubmatch(page(t, "docs/policy.md"))
 	if row == nil {
@@ -199,7 +199,7 @@ func TestDocsRow(t *testing.T) {
 
 var jsonFence = regexp.MustCompile("(?s)```json\n(.*?)```")
 
-// docs/execute.md has a plan that is read, every flag, and every result.
+// docs/execute.md has a valid plan and documents every flag and every result.
 func TestDocsExecute(t *testing.T) {
 	text := page(t, "docs/execute.md")
 	block := jsonFence.FindStringSubmatch(text)

@@ -16,8 +16,8 @@ import (
 
 var execKills = flag.Int("exec-kills", 10, "how often exec is killed")
 
-// noting is a kubectl that notes, as the first thing that it does, whether the
-// record has a decision that allows this call.
+// noting is a kubectl that first notes whether the record has a decision that
+// allows the call.
 const noting = `#!/bin/bash
 if grep -q "\"command\":\"kubectl apply $2\".*\"behavior\":\"allow\"" "$HOME/.local/state/agent-wrapper/audit.jsonl"; then
 	echo "$2 recorded" >> "$HOME/calls"
@@ -27,13 +27,13 @@ fi
 for i in 1 2 3 4 5 6 7 8; do /bin/true; done
 `
 
-// killed is exec in a home of its own.
+// killed runs exec in a home of its own.
 type killed struct {
 	*testing.T
 	home string
 }
 
-// command is a run of the program there.
+// command returns a call of the program.
 func (k *killed) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("agent-wrapper", args...)
 	cmd.Env = append(os.Environ(), "HOME="+k.home, "TMPDIR="+k.home+"/tmp", "PATH="+k.home+"/bin:"+os.Getenv("PATH"))
@@ -41,12 +41,12 @@ func (k *killed) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// one is a run with private files, for the n-th time.
+// one returns the nth run, with private files.
 func (k *killed) one(n int) *exec.Cmd {
 	return k.command("exec", "--kubeconfig", "config", "--temp-dir", "--allow", "Bash(kubectl apply:*)", "--", fmt.Sprintf("kubectl apply x%d", n))
 }
 
-// must runs the program and wants exit code 0.
+// must runs the program and requires exit code 0.
 func (k *killed) must(args ...string) {
 	k.Helper()
 	if out, err := k.command(args...).CombinedOutput(); err != nil {
@@ -54,7 +54,7 @@ func (k *killed) must(args ...string) {
 	}
 }
 
-// left are the private files that are there.
+// left returns the private files that exist.
 func (k *killed) left() []string {
 	k.Helper()
 	var found []string
@@ -70,7 +70,7 @@ func (k *killed) left() []string {
 	return found
 }
 
-// notesStray makes sure that a call without a decision is noted as one.
+// notesStray checks that noting detects a call without a decision.
 func (k *killed) notesStray() {
 	k.Helper()
 	file := filepath.Join(k.home, "calls")
@@ -87,9 +87,9 @@ func (k *killed) notesStray() {
 	}
 }
 
-// TestKilledExec: exec that is killed at random moments has run nothing that is
-// not in the record, which verifies, and the next run removes what is left of
-// its private files.
+// TestKilledExec: exec that is killed at random moments has run nothing without a
+// record, the record verifies, and the next run removes the private files that
+// were left.
 func TestKilledExec(t *testing.T) {
 	t.Parallel()
 	k := &killed{t, withStub(t)}

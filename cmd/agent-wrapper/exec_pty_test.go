@@ -16,8 +16,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/execution"
 )
 
-// kubectlStub is the kubectl of these tests: it notes each call, says what it has, and
-// does as its second argument says.
+// kubectlStub is the kubectl of these tests: it records each call, prints what it
+// got, and behaves as its second argument says.
 const kubectlStub = `#!/bin/bash
 echo "$*" >> "$HOME/calls"
 test -n "$KUBECONFIG" && echo "$KUBECONFIG" > "$HOME/copy"
@@ -29,7 +29,7 @@ wait) echo "ready"; sleep 60 & wait ;;
 esac
 `
 
-// withStub makes a home with the stub in its bin, which is also the workspace.
+// withStub creates a home, which is also the workspace, with the stub in its bin.
 func withStub(t *testing.T) string {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -48,7 +48,7 @@ func withStub(t *testing.T) string {
 	return home
 }
 
-// script runs lines of a shell on a new terminal; x is exec there.
+// script runs lines of a shell on a new terminal, in which x is exec.
 func script(t *testing.T, home string, lines ...string) *terminal {
 	t.Helper()
 	text := "cd ~ || exit\nx() { agent-wrapper exec \"$@\"; echo \"code $?\"; }\n" + strings.Join(lines, "\n")
@@ -57,7 +57,7 @@ func script(t *testing.T, home string, lines ...string) *terminal {
 	return startedBy(t, home, "xterm", cmd)
 }
 
-// calls are the calls of the stub.
+// calls returns the calls of the stub.
 func (x *terminal) calls() string {
 	x.t.Helper()
 	data, err := os.ReadFile(filepath.Join(x.home, "calls"))
@@ -67,8 +67,8 @@ func (x *terminal) calls() string {
 	return strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", "|")
 }
 
-// finished waits for the end and checks the exit codes, the calls of the stub
-// and how often somebody was asked.
+// finished waits for the end and checks the exit codes, the calls of the stub and
+// the number of questions.
 func (x *terminal) finished(codes, calls string, asked int) string {
 	x.t.Helper()
 	_, shown := x.end()
@@ -85,7 +85,7 @@ func (x *terminal) finished(codes, calls string, asked int) string {
 	return shown
 }
 
-// history is what exec history tells of the runs in a home.
+// history returns the output of exec history for a home.
 func (x *terminal) history() string {
 	x.t.Helper()
 	cmd := exec.Command("agent-wrapper", "exec", "history")
@@ -103,7 +103,7 @@ func (x *terminal) history() string {
 	return strings.Join(rows, "|")
 }
 
-// Once runs, deny does not; tier 1 is not asked about; the code is the
+// Once runs and deny does not; tier 1 is not asked about; the exit code is the
 // command's.
 func TestExecAsks(t *testing.T) {
 	t.Parallel()
@@ -117,8 +117,8 @@ func TestExecAsks(t *testing.T) {
 	}
 }
 
-// What was edited in the question is decided anew, and runs in place of what was
-// typed; it is what history tells.
+// An edited command is decided again and runs in place of the original; history
+// shows it.
 func TestExecEdited(t *testing.T) {
 	t.Parallel()
 	home := withStub(t)
@@ -136,7 +136,7 @@ func TestExecEdited(t *testing.T) {
 	}
 }
 
-// The kubeconfig that is used stands in the question.
+// The question shows the kubeconfig that is used.
 func TestExecShowsKubeconfig(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "x --kubeconfig config -- kubectl apply x")
@@ -152,8 +152,8 @@ func TestExecShowsKubeconfig(t *testing.T) {
 	}
 }
 
-// An answer for the session counts for further runs there: not for another
-// command, workspace, kubeconfig or terminal, and not once it is taken back.
+// An answer for the session applies to further runs there, but not to another
+// command, workspace, kubeconfig or terminal, and not after it was revoked.
 func TestExecSession(t *testing.T) {
 	t.Parallel()
 	home := withStub(t)
@@ -180,7 +180,7 @@ func TestExecSession(t *testing.T) {
 	x.finished("3", "apply x|apply x|apply x", 0)
 }
 
-// A deny for the session counts as well, and a rule expires.
+// A deny for the session applies too, and a rule expires.
 func TestExecSessionEnds(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "x --session-ttl 1ns -- kubectl apply x", "x --no-input -- kubectl apply x", "x -- kubectl delete x", "x -- kubectl delete x")
@@ -193,7 +193,7 @@ func TestExecSessionEnds(t *testing.T) {
 	x.finished("0 3 3 3", "apply x", 2)
 }
 
-// answerNever picks the narrowest rule that is denied, if there are several.
+// answerNever picks the narrowest rule to deny, if there are several.
 func (x *terminal) answerNever() {
 	x.t.Helper()
 	x.wait("deny for this session\n")
@@ -208,7 +208,7 @@ func (x *terminal) answerNever() {
 	}
 }
 
-// Who does not answer in time has denied.
+// A question that is not answered in time is denied.
 func TestExecNotAnswered(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "x --ask-timeout 600ms -- kubectl apply x")
@@ -216,8 +216,8 @@ func TestExecNotAnswered(t *testing.T) {
 	x.finished("3", "", 1)
 }
 
-// keptFor writes rules that a session called kept allows, as an answer keeps
-// them.
+// keptFor writes rules that a session named kept allows, in the form in which
+// answers are kept.
 func keptFor(t *testing.T, home string, rules ...string) {
 	t.Helper()
 	var all []execution.Rule
@@ -231,8 +231,8 @@ func keptFor(t *testing.T, home string, rules ...string) {
 	}
 }
 
-// Tier 3 is refused without a question, whatever is allowed for a session and
-// wherever that comes from.
+// Tier 3 is refused without a question, whatever is allowed for a session by
+// whatever means.
 func TestExecRefuses(t *testing.T) {
 	t.Parallel()
 	home := withStub(t)
@@ -248,8 +248,8 @@ func TestExecRefuses(t *testing.T) {
 	x.finished("3 3 3 3 3 3 3 3 3 0", "wipefs x", 0)
 }
 
-// Only a rule of the policy that names it lets tier 3 run, or has it asked: then
-// it can be approved once, and there is no rule to keep.
+// Only a rule of the policy that names it lets tier 3 run or be asked about. It
+// can then be approved once, and no rule can be kept.
 func TestExecTier3(t *testing.T) {
 	t.Parallel()
 	home := withStub(t)
@@ -264,8 +264,8 @@ func TestExecTier3(t *testing.T) {
 	}
 }
 
-// What is kept of an answer to tier 2 is not about what of that program is of
-// tier 3, and does not let it run.
+// A rule that is kept for tier 2 does not apply to tier 3 commands of the same
+// program.
 func TestExecKeepsNoTier3(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "x -- wipefs x", "x -- wipefs x", "x --no-input -- wipefs y", "x -- wipefs -a x")
@@ -277,7 +277,7 @@ func TestExecKeepsNoTier3(t *testing.T) {
 	}
 }
 
-// The command has the terminal: it is typed at, and interrupted.
+// The command has the terminal: it reads input and can be interrupted.
 func TestExecHasTerminal(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "x --allow Bash -- kubectl x input", "x --allow Bash -- kubectl x wait", "x --allow Bash -- kubectl x input")
@@ -292,7 +292,7 @@ func TestExecHasTerminal(t *testing.T) {
 	x.finished("0 130 0", "x input|x wait|x input", 0)
 }
 
-// ^Z stops the command and exec, and fg lets both go on.
+// ^Z stops the command and exec, and fg continues both.
 func TestExecStopped(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "set -m", "agent-wrapper exec --allow Bash -- kubectl x input; echo \"first $?\"",
@@ -302,13 +302,13 @@ func TestExecStopped(t *testing.T) {
 	x.wait("first 148")
 	x.types("me\r")
 	x.wait("meanwhile <me>")
-	x.wait("agent-wrapper exec") // what fg says
+	x.wait("agent-wrapper exec") // printed by fg
 	x.types("you\r")
 	x.wait("got <you>")
 	x.finished("0", "x input", 0)
 }
 
-// Where no shell could let them go on, ^Z does nothing.
+// In an orphaned process group ^Z has no effect.
 func TestExecNotStopped(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "x --allow Bash -- kubectl x input")
@@ -320,8 +320,8 @@ func TestExecNotStopped(t *testing.T) {
 	x.finished("0", "x input", 0)
 }
 
-// Where standard input is something else the question comes on the terminal all
-// the same.
+// If standard input is something else, the question still appears on the
+// terminal.
 func TestExecAsksBesideInput(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "echo manifest | x -- kubectl apply all")
@@ -330,7 +330,7 @@ func TestExecAsksBesideInput(t *testing.T) {
 	x.finished("0", "apply all", 1)
 }
 
-// At the time limit all that the command started ends, and the terminal is
+// At the time limit everything that the command started ends, and the terminal is
 // usable.
 func TestExecLimit(t *testing.T) {
 	t.Parallel()
@@ -344,7 +344,7 @@ func TestExecLimit(t *testing.T) {
 	}
 }
 
-// A signal to exec ends the command, and the private files are gone.
+// A signal to exec ends the command, and the private files are removed.
 func TestExecSignalled(t *testing.T) {
 	t.Parallel()
 	x := script(t, withStub(t), "agent-wrapper exec --kubeconfig config --temp-dir --allow Bash -- 'pwd > ~/temp; exec kubectl x wait' & wait $!; echo \"code $?\"")
@@ -366,8 +366,7 @@ func TestExecSignalled(t *testing.T) {
 	}
 }
 
-// processesOf are the processes that live and have this home, but shells of
-// ours.
+// processesOf returns the live processes with this home, except our shells.
 func processesOf(t *testing.T, home string) (found []int) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*/environ")

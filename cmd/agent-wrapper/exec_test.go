@@ -29,8 +29,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// The catalogue knows every flag of exec and its subcommands, and whether it
-// takes a value: a flag that it takes for another could hide the command.
+// The catalogue knows every flag of exec and its subcommands, and whether the
+// flag takes a value. A flag that is misread could hide the command.
 func TestCatalogueOfExec(t *testing.T) {
 	t.Parallel()
 	a := &app{}
@@ -53,7 +53,7 @@ func TestCatalogueOfExec(t *testing.T) {
 	}
 }
 
-// silent is a person who never answers.
+// silent is an approver that never answers.
 type silent struct{}
 
 func (silent) Approve(ctx context.Context, _ permission.Request) (permission.Answer, error) {
@@ -61,8 +61,8 @@ func (silent) Approve(ctx context.Context, _ permission.Request) (permission.Ans
 	return permission.Answer{}, ctx.Err()
 }
 
-// Unless somebody says otherwise a command may take 30 s, and a question waits
-// for 60 s (S1-x4); then it is denied.
+// By default a command may take 30 s, and a question waits for 60 s (S1-x4)
+// before it is denied.
 func TestExecWaits(t *testing.T) {
 	t.Parallel()
 	f := &execFlags{}

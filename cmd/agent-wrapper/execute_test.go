@@ -14,8 +14,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/gates"
 )
 
-// TestLiftIsRecordedFirst: where it cannot be recorded, the whitelist is not
-// lifted; where it is, that is loud.
+// TestLiftIsRecordedFirst: the whitelist is lifted only if that can be recorded,
+// and then with a warning.
 func TestLiftIsRecordedFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	r, err := audit.Open(path, audit.Options{})
@@ -38,7 +38,7 @@ func TestLiftIsRecordedFirst(t *testing.T) {
 	}
 }
 
-// TestProgress: what a person sees of gates that run.
+// TestProgress: the progress of gates as a person sees it.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -49,7 +49,7 @@ func TestProgress(t *testing.T) {
 		w.Write([]byte("one\r\ntwo\x1b[31m\tthree"))
 		p.Ends(&gates.Result{Item: "a\x1b[2J", Gate: "t", Status: gates.Pass, Took: 12_000, Artifacts: []gates.Artifact{{Path: "x", Present: true}, {Path: "y"}}})
 		p.Ends(&gates.Result{Item: "b", Gate: "t", Status: gates.Skipped, Failure: gates.Dependency, Reason: "item a\nfailed"})
-		time.Sleep(time.Minute) // nothing is told of a gate that has ended
+		time.Sleep(time.Minute) // nothing is reported about a gate that has ended
 		want := `a<U+001B>[2J/t: started
 a<U+001B>[2J/t: still running after 5s
 a<U+001B>[2J/t: still running after 10s
@@ -65,7 +65,7 @@ b/t: skipped (dependency: item a<U+000A>failed)
 	})
 }
 
-// TestPrefixed: lines come whole, and one without an end comes in parts.
+// TestPrefixed: lines are written whole; very long ones are broken.
 func TestPrefixed(t *testing.T) {
 	var out strings.Builder
 	w := &prefixed{out: &out, prefix: "> "}
@@ -101,7 +101,7 @@ func TestResultsCode(t *testing.T) {
 	}
 }
 
-// TestStatements: a script is taken apart where a shell would begin to run.
+// TestStatements: a script is split where a shell would begin to execute.
 func TestStatements(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                               nil,

@@ -10,7 +10,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 )
 
-// called runs a command line in-process, with the workspace's path as $WORK.
+// called runs a command line in this process, with the path of the workspace as
+// $WORK.
 func called(t *testing.T, work string, args ...string) (code int, out, complaints string) {
 	t.Helper()
 	var stdout, stderr strings.Builder

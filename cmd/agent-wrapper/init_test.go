@@ -9,8 +9,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// TestInitWritesNoLink: a repository may hold links to files of the person's;
-// init writes into none of them.
+// TestInitWritesNoLink: init does not write through a repository's links, which
+// may lead to files of the user.
 func TestInitWritesNoLink(t *testing.T) {
 	for _, name := range []string{policy.FileName, ".gitignore"} {
 		for _, there := range []bool{true, false} {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// headless is the program in a home of its own, without a terminal.
+// headless returns the program in a home of its own, without a terminal.
 func headless(t *testing.T, uses []string, flags ...string) (cmd *exec.Cmd, complaints *bytes.Buffer, audit string) {
 	t.Helper()
 	home := t.TempDir()
@@ -31,7 +31,7 @@ func headless(t *testing.T, uses []string, flags ...string) (cmd *exec.Cmd, comp
 	return cmd, complaints, audit
 }
 
-// allowedUses are the tool uses that a record allows.
+// allowedUses returns the tool uses that a record allows.
 func allowedUses(t *testing.T, audit string) []string {
 	t.Helper()
 	data, err := os.ReadFile(audit)
@@ -51,7 +51,7 @@ func allowedUses(t *testing.T, audit string) []string {
 	return ids
 }
 
-// verified checks that a record is whole and closed.
+// verified checks that a record is complete and closed.
 func verified(t *testing.T, cmd *exec.Cmd, audit string) {
 	t.Helper()
 	verify := exec.Command("agent-wrapper", "audit", "verify", audit)
@@ -61,8 +61,8 @@ func verified(t *testing.T, cmd *exec.Cmd, audit string) {
 	}
 }
 
-// TestLostOutput: a run whose standard output fails ends with words, and lets
-// nothing more run: from the start, or when its reader goes.
+// TestLostOutput: a run whose standard output fails, from the start or when its
+// reader exits, ends with a message and runs nothing more.
 func TestLostOutput(t *testing.T) {
 	t.Parallel()
 	uses := []string{bash("git status"), bash("git log")}
@@ -126,8 +126,8 @@ func TestLostOutput(t *testing.T) {
 	})
 }
 
-// TestSignals: a signal that ends a run ends it in good order: the agent dies,
-// the record is closed. One that was ignored at the start is none.
+// TestSignals: a signal that ends a run ends it in an orderly way: the agent dies
+// and the record is closed. A signal that was ignored at the start has no effect.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -152,7 +152,7 @@ func TestSignals(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasPrefix(complaints.String(), "agent-wrapper: the run was interrupted") || strings.Count(complaints.String(), "\n") != 1 {
 				t.Errorf("exit code %d, %s", code, complaints)
 			}
-			// A reader that waits at the gate would let us open it.
+			// Opening the gate succeeds only if a reader waits at it.
 			if w, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 				w.Close()
 				t.Error("the agent lives on")

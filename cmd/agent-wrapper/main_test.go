@@ -9,7 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
-// TestReport: an error shows no more than its text, whatever file name is in it.
+// TestReport: an error shows only its text, whatever file name it contains.
 func TestReport(t *testing.T) {
 	var errs strings.Builder
 	a := &app{err: &errs}
@@ -19,7 +19,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestShownText: no command shows a text as it came that a terminal would obey.
+// TestShownText: no command writes text with control characters.
 func TestShownText(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

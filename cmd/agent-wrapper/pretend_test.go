@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// pretend is a stand-in for the agent CLI: it speaks the same protocol, wants
-// the tool uses that the prompt lists, one JSON object a line (see wish), and
-// "runs" a tool by saying so. Any other line it says.
+// pretend plays the agent CLI: it implements the protocol, asks about the tool
+// uses that the prompt lists, one JSON object a line (see wish), and "runs" a
+// tool by reporting that it did. It repeats any other line as text.
 func pretend() {
 	p := &pretender{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	settings := ""
@@ -35,7 +35,8 @@ type pretender struct {
 	n   int
 }
 
-// nextLine returns the next line as an object; at the end the process ends.
+// nextLine returns the next line as an object; at the end of the input the
+// process exits.
 func (p *pretender) nextLine() object {
 	line, err := p.in.ReadBytes('\n')
 	if err != nil {
@@ -63,7 +64,7 @@ func (p *pretender) begin(settings string) {
 	}
 }
 
-// account is what the CLI says of itself.
+// account returns a report of the CLI about itself.
 func account(kind, settings string) object {
 	switch kind {
 	case "initialize":
@@ -78,7 +79,7 @@ func account(kind, settings string) object {
 	return object{"hooks": []object{}, "policy": object{"policyHookCount": 0}}
 }
 
-// work wants one tool use after the other.
+// work asks about one tool use after the other.
 func (p *pretender) work(prompt string) {
 	p.out.Encode(object{"type": "system", "subtype": "init", "session_id": "pretend-1", "claude_code_version": "2.1.329", "permissionMode": "default"})
 	for _, line := range strings.Split(strings.TrimSpace(prompt), "\n") {
@@ -100,13 +101,14 @@ type wish struct {
 	Tool  string
 	Input json.RawMessage
 	Agent string // the subagent
-	// Gate is a named pipe: the agent waits for whoever writes to it, before it
-	// wants the tool use, or with one of the next before it does that.
+	// Gate is a named pipe. The agent waits until somebody writes to it before it
+	// asks about the tool use or, with one of the fields below, before it acts on
+	// that.
 	Gate   string
-	Say    string // while it waits for the answer
-	Cancel bool   // it does not want the answer any more
+	Say    string // text that it writes while it waits for the answer
+	Cancel bool   // it withdraws the request
 	Die    bool   // it dies while it waits
-	// Beside are tool uses that are wanted at the same time.
+	// Beside are tool uses that it asks about at the same time.
 	Beside []wish
 	// Type is what the agent tries to type on our terminal.
 	Type string
@@ -123,7 +125,7 @@ func (p *pretender) say(text string) {
 	p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "text", "text": text}}}})
 }
 
-// want asks about a tool use, and those beside it, and tells what came of them.
+// want asks about a tool use and those beside it, and reports their results.
 func (p *pretender) want(w *wish) {
 	later := w.Say != "" || w.Cancel || w.Die
 	if !later {
@@ -177,7 +179,7 @@ func (p *pretender) begins(id string, w *wish) {
 	p.ask("ask-"+id, object{"subtype": "can_use_tool", "tool_name": w.Tool, "input": w.Input, "tool_use_id": id, "agent_id": w.Agent})
 }
 
-// types tries to type on the terminal that the program asks on.
+// types tries to type on the terminal of the program.
 func (p *pretender) types(text string) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -189,7 +191,7 @@ func (p *pretender) types(text string) {
 	p.say("there is a terminal")
 }
 
-// tell says what came of a tool use.
+// tell reports the result of a tool use.
 func (p *pretender) tell(id string, w *wish, answer object) {
 	allowed := answer["behavior"] == "allow"
 	text, decision := fmt.Sprint(answer["message"]), object{"decision": "reject", "source": "user_reject"}

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pretendShell is a shell with one job, in the foreground: when the job stops,
-// it says so, reads what is typed, and lets the job go on.
+// pretendShell is a shell with one job in the foreground. When the job stops, it
+// says so, reads a line, and continues the job.
 func pretendShell() {
 	signal.Ignore(syscall.SIGTTOU)
 	exe, err := exec.LookPath(os.Args[1])
@@ -47,15 +47,15 @@ func pretendShell() {
 	}
 }
 
-// typeOn puts text among what is typed on a terminal.
+// typeOn inserts text into the input of a terminal.
 func typeOn(tty *os.File, text string) {
 	for i := range len(text) {
 		unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCSTI, int(text[i]))
 	}
 }
 
-// pretendEditor writes the text of its first file into its second, and says
-// what it found there.
+// pretendEditor writes the text of its first file to its second, and prints what
+// the second contained.
 func pretendEditor() {
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil || string(text) == "fail" {

@@ -34,7 +34,7 @@ type terminal struct {
 	mu   sync.Mutex
 	more chan struct{} // something was written
 	text bytes.Buffer
-	seen int // how much of text was waited for
+	seen int // how much of the text was waited for
 }
 
 // onTerminal runs the pretend agent with these tool uses.
@@ -43,7 +43,7 @@ func onTerminal(t *testing.T, uses []string, flags ...string) *terminal {
 	return inHome(t, t.TempDir(), uses, flags...)
 }
 
-// inHome is onTerminal with a home directory, which is the workspace too.
+// inHome is onTerminal with a home directory, which is also the workspace.
 func inHome(t *testing.T, home string, uses []string, flags ...string) *terminal {
 	t.Helper()
 	args := append([]string{"run", "--prompt", strings.Join(uses, "\n"), "--agent-command", "pretend-agent", "--cwd", home}, flags...)
@@ -106,21 +106,21 @@ func (x *terminal) collect() {
 		case x.more <- struct{}{}:
 		default:
 		}
-		if err != nil { // on Linux EIO is the end
+		if err != nil { // on Linux the end is EIO
 			close(x.more)
 			return
 		}
 	}
 }
 
-// screen is all that was written so far.
+// screen returns everything that was written so far.
 func (x *terminal) screen() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return strings.ReplaceAll(x.text.String(), "\r\n", "\n")
 }
 
-// wait waits until the terminal shows text, behind what was waited for before.
+// wait waits until the terminal shows text, after what was waited for before.
 func (x *terminal) wait(text string) {
 	x.t.Helper()
 	limit := time.After(30 * time.Second)
@@ -141,7 +141,7 @@ func (x *terminal) wait(text string) {
 	}
 }
 
-// types types bytes that come at once.
+// types types bytes that arrive at once.
 func (x *terminal) types(text string) {
 	x.t.Helper()
 	if _, err := x.pty.WriteString(text); err != nil {
@@ -149,7 +149,7 @@ func (x *terminal) types(text string) {
 	}
 }
 
-// press types a key once a key counts: the program shows that, also when a key
+// press types a key once a key counts. The program shows that, also when a key
 // counts again after one that did not.
 func (x *terminal) press(key string) {
 	x.t.Helper()
@@ -157,7 +157,7 @@ func (x *terminal) press(key string) {
 	x.types(key)
 }
 
-// end waits for the end and returns the exit code and all that was shown.
+// end waits for the end and returns the exit code and everything that was shown.
 func (x *terminal) end() (int, string) {
 	x.t.Helper()
 	for range x.more {
@@ -166,14 +166,14 @@ func (x *terminal) end() (int, string) {
 	return x.cmd.ProcessState.ExitCode(), x.screen()
 }
 
-// sequence is what moves the cursor and switches the terminal.
+// sequence matches escape sequences.
 var sequence = regexp.MustCompile("\x1b\\[[?0-9]*[a-zA-Z]")
 
-// A key that is typed while nobody is asked may be echoed before it.
+// A key that is typed while no question is open may be echoed before it.
 var decisionRow = regexp.MustCompile(`(?m)^[a-z]?(ALLOW|DENY ) {2}([A-Za-z]+) {2}(.*)\n`)
 
 // decided waits for the end and checks the decisions that reached the agent:
-// those that the evaluator gave, and what the agent then ran.
+// those of the evaluator, and what the agent then ran.
 func (x *terminal) decided(want ...string) string {
 	x.t.Helper()
 	code, shown := x.end()
@@ -195,7 +195,7 @@ func (x *terminal) decided(want ...string) string {
 	return shown
 }
 
-// modes are the terminal's settings.
+// modes returns the settings of the terminal.
 func (x *terminal) modes() unix.Termios {
 	x.t.Helper()
 	tty, err := os.OpenFile(x.name, os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -217,7 +217,7 @@ func tool(name string, input map[string]any, more ...string) string {
 	return fmt.Sprintf(`{"tool":%q,"input":%s%s}`, name, data, strings.Join(more, ""))
 }
 
-// gate is a named pipe that the pretend agent waits at.
+// gate creates a named pipe that the pretend agent waits at.
 func gate(t *testing.T) (path string, open func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "gate")
@@ -235,7 +235,7 @@ func gate(t *testing.T) (path string, open func()) {
 // pushes are rules under which only pushes are asked about.
 var pushes = []string{"--allow", "Bash", "--ask", "Bash(git push:*)"}
 
-// Once, session, deny and words, and what each leads to.
+// Once, session, deny and words, with their effects.
 func TestPromptOnTerminal(t *testing.T) {
 	t.Parallel()
 	install := bash("npm install left-pad")
@@ -243,11 +243,11 @@ func TestPromptOnTerminal(t *testing.T) {
 		"--allow", "Bash", "--ask", "Bash(npm install:*),Bash(git push:*)")
 	x.press("o")
 	x.wait("ALLOW  Bash  npm install left-pad")
-	x.press("y") // no answer
+	x.press("y") // not an answer
 	x.press("s")
 	x.answerLadder()
-	x.wait("ALLOW  Bash  npm install left-pad") // asked: person
-	x.wait("ALLOW  Bash  npm install left-pad") // by the session's rule
+	x.wait("ALLOW  Bash  npm install left-pad") // a person's answer
+	x.wait("ALLOW  Bash  npm install left-pad") // the session's rule
 	x.wait("session-allow")
 	x.press("d")
 	x.wait("DENY   Bash  npm install other")
@@ -263,7 +263,7 @@ func TestPromptOnTerminal(t *testing.T) {
 	}
 }
 
-// A deny for the session holds for the session.
+// A deny for the session applies to the rest of the session.
 func TestDenyForSessionOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push"), bash("git push"), bash("git push -f")}, pushes...)
@@ -275,17 +275,17 @@ func TestDenyForSessionOnTerminal(t *testing.T) {
 	x.decided("DENY git push", "DENY git push", "DENY git push -f")
 }
 
-// "Always" writes the rule where it says, and the next run needs no question.
+// "Always" writes the rule where it says, and the next run asks no question.
 func TestAlwaysOnTerminal(t *testing.T) {
 	t.Parallel()
 	push := []string{bash("git push origin main"), bash("git push origin main")}
 	const approved = "approved = [ \"Bash(git push origin main)\""
 	tests := []struct {
 		name   string
-		local  string // the local policy before; "" is none
+		local  string // the local policy before; "" for none
 		trust  bool
 		kept   string // the file, in the home directory
-		before string // stands before the list of rules
+		before string // before the list of rules
 	}{
 		{name: "no local policy", kept: "agent-wrapper.local.toml"},
 		{name: "a trusted one", local: "# mine\nask = [\"Bash(rm:*)\"] # careful\n", trust: true, kept: "agent-wrapper.local.toml", before: "# mine\nask = [\"Bash(rm:*)\"] # careful\n"},
@@ -327,7 +327,7 @@ func TestAlwaysOnTerminal(t *testing.T) {
 	}
 }
 
-// What cannot be written is approved once.
+// If the rule cannot be written, the tool use is allowed once.
 func TestAlwaysCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -336,7 +336,7 @@ func TestAlwaysCannotBeWritten(t *testing.T) {
 	}
 	x := inHome(t, home, []string{bash("git push"), bash("git push")}, pushes...)
 	x.wait("[a] always")
-	if err := os.WriteFile(filepath.Join(home, ".config"), nil, 0o600); err != nil { // where the directory would be
+	if err := os.WriteFile(filepath.Join(home, ".config"), nil, 0o600); err != nil { // in place of the directory
 		t.Fatal(err)
 	}
 	x.press("a")
@@ -347,7 +347,7 @@ func TestAlwaysCannotBeWritten(t *testing.T) {
 	x.decided("ALLOW git push", "DENY git push")
 }
 
-// Where no policy is read, none is written.
+// If no policy is read, none is written.
 func TestAlwaysIsolated(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--isolated")...)
@@ -368,7 +368,7 @@ func TestWhyOnTerminal(t *testing.T) {
 	x.decided("DENY git push")
 }
 
-// View shows all of a long input, and only then it can be kept.
+// View shows all of a long input; only then can it be kept.
 func TestViewOnTerminal(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("echo a\n", 300) + "git push"
@@ -407,7 +407,7 @@ func TestQuestionOnTerminal(t *testing.T) {
 	x := onTerminal(t, []string{`{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}],"multiSelect":false}]}}`},
 		"--allow", "Read")
 	x.wait("? Which colour?")
-	x.types("1\r") // it has only just come
+	x.types("1\r") // too early
 	x.wait("2. Blue - cold")
 	x.press("2")
 	x.wait("> 2")
@@ -418,7 +418,7 @@ func TestQuestionOnTerminal(t *testing.T) {
 	}
 }
 
-// With --no-input nobody is asked, on a terminal too.
+// With --no-input nobody is asked, on a terminal either.
 func TestNoInputOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--no-input")...)
@@ -427,8 +427,8 @@ func TestNoInputOnTerminal(t *testing.T) {
 	}
 }
 
-// An interrupt at a question denies it, and the program ends with the terminal
-// as it was.
+// An interrupt during a question denies it, and the program ends and restores the
+// terminal.
 func TestInterruptAtPrompt(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"", "w"} {
@@ -459,7 +459,7 @@ func TestInterruptAtPrompt(t *testing.T) {
 	}
 }
 
-// A signal that ends the program gives the terminal back first.
+// A signal that ends the program restores the terminal first.
 func TestSignalAtPrompt(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -509,10 +509,10 @@ func TestPromptBesideJSONL(t *testing.T) {
 	}
 }
 
-// The tests below are bugs that real approval prompts had; the numbers are
+// The following tests are about bugs of real approval prompts; the numbers are
 // those of the table in docs/run.md.
 
-// Bug 1: a click that brought the window back answered the question.
+// Bug 1: a click that focused the window answered the question.
 func TestBug01FocusAndMouse(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, pushes...)
@@ -524,14 +524,14 @@ func TestBug01FocusAndMouse(t *testing.T) {
 	x.decided("DENY git push")
 }
 
-// Bug 2: a key that was meant for something else answered. What was typed
-// before the question came does not count, nor what is typed just after it.
+// Bug 2: a key that was meant for something else answered. What was typed before
+// the question appeared, or just after it, does not count.
 func TestBug02TypedAhead(t *testing.T) {
 	t.Parallel()
 	path, open := gate(t)
 	x := onTerminal(t, []string{"I begin.", tool("Bash", map[string]any{"command": "git push"}, `,"gate":"`+path+`"`), bash("git push 2")}, pushes...)
 	x.wait("I begin.")
-	x.types("o\no") // nothing is asked yet
+	x.types("o\no") // no question is open yet
 	open()
 	x.wait("? Bash")
 	x.types("o")
@@ -546,7 +546,7 @@ func TestBug02TypedAhead(t *testing.T) {
 	x.decided("DENY git push", "DENY git push 2")
 }
 
-// Bug 3: Shift+Tab in the field for words allowed everything.
+// Bug 3: Shift+Tab in the text field allowed everything.
 func TestBug03KeysInField(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push"), bash("git push")}, pushes...)
@@ -562,8 +562,8 @@ func TestBug03KeysInField(t *testing.T) {
 	x.decided("DENY git push", "DENY git push")
 }
 
-// Bug 4: an arrow and Enter took the choice that had been there before. There
-// are no choices to walk through, and Enter is none.
+// Bug 4: an arrow and Enter took the choice that had been there before. There is
+// no selection to move, and Enter is not an answer.
 func TestBug04ArrowsAndEnter(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, pushes...)
@@ -575,8 +575,8 @@ func TestBug04ArrowsAndEnter(t *testing.T) {
 	x.decided("DENY git push")
 }
 
-// Bug 5: a question that was withdrawn took its answer along to the next one.
-// Bug 14: a key was used twice.
+// Bug 5: a question that was withdrawn passed its answer on to the next one. Bug
+// 14: a key was used twice.
 func TestBug05Withdrawn(t *testing.T) {
 	t.Parallel()
 	path, open := gate(t)
@@ -594,7 +594,7 @@ func TestBug05Withdrawn(t *testing.T) {
 	x.types("o")
 	x.press("o")
 	x.wait("ALLOW  Bash  git push 2")
-	x.press("d") // it would have been allowed by the same key
+	x.press("d") // the same key would have allowed it
 	x.decided("DENY git push 1", "ALLOW git push 2", "DENY git push 3")
 }
 
@@ -633,7 +633,7 @@ func (x *terminal) answerLadder() {
 	}
 }
 
-// Bugs 7 and 8: tabs and characters that do not show hid a part of the command.
+// Bugs 7 and 8: tabs and invisible characters hid a part of the command.
 func TestBug07HiddenText(t *testing.T) {
 	t.Parallel()
 	hidden := "git push\x1b[2K\r\u202E\u200B" + strings.Repeat(" ", 300) + "; git push\t\t--force “; git push”"
@@ -654,8 +654,8 @@ func TestBug07HiddenText(t *testing.T) {
 	}
 }
 
-// Bug 9: hiding secrets hid the command. The question hides nothing: whoever
-// is asked sees what will run.
+// Bug 9: masking secrets hid the command. The question masks nothing, so that the
+// person sees what will run.
 func TestBug09NothingIsMasked(t *testing.T) {
 	t.Parallel()
 	command := "git push https://user:ghp_0123456789abcdefghijABCDEFGHIJ012345@host.example/x && echo AWS_SECRET_ACCESS_KEY=x > out"
@@ -667,8 +667,8 @@ func TestBug09NothingIsMasked(t *testing.T) {
 	}
 }
 
-// Bug 10: who came later saw no question. When the program was stopped and
-// goes on, and when the window changes, the question is shown again.
+// Bug 10: somebody who looked later saw no question. When the program continues
+// after a stop, and when the window changes, the question is shown again.
 func TestBug10ShownAgain(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push origin main")}, pushes...)
@@ -685,8 +685,8 @@ func TestBug10ShownAgain(t *testing.T) {
 	x.decided("DENY git push origin main")
 }
 
-// ^Z stops the program and gives the terminal back; when it goes on the
-// question stands again, and a key that was typed meanwhile is lost.
+// ^Z stops the program and restores the terminal; when it continues, the question
+// is shown again, and keys that were typed meanwhile are dropped.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -727,8 +727,8 @@ func TestBug12AgentDies(t *testing.T) {
 	}
 }
 
-// Bug 13: a question stood although what was decided by had changed: here a
-// deny for the session that was said while another question waited.
+// Bug 13: a question stayed open although what it was decided by had changed:
+// here by a deny for the session while another question waited.
 func TestBug13DecidedAnew(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"beside":[`+bash("git push")+`]`)}, pushes...)
@@ -756,7 +756,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// Bug 15: output of something else was written into the question.
+// Bug 15: other output was written into the question.
 func TestBug15NothingBetween(t *testing.T) {
 	t.Parallel()
 	path, open := gate(t)
@@ -773,8 +773,8 @@ func TestBug15NothingBetween(t *testing.T) {
 	x.decided("DENY git push")
 }
 
-// Bug 16: the denial of a background agent was dropped; every answer arrives.
-// Bug 20: a subagent was not held to the rules.
+// Bug 16: the denial of a background agent was dropped; every answer arrives. Bug
+// 20: the rules did not apply to a subagent.
 func TestBug16Subagent(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{
@@ -793,7 +793,7 @@ func TestBug16Subagent(t *testing.T) {
 	x.decided("DENY git push (subagent helper)", "DENY rm x (subagent helper)")
 }
 
-// Bug 17: an approval was lost on its way into the record.
+// Bug 17: an approval was lost on its way to the record.
 func TestBug17Recorded(t *testing.T) {
 	t.Parallel()
 	audit := t.TempDir() + "/a.jsonl"
@@ -816,7 +816,7 @@ func TestBug18DenyBeatsAsk(t *testing.T) {
 	}
 }
 
-// Bug 19: one bad entry voided all rules in silence.
+// Bug 19: one invalid entry silently disabled all rules.
 func TestBug19BadPolicy(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.toml")
@@ -830,7 +830,7 @@ func TestBug19BadPolicy(t *testing.T) {
 }
 
 // Bug 22: an agent answered in a person's name. It has no terminal to type on,
-// and what it says answers nothing.
+// and its text answers nothing.
 func TestBug22AgentCannotAnswer(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"type":"o","say":"o"`)}, pushes...)
@@ -840,8 +840,8 @@ func TestBug22AgentCannotAnswer(t *testing.T) {
 	}
 }
 
-// What the person writes in the editor is decided anew: here it is denied,
-// asked about again, and left as it was.
+// What the person writes in the editor is decided again: here it is denied, asked
+// about again, and left unchanged.
 func TestEditOnTerminal(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -860,7 +860,7 @@ func TestEditOnTerminal(t *testing.T) {
 	edits("rm -rf build\n")
 	x.press("e")
 	x.wait("editing git push")
-	x.wait("DENY   Bash  git push") // as the agent wanted it; the rule is that of rm
+	x.wait("DENY   Bash  git push") // as the agent requested it; the rule is that of rm
 	x.wait("Bash(rm:*)")
 	edits("git push --dry-run\n")
 	x.press("e")

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	managedDir = os.Getenv("TEST_MANAGED_DIR") // none, unless a script makes one
+	managedDir = os.Getenv("TEST_MANAGED_DIR") // none, unless a script creates one
 	testscript.Main(atNoHome{m}, map[string]func(){
 		"agent-wrapper":  main,
 		"pretend-agent":  pretend,
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// atNoHome runs tests where the home of who runs them is not seen: its policy
-// and its list of trusted files could change what the program answers.
+// atNoHome runs tests without the home of the user, whose policy and list of
+// trusted files could change the results.
 type atNoHome struct{ m *testing.M }
 
 func (h atNoHome) Run() int {
@@ -43,9 +43,9 @@ func (h atNoHome) Run() int {
 	return h.m.Run()
 }
 
-// heedSignals has the programs that the tests start heed the signals that end
-// them, also where the tests were started with some of them ignored, as by nohup:
-// to be told of a signal ends that, and what is started has the default again.
+// heedSignals resets the signals that end the program, in case the tests were
+// started with some of them ignored, as by nohup: programs that they start then
+// have the defaults.
 func heedSignals() {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
 		if signal.Ignored(s) {
@@ -54,8 +54,8 @@ func heedSignals() {
 	}
 }
 
-// One story a file, with what the program really prints; go test -update
-// writes it anew.
+// One user story a file, with the real output of the program; go test -update
+// rewrites it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",

@@ -57,8 +57,7 @@ error: it broke
 	}
 }
 
-// One JSON object a line, every event, and only ASCII control characters that
-// JSON escapes.
+// One JSON object a line for every event; ASCII control characters are escaped.
 func TestStreamJSONL(t *testing.T) {
 	var out strings.Builder
 	s, err := newStream(&out, "") // not a terminal
@@ -96,7 +95,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
-// A stream that cannot be written is no good run.
+// A run whose stream cannot be written fails.
 func TestStreamFails(t *testing.T) {
 	s, _ := newStream(full{}, "jsonl")
 	s.event(events[0])
@@ -105,7 +104,7 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// Paths in the workspace are shown relative to it, others as they are.
+// Paths in the workspace are shown relative to it, others unchanged.
 func TestStreamBase(t *testing.T) {
 	var out strings.Builder
 	s := &stream{out: &out, base: "/w"}
