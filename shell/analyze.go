@@ -7,12 +7,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Analyze says what a command line would do. It never fails and never panics:
-// what cannot be read becomes an opaque action.
+// Analyze returns what a command line would do. It never fails or panics: what cannot
+// be read becomes an opaque action.
 func Analyze(line string, opt Options) *Facts { return analyzeWith(line, opt, true) }
 
-// analyzeWith is Analyze; unless quick is set, plain lines are given to the parser
-// like all others.
+// analyzeWith is Analyze. Unless quick is set, plain lines go through the parser as
+// well.
 func analyzeWith(line string, opt Options, quick bool) (f *Facts) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -45,9 +45,9 @@ func failed(line string, opt Options, why Why) *Facts {
 	}
 }
 
-// run walks shell text that starts in s, as a child of the action parent, and
-// returns what comes after it, or why it could not be read, with the error of
-// the parser.
+// run walks shell text that starts in the state s, as a child of the action parent.
+// It returns the state after the text, or why the text could not be read, with the
+// error of the parser.
 func (w *walker) run(text string, d Dialect, s *scope, parent int) (outcome, Why, error) {
 	if why := refuse(text, d); why.Cause != 0 {
 		return same(s), why, nil
@@ -76,8 +76,7 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (outcome, Why
 	return end, Why{}, nil
 }
 
-// tree reads text. If it is plain the tree is to be freed when it has been
-// walked.
+// tree returns the tree of text. The caller frees a plain tree after the walk.
 func (w *walker) tree(text string) (*syntax.File, *plainTree, error) {
 	if w.quick {
 		if t := plain(text); t != nil {
@@ -88,15 +87,15 @@ func (w *walker) tree(text string) (*syntax.File, *plainTree, error) {
 	return file, nil, err
 }
 
-// nested walks text that a command runs (bash -c, eval, a trap) and returns
-// the state after it.
+// nested walks text that a command runs (bash -c, eval, a trap) and returns the state
+// after it.
 func (w *walker) nested(text string, d Dialect, s *scope, parent int, what string) *scope {
 	if w.again += len(text); w.depth >= maxNesting || w.again > maxAgain {
 		w.opaque(parent, MayRun, causeTextDeep, what)
 		return s
 	}
 	if strings.HasSuffix(text, "\\") {
-		// bash goes on with another state: a (( behind it is read as subshells.
+		// Bash continues in another state: a (( behind it is read as subshells.
 		w.opaque(-1, MayRun, causeTextBackslash, what)
 	}
 	w.depth++
@@ -111,9 +110,9 @@ func (w *walker) nested(text string, d Dialect, s *scope, parent int, what strin
 	return end.any()
 }
 
-// Readable reports whether text is a whole command line that the parser can
-// read: no half of a loop, no open quote. Text beyond the limits of Analyze is
-// not readable.
+// Readable reports whether text is a complete command line that the parser can read,
+// without an unclosed loop or quote. Text beyond the limits of Analyze is not
+// readable.
 func Readable(text string) (ok bool) {
 	defer func() {
 		if recover() != nil {

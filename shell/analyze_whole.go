@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// throughLinks makes a spot opaque where the line goes through a link that it
-// makes: nobody can follow it before it is there.
+// throughLinks adds an opaque spot if the line uses a path through a link that it
+// creates, since the link cannot be resolved before it exists.
 func (w *walker) throughLinks() {
 	if len(w.links) == 0 {
 		return
@@ -28,8 +28,7 @@ func (w *walker) throughLinks() {
 	}
 }
 
-// mayLieBelow reports whether a path may lie below another, by what is known
-// of both.
+// mayLieBelow reports whether a path may lie below another, as far as both are known.
 func mayLieBelow(p, dir *Word) bool {
 	have, want := knownStart(p), knownStart(dir)
 	if dir.Known() {
@@ -41,7 +40,8 @@ func mayLieBelow(p, dir *Word) bool {
 	return strings.HasPrefix(have, want) || strings.HasPrefix(want, have)
 }
 
-// knownStart is the text of a path up to its first hole, cleaned.
+// knownStart returns the text of a path up to its first hole, cleaned if there is
+// none.
 func knownStart(p *Word) string {
 	if p.Known() {
 		return path.Clean(p.Text)
@@ -52,8 +52,8 @@ func knownStart(p *Word) string {
 	return p.Text[:p.Holes[0].At]
 }
 
-// writtenThenRun makes a spot opaque where the line runs a file that it also
-// writes. The order is not looked at: loops and functions turn it round.
+// writtenThenRun adds an opaque spot if the line runs a file that it also writes. The
+// order is ignored, since loops and functions may reverse it.
 func (w *walker) writtenThenRun() {
 	runs := w.runs
 	for i := range w.facts.Actions {
@@ -75,7 +75,7 @@ func (w *walker) writtenThenRun() {
 	}
 }
 
-// written are the known paths that the line writes, cleaned.
+// written returns the known paths that the line writes, cleaned.
 func (w *walker) written() map[string]bool {
 	out := map[string]bool{}
 	for i := range w.facts.Actions {

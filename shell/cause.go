@@ -2,20 +2,19 @@ package shell
 
 import "strings"
 
-// Cause is why a spot of a line is opaque, why a command is unproven, or why a
-// line could not be read. Whoever decides, sorts or counts looks at the cause;
-// the words are for people, and nobody searches them.
+// Cause is why a spot of a line is opaque, why a command is unproven, or why a line
+// could not be read. Decisions depend on the cause; its words are for people only.
 type Cause uint8
 
-// Why is a cause with the names that it is about: of "option -c of git can make
-// it run anything" the option. The zero value gives no cause.
+// Why is a cause with the names that it is about, such as the option in "option -c of
+// git can make it run anything". The zero value is no cause.
 type Why struct {
 	Cause Cause
 	Name  string // what the cause is about, "" if its words name nothing
 	Of    string // a second name
 }
 
-// because is a cause with its names.
+// because returns a cause with its names.
 func because(c Cause, names ...string) Why {
 	why := Why{Cause: c}
 	if len(names) > 0 {
@@ -27,7 +26,7 @@ func because(c Cause, names ...string) Why {
 	return why
 }
 
-// String puts the cause into words.
+// String returns the cause in words.
 func (w Why) String() string {
 	before, rest, found := strings.Cut(w.Cause.row().words, gap)
 	if !found {
@@ -40,15 +39,13 @@ func (w Why) String() string {
 	return before + w.Name + between + w.Of + behind
 }
 
-// Rewrite is the form that would be clear, "" for a cause that makes no spot
-// opaque.
+// Rewrite returns advice for a clear form, "" for a cause of an unproven command.
 func (w Why) Rewrite() string { return w.Cause.row().rewrite }
 
-// String returns the words without the names; a number that is no cause has
-// none.
+// String returns the words without the names, "" for a number that is not a cause.
 func (c Cause) String() string { return strings.ReplaceAll(c.row().words, gap, "…") }
 
-// gap stands in the words of a cause where one of its names belongs.
+// gap is the place of a name in the words of a cause.
 const gap = "%s"
 
 func (c Cause) row() *causeRow {
@@ -58,7 +55,7 @@ func (c Cause) row() *causeRow {
 	return &causes[c]
 }
 
-// The causes. Those that other packages tell apart are exported.
+// The causes. Those used by other packages are exported.
 const (
 	// A line that could not be read at all.
 	CauseUnparsed Cause = iota + 1
@@ -85,7 +82,7 @@ const (
 	causeManyLinks
 	causeThroughLink
 
-	// What the parser reads in another way than bash.
+	// What the parser reads differently from bash.
 	causeBackslashEnd
 	causeTranslated
 	causeHashInWord
@@ -117,7 +114,7 @@ const (
 	causeTimeBehindPipe
 	causeCoproc
 
-	// Trees that the parser makes of other languages only.
+	// Syntax trees that exist only for other shells.
 	causeOtherArithmetic
 	causeOtherComparison
 	causeOtherPart
@@ -128,14 +125,14 @@ const (
 	causeOtherLoop
 	causeOtherFunction
 
-	// What sh reads in another way.
+	// What sh reads differently.
 	causeUnlikeSh
 	causeShBraces
 	causeShArithmetic
 	causeShQuotes
 	causeShProcess
 
-	// What zsh reads in another way.
+	// What zsh reads differently.
 	causeZshWord
 	causeZshOperator
 	causeZshDeclaration
@@ -289,13 +286,13 @@ const (
 	causeJqUnknown
 	causeJqReads
 
-	noCause // one behind the last
+	noCause // one more than the last
 )
 
-// causeRow is what a cause is called.
+// causeRow is the text of a cause.
 type causeRow struct{ words, rewrite string }
 
-// causes are the words of each cause, and the form that would be clear instead.
+// causes holds the words of each cause, and advice for a clear form.
 var causes = [noCause]causeRow{
 	CauseUnparsed:     {"the line cannot be parsed: %s", "write the command in a simpler form, one step at a time"},
 	causeForeign:      {"the line is for a shell that is not read here", "write the command in a simpler form, one step at a time"},

@@ -2,7 +2,8 @@ package shell
 
 import "strings"
 
-// effects adds a command and what the catalogue knows that it does.
+// effects adds a command and its effects according to the catalogue, and returns the
+// state after it.
 func (w *walker) effects(a Action, s *scope) outcome {
 	e := w.effector()
 	e.w, e.s, e.words, e.prog, e.frame, e.dirs = w, s, a.Words, a.Program, a, s.dirs
@@ -11,7 +12,7 @@ func (w *walker) effects(a Action, s *scope) outcome {
 	return out
 }
 
-// run adds the command and what it does, and returns the state behind it.
+// run adds the command and its effects, and returns the state after it.
 func (e *effector) run() outcome {
 	w, a, s := e.w, &e.frame, e.s
 	if a.Program == nil || !standardPath(a.Words[0].Text) {
@@ -40,8 +41,8 @@ func (e *effector) run() outcome {
 	return out
 }
 
-// unfamiliar: a program that the catalogue does not know may take any unknown
-// argument for an option that runs something.
+// unfamiliar marks a command unproven if its program is unlisted and an unknown
+// argument may be an option that runs something.
 func (e *effector) unfamiliar() {
 	for i := range e.words[1:] {
 		if e.words[i+1].MayBeOption() {
@@ -51,8 +52,8 @@ func (e *effector) unfamiliar() {
 	}
 }
 
-// workdir: a program that takes configuration from its directory is proven
-// only in the workspace.
+// workdir marks a command unproven if its program takes configuration from a
+// directory that is not in the workspace.
 func (e *effector) workdir() {
 	if !e.prog.Workdir && !e.sub().Workdir {
 		return
@@ -61,22 +62,21 @@ func (e *effector) workdir() {
 	for i := range e.dirs {
 		if !e.w.inside(&e.dirs[i]) {
 			e.frame.Config = nil
-			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // an option's directory stands in the words
+			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // the directory of an option is in the words
 			e.unproven(causeConfigElsewhere, e.prog.Name)
 			return
 		}
 	}
 }
 
-// namedSub asks for a rule that names the subcommand.
+// namedSub requires a rule that names the subcommand.
 func (e *effector) namedSub() {
 	if p := e.sub(); p.Apart || p.Named && len(e.operands) > 0 {
 		e.frame.Reach = e.subcommandAt()
 	}
 }
 
-// plugin runs the program that a subcommand is which the entry does not list:
-// git x is git-x.
+// plugin runs the program of an unlisted subcommand: git x is git-x.
 func (e *effector) plugin() {
 	if !e.prog.Plugins || len(e.scan.Path) > 0 {
 		return
@@ -92,8 +92,8 @@ func (e *effector) plugin() {
 	}
 }
 
-// homeFile is a file of the user's that the subcommand is there to write
-// (kubectl config set).
+// homeFile writes a file of the user's that the subcommand exists to write (kubectl
+// config set).
 func (e *effector) homeFile() {
 	if name := e.sub().Home; name != "" {
 		e.write(joinPath(known(e.w.opt.Home), Word{Text: name}), NeedNone, false, "settings of "+e.prog.Name)

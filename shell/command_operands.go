@@ -7,7 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// operandEffects derives what the operands make the program do.
+// operandEffects derives the effects of the operands.
 func (e *effector) operandEffects() {
 	if e.done {
 		return
@@ -80,8 +80,8 @@ func (e *effector) operandEffects() {
 	}
 }
 
-// idle reports whether the program does nothing in place of operands when it has
-// none: then there is no reason to put into words.
+// idle reports whether the program has no effect without operands, so that no reason
+// has to be formatted.
 func (e *effector) idle(p *program.Program) bool {
 	switch p.Operands {
 	case program.Text, program.Unread, program.Reads, program.PatternReads:
@@ -111,8 +111,8 @@ func (e *effector) reads(p *program.Program, rest []Word, what string) {
 	}
 }
 
-// changes are the writes of a program whose operands the catalogue does not
-// tell, where an option says that it changes files (biome check --write).
+// changes writes the operands of a program whose operands the catalogue does not
+// describe, if an option changes files (biome check --write).
 func (e *effector) changes(rest []Word, what string) {
 	if !e.inPlace {
 		return
@@ -131,7 +131,8 @@ func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {
 	}
 }
 
-// onTheWay are the folders that mkdir -p makes and leaves again: a of a/../b.
+// onTheWay returns the directories that mkdir -p creates and leaves again: a of
+// a/../b.
 func onTheWay(names []Word) []Word {
 	var way []Word
 	for _, name := range names {
@@ -148,7 +149,7 @@ func onTheWay(names []Word) []Word {
 	return way
 }
 
-// places makes or changes folders. In .git they may become hooks or settings.
+// places creates or changes directories. In .git they may become hooks or settings.
 func (e *effector) places(rest []Word, what string) {
 	for _, r := range rest {
 		need := NeedOutside
@@ -175,7 +176,7 @@ func (e *effector) copies(rest []Word, what string) {
 }
 
 func (e *effector) moves(rest []Word, what string) {
-	e.recursive, e.noFollow = true, true // what lies in a directory moves with it
+	e.recursive, e.noFollow = true, true // the contents of a directory move with it
 	for _, src := range e.sources(rest) {
 		e.write(src, NeedOutside, true, what)
 		e.read(src, NeedOutside, what)
@@ -184,7 +185,7 @@ func (e *effector) moves(rest []Word, what string) {
 	e.destination(rest, what)
 }
 
-// sources are the operands of cp and its like without the destination.
+// sources returns the operands of cp and the like without the destination.
 func (e *effector) sources(rest []Word) []Word {
 	if e.target != nil || len(rest) < 2 {
 		return rest
@@ -192,8 +193,8 @@ func (e *effector) sources(rest []Word) []Word {
 	return rest[:len(rest)-1]
 }
 
-// destination writes the last operand: the file itself, or a file of the
-// source's name in it.
+// destination writes the last operand: the file itself, or a file with the name of
+// the source in it.
 func (e *effector) destination(rest []Word, what string) {
 	dest := Word{Text: "."}
 	switch {
@@ -203,7 +204,7 @@ func (e *effector) destination(rest []Word, what string) {
 		dest = rest[len(rest)-1]
 	case len(rest) == 0:
 		return
-	case rest[0].Split: // the last of what it falls apart into
+	case rest[0].Split: // the last of the words that it splits into
 		e.write(rest[0], NeedOutside, true, what)
 		e.write(joinPath(rest[0], Word{Holes: []Hole{{Kind: Glob}}}), NeedOutside, true, what)
 	}
@@ -231,7 +232,7 @@ func (e *effector) inOut(rest []Word, what string) {
 	}
 }
 
-// runsArgs runs the operands behind the first skip ones as a command.
+// runsArgs runs the operands after the first skip ones as a command.
 func (e *effector) runsArgs(skip int) {
 	for e.sub().Assigns && len(e.operands) > skip && assigns(&e.words[e.operands[skip]]) {
 		e.envAssign(&e.words[e.operands[skip]])
@@ -244,8 +245,8 @@ func (e *effector) runsArgs(skip int) {
 	}
 }
 
-// shellArgs runs a shell with the operands as its arguments; with an option
-// that gives the user (runuser -u) they are a command.
+// shellArgs runs a shell with the operands as its arguments. With an option for the
+// user (runuser -u) the operands are a command.
 func (e *effector) shellArgs(rest []Word) {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption && a.Option.Names[0] == "-u" && len(e.operands) > 0 {
@@ -258,7 +259,7 @@ func (e *effector) shellArgs(rest []Word) {
 	}
 }
 
-// outputs writes the operands, or reads them when an option says so.
+// outputs writes the operands, or reads them if an option says so.
 func (e *effector) outputs(rest []Word, what string) {
 	tree := e.prog.Name == "zip" && (e.has("--recurse-paths") || e.has("--recurse-patterns"))
 	all := e.recursive
@@ -276,8 +277,8 @@ func (e *effector) outputs(rest []Word, what string) {
 	}
 }
 
-// transfers are copies from and to other machines: host:path is fetched, or
-// gets what is read here.
+// transfers copies from and to other machines: host:path is fetched, or receives what
+// is read here.
 func (e *effector) transfers(rest []Word, what string) {
 	for i, r := range rest {
 		switch {
@@ -298,7 +299,7 @@ func (e *effector) transfers(rest []Word, what string) {
 	}
 }
 
-// received notes the files that a transfer makes when its target is a folder.
+// received records the files that a transfer creates in a target directory.
 func (e *effector) received(target Word, sources []Word, what string) {
 	for _, src := range sources {
 		if at := strings.LastIndexByte(src.Text, ':'); at >= 0 && remote(&src) {
@@ -310,8 +311,7 @@ func (e *effector) received(target Word, sources []Word, what string) {
 	}
 }
 
-// hostURL is the URL of the host in a word of the form user@host:path; a URL
-// stays as it is.
+// hostURL returns the URL of the host in user@host:path. A URL stays as it is.
 func hostURL(w Word) Word {
 	host, rest, _ := strings.Cut(w.Text, ":")
 	if strings.HasPrefix(rest, "//") {
@@ -326,7 +326,7 @@ func hostURL(w Word) Word {
 	return out
 }
 
-// remote reports whether a word is of the form host:path or a URL.
+// remote reports whether a word is host:path or a URL.
 func remote(w *Word) bool {
 	host, _, found := strings.Cut(w.Text, ":")
 	return found && !strings.Contains(host, "/") && (len(w.Holes) == 0 || w.Holes[0].At > len(host))

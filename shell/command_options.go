@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// readOptions notes what the options say of the command as a whole, before it
-// is added.
+// readOptions records what the options say about the whole command, before it is
+// added.
 func (e *effector) readOptions() {
 	safe := e.sub().Safe
 	for _, a := range e.scan.Args {
@@ -54,9 +54,8 @@ func (e *effector) optionFlags(a Arg) {
 	}
 }
 
-// optionEffects derives what the options make the program do. Where one of
-// them moves to another directory, the paths of the others may be meant from
-// either.
+// optionEffects derives the effects of the options. If one of them changes the
+// directory, the paths of the others may be relative to either directory.
 func (e *effector) optionEffects() {
 	defer func(dirs []Word) { e.dirs = dirs }(e.dirs)
 	if e.moved {
@@ -123,8 +122,8 @@ func (e *effector) optionEffect(a Arg) {
 	}
 }
 
-// runModule reads the words behind an option as those of a program that the
-// interpreter itself is: they need no cover of their own.
+// runModule derives the effects of the words behind an option as those of a program
+// that the interpreter becomes. They need no rule of their own.
 func (e *effector) runModule(a Arg) {
 	if a.ValueAt < 0 || !a.Value.Known() || e.w.depth >= maxNesting {
 		e.odd(causeModuleUnknown, e.prog.Name)
@@ -133,8 +132,8 @@ func (e *effector) runModule(a Arg) {
 	e.part(append([]Word{a.Value}, e.words[a.ValueAt+1:]...), a.ValueAt)
 }
 
-// execWords runs the words behind an option, up to ";", with a name that is
-// not known in the place of {} or at the end.
+// execWords runs the words behind an option, up to ";", with an unknown name in place
+// of {} or at the end.
 func (e *effector) execWords(a Arg, what string) {
 	if a.ValueAt < 0 {
 		return

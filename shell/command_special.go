@@ -1,7 +1,7 @@
 package shell
 
 // readByProgram runs the reader of a program that a table cannot describe, and
-// returns the state behind the command.
+// returns the state after the command.
 func (e *effector) readByProgram() outcome {
 	name := e.sub().Special
 	if name == "" {
@@ -14,7 +14,7 @@ func (e *effector) readByProgram() outcome {
 	return read(e)
 }
 
-// byProgram are the readers by the name that the catalogue gives them.
+// byProgram maps the name that the catalogue gives a reader to the reader.
 var byProgram map[string]func(*effector) outcome
 
 func init() {

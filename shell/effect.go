@@ -14,7 +14,7 @@ func (e *effector) unproven(c Cause, names ...string) {
 	}
 }
 
-// unprovenLate marks the command after it was added.
+// unprovenLate is unproven for a command that was already added.
 func (e *effector) unprovenLate(c Cause, names ...string) { e.doubted(because(c, names...)) }
 
 func (e *effector) doubted(why Why) {
@@ -23,8 +23,8 @@ func (e *effector) doubted(why Why) {
 	}
 }
 
-// apartLate asks for a rule that names the subcommand; where there is none,
-// for one with the very words.
+// apartLate requires a rule that names the subcommand or, if there is none, a rule
+// with the exact words.
 func (e *effector) apartLate(c Cause, names ...string) {
 	if e.index < 0 {
 		return
@@ -37,8 +37,8 @@ func (e *effector) apartLate(c Cause, names ...string) {
 	a.Reach = max(a.Reach, at)
 }
 
-// subcommandAt is the index of the word that names the innermost subcommand, 0
-// for none.
+// subcommandAt returns the index of the word that names the innermost subcommand, 0
+// if there is none.
 func (e *effector) subcommandAt() int {
 	at := 0
 	for _, a := range e.scan.Args {
@@ -49,14 +49,15 @@ func (e *effector) subcommandAt() int {
 	return at
 }
 
-// shows marks the command.
+// shows marks the command as one that prints values of variables.
 func (e *effector) shows() {
 	if e.index >= 0 {
 		e.w.facts.Actions[e.index].Environment = true
 	}
 }
 
-// sub is the entry that the operands belong to: the deepest subcommand.
+// sub returns the entry that the operands belong to: that of the innermost
+// subcommand.
 func (e *effector) sub() *program.Program {
 	if e.scan.Prog != nil {
 		return e.scan.Prog
@@ -71,8 +72,8 @@ func (e *effector) has(name string) bool {
 	})
 }
 
-// operandWords are the operands behind the first skip ones. They may be the
-// command's own words: to be read, or appended to, which copies them.
+// operandWords returns the operands after the first skip ones. The result may share
+// memory with the command's words; its capacity is its length.
 func (e *effector) operandWords(skip int) []Word {
 	if len(e.operands) <= skip {
 		return nil
@@ -88,7 +89,7 @@ func (e *effector) operandWords(skip int) []Word {
 	return out
 }
 
-// consecutive reports whether each number is the one behind the number before.
+// consecutive reports whether each number is one more than the number before.
 func consecutive(numbers []int) bool {
 	for i := range numbers {
 		if numbers[i] != numbers[0]+i {
@@ -98,7 +99,7 @@ func consecutive(numbers []int) bool {
 	return true
 }
 
-// behindDashes are the words behind the first --, and whether it is there.
+// behindDashes returns the words after the first --, and whether there is one.
 func (e *effector) behindDashes() ([]Word, bool) {
 	at := slices.IndexFunc(e.scan.Args, func(a Arg) bool { return a.Kind == ArgDashes })
 	if at < 0 {
@@ -107,7 +108,7 @@ func (e *effector) behindDashes() ([]Word, bool) {
 	return e.words[e.scan.Args[at].Word+1:], true
 }
 
-// derived are the actions that were added since the command.
+// derived returns the actions added since the command.
 func (e *effector) derived() []Action {
 	if e.index < 0 {
 		return nil

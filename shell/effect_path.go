@@ -6,23 +6,23 @@ func (e *effector) write(p Word, need Need, purpose bool, reason string) {
 	e.path(Write, p, need, purpose, reason)
 }
 
-// below writes files of unknown names in a directory, and in directories there.
+// below writes files of unknown names in a directory and its subdirectories.
 func (e *effector) below(dir Word, need Need, reason string) {
 	at := joinPath(dir, Word{Holes: []Hole{{Kind: Glob}}})
 	e.write(at, need, false, reason)
 	e.write(joinPath(at, Word{Holes: []Hole{{Kind: Glob}}}), need, false, reason)
 }
 
-// inPlaceWrite changes an operand, or all files below one that is a directory by
-// its spelling (gofmt -w .).
+// inPlaceWrite changes an operand, or all files below it if it is lexically a
+// directory (gofmt -w .).
 func (e *effector) inPlaceWrite(r Word, need Need, what string) {
 	defer func(before bool) { e.recursive = before }(e.recursive)
 	e.recursive = e.recursive || r.Text == "." || r.Text == ".." || strings.HasSuffix(r.Text, "/") || strings.HasSuffix(r.Text, "/.") || strings.HasSuffix(r.Text, "/..")
 	e.write(r, need, false, what)
 }
 
-// ownWrite writes a file in which a program keeps its own settings: its path
-// stands in no word. harmless: what it writes makes nothing run.
+// ownWrite writes a file in which a program keeps its own settings and which no word
+// names. harmless reports that the setting makes nothing run.
 func (e *effector) ownWrite(file Word, need Need, harmless bool, reason string) {
 	from := len(e.w.facts.Actions)
 	e.write(file, need, false, reason)
@@ -38,9 +38,8 @@ func (e *effector) read(p Word, need Need, reason string) {
 	e.path(Read, p, need, false, reason)
 }
 
-// mayRead notes the words that a program which is not known may take for
-// files, and the values of its options. What is not known of them is left out:
-// it would be any path.
+// mayRead records the words, and values of options, that an unlisted program may take
+// for files. Unknown words are left out, since they would be any path.
 func (e *effector) mayRead(words []Word, reason string) {
 	for _, t := range words {
 		if strings.HasPrefix(t.Text, "-") {
@@ -77,8 +76,8 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 	}
 }
 
-// skipsHidden reports whether the program is one that leaves hidden files out
-// when it goes through a directory, and no option tells it not to.
+// skipsHidden reports whether the program skips hidden files when it reads a
+// directory recursively, and no option turns that off.
 func (e *effector) skipsHidden() bool {
 	switch e.prog.Name {
 	case "rg", "fd", "fdfind", "ag":
@@ -102,16 +101,16 @@ func (e *effector) skipsHidden() bool {
 	return true
 }
 
-// links notes the places where ln makes a link.
+// links records the links that ln creates.
 func (e *effector) links(at Word) {
 	if e.prog.Name == "ln" && e.w.muted == 0 {
 		e.w.links = append(e.w.links, beneath(e.dirs, at)...)
 	}
 }
 
-// load reads what a program obeys or sends: a manifest, a chart, a build
-// context, an asset. One that comes from another machine is what the
-// subcommand is for, not what the program is for: a rule has to name it.
+// load reads what a program obeys or sends: a manifest, a chart, a build context, an
+// asset. A rule has to name the subcommand for a source on another machine, which is
+// its purpose rather than that of the program.
 func (e *effector) load(w Word, what string) {
 	for _, scheme := range []string{"file://", "fileb://"} {
 		if strings.HasPrefix(w.Text, scheme) && !w.holeAt(0) {
@@ -137,15 +136,15 @@ func (e *effector) loadPairs(w Word, what string) {
 	}
 }
 
-// remoteSource reports whether a word names something on another machine: a
-// URL, user@host:path, or a repository as kustomize and docker write it
-// (github.com/o/r, gh:o/r, host/x.git//dir, host/x.git?ref=v1), in whatever case.
+// remoteSource reports whether a word names a source on another machine: a URL,
+// user@host:path, or a repository in the notation of kustomize and docker
+// (github.com/o/r, gh:o/r, host/x.git//dir, host/x.git?ref=v1). Case does not matter.
 func remoteSource(w *Word) bool {
 	text := strings.ToLower(w.Text)
 	if head, _, ok := strings.Cut(text, ":"); ok && strings.Contains(head, "@") && !strings.Contains(head, "/") {
 		return true
 	}
-	if len(w.Holes) > 0 && strings.Contains(text, ".git") { // ? may be a pattern
+	if len(w.Holes) > 0 && strings.Contains(text, ".git") { // the ? may have become a hole
 		return true
 	}
 	return strings.Contains(text, "://") ||

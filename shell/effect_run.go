@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// runText runs shell text: the value of an option, or an argument.
+// runText runs the value of an option, or an argument, as shell text.
 func (e *effector) runText(text Word, what string, missing bool) {
 	if missing || !text.Known() {
 		e.w.opaque(e.index, MayRun, causeCommandUnknown, what)
@@ -11,8 +11,8 @@ func (e *effector) runText(text Word, what string, missing bool) {
 	e.w.recurse.nested(text.Text, Sh, e.child(), e.index, what)
 }
 
-// runMore runs a command that gets more words, the first of which is no option:
-// a host, a file. One whose words a shell would change is not read.
+// runMore runs a command to which the program appends words, the first of which is
+// not an option: a host, a file. Text that a shell would change makes an opaque spot.
 func (e *effector) runMore(text Word, what string, missing bool) {
 	if missing || !text.Known() || strings.ContainsAny(text.Text, "$`\"'\\|&;<>()*?[]#~\n") || strings.TrimSpace(text.Text) == "" {
 		e.runText(text, what, missing)
@@ -26,12 +26,12 @@ func (e *effector) runMore(text Word, what string, missing bool) {
 	e.runList(append(words, Word{Text: "./", Holes: []Hole{{At: 2, Kind: AnyText}}}), -1)
 }
 
-// child is the state in which a program starts another one.
+// child returns the state in which a program starts another one.
 func (e *effector) child() *scope {
 	return &scope{dirs: e.dirs}
 }
 
-// runFile runs a program, or obeys a file, that an option names.
+// runFile runs a program that an option names, or obeys such a file.
 func (e *effector) runFile(file Word, what string) {
 	if file.hasHole(Pipe) || !file.Known() || standardInput(file.Text) {
 		e.w.opaque(e.index, MayRun, causeFileUnknown, what)
@@ -45,7 +45,7 @@ func (e *effector) runFile(file Word, what string) {
 	e.w.runs = append(e.w.runs, e.runsFile(file)...)
 }
 
-// runsFile are the paths of a script that the command runs.
+// runsFile returns the paths of a script that the command runs.
 func (e *effector) runsFile(file Word) []scriptRun {
 	var out []scriptRun
 	for _, at := range beneath(e.dirs, file) {
@@ -57,8 +57,8 @@ func (e *effector) runsFile(file Word) []scriptRun {
 // runWords runs the words from index at on as a command.
 func (e *effector) runWords(at int) { e.runList(e.words[at:], at) }
 
-// runList runs a list of words; from is the index in the parent's words at
-// which it stands, or -1.
+// runList runs words as a command. from is the index in the parent's words at which
+// they stand, or -1.
 func (e *effector) runList(words []Word, from int) outcome {
 	if e.w.depth >= maxNesting {
 		e.w.opaque(e.index, MayRun, causeDeep)
@@ -81,8 +81,8 @@ func (e *effector) runsText(rest []Word, what string) {
 	e.runText(Word{Text: text}, what, !ok)
 }
 
-// script: the first operand is a program file. The contents of files are not
-// part of a tool use, but a program that comes from a pipe is.
+// script handles a program file as the first operand. The contents of files are not
+// part of a tool use, but a program from a pipe is.
 func (e *effector) script(rest []Word, what string) {
 	if len(rest) == 0 {
 		if e.sub().Stdin && !e.pattern {
@@ -105,9 +105,10 @@ func (e *effector) stdin() {
 	e.w.opaque(e.index, MayRun, CauseStandardInput, e.prog.Name)
 }
 
-// part reads words as those of a program that this one does the work of, which
-// needs no cover of its own: gh repo clone hands git clone its words behind --.
-// They begin at the index from of the words here; -1 if they do not stand there.
+// part derives the effects of words as those of another program whose work this one
+// does, without the need for a rule of their own: gh repo clone passes the words
+// behind -- to git clone. from is the index at which they stand in the words of the
+// command, or -1.
 func (e *effector) part(words []Word, from int) {
 	if e.w.depth >= maxNesting {
 		e.odd(causeDeep)

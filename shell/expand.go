@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// fields expands a word as bash does into the argument lists that it may
-// stand for: nearly always one list of one word.
+// fields expands a word as bash does. It returns the argument lists that the word may
+// stand for, nearly always one list of one word.
 func (w *walker) fields(word *syntax.Word, s *scope) [][]Word {
 	if word == nil {
 		return [][]Word{nil}
@@ -29,8 +29,7 @@ func (w *walker) fields(word *syntax.Word, s *scope) [][]Word {
 	return out
 }
 
-// argLists expands the words of a command into the argument lists that it may
-// have.
+// argLists returns the argument lists that the words of a command may stand for.
 func (w *walker) argLists(args []*syntax.Word, s *scope) [][]Word {
 	if words, ok := w.plainArgs(args); ok {
 		return [][]Word{words}
@@ -50,8 +49,8 @@ func (w *walker) plainArgs(args []*syntax.Word) ([]Word, bool) {
 	return words, true
 }
 
-// wordsFor returns room for the words of a command: out of that for the whole
-// line, while there is some. To append to them copies them.
+// wordsFor returns space for the words of a command, from the space of the line if
+// there is some left. Its capacity is its length.
 func (w *walker) wordsFor(n int) []Word {
 	if len(w.room) < n {
 		return make([]Word, n)
@@ -61,7 +60,7 @@ func (w *walker) wordsFor(n int) []Word {
 	return words
 }
 
-// fieldLists is argLists for words that are not all plain.
+// fieldLists is argLists for words that are not all literal.
 func (w *walker) fieldLists(args []*syntax.Word, s *scope) [][]Word {
 	var lists [][]Word
 	for _, arg := range args {
@@ -75,14 +74,13 @@ func (w *walker) fieldLists(args []*syntax.Word, s *scope) [][]Word {
 	return lists
 }
 
-// place is where a word stands; it decides which expansions bash makes.
+// place is the context of a word, which determines the expansions that bash performs.
 type place struct {
 	quoted bool // inside double quotes or a here-document
-	assign bool // the value of an assignment: no splitting, no globs, no braces
+	assign bool // value of an assignment: no splitting, no globs, no braces
 }
 
-// plainWord is the fast way for a literal, bare or in quotes, without anything
-// special.
+// plainWord is the fast path for a literal word, bare or in quotes.
 func (w *walker) plainWord(word *syntax.Word) (Word, bool) {
 	if len(word.Parts) != 1 {
 		return Word{}, false
@@ -96,7 +94,7 @@ func (w *walker) plainWord(word *syntax.Word) (Word, bool) {
 	return f, true
 }
 
-// plainText is the text of a part that stands for itself.
+// plainText returns the text of a part that stands for itself.
 func (w *walker) plainText(part syntax.WordPart) (string, bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -119,9 +117,8 @@ func (w *walker) plainText(part syntax.WordPart) (string, bool) {
 	return "", false
 }
 
-// specialBare and specialQuoted are the characters of a literal that are not
-// text, or that the parser may have left a command behind: outside quotes, and
-// in double quotes.
+// specialBare and specialQuoted are the characters of a literal, outside and inside
+// double quotes, that are not text or that may hide a command from the parser.
 var (
 	specialBare   = bytesOf("\\*?[{~`<>")
 	specialQuoted = bytesOf("\\`")
@@ -133,8 +130,8 @@ func (w *walker) place(list []Word, word *syntax.Word) {
 	}
 }
 
-// product appends each of the next lists to each of the lists. A nil list of
-// lists is the start. Too many become one list of anything.
+// product appends each of the next lists to each of the lists; nil lists are the
+// start. Too many become one list of unknown words.
 func product(lists, next [][]Word) [][]Word {
 	if lists == nil {
 		return next
@@ -151,7 +148,7 @@ func product(lists, next [][]Word) [][]Word {
 	return out
 }
 
-// lists expands word parts that hold no more brace expansion.
+// lists expands word parts after brace expansion.
 func (w *walker) lists(parts []syntax.WordPart, s *scope) [][]Word {
 	var out [][]Word
 	if bracketAcross(parts) {
@@ -163,8 +160,8 @@ func (w *walker) lists(parts []syntax.WordPart, s *scope) [][]Word {
 	return out
 }
 
-// value expands a word where bash makes one word of it (assignments, here
-// strings, case words, redirections of known text).
+// value expands a word where bash does not split: assignments, here-strings, case
+// words and redirections of known text.
 func (w *walker) value(word *syntax.Word, s *scope) []Word {
 	if word == nil || len(word.Parts) == 0 {
 		return []Word{{}}
@@ -178,7 +175,7 @@ func (w *walker) value(word *syntax.Word, s *scope) []Word {
 	return out
 }
 
-// document walks the body of a here-document; its text is of no interest.
+// document walks the body of a here-document for its substitutions.
 func (w *walker) document(body *syntax.Word, s *scope) {
 	if body != nil {
 		w.pieces(body.Parts, s, place{quoted: true})

@@ -2,8 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// arithm walks an arithmetic expression. bash evaluates what a variable holds
-// as an expression again, and an index in it runs its substitutions: only
+// arithm walks an arithmetic expression. Bash evaluates the value of a variable as an
+// expression again, and runs the substitutions of an index in it, so that only
 // numbers are harmless.
 func (w *walker) arithm(x syntax.ArithmExpr, s *scope) {
 	if x == nil {
@@ -15,7 +15,7 @@ func (w *walker) arithm(x syntax.ArithmExpr, s *scope) {
 	}
 }
 
-// arithmWords expands every word of an expression, for what it runs.
+// arithmWords expands every word of an expression for its substitutions.
 func (w *walker) arithmWords(x syntax.ArithmExpr, s *scope) {
 	switch x := x.(type) {
 	case *syntax.Word:
@@ -32,8 +32,8 @@ func (w *walker) arithmWords(x syntax.ArithmExpr, s *scope) {
 	}
 }
 
-// numeric reports whether an expression can only be a number: digits,
-// operators, and variables that were assigned numbers for certain.
+// numeric reports whether an expression is certainly a number: digits, operators, and
+// variables that were certainly assigned numbers.
 func (w *walker) numeric(x syntax.ArithmExpr, s *scope) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
@@ -60,7 +60,7 @@ func (w *walker) numericWord(word *syntax.Word, s *scope) bool {
 	defer w.mute()()
 	if name := word.Lit(); syntax.ValidName(name) {
 		if w.unit.busy[name] {
-			return true // a number if all that it is made of are numbers
+			return true // a number if everything else in the cycle is one
 		}
 		values, ok := w.valuesOf(name, s)
 		return ok && allNumbers(values)
@@ -74,7 +74,7 @@ func (w *walker) numericWord(word *syntax.Word, s *scope) bool {
 	return true
 }
 
-// assignedBy is the state behind an arithmetic expression that assigns.
+// assignedBy returns the state after an arithmetic expression that may assign.
 func (w *walker) assignedBy(x syntax.ArithmExpr, s *scope) *scope {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:

@@ -9,7 +9,6 @@ import (
 )
 
 // braces returns the sequences of parts that brace expansion makes of a word.
-// The words are made one after the other and stand side by side.
 func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 	clone := &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
 	if !syntax.SplitBraces(clone) || !slices.ContainsFunc(clone.Parts, isBraceExp) {
@@ -25,7 +24,7 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 		w.odd(causeShBraces)
 	}
 	if w.bracesInside(word.Parts) || bracesLeft(clone.Parts) || longerName(clone.Parts, false) {
-		// bash pairs braces by their spelling, also with those of an expansion.
+		// Bash matches braces lexically, including those of an expansion.
 		w.odd(causeBracesInside)
 	}
 	out, ok := braceList(clone.Parts)
@@ -36,8 +35,8 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 	return out
 }
 
-// bracesInQuotes: bash looks for braces by the spelling. It takes a quote in a
-// ${..} or in backquotes inside double quotes for their end.
+// bracesInQuotes reports whether bash may see braces inside double quotes. Bash finds
+// braces lexically, and takes a quote in ${..} or backquotes for the closing one.
 func (w *walker) bracesInQuotes(word *syntax.Word) bool {
 	for _, part := range word.Parts {
 		q, ok := part.(*syntax.DblQuoted)
@@ -62,8 +61,8 @@ func bracesQuoted(text string) bool {
 	return found && strings.Contains(rest, "{") && (strings.Contains(rest, ",") || strings.Contains(rest, ".."))
 }
 
-// longerName reports whether the name of a variable may grow by text beside it
-// when the braces are expanded: $x{a,b} is $xa and $xb.
+// longerName reports whether brace expansion may extend the name of a variable:
+// $x{a,b} is $xa and $xb.
 func longerName(parts []syntax.WordPart, more bool) bool {
 	for i, part := range parts {
 		more := more || i+1 < len(parts)
@@ -91,7 +90,7 @@ func next(parts []syntax.WordPart, i int) syntax.WordPart {
 	return nil
 }
 
-// bracesLeft reports whether a brace stands beside those that were expanded.
+// bracesLeft reports whether a brace is left beside those that are expanded.
 func bracesLeft(parts []syntax.WordPart) bool {
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -110,8 +109,8 @@ func bracesLeft(parts []syntax.WordPart) bool {
 	return false
 }
 
-// bracesInside reports whether an expansion among the parts holds braces,
-// commas or quotes that bash may pair with those around it.
+// bracesInside reports whether an expansion among the parts holds braces, commas or
+// quotes that bash may match with those around it.
 func (w *walker) bracesInside(parts []syntax.WordPart) bool {
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -168,7 +167,7 @@ func braceElems(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
 	return out, true
 }
 
-// braceSequence expands {1..5}; all other sequences are too seldom to know.
+// braceSequence expands {1..5}. Other sequences are rare and unknown.
 func braceSequence(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
 	if len(br.Elems) != 2 {
 		return nil, false

@@ -23,7 +23,7 @@ func (w *walker) test(x syntax.TestExpr, s *scope) {
 func (w *walker) unaryTest(x *syntax.UnaryTest, s *scope) {
 	word, ok := x.X.(*syntax.Word)
 	if x.Op == syntax.TsFdTerm && w.unit.dialect == Zsh {
-		w.comparison("-t", x.X, s) // the number of a descriptor
+		w.comparison("-t", x.X, s) // a descriptor number
 	}
 	if !ok || x.Op != syntax.TsVarSet && x.Op != syntax.TsRefVar {
 		w.test(x.X, s)
@@ -51,8 +51,8 @@ func (w *walker) binaryTest(x *syntax.BinaryTest, s *scope) {
 	w.test(x.Y, s)
 }
 
-// comparison: the sides of -eq and its like are evaluated as arithmetic, in zsh
-// also what -t looks at.
+// comparison examines an operand that the shell evaluates as arithmetic: the sides of
+// -eq and the like, and in zsh the operand of -t.
 func (w *walker) comparison(op string, x syntax.TestExpr, s *scope) {
 	word, ok := x.(*syntax.Word)
 	if !ok {
@@ -67,8 +67,8 @@ func (w *walker) comparison(op string, x syntax.TestExpr, s *scope) {
 	}
 }
 
-// pattern walks a pattern of case or [[. The parser keeps an extended glob as
-// text although bash runs the substitutions in it.
+// pattern walks a pattern of case or [[. The parser keeps an extended glob as text,
+// although bash runs the substitutions in it.
 func (w *walker) pattern(word *syntax.Word, s *scope, isCase bool) {
 	for _, part := range word.Parts {
 		g, ok := part.(*syntax.ExtGlob)

@@ -9,8 +9,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// namesIn returns the places of the names that a substitution prints, nil if
-// they are not known. bash leaves NUL bytes out, which joins names.
+// namesIn returns the places of the names that a substitution prints, nil if unknown.
+// Bash drops NUL bytes, which joins names.
 func (w *walker) namesIn(stmts []*syntax.Stmt, s *scope) []Word {
 	if len(stmts) != 1 {
 		return nil
@@ -18,7 +18,7 @@ func (w *walker) namesIn(stmts []*syntax.Stmt, s *scope) []Word {
 	joined, nodes := false, 0
 	syntax.Walk(stmts[0], func(n syntax.Node) bool {
 		if nodes++; nodes > maxPrinter {
-			joined = true // not known; substitutions that nest are gone through once a level
+			joined = true // unknown; nested substitutions are visited once for each level
 		}
 		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 			joined = joined || slices.ContainsFunc(call.Args[1:], func(arg *syntax.Word) bool { return endsInNUL(call.Args[0].Lit(), arg) })
@@ -31,12 +31,12 @@ func (w *walker) namesIn(stmts []*syntax.Stmt, s *scope) []Word {
 	return w.namesFrom(stmts[0], s, true)
 }
 
-// maxPrinter is the size of the largest command, in nodes of its tree, whose
-// names are known.
+// maxPrinter is the maximum size, in syntax nodes, of a command whose names are
+// determined.
 const maxPrinter = 250
 
-// endsInNUL reports whether an argument may be an option that puts NUL behind
-// names.
+// endsInNUL reports whether an argument may be an option that terminates names with
+// NUL.
 func endsInNUL(program string, word *syntax.Word) bool {
 	arg, plain := literal(word)
 	if first, ok := word.Parts[0].(*syntax.Lit); !plain {
@@ -55,9 +55,8 @@ func endsInNUL(program string, word *syntax.Word) bool {
 	return strings.ContainsAny(arg, "zZ")
 }
 
-// namesFrom returns the places whose names a command prints, nil if that is not
-// known: the names that find, ls and their like print lie below the places that
-// they were given.
+// namesFrom returns the places of the names that a command prints, nil if unknown.
+// The names printed by find, ls and the like lie below the places given to them.
 func (w *walker) namesFrom(st *syntax.Stmt, s *scope, bare bool) []Word {
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
 		if narrows(b.Y) {
@@ -70,7 +69,7 @@ func (w *walker) namesFrom(st *syntax.Stmt, s *scope, bare bool) []Word {
 		return nil
 	}
 	if name := call.Args[0].Lit(); isName(name) && !printsNames(name) {
-		return nil // spares expanding its words once more
+		return nil // avoids expanding its words a second time
 	}
 	defer w.mute()()
 	var words []Word
@@ -80,8 +79,8 @@ func (w *walker) namesFrom(st *syntax.Stmt, s *scope, bare bool) []Word {
 	return w.namesOf(words, bare)
 }
 
-// narrows reports whether a command in a pipe passes some of its lines on as
-// they are.
+// narrows reports whether a command in a pipe passes on some of its input lines
+// unchanged.
 func narrows(st *syntax.Stmt) bool {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
@@ -102,17 +101,15 @@ func narrows(st *syntax.Stmt) bool {
 	return ok && (operands == 0 && name != "grep" || operands == 1 && name == "grep")
 }
 
-// narrowing are the commands that pass lines on, with the option letters that
-// change nothing in a line.
+// narrowing lists the commands that pass lines on, with their option letters that
+// change no line.
 var narrowing = map[string]string{
 	"sort": "urnVzfb", "uniq": "uiz", "head": "n0123456789z", "tail": "n0123456789z", "grep": "viEFPwx",
 }
 
-// namesOf returns the places that the names lie at or below which a command
-// prints, as seen from the directory that it is in; nil if that is not known.
-// None of the names climbs out again with "..".
-// With bare set the names need not say where they lie: ls prints them without
-// their directory.
+// namesOf returns the places at or below which the names lie that a command prints,
+// relative to its directory; nil if unknown. No name leaves its place with "..". With
+// bare set, names without a directory count as well, as ls prints them.
 func (w *walker) namesOf(words []Word, bare bool) []Word {
 	if len(words) == 0 || !printsNames(words[0].Text) || slices.ContainsFunc(words, func(w Word) bool { return w.hasHole(AnyText) }) {
 		return nil
@@ -145,8 +142,7 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 	return nil
 }
 
-// printsNames reports whether a program is one of which it is known that it
-// prints names.
+// printsNames reports whether a program is known to print names.
 func printsNames(program string) bool {
 	switch program {
 	case "find", "ls", "fd", "rg", "grep", "git":
@@ -155,8 +151,8 @@ func printsNames(program string) bool {
 	return false
 }
 
-// shapesNames are the options that make a command print something else than
-// names as they are, or names of another place.
+// shapesNames lists the options that make a command print something other than plain
+// names, or names of another place.
 var shapesNames = map[string][]string{
 	"ls":   {"-a", "-f", "-l", "-g", "-o", "-n", "-D", "--format", "--full-time", "--hyperlink", "--indicator-style"},
 	"fd":   {"--format", "-x", "-X", "-C", "--search-path", "--path-separator"},
@@ -165,10 +161,10 @@ var shapesNames = map[string][]string{
 	"git":  {"--format", "--line-prefix", "--no-index", "--output", "-C", "--git-dir", "--work-tree"},
 }
 
-// nameWords are the words of a command that prints names.
+// nameWords holds the words of a command that prints names, by kind.
 type nameWords struct {
 	operands []Word
-	options  []string // the first name of each
+	options  []string // first name of each option
 	sub      string   // the subcommand
 	pattern  bool     // an option gave the pattern
 }
@@ -177,7 +173,7 @@ func (n *nameWords) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(o string) bool { return slices.Contains(n.options, o) })
 }
 
-// sortNames is not ok if the catalogue does not know an option.
+// sortNames sorts the words. It is not ok if the catalogue does not know an option.
 func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 	for _, a := range scan.Args {
 		switch a.Kind {
@@ -195,8 +191,8 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 	return n, true
 }
 
-// namesOfFind: find prints names below the places where it starts, unless it
-// is told what to print, or runs something that prints.
+// namesOfFind returns the places of the names printed by find, unless it is told what
+// to print or runs something.
 func namesOfFind(words []Word) []Word {
 	start := findStart(words)
 	for i := range words {
@@ -209,8 +205,9 @@ func namesOfFind(words []Word) []Word {
 	return start.names(words)
 }
 
-// namesOfLs: of a directory ls prints names that lie in it, without its own:
-// whoever takes them finds what has these names where he is.
+// namesOfLs returns the places of the names printed by ls. For a directory ls prints
+// the names in it without the directory, so that they are relative to the directory
+// of whoever uses them.
 func namesOfLs(n *nameWords, bare bool) []Word {
 	switch {
 	case n.has("-d") || len(n.operands) == 0:
@@ -223,9 +220,9 @@ func namesOfLs(n *nameWords, bare bool) []Word {
 	return namesBelow(n.operands)
 }
 
-// namesOfGit: git prints names from the root of its repository, which lie
-// below the directory when they are taken from there. An operand outside is
-// printed with .. in it.
+// namesOfGit returns the places of the names printed by git. They are relative to the
+// root of the repository, and therefore lie below the current directory when used
+// there. An operand outside is printed with "..".
 func namesOfGit(operands []Word) []Word {
 	for i := range operands {
 		if t := operands[i].Text; strings.HasPrefix(t, "/") || strings.Contains(t, "..") && strings.Contains(t, "/") || t == ".." {
@@ -235,7 +232,7 @@ func namesOfGit(operands []Word) []Word {
 	return []Word{{Text: "."}}
 }
 
-// namesBelow are the operands, or the current directory.
+// namesBelow returns the operands, or the current directory.
 func namesBelow(operands []Word) []Word {
 	if len(operands) == 0 {
 		return []Word{{Text: "."}}

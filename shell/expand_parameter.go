@@ -40,7 +40,8 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	return w.variable(name, s, at, hole)
 }
 
-// maybeMany: "${a[@]}" makes any number of words although it is quoted.
+// maybeMany marks a hole that may be any number of words although it is quoted:
+// "${a[@]}".
 func (w *walker) maybeMany(p *syntax.ParamExp, hole [][]piece) [][]piece {
 	if word, ok := p.Index.(*syntax.Word); ok && word.Lit() == "@" || p.Names != 0 {
 		hole[0][0].many = true
@@ -52,8 +53,8 @@ func isNumber(name string) bool {
 	return name != "" && (name[0] >= '0' && name[0] <= '9' || strings.Contains("?#$!-", name))
 }
 
-// paramParts walks what stands inside ${..}: indexes and offsets are evaluated
-// as arithmetic, words expand, and an operator may run what a value holds.
+// paramParts walks the parts of ${..}: indexes and offsets are evaluated as
+// arithmetic, words expand, and an operator may run the value.
 func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 	if word, ok := p.Index.(*syntax.Word); ok && (word.Lit() == "@" || word.Lit() == "*") {
 		// all elements
@@ -82,10 +83,10 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 	}
 }
 
-// inner walks a word inside ${..}. Between double quotes and in a here-document
-// bash takes single quotes there for ordinary characters with some operators,
-// so that an expansion inside them runs, also one that an escape of $'..' spells.
-// Which operators changed over time.
+// inner walks a word inside ${..}. In double quotes and here-documents bash takes
+// single quotes there literally for some operators, so that an expansion between them
+// runs, even one spelled by an escape of $'..'. The set of these operators changed
+// between versions.
 func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 	if word == nil {
 		return
@@ -101,7 +102,7 @@ func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 	w.pieces(word.Parts, s, place{quoted: at.quoted, assign: true})
 }
 
-// expansion is ${x:-word} and its like: the value, or the word.
+// expansion expands ${x:-word} and the like to the value, or the word.
 func (w *walker) expansion(p *syntax.ParamExp, s *scope, at place, hole [][]piece) [][]piece {
 	values, ok := w.valuesOf(p.Param.Value, s)
 	if !ok {
@@ -119,7 +120,7 @@ func (w *walker) expansion(p *syntax.ParamExp, s *scope, at place, hole [][]piec
 	return hole
 }
 
-// variable is a plain $x.
+// variable expands a plain $x.
 func (w *walker) variable(name string, s *scope, at place, hole [][]piece) [][]piece {
 	values, ok := w.valuesOf(name, s)
 	if !ok || w.unit.dialect == Zsh && !at.quoted && !at.assign && slices.ContainsFunc(values, splits) {
@@ -128,8 +129,8 @@ func (w *walker) variable(name string, s *scope, at place, hole [][]piece) [][]p
 	return valuePieces(values, at)
 }
 
-// splits reports whether bash may make several words of a value, or none:
-// zsh takes it as it is.
+// splits reports whether bash may split a value into several words, or none. Zsh does
+// not.
 func splits(v Word) bool { return v.Text == "" || strings.ContainsAny(v.Text, " \t\n*?[~") }
 
 func valuePieces(values []Word, at place) [][]piece {
@@ -140,7 +141,7 @@ func valuePieces(values []Word, at place) [][]piece {
 	return out
 }
 
-// wordPieces takes a value apart again, to stand in another word.
+// wordPieces returns the pieces of a value that becomes part of another word.
 func wordPieces(v Word, at place) []piece {
 	var out []piece
 	from := 0

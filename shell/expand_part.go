@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// part expands one part that is no literal.
+// part expands one part that is not a literal.
 func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 	quoted := at.quoted
 	switch p := part.(type) {
@@ -18,7 +18,7 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 	case *syntax.ParamExp:
 		return w.param(p, s, at)
 	case *syntax.CmdSubst:
-		if w.muted == 0 { // what it runs was walked, or will be
+		if w.muted == 0 { // its commands were walked, or will be
 			w.substitution(p, s)
 		}
 		return [][]piece{{{hole: true, quoted: quoted, many: !quoted && !at.assign, under: w.namesIn(p.Stmts, s)}}}
@@ -29,7 +29,7 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 		if p.Bracket && w.unit.dialect == Sh {
 			w.odd(causeShArithmetic)
 		}
-		if w.numeric(p.X, s) && w.unit.dialect != Zsh { // there it may have a point
+		if w.numeric(p.X, s) && w.unit.dialect != Zsh { // zsh may print a decimal point
 			return [][]piece{{{hole: true, kind: Number, quoted: true}}}
 		}
 		return [][]piece{{{hole: true, quoted: true}}}
@@ -64,7 +64,7 @@ func (w *walker) dblQuoted(p *syntax.DblQuoted, s *scope, at place) [][]piece {
 	at.quoted = true
 	out := w.pieces(p.Parts, s, at)
 	for i := range out {
-		if p.Dollar { // translated: unknown
+		if p.Dollar { // translated text is unknown
 			many := slices.ContainsFunc(out[i], func(p piece) bool { return p.many })
 			out[i] = []piece{{hole: true, quoted: true, many: many}}
 		}
@@ -73,7 +73,7 @@ func (w *walker) dblQuoted(p *syntax.DblQuoted, s *scope, at place) [][]piece {
 	return out
 }
 
-// process walks a process substitution. bash leaves an empty one out.
+// process walks a process substitution. Bash drops an empty one.
 func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 	defer func() { w.substituted = true }() // behind the commands inside
 	if w.unit.dialect == Sh {
@@ -86,7 +86,7 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 	if len(p.Stmts) == 0 {
 		return piece{hole: true, many: true}
 	}
-	if w.unit.dialect == Zsh { // /dev/fd or /proc/self/fd
+	if w.unit.dialect == Zsh { // either /dev/fd or /proc/self/fd
 		return piece{hole: true, quoted: true}
 	}
 	return piece{text: "/dev/fd/", quoted: true}
@@ -103,11 +103,12 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	}
 	if p.Backquotes {
 		if w.backquotes++; w.backquotes > 1 {
-			// The parser ends the word before them, and counts backslashes otherwise.
+			// The parser ends the word before them, and counts backslashes
+			// differently.
 			w.odd(causeBackquotesInside)
 		}
 		if strings.Contains(w.unit.text(p), `\\`+"\n") {
-			// dash joins the lines first, bash takes the backslashes by twos.
+			// Dash joins the lines first, bash pairs the backslashes first.
 			w.odd(causeBackquotesBackslash)
 		}
 		defer func() { w.backquotes-- }()
@@ -117,9 +118,10 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	w.recurse.stmts(p.Stmts, s)
 }
 
-// reprinted: bash 5.2 prints the tree of $(..) and <(..) and reads the print
-// again. Behind a here-document the print loses a separator, so that
-// "c; d" runs "c d". Only a chain of simple commands is printed as it stood.
+// reprinted adds an opaque spot for a here-document among several commands. Bash 5.2
+// prints the tree of $(..) and <(..) and parses the result again; behind a
+// here-document a separator is lost, so that "c; d" runs "c d". Only a chain of
+// simple commands is printed unchanged.
 func (w *walker) reprinted(stmts []*syntax.Stmt) {
 	w.endsAtParenthesis(stmts)
 	if len(stmts) == 1 && isChain(stmts[0]) {
@@ -133,8 +135,8 @@ func (w *walker) reprinted(stmts []*syntax.Stmt) {
 	}
 }
 
-// endsAtParenthesis: in a substitution bash takes a line that begins with the
-// delimiter for the end of a here-document.
+// endsAtParenthesis adds an opaque spot for a line that begins with the delimiter of
+// a here-document: in a substitution bash takes it for the end of the document.
 func (w *walker) endsAtParenthesis(stmts []*syntax.Stmt) {
 	for _, stmt := range stmts {
 		syntax.Walk(stmt, func(n syntax.Node) bool {
@@ -159,7 +161,8 @@ func (w *walker) endsAtParenthesis(stmts []*syntax.Stmt) {
 	}
 }
 
-// isChain reports whether a statement is simple commands joined by |, && and ||.
+// isChain reports whether a statement consists of simple commands joined by |, && and
+// ||.
 func isChain(st *syntax.Stmt) bool {
 	if st.Negated || st.Background || st.Coprocess || st.Disown {
 		return false
@@ -171,8 +174,8 @@ func isChain(st *syntax.Stmt) bool {
 	return simple || st.Cmd == nil
 }
 
-// holdsDocument reports whether a statement holds a here-document that is not
-// inside a further substitution.
+// holdsDocument reports whether a statement holds a here-document outside further
+// substitutions.
 func holdsDocument(st *syntax.Stmt) bool {
 	found := false
 	syntax.Walk(st, func(n syntax.Node) bool {

@@ -7,19 +7,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// piece is a stretch of a word: known text, or a hole.
+// piece is a part of a word: known text, or a hole.
 type piece struct {
 	text   string
 	quoted bool // no splitting, no pathname expansion
-	split  bool // text that came from an expansion: it is split at blanks
+	split  bool // text of an expansion, split at blanks
 	hole   bool
 	kind   HoleKind
-	many   bool   // the hole may fall apart into several words, or vanish
-	under  []Word // of a hole: the places of the names that a substitution prints
+	many   bool   // the hole may become several words, or none
+	under  []Word // of a hole: places of the names that a substitution prints
 }
 
-// pieces expands parts one after the other into the sequences of pieces that
-// they may stand for.
+// pieces expands parts into the sequences of pieces that they may stand for.
 func (w *walker) pieces(parts []syntax.WordPart, s *scope, at place) [][]piece {
 	w.step()
 	out := [][]piece{nil}
@@ -57,8 +56,8 @@ func cross(a, b [][]piece) [][]piece {
 	return out
 }
 
-// literal turns literal text into pieces: escapes removed, glob characters as
-// holes, and what the parser should have seen made opaque.
+// literal returns the pieces of literal text: escapes are removed, glob characters
+// become holes, and text that hides a command from the parser becomes opaque.
 func (w *walker) literal(lit *syntax.Lit, at place) []piece {
 	text := lit.Value
 	if w.escaped(text) {
@@ -74,8 +73,8 @@ func (w *walker) literal(lit *syntax.Lit, at place) []piece {
 	return globs(text, at)
 }
 
-// escaped: backquotes end at the next backquote, and lose a backslash before a
-// newline, in single quotes as well.
+// escaped adds an opaque spot for text that changes inside backquotes. They end at
+// the next backquote, and drop a backslash before a newline, even in single quotes.
 func (w *walker) escaped(text string) bool {
 	if w.backquotes > 0 && (strings.Contains(text, "`") || strings.Contains(text, "\\\n")) {
 		w.odd(causeBackquotesQuotes)
@@ -84,8 +83,8 @@ func (w *walker) escaped(text string) bool {
 	return false
 }
 
-// hidden reports whether literal text holds an unescaped backquote or a
-// process substitution: the parser has left a command in it.
+// hidden reports whether literal text holds an unescaped backquote or process
+// substitution that the parser missed.
 func hidden(text string, quoted bool) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -136,14 +135,14 @@ func globs(text string, at place) []piece {
 		}
 	}
 	flush(false)
-	if len(out) == 0 && text != "" { // only line continuations
+	if len(out) == 0 && text != "" { // nothing but line continuations
 		out = append(out, piece{})
 	}
 	return out
 }
 
-// bracketAcross reports whether a bracket pattern may begin in one part of a
-// word and end in another. One that seems closed may go on: [[:alpha:]'x'].
+// bracketAcross reports whether a bracket pattern may begin in one part of a word and
+// end in another. One that seems closed may continue: [[:alpha:]'x'].
 func bracketAcross(parts []syntax.WordPart) bool {
 	open := false
 	for _, part := range parts {
@@ -158,9 +157,9 @@ func bracketAcross(parts []syntax.WordPart) bool {
 	return false
 }
 
-// bracket measures a bracket pattern at the start of text. One that holds a
-// class, a quote, a slash or a bracket may end at any bracket: it is taken to
-// reach to the last, and may stand for anything.
+// bracket returns the length of the bracket pattern at the start of text. One that
+// holds a class, a quote, a slash or a bracket may end at any bracket, so that it is
+// taken to reach to the last one and to match anything.
 func bracket(text string) (length int, kind HoleKind) {
 	end := strings.IndexByte(text, ']')
 	if strings.ContainsAny(text[1:end], "[\\/") || strings.Trim(text[1:end], "!^") == "" {
@@ -169,8 +168,8 @@ func bracket(text string) (length int, kind HoleKind) {
 	return end + 1, Glob
 }
 
-// tilde replaces an unquoted ~ at the start. Behind = or : bash replaces it
-// as well in words that look like assignments: unknown.
+// tilde expands an unquoted ~ at the start. Behind = or :, where bash expands it in
+// words that look like assignments, it becomes a hole.
 func tilde(seq []piece, home string) []piece {
 	if len(seq) == 0 || seq[0].quoted || seq[0].hole || seq[0].split {
 		return tildeInside(seq)
@@ -216,7 +215,7 @@ func tildeInside(seq []piece) []piece {
 	return seq
 }
 
-// assemble makes the words of a sequence of pieces, as word splitting does.
+// assemble returns the words of a sequence of pieces after word splitting.
 func assemble(seq []piece) []Word {
 	var b builder
 	for _, p := range seq {
@@ -225,7 +224,7 @@ func assemble(seq []piece) []Word {
 	return b.end()
 }
 
-// single makes one word of a sequence.
+// single returns a sequence of pieces as one word.
 func single(seq []piece) Word {
 	var b builder
 	for _, p := range seq {
@@ -243,12 +242,12 @@ func single(seq []piece) Word {
 type builder struct {
 	done []Word
 	cur  Word
-	long []byte // the text of cur once it is long
-	some bool   // cur stands for a word even when it is empty
+	long []byte // text of cur once it is long
+	some bool   // cur is a word even if it is empty
 }
 
-// maxJoined is how long a text gets by joining strings, in bytes: to join a long
-// one piece by piece would copy it each time.
+// maxJoined is the length, in bytes, up to which text grows by string concatenation.
+// Longer text grows in a buffer, so as not to copy it for each piece.
 const maxJoined = 256
 
 func (b *builder) text(more string) {
@@ -281,8 +280,7 @@ func (b *builder) add(p piece) {
 	}
 }
 
-// split adds text that came from an expansion: blanks end words, glob
-// characters expand.
+// split adds text of an expansion: blanks end words, glob characters expand.
 func (b *builder) split(text string) {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -301,8 +299,8 @@ func (b *builder) split(text string) {
 	}
 }
 
-// settle keeps the places of a word's names only if the text around them leaves
-// the names below a place that is known: "dir/NAME/file", but not "..NAME".
+// settle drops the places of a word's names unless the text around them keeps the
+// names below a known place: "dir/NAME/file", but not "..NAME".
 func (w *Word) settle() {
 	if w.under == nil {
 		return
@@ -321,8 +319,8 @@ func (w *Word) settle() {
 	}
 }
 
-// climbs reports whether a path may lead out of the directory that it is put
-// behind.
+// climbs reports whether a relative path may lead out of the directory that it is
+// joined to.
 func climbs(w Word) bool { return strings.Contains(w.Text, "..") || w.hasHole(AnyText) }
 
 func (b *builder) flush() {

@@ -25,7 +25,7 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 		w.bashOnly("a descriptor of several digits")
 	}
 	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
-		// bash ends the operator at the dash; the parser reads on to the blank.
+		// Bash ends the operator at the dash; the parser reads on to the blank.
 		if text := partText(r.Word); len(text) > 1 && text[0] == '-' {
 			w.odd(causeNoBlank, r.Op.String())
 		}
@@ -56,9 +56,9 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	}
 }
 
-// delimiter looks at the places where bash ends a here-document elsewhere than
-// the parser: empty quotes in the delimiter, and a line of the body that goes
-// on behind a backslash and so becomes the delimiter.
+// delimiter adds an opaque spot where bash ends a here-document at another place than
+// the parser: after empty quotes in the delimiter, and at a line of the body that
+// becomes the delimiter by a line continuation.
 func (w *walker) delimiter(r *syntax.Redirect) {
 	text, plain := literal(r.Word)
 	if !plain || len(r.Word.Parts) != 1 {
@@ -72,8 +72,8 @@ func (w *walker) delimiter(r *syntax.Redirect) {
 	}
 }
 
-// joinsDelimiter reports whether a line of text that goes on behind a backslash
-// ends in a line that is the delimiter, or becomes the delimiter.
+// joinsDelimiter reports whether a continued line of text ends in a line that is the
+// delimiter, or becomes the delimiter.
 func joinsDelimiter(text, delimiter string) bool {
 	before, joined := "", false
 	for line := range strings.Lines(text) {
@@ -90,7 +90,7 @@ func joinsDelimiter(text, delimiter string) bool {
 	return joined
 }
 
-// duplicate is >&word: a descriptor, or a file.
+// duplicate walks >&word, which names a descriptor or a file.
 func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
 	if text, ok := literal(r.Word); ok {
 		t := strings.TrimSuffix(text, "-")
@@ -106,16 +106,15 @@ func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
 	}
 }
 
-// redirectTo notes the file of a redirection under every name that it may
-// have.
+// redirectTo records the file of a redirection under each name that it may have.
 func (w *walker) redirectTo(r *syntax.Redirect, s *scope, kind Kind) {
 	for _, target := range w.target(r.Word, s) {
 		w.file(target, r, s, kind)
 	}
 }
 
-// target expands the word of a redirection; one that does not make exactly one
-// word is an error in bash, and unknown here. zsh opens each of several.
+// target expands the word of a redirection. If it is not exactly one word, that is an
+// error in bash and unknown here; zsh opens each of several.
 func (w *walker) target(word *syntax.Word, s *scope) []Word {
 	var out []Word
 	for _, list := range w.fields(word, s) {
@@ -157,7 +156,8 @@ func (w *walker) file(target Word, r *syntax.Redirect, s *scope, kind Kind) {
 	}
 }
 
-// network is a redirection to /dev/tcp/HOST/PORT: bash opens a connection.
+// network records a redirection to /dev/tcp/HOST/PORT, for which bash opens a
+// connection.
 func (w *walker) network(target Word) {
 	rest := target.Text[len("/dev/tcp/"):]
 	host, port, _ := strings.Cut(rest, "/")

@@ -2,8 +2,8 @@ package shell
 
 import "path"
 
-// valuesOf returns the words that a variable may hold here: known only when it
-// was assigned for certain, and every assignment in the text is known.
+// valuesOf returns the words that a variable may hold here. They are known only if
+// the variable is certainly assigned and every assignment in the text is known.
 func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 	u := w.unit
 	if u.poisoned || u.dialect.changes(name) {
@@ -27,9 +27,9 @@ func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 	return v, v != nil
 }
 
-// allValues collects the words of all assignments to a name; nil is unknown.
-// An assignment that was walked already has the words that it had there; the
-// others are read without any knowledge of other variables.
+// allValues returns the words of all assignments to a name, nil if unknown. An
+// assignment that was walked has the words that it had there; the others are expanded
+// without knowledge of other variables.
 func (w *walker) allValues(name string) []Word {
 	if len(w.unit.assigned[name]) > maxAlts {
 		return nil
@@ -37,8 +37,8 @@ func (w *walker) allValues(name string) []Word {
 	var out []Word
 	defer w.mute()()
 	nowhere := &scope{dirs: []Word{unknown()}}
-	// An expression over a variable that was never assigned is opaque where
-	// it stands; here only what the text assigns counts.
+	// An expression over a variable that was never assigned is opaque where it
+	// stands. Here only the assignments of the text count.
 	anywhere := nowhere.with(func(c *scope) { c.all = true })
 	for _, a := range w.unit.assigned[name] {
 		switch {
@@ -64,7 +64,7 @@ func (w *walker) allValues(name string) []Word {
 	return out
 }
 
-// valuesAt returns the words that one assignment gives in s.
+// valuesAt returns the words of one assignment in s.
 func (w *walker) valuesAt(a assigned, s *scope) []Word {
 	var out []Word
 	if a.items {
@@ -81,7 +81,7 @@ func (w *walker) valuesAt(a assigned, s *scope) []Word {
 	return out
 }
 
-// inherited are the variables whose value is known from outside.
+// inherited returns the value of a variable known from outside the line.
 func (w *walker) inherited(name string, s *scope) ([]Word, bool) {
 	switch name {
 	case "HOME":

@@ -6,8 +6,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// Hole is a place in a word where text stands that is known only when the
-// line runs.
+// Hole marks a place in a word whose text is known only when the line runs.
 type Hole struct {
 	At   int      // byte offset in Word.Text
 	Kind HoleKind // what may stand there
@@ -18,32 +17,32 @@ type HoleKind uint8
 
 // The kinds of holes.
 const (
-	AnyText HoleKind = iota // any text, also none
+	AnyText HoleKind = iota // any text, including none
 	Glob                    // pathname expansion: any text without a slash
 	Digits                  // decimal digits only, at least one
-	Number                  // as Digits, perhaps with a minus sign before them
+	Number                  // as Digits, with an optional minus sign
 	Pipe                    // the descriptor number of a process substitution
 )
 
-// Word is one argument as the program would get it. Its text is known but for
-// its holes: "src/$x.go" is Text "src/.go" with a hole at 4.
+// Word is one argument as the program receives it. Its text is known except at its
+// holes: "src/$x.go" has Text "src/.go" and a hole at 4.
 type Word struct {
 	Text  string
 	Holes []Hole
-	// Split: the word may become any number of words, also none (an unquoted
-	// expansion, a glob).
+	// Split reports that the word may become any number of words, including none (an
+	// unquoted expansion, a glob).
 	Split bool
-	// Pos and End are the word's place in the command line, in bytes; both 0
-	// when it does not stand there literally (the text of an alias, an eval).
+	// Pos and End delimit the word in the command line, in bytes. Both are 0 if it
+	// does not stand there literally (an alias, the text of an eval).
 	Pos, End int
-	// under are the places, seen from the directory of whoever takes the word,
-	// that its unknown names lie at or below (names that find prints); nil if
-	// that is not known.
+	// under holds the paths that the word's unknown names lie at or below (names
+	// printed by find), relative to the directory of the command that receives the
+	// word; nil if unknown.
 	under []Word
-	// printed: the names come from a substitution. That they lie there is taken
-	// for what ask and deny rules see, it proves nothing.
+	// printed reports that the names come from a substitution. Ask and deny rules
+	// then take under for true, but it proves nothing for an allow.
 	printed bool
-	// files, of a word in under: the names are those of regular files, not of
+	// files, for a word in under, reports that the names are of regular files, not of
 	// links.
 	files bool
 }
@@ -51,7 +50,7 @@ type Word struct {
 // Known reports whether the word is one word of known text.
 func (w *Word) Known() bool { return len(w.Holes) == 0 && !w.Split }
 
-// Filled returns the word's text with mark in each place that is not known.
+// Filled returns the word's text with mark at each hole.
 func (w *Word) Filled(mark string) string {
 	if len(w.Holes) == 0 {
 		return w.Text
@@ -67,9 +66,8 @@ func (w *Word) Filled(mark string) string {
 	return b.String()
 }
 
-// MayBeOption reports whether the program may take the word for an option
-// although it does not show: unknown text stands where a dash would, or the
-// word may fall apart into several.
+// MayBeOption reports whether the program may take the word for an option that the
+// text does not show: a hole stands where a dash would, or the word may split.
 func (w *Word) MayBeOption() bool {
 	if len(w.Holes) == 0 {
 		return false
@@ -90,7 +88,7 @@ func (w *Word) hasHole(kind HoleKind) bool {
 	return false
 }
 
-// Kind is what an action does.
+// Kind is the kind of an action.
 type Kind uint8
 
 // The kinds of actions; the zero value is invalid.
@@ -98,25 +96,24 @@ const (
 	Command Kind = iota + 1 // runs Words
 	Read                    // reads Path
 	Write                   // creates, changes or removes Path
-	Fetch                   // fetches URL (in Path)
-	Opaque                  // may do anything that May says
+	Fetch                   // fetches the URL in Path
+	Opaque                  // may do anything that May allows for
 )
 
-// Need tells what cover an action needs before it may be allowed
-// (design: allow must be proven).
+// Need is the cover that an action needs from a rule before it may be allowed.
 type Need uint8
 
-// The needs; a Command with NeedNone is a plain wrapper (timeout, nice …).
+// The needs. A Command with NeedNone is a plain wrapper (timeout, nice).
 const (
-	NeedNone    Need = iota // none: only ask and deny rules see it
-	NeedOutside             // a rule of its own when the path is not inside the workspace
+	NeedNone    Need = iota // none; only ask and deny rules apply to it
+	NeedOutside             // a rule of its own if the path is outside the workspace
 	NeedCover               // always
 )
 
-// Effects says what an opaque spot may hide.
+// Effects is the set of effects that an opaque spot may hide.
 type Effects uint8
 
-// The effects; MayRun includes everything.
+// The effects. MayRun includes all others.
 const (
 	MayRun Effects = 1 << iota
 	MayRead
@@ -131,123 +128,125 @@ type Action struct {
 
 	// Words is the argv of a Command; Words[0] names the program.
 	Words []Word
-	// Program is the catalogue's entry for Words[0], nil if it has none or the
-	// name is not known.
+	// Program is the catalogue entry of Words[0], nil if there is none or the name is
+	// unknown.
 	Program *program.Program
 	// Assigns are the variable assignments before a Command's words.
 	Assigns []Assign
-	// Dirs are the directories that the action may start in: absolute paths;
-	// an Unknown one is a word with holes.
+	// Dirs holds the directories that the action may start in, as absolute paths. An
+	// unknown directory is a word with holes.
 	Dirs []Word
-	// Substitution: the command's words hold a command or process substitution.
+	// Substitution reports that the command's words hold a command or process
+	// substitution.
 	Substitution bool
-	// Environment: the Command shows the values of variables that may hold secrets.
+	// Environment reports that the Command prints values of variables that may hold
+	// secrets.
 	Environment bool
 
-	// Path of a Read or Write: absolute as far as it is known, not cleaned.
-	// The URL word of a Fetch.
+	// Path is the path of a Read or Write, absolute as far as it is known and not
+	// cleaned, or the URL of a Fetch.
 	Path Word
-	// Recursive: a Read or Write of everything below Path as well.
+	// Recursive reports that the Read or Write includes everything below Path.
 	Recursive bool
-	// Sweep: a recursive Write that spares nothing below Path (find -delete); a
-	// formatter goes through a directory for its own files only.
+	// Sweep reports that a recursive Write affects every file below Path (find
+	// -delete), unlike a formatter, which changes only files of its own kind.
 	Sweep bool
-	// NoFollow: a symbolic link that is the last name of Path is not followed
-	// (rm, the sources of mv).
+	// NoFollow reports that Path is not followed if its last element is a symbolic
+	// link (rm, the sources of mv).
 	NoFollow bool
-	// Found: Path stands for names that a search finds, which goes through no
-	// link; the names may be links, unless NoFollow is set as well.
+	// Found reports that Path stands for names found by a search, which follows no
+	// links. The names may themselves be links unless NoFollow is set.
 	Found bool
-	// Unnamed: a Write that may be anywhere below a directory, by what stands in
-	// a file and in no word (git apply). Ask and deny rules look at it; that it
-	// changes what is guarded is not to be supposed.
+	// Unnamed reports that the Write may be anywhere below Path, as decided by the
+	// contents of a file rather than by a word (git apply). Only ask and deny rules
+	// consider it; it is not assumed to change guarded files.
 	Unnamed bool
-	// Own: a Write of a file in which the program keeps its own settings; the path
-	// stands in no word. Harmless: what it writes there makes nothing run.
+	// Own reports that the Write is to a file in which the program keeps its own
+	// settings and which no word names. Harmless reports that the setting written
+	// cannot make anything run.
 	Own, Harmless bool
-	// SkipHidden: a recursive read that leaves out names beginning with a dot.
+	// SkipHidden reports that a recursive Read leaves out names that begin with a
+	// dot.
 	SkipHidden bool
-	// Purpose: the Write is what the program is for (mkdir, rm, cp …), so a
-	// mode that accepts edits may answer for the program.
+	// Purpose reports that the Write is the purpose of the program (mkdir, rm, cp),
+	// so that a mode that accepts edits may cover the program as well.
 	Purpose bool
-	// Append: the Write only adds to the file. Redirect: it is a redirection.
+	// Append reports that the Write only appends; Redirect, that it is a redirection.
 	Append, Redirect bool
 
-	// May is what an Opaque action may hide.
+	// May is the set of effects that an Opaque action may hide.
 	May Effects
 
-	// Why is why an Opaque action is one, and of a Command why no allow rule with
-	// a specifier covers it although its words may match: an argument that may be
-	// an option, a variable that the program may obey. The zero value when there
-	// is no such cause.
+	// Why is the cause of an Opaque action. For a Command it is why no allow rule
+	// with a specifier covers it even if its words match: an argument that may be an
+	// option, a variable that the program may obey. It is the zero value if there is
+	// no such cause.
 	Why Why
-	// Exact: what is unproven is not that the words are unknown, but what one of
-	// them does; a rule that reaches into the command does not cover it either.
+	// Exact reports that Why is about what a word does, not about unknown text. A
+	// rule that reaches into the command does not cover it either.
 	Exact bool
-	// Reach: an allow rule covers the Command only if its own literal words go
-	// beyond this many of the Command's (npm install x runs what it fetches:
-	// "npm install:*" says so, "npm:*" does not). 0 asks for nothing.
+	// Reach is the number of the Command's words that the literal words of an allow
+	// rule must exceed. "npm install x" runs what it fetches: "npm install:*" covers
+	// it, "npm:*" does not. 0 means no limit.
 	Reach int
-	// Elsewhere: the Command takes configuration from a directory that its
-	// words do not show and that is not proven to lie in the workspace. Not
-	// even a rule for exactly its words covers it.
+	// Elsewhere reports that the Command takes configuration from a directory that
+	// its words do not show and that is not proven to be in the workspace. Not even a
+	// rule for its exact words covers it.
 	Elsewhere bool
-	// Followed: the Fetch is from wherever a redirect leads.
+	// Followed reports that the Fetch is of an unknown URL that a redirect leads to.
 	Followed bool
-	// Config are the directories, in the workspace by their spelling, that the
-	// Command takes configuration from. Whoever can follow links has to see
-	// whether they lie there.
+	// Config holds the directories that the Command takes configuration from and that
+	// lie in the workspace lexically. Package workspace checks them for links.
 	Config []Word
-	// Reason is how a Read, Write or Fetch comes about, in words, for a person:
+	// Reason describes to a person how a Read, Write or Fetch comes about:
 	// "redirection >", "option -o of sort".
 	Reason string
 
-	// Parent is the index of the Command action that does this one (sudo for
-	// the rm of "sudo rm x", sort for the write of "sort -o x"), -1 for none.
-	// A rule for exactly the parent's words covers it as well.
+	// Parent is the index of the Command that causes this action (sudo for the rm of
+	// "sudo rm x", sort for the write of "sort -o x"), or -1. A rule for exactly the
+	// parent's words covers this action as well.
 	Parent int
-	// From is the index in the parent's words at which a Command's own words
-	// begin, -1 if they do not stand there word by word. A rule for the parent
-	// whose literal words reach beyond From covers this command as well.
+	// From is the index in the parent's words at which the words of this Command
+	// begin, or -1 if they do not stand there unchanged. A rule for the parent whose
+	// literal words go beyond From covers this Command as well.
 	From int
-	// Pos and End are the place in the command line: that of the statement it is
-	// in, where it has none of its own.
+	// Pos and End delimit the action in the command line, in bytes; for an action
+	// without text of its own they delimit its statement.
 	Pos, End int
 }
 
 // Assign is one assignment of a variable.
 type Assign struct {
 	Name  string
-	Value Word // known only where it stands there as it is
+	Value Word // known only if it is literal
 	Class VarClass
 }
 
-// VarClass tells how far a variable can change what a program does.
+// VarClass is how far a variable can change what a program does.
 type VarClass uint8
 
 // The classes of variables.
 const (
-	Other     VarClass = iota // unknown: proves no allow
-	Harmless                  // counts for nothing
-	Dangerous                 // can make a program run something else: opaque
+	Other     VarClass = iota // unlisted, or known to be neither; an allow is not proven
+	Harmless                  // ignored
+	Dangerous                 // can make a program run something else; opaque
 )
 
-// Facts is what a command line would do.
+// Facts describes what a command line would do.
 type Facts struct {
 	Source string
-	// Actions in the order of the line; derived actions follow their parent.
+	// Actions are in the order of the line; derived actions follow their parent.
 	Actions []Action
-	// Simple: the line is exactly one simple command without redirections,
-	// assignments, substitutions or here-documents, so that a rule's words can
-	// stand for the whole line.
+	// Simple reports that the line is one simple command without redirections,
+	// assignments, substitutions or here-documents, so that a rule's words can stand
+	// for the whole line.
 	Simple bool
-	// Failed tells of a line that could not be read at all, whose only action is
-	// opaque; nil if it could.
+	// Failed is set if the line could not be read at all. Its only action is then
+	// opaque.
 	Failed *Failure
 }
 
-// Variable is the dangerous variable that an Opaque action is about, "" if it is
-// about something else.
+// Variable returns the dangerous variable that an Opaque action is about, or "".
 func (a *Action) Variable() string {
 	if a.Kind == Opaque && (a.Why.Cause == causeVariable || a.Why.Cause == causeCounter) {
 		return a.Why.Name
@@ -259,21 +258,21 @@ func (a *Action) Variable() string {
 // specifier covers although its words may match.
 func (a *Action) Unproven() bool { return a.Kind == Command && a.Why.Cause != 0 }
 
-// Options are what Analyze is told of the machine and the shell.
+// Options describe the machine and the shell to Analyze.
 type Options struct {
-	Dir  string // directory the shell is in, absolute; "" is unknown
-	Home string // home directory; "" is unknown
-	// Workspace is the directory whose configuration may be trusted,
-	// absolute; "" is Dir.
+	Dir  string // directory that the shell is in, absolute; "" if unknown
+	Home string // home directory; "" if unknown
+	// Workspace is the directory whose configuration is trusted, absolute. The
+	// default is Dir.
 	Workspace string
-	Dialect   Dialect // what will run the line
+	Dialect   Dialect // the shell that runs the line
 	Catalog   *program.Catalog
 }
 
 // Dialect is the language that a command line is in.
 type Dialect uint8
 
-// The dialects. Foreign stands for shells that are not read (PowerShell, cmd):
+// The dialects. Foreign stands for shells that are not analyzed (PowerShell, cmd):
 // the whole line is opaque.
 const (
 	Bash Dialect = iota
@@ -282,13 +281,12 @@ const (
 	Foreign
 )
 
-// Failure tells of a line that could not be read.
+// Failure describes a line that could not be read.
 type Failure struct {
 	Why Why
-	// Line is the number of the line in which the parser stopped, 0 if it did not
-	// or that is not known.
+	// Line is the line number at which the parser stopped, 0 if unknown.
 	Line int
-	// Document is the delimiter of the here-document that begins where the parser
-	// stopped, which may be one without an end; "" if none begins there.
+	// Document is the delimiter of the here-document, possibly unterminated, that
+	// begins where the parser stopped, or "".
 	Document string
 }

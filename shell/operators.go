@@ -10,33 +10,33 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Operator is a spot where a shell does more with a line than to run one
-// simple command with the words that stand there.
+// Operator is a place in a line where a shell does more than run one simple command
+// with the literal words.
 type Operator struct {
 	Kind OperatorKind
-	Text string // "|", "$x", "{a,b}"; a long one is cut
+	Text string // "|", "$x", "{a,b}"; long text is truncated
 	Pos  int    // byte offset in the line
-	// Free: a redirection that neither writes nor reads a file (2>&1, >/dev/null).
+	// Free reports that a redirection neither reads nor writes a file (2>&1,
+	// >/dev/null).
 	Free bool
 }
 
-// OperatorKind is what a shell does there.
+// OperatorKind is the kind of an operator.
 type OperatorKind uint8
 
 // The kinds of operators; the zero value is invalid.
 const (
-	Joins     OperatorKind = iota + 1 // runs several commands, or one in another way: | && || ; & ! ( ) { } and newlines
+	Joins     OperatorKind = iota + 1 // runs several commands, or one command differently: | && || ; & ! ( ) { } and newlines
 	Compound                          // loops, conditions, functions, declarations
 	Redirects                         // a redirection, a here-document
 	Expands                           // a variable, substitution, arithmetic, glob, brace or tilde
 	Sets                              // an assignment that is not NAME=text before a command
 )
 
-// Operators returns every operator of a line, in its order. The words of a line
-// without any are what stands there after quote removal, with variables before
-// them or not. It reads the line with the parser that Analyze reads it with, as
-// bash does; what bash does with it in another way than the parser says, and
-// what other shells do, is in the opaque spots of Analyze.
+// Operators returns the operators of a line in order. If there are none, the words of
+// the line are its text after quote removal, with or without variables before them.
+// Operators parses the line as bash, like Analyze. Differences between bash and the
+// parser, and other shells, are left to the opaque spots of Analyze.
 func Operators(line string) (found []Operator, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -66,7 +66,7 @@ func (o *outline) add(kind OperatorKind, text string, at syntax.Pos) {
 	o.found = append(o.found, Operator{Kind: kind, Text: text, Pos: int(at.Offset())})
 }
 
-// written adds what stands in the line from a node's first byte on.
+// written adds an operator with the text of a node.
 func (o *outline) written(kind OperatorKind, n syntax.Node) {
 	const longest = 30
 	from, to := int(n.Pos().Offset()), int(n.End().Offset())
@@ -79,7 +79,7 @@ func (o *outline) written(kind OperatorKind, n syntax.Node) {
 	o.add(kind, text, n.Pos())
 }
 
-// between adds what stands between statements and behind them.
+// between adds what separates and ends statements.
 func (o *outline) between(stmts []*syntax.Stmt) {
 	for i, s := range stmts {
 		switch {
@@ -152,8 +152,8 @@ func (o *outline) redirect(r *syntax.Redirect) {
 	}
 }
 
-// isFree reports whether a redirection only joins descriptors or throws output
-// away.
+// isFree reports whether a redirection only duplicates or closes descriptors, or
+// discards output.
 func isFree(r *syntax.Redirect) bool {
 	target, plain := literal(r.Word)
 	if !plain {
@@ -168,8 +168,8 @@ func isFree(r *syntax.Redirect) bool {
 	return false
 }
 
-// word adds the expansions that have no node of their own: globs, braces and
-// tildes. It takes more for one than bash does.
+// word adds the expansions without a node of their own: globs, braces and tildes. It
+// may add more than bash expands.
 func (o *outline) word(w *syntax.Word) {
 	clone := &syntax.Word{Parts: slices.Clone(w.Parts)}
 	if syntax.SplitBraces(clone) && slices.ContainsFunc(clone.Parts, isBraceExp) {
@@ -186,8 +186,8 @@ func (o *outline) word(w *syntax.Word) {
 	}
 }
 
-// expandsText reports whether unquoted text holds a glob or a tilde that is
-// expanded. bracket says whether a [ stands open before it, or behind it.
+// expandsText reports whether unquoted text holds a glob or a tilde that is expanded.
+// bracket reports an open [ before the text, and is updated.
 func expandsText(text string, first bool, bracket *bool) bool {
 	before := byte('x')
 	if first {

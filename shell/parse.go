@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// refuse returns why a line is not given to the parser at all.
+// refuse returns why a line is not parsed at all, or the zero Why.
 func refuse(line string, d Dialect) Why {
 	switch {
 	case d == Foreign:
@@ -18,8 +18,8 @@ func refuse(line string, d Dialect) Why {
 	case strings.IndexByte(line, 0) >= 0:
 		return because(causeNUL)
 	case openers(line) > maxOpeners:
-		// The parser has no depth limit, and a stack overflow cannot be
-		// recovered: count before the parse.
+		// The parser has no depth limit, and a stack overflow cannot be recovered, so
+		// nesting is bounded before the parse.
 		return because(causeBrackets, strconv.Itoa(maxOpeners))
 	}
 	return Why{}
@@ -29,9 +29,9 @@ func openers(line string) int {
 	return strings.Count(line, "(") + strings.Count(line, "[") + strings.Count(line, "{") + strings.Count(line, "`")
 }
 
-// parse reads text as bash reads it. RecoverErrors is never used, and a tree
-// that comes with an error is thrown away: lines before the error have run by
-// the time bash sees it. A parser that failed, or panicked, is not used again.
+// parse parses text as bash. RecoverErrors is never used, and the tree of a text with
+// an error is dropped, although bash runs the lines before the error. A parser that
+// failed or panicked is not used again.
 func parse(text string) (*syntax.File, error) {
 	p := borrow()
 	p.src.Reset(text)
@@ -44,7 +44,7 @@ func parse(text string) (*syntax.File, error) {
 	return f, nil
 }
 
-// bashParser is the parser with its input.
+// bashParser is a parser with its input.
 type bashParser struct {
 	*syntax.Parser
 	src strings.Reader
@@ -52,7 +52,7 @@ type bashParser struct {
 
 var parsers sync.Pool // of *bashParser; borrow makes them
 
-// borrow returns a parser that nobody uses.
+// borrow returns a parser from the pool, or a new one.
 func borrow() *bashParser {
 	if p, _ := parsers.Get().(*bashParser); p != nil {
 		return p
@@ -60,7 +60,7 @@ func borrow() *bashParser {
 	return &bashParser{Parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}
 }
 
-// simpleLine reports whether a rule's words can stand for the whole line.
+// simpleLine reports whether the words of a rule can stand for the whole line.
 func simpleLine(f *syntax.File) bool {
 	if len(f.Stmts) != 1 {
 		return false

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// stopped notes where the parser stopped.
+// stopped records where the parser stopped.
 func (f *Failure) stopped(text string, err error) {
 	var at syntax.Pos
 	var wrong syntax.ParseError
@@ -23,8 +23,8 @@ func (f *Failure) stopped(text string, err error) {
 	}
 }
 
-// documentAt returns the delimiter of the here-document at the start of text,
-// behind the descriptor that it goes to, "" if there is none.
+// documentAt returns the delimiter of the here-document at the start of text, after
+// an optional descriptor, or "".
 func documentAt(text string) string {
 	text = strings.TrimLeft(text, "0123456789")
 	if strings.HasPrefix(text, "{") {
@@ -40,13 +40,13 @@ func documentAt(text string) string {
 		if err == nil {
 			unquote(&delimiter, word.Parts, false)
 		}
-		break // what stands behind the first word is of no interest
+		break // only the first word matters
 	}
 	return delimiter.String()
 }
 
-// unquote writes the text of a delimiter: only quotes and backslashes mean
-// something in it. The parser takes a # behind quotes for a comment.
+// unquote writes the text of a delimiter, in which only quotes and backslashes are
+// special. The parser takes a # behind quotes for a comment.
 func unquote(out *strings.Builder, parts []syntax.WordPart, quoted bool) {
 	for i, part := range parts {
 		switch p := part.(type) {

@@ -8,7 +8,7 @@ import (
 
 var specialLiteral = bytesOf("\\*?[{~`")
 
-// literal returns the text of a word that holds no expansion of any kind.
+// literal returns the text of a word without expansions of any kind.
 func literal(word *syntax.Word) (string, bool) {
 	if len(word.Parts) == 1 {
 		if lit, ok := word.Parts[0].(*syntax.Lit); ok && !holds(lit.Value, &specialLiteral) {
@@ -54,7 +54,7 @@ func literalPart(sb *strings.Builder, part syntax.WordPart, quoted bool) bool {
 	return false
 }
 
-// bytesOf makes a table of ASCII characters.
+// bytesOf returns a table of the ASCII characters.
 func bytesOf(chars string) (table [256]bool) {
 	for i := range len(chars) {
 		table[chars[i]] = true
@@ -62,7 +62,7 @@ func bytesOf(chars string) (table [256]bool) {
 	return table
 }
 
-// holds reports whether text holds one of the characters of a table.
+// holds reports whether text holds a character of the table.
 func holds(text string, table *[256]bool) bool {
 	for i := range len(text) {
 		if table[text[i]] {
@@ -72,8 +72,8 @@ func holds(text string, table *[256]bool) bool {
 	return false
 }
 
-// partText is the literal text at the start of a word; a part that is no
-// literal counts as one character.
+// partText returns the literal text of a word, with "?" for each part that is not
+// literal.
 func partText(word *syntax.Word) string {
 	text := ""
 	for _, part := range word.Parts {
@@ -147,7 +147,7 @@ func plainVariable(word *syntax.Word) string {
 	return p.Param.Value
 }
 
-// leadingName reports the NAME of a word that begins with NAME=.
+// leadingName returns the NAME of a word that begins with NAME=.
 func leadingName(word *syntax.Word) (string, bool) {
 	if len(word.Parts) == 0 {
 		return "", false
@@ -160,7 +160,7 @@ func leadingName(word *syntax.Word) (string, bool) {
 	return name, found && syntax.ValidName(name)
 }
 
-// plainValue is the value of an assignment if it stands there as it is.
+// plainValue returns the value of an assignment if it is literal.
 func plainValue(a *syntax.Assign) Word {
 	if a.Append || a.Index != nil || a.Array != nil {
 		return unknown()
@@ -168,7 +168,7 @@ func plainValue(a *syntax.Assign) Word {
 	return plainWordText(a.Value)
 }
 
-// plainWordText is a word that stands there as it is, else unknown.
+// plainWordText returns a literal word, else an unknown one.
 func plainWordText(word *syntax.Word) Word {
 	if word == nil {
 		return Word{}
@@ -180,5 +180,5 @@ func plainWordText(word *syntax.Word) Word {
 	return Word{Text: text}
 }
 
-// trailing counts the backslashes at the end of text.
+// trailing returns the number of backslashes at the end of text.
 func trailing(text string) int { return len(text) - len(strings.TrimRight(text, "\\")) }

@@ -6,14 +6,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// plainTree is the tree of a plain line, with room for all its nodes: words
-// without any expansion, whole words in quotes, and the operators | && || ; and
-// > >> N>&M between them. It is what the parser makes of such a line, built
-// without the parser (FuzzPlain compares the two). A line that is not plain,
-// or not short, is for the parser.
+// plainTree is the tree of a plain line, with space for all its nodes: words without
+// expansions, words that are one quoted string, and the operators | && || ; and > >>
+// N>&M between them. It equals the parser's tree of such a line (FuzzPlain compares
+// the two) and is built without the parser. Other lines, and long ones, are left to
+// the parser.
 //
-// A tree goes back to its pool when its line has been walked. Nothing in Facts
-// points into it: facts hold strings of the line itself.
+// A tree returns to its pool when its line has been walked. Nothing in Facts points
+// into it: facts hold strings of the line itself.
 type plainTree struct {
 	file   syntax.File
 	stmts  arena[syntax.Stmt]
@@ -30,18 +30,18 @@ type plainTree struct {
 	tails  arena[*syntax.Redirect]
 }
 
-// maxPlain is the length of the longest plain line, in bytes. The parser's
-// columns end at 16,383.
+// maxPlain is the maximum length of a plain line, in bytes. The parser's columns end
+// at 16,383.
 const maxPlain = 4 << 10
 
-// arena gives out values of one kind. It never grows, so that pointers into it
-// stay good.
+// arena allocates values of one type. It never grows, so that pointers into it stay
+// valid.
 type arena[T any] struct {
 	all  [64]T
 	used int
 }
 
-// take returns room for n values, or nil.
+// take returns space for n values, or nil.
 func (a *arena[T]) take(n int) []T {
 	if a.used+n > len(a.all) {
 		return nil
@@ -75,8 +75,8 @@ func plain(src string) *plainTree {
 	return t
 }
 
-// actions is how many actions the line has, unless what its commands do makes
-// more: the commands, and the files that they are redirected to.
+// actions returns the number of actions of the line without those that its commands
+// imply: the commands, and the files of redirections.
 func (t *plainTree) actions() int {
 	n := t.calls.used
 	for i := range t.redirs.used {
@@ -87,7 +87,7 @@ func (t *plainTree) actions() int {
 	return n
 }
 
-// free gives a tree back, emptied.
+// free clears a tree and returns it to the pool.
 func (t *plainTree) free() {
 	t.file = syntax.File{}
 	t.stmts.reset()
@@ -105,14 +105,14 @@ func (t *plainTree) free() {
 	plainTrees.Put(t)
 }
 
-// plainReader builds the tree of one line, from its beginning to its end.
+// plainReader builds the tree of one line from left to right.
 type plainReader struct {
 	src string
 	at  int
 	t   *plainTree
 }
 
-// readLine reads the whole line. A line without any command is not plain.
+// readLine reads the whole line. A line without a command is not plain.
 func (r *plainReader) readLine() bool {
 	r.blanks()
 	for r.at < len(r.src) {
@@ -138,7 +138,7 @@ func (r *plainReader) readLine() bool {
 	return r.t.lists.used > 0
 }
 
-// chain reads pipelines joined by && and ||; they nest to the left.
+// chain reads pipelines joined by && and ||, which nest to the left.
 func (r *plainReader) chain() *syntax.Stmt {
 	st := r.pipe()
 	for st != nil {
@@ -167,7 +167,8 @@ func (r *plainReader) pipe() *syntax.Stmt {
 	return st
 }
 
-// join is the statement of two with an operator of n bytes between them.
+// join returns the statement of two statements with an operator of n bytes between
+// them.
 func (r *plainReader) join(x *syntax.Stmt, op syntax.BinCmdOperator, n int, next func() *syntax.Stmt) *syntax.Stmt {
 	at := r.at
 	r.at += n
@@ -182,8 +183,7 @@ func (r *plainReader) join(x *syntax.Stmt, op syntax.BinCmdOperator, n int, next
 	return &stmts[0]
 }
 
-// command reads the words of a simple command and the redirections behind
-// them.
+// command reads the words of a simple command and the redirections after them.
 func (r *plainReader) command() *syntax.Stmt {
 	stmts, calls := r.t.stmts.take(1), r.t.calls.take(1)
 	if stmts == nil || calls == nil {
@@ -228,19 +228,19 @@ func (r *plainReader) arg(kind plainKind, end int) bool {
 	return true
 }
 
-// plainKind is what stands at the reader's place.
+// plainKind is the kind of the next token.
 type plainKind uint8
 
 const (
-	noWord      plainKind = iota // what is not plain
-	endOfWords                   // the end, or an operator behind a command
+	noWord      plainKind = iota // not plain
+	endOfWords                   // the end, or an operator after a command
 	bareWord                     // plain characters up to end
 	singleWord                   // '..'
 	doubleWord                   // ".."
 	redirection                  // > or >>, with digits up to end before it
 )
 
-// kind looks at what comes next; end is the end of the word.
+// kind returns the kind of the next token and, for a word, its end.
 func (r *plainReader) kind() (kind plainKind, end int) {
 	if r.at == len(r.src) {
 		return endOfWords, r.at
@@ -301,8 +301,8 @@ func (r *plainReader) ends(i int) bool {
 	return false
 }
 
-// plainByte are the characters of a bare word that mean nothing to a shell
-// wherever they stand, and * and ?, which the walker reads.
+// plainByte holds the characters of a bare word that are never special to a shell,
+// and * and ?, which the walker expands.
 var plainByte = [256]bool{}
 
 func init() {
@@ -311,8 +311,7 @@ func init() {
 	}
 }
 
-// reserved reports whether a word is one that the parser reads in a way of its
-// own, in whatever place.
+// reserved reports whether the parser treats a word specially, in any position.
 func reserved(word string) bool {
 	switch word {
 	case "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in",
@@ -322,7 +321,7 @@ func reserved(word string) bool {
 	return false
 }
 
-// word makes the word that ends at end, and goes there.
+// word returns the word that ends at end, and moves there.
 func (r *plainReader) word(kind plainKind, end int) *syntax.Word {
 	words, parts := r.t.words.take(1), r.t.parts.take(1)
 	if words == nil || parts == nil {
@@ -427,7 +426,7 @@ func (r *plainReader) blanks() {
 	}
 }
 
-// sees reports whether an operator stands at the reader's place.
+// sees reports whether an operator comes next.
 func (r *plainReader) sees(op string) bool {
 	return len(r.src)-r.at >= len(op) && r.src[r.at:r.at+len(op)] == op
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// PossibleReads returns the paths that a Command may read although nothing says so:
-// the words of which the program's entry knows only that they are data, and
-// the files in "@file", "option=file" and "file:place". They are absolute as
-// far as they are known. Programs that only name files have none.
+// PossibleReads returns the paths that a Command may read without a Read of its own:
+// words that its catalogue entry knows only as data, and the files in "@file",
+// "option=file" and "file:place". The paths are absolute as far as they are known.
+// Programs that only name files have none.
 func (a *Action) PossibleReads() []Word {
 	if a.Kind != Command {
 		return nil
@@ -33,14 +33,14 @@ func (a *Action) PossibleReads() []Word {
 	return p.paths
 }
 
-// gitNames are the subcommands of git that look at names, or write.
+// gitNames lists the subcommands of git that use only names, or that write.
 var gitNames = []string{
 	"branch", "check-attr", "check-ignore", "checkout", "clean", "ls-files", "ls-tree", "mv", "reset", "restore", "rm",
 	"status", "switch", "update-index",
 }
 
-// namesOnly reports whether a program reads none of the files that it is told.
-// What git add is told it keeps, for whoever looks at the index.
+// namesOnly reports whether a program reads none of the files that it is given. git
+// add reads them into the index.
 func namesOnly(name string, scan Scan) bool {
 	if name != "git" || len(scan.Path) == 0 {
 		return scan.Prog.Safe
@@ -48,15 +48,15 @@ func namesOnly(name string, scan Scan) bool {
 	return slices.Contains(gitNames, scan.Path[0]) || scan.Prog.Safe && scan.Path[0] != "add"
 }
 
-// naming are in the long names of options whose values choose or describe
-// files, and are no files.
+// naming lists parts of the long names of options whose values select or describe
+// files.
 var naming = []string{
 	"exclude", "ignore", "skip", "filter", "pattern", "glob", "name", "regex", "match", "grep", "message", "subject", "title",
 	"body", "label", "format", "author", "branch", "arg",
 }
 
-// adds are the readers in Go that add to what the table says of the operands,
-// and do not take its place.
+// adds lists the readers that supplement the table's description of the operands
+// rather than replace it.
 var adds = set("git", "gh", "kubectl", "compose", "aws", "azure", "go", "make", "npm", "runner", "deno", "gcc", "mvn", "cmake", "rustc", "libtest", "golangci", "python", "pytest")
 
 type possibleReads struct {
@@ -76,7 +76,7 @@ func (p *possibleReads) arg(arg Arg, w *Word) {
 	}
 }
 
-// operand is a word that is data, or that is read as it stands.
+// operand adds a word that is data, or that is read as it stands.
 func (p *possibleReads) operand(w Word) {
 	switch p.prog.Operands {
 	case program.Text, program.Unread:
@@ -88,8 +88,8 @@ func (p *possibleReads) operand(w Word) {
 	}
 }
 
-// unlisted is a word that the entry does not list: -fvalue, --option=value, or
-// the name of a subcommand.
+// unlisted adds the file in a word that the entry does not list: -fvalue,
+// --option=value, or the name of a subcommand.
 func (p *possibleReads) unlisted(w *Word) {
 	switch {
 	case strings.HasPrefix(w.Text, "--"):
@@ -125,7 +125,7 @@ func (p *possibleReads) word(w Word) {
 	p.parts(w)
 }
 
-// parts adds what may be a path of its own in a word.
+// parts adds the parts of a word that may be paths.
 func (p *possibleReads) parts(w Word) {
 	if strings.HasPrefix(w.Text, "@") {
 		p.part(cutWord(w, 1))
@@ -145,7 +145,7 @@ func (p *possibleReads) parts(w Word) {
 	}
 }
 
-// part adds a path, if what is known of it can tell it from others.
+// part adds a path if its known text distinguishes it from others.
 func (p *possibleReads) part(w Word) {
 	if strings.HasPrefix(w.Text, "@") {
 		w = cutWord(w, 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// awk reads its program text: what it writes, reads and runs.
+// awk derives what the program text writes, reads and runs.
 func (e *effector) awk() {
 	e.done = true
 	rest := e.operandWords(0)
@@ -42,7 +42,8 @@ func (e *effector) awk() {
 	}
 }
 
-// awkInPlace: the library inplace of gawk makes it change what it reads.
+// awkInPlace reports whether the library inplace of gawk is included, which changes
+// the files read.
 func (e *effector) awkInPlace() bool {
 	return slices.ContainsFunc(e.scan.Args, func(a Arg) bool {
 		return a.Kind == ArgOption && slices.Contains(a.Option.Names, "--include") &&
@@ -50,7 +51,7 @@ func (e *effector) awkInPlace() bool {
 	})
 }
 
-// awkProgram looks at the tokens of an awk program. What is not proven
+// awkProgram derives effects from the tokens of an awk program. What is not proven
 // harmless is opaque.
 func (e *effector) awkProgram(text string) {
 	toks, ok := awkTokens(text)
@@ -138,8 +139,8 @@ func (e *effector) awkSystem(toks []awkToken, i int) {
 	e.odd(causeAwkSystem)
 }
 
-// awkEnds reports whether an expression ends before token i: a string that is
-// joined with something else is no whole name.
+// awkEnds reports whether an expression ends before token i. A string joined with
+// something else is not a whole name.
 func awkEnds(toks []awkToken, i int) bool {
 	if i >= len(toks) {
 		return true
@@ -151,20 +152,20 @@ func awkEnds(toks []awkToken, i int) bool {
 	return false
 }
 
-// awkToken is a token of an awk program; str marks the text of a string.
+// awkToken is a token of an awk program. str marks a string, whose value is in text.
 type awkToken struct {
 	text string
 	str  bool
-	// control: the bracket that closes the condition of an if or a loop.
+	// control marks the parenthesis that closes the condition of an if or a loop.
 	control bool
 }
 
-// awkTokens splits a program as far as strings, regular expressions and
-// comments must be told from code. Not ok: one of them does not end, or a slash
-// is a division to one awk and a regular expression to another.
+// awkTokens splits a program as far as is needed to tell strings, regular expressions
+// and comments from code. It is not ok if one of them does not end, or if awks differ
+// in whether a slash divides or begins a regular expression.
 func awkTokens(text string) ([]awkToken, bool) {
 	var out []awkToken
-	var open []bool // brackets that are open: that of a condition?
+	var open []bool // open parentheses, and whether each is that of a condition
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -223,7 +224,7 @@ func awkOperator(text string) int {
 	return 1
 }
 
-// awkString reads a string and returns its value and length.
+// awkString returns the value and the length of the string at the start of text.
 func awkString(text string) (string, int, bool) {
 	var sb strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -254,10 +255,11 @@ func awkEscape(c byte) string {
 	case '"', '\\', '/':
 		return string(c)
 	}
-	return "\x00" // an escape that is not decoded: no known name holds it
+	return "\x00" // not decoded; no known name holds NUL
 }
 
-// awkUnclear reports whether awks differ in what a slash behind the tokens is.
+// awkUnclear reports whether awks differ in the meaning of a slash after these
+// tokens.
 func awkUnclear(out []awkToken) bool {
 	if len(out) == 0 || out[len(out)-1].str {
 		return false
@@ -269,7 +271,7 @@ func awkUnclear(out []awkToken) bool {
 	return out[len(out)-1].control
 }
 
-// awkConditional reports whether a bracket behind the tokens holds a condition.
+// awkConditional reports whether a parenthesis after these tokens holds a condition.
 func awkConditional(out []awkToken) bool {
 	if len(out) == 0 || out[len(out)-1].str {
 		return false
@@ -281,8 +283,8 @@ func awkConditional(out []awkToken) bool {
 	return false
 }
 
-// awkRegexp reports whether a slash behind the tokens begins a regular
-// expression: it does not divide behind a value.
+// awkRegexp reports whether a slash after these tokens begins a regular expression.
+// After a value it divides.
 func awkRegexp(out []awkToken) bool {
 	if len(out) == 0 {
 		return true
@@ -311,7 +313,7 @@ func awkSlash(text string) (int, bool) {
 		case '\n':
 			return 0, false
 		case '/':
-			if class { // readers differ
+			if class { // awks differ
 				return 0, false
 			}
 			return i + 1, true
@@ -321,7 +323,7 @@ func awkSlash(text string) (int, bool) {
 }
 
 // awkEnviron reports whether the token i, ENVIRON, stands for more than a variable
-// that tells nothing.
+// that holds no secret.
 func awkEnviron(toks []awkToken, i int) bool {
 	plain := i+3 < len(toks) && !toks[i+1].str && toks[i+1].text == "[" && toks[i+2].str && toks[i+3].text == "]" && !toks[i+3].str
 	return !plain || tells(toks[i+2].text)

@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// set: options of the shell; without a word it shows all variables. -k makes
+// set handles options of the shell. Without a word set prints all variables; -k makes
 // arguments variables.
 func (e *effector) set() {
 	e.done = true
@@ -72,7 +72,7 @@ func (e *effector) history() {
 	}
 }
 
-// jobs -x runs a command.
+// jobs handles -x, which runs a command.
 func (e *effector) jobs() {
 	e.done = true
 	runs := false
@@ -127,7 +127,7 @@ func (e *effector) wait() {
 	}
 }
 
-// trap runs its first argument later, in this shell.
+// trap walks its first argument, which this shell runs later.
 func (e *effector) trap() outcome {
 	e.done = true
 	rest := e.words[1:]
@@ -155,13 +155,13 @@ func (e *effector) trap() outcome {
 	}
 	e.w.moved = false
 	e.w.recurse.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap")
-	if e.w.moved { // it may run before any of the commands behind
+	if e.w.moved { // it may run before any later command
 		return same(e.s.in(unknown()))
 	}
 	return same(e.s)
 }
 
-// testCommand is test and [: -v evaluates an index in the name.
+// testCommand handles test and [, whose -v evaluates an index in the name.
 func (e *effector) testCommand() {
 	e.done = true
 	for i := range e.words[1:] {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// gcc: a file of options stands behind @.
+// gcc adds an opaque spot for a file of options (@file).
 func (e *effector) gcc() {
 	for _, at := range e.operands {
 		if t := &e.words[at]; strings.HasPrefix(t.Text, "@") && !t.holeAt(0) {
@@ -14,7 +14,7 @@ func (e *effector) gcc() {
 	}
 }
 
-// cmake: what stands behind -- is for the build tool (cmake(1), --build).
+// cmake passes the words behind -- to the build tool (cmake(1), --build).
 func (e *effector) cmake() {
 	if words, ok := e.behindDashes(); ok && e.has("--build") {
 		e.part(append([]Word{{Text: "make"}}, words...), -1)
@@ -34,7 +34,8 @@ func (e *effector) cmake() {
 	}
 }
 
-// cmakeProjects: a directory whose project is obeyed, as with -S.
+// cmakeProjects marks cmake unproven if it obeys a project outside the workspace, as
+// with -S.
 func (e *effector) cmakeProjects() {
 	for _, r := range e.operandWords(0) {
 		for _, dir := range beneath(e.dirs, r) {

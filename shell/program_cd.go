@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// cd moves the directory when its word is known.
+// cd changes the directory if its word is known.
 func (e *effector) cd() outcome {
 	rest := e.operandWords(0)
 	for _, a := range e.frame.Assigns {
@@ -20,7 +20,7 @@ func (e *effector) cd() outcome {
 	return e.stack()
 }
 
-// physical reports whether cd follows links before it goes up.
+// physical reports whether cd resolves links before "..".
 func (e *effector) physical() bool {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption && a.Option.Names[0] == "-P" {
@@ -30,11 +30,11 @@ func (e *effector) physical() bool {
 	return false
 }
 
-// plainDir: cd - goes back, and an empty word stays.
+// plainDir reports whether text names a directory: cd - goes back, and cd "" stays.
 func plainDir(text string) bool { return text != "" && !strings.HasPrefix(text, "-") }
 
-// stack moves to a directory that is not known for certain, as far as its word
-// tells: ask and deny rules and the guard see where it may lead.
+// stack changes to a directory that is not certain, as far as its word tells, so that
+// ask and deny rules and the guard see where it may lead.
 func (e *effector) stack() outcome {
 	rest := e.operandWords(0)
 	if len(rest) != 1 || !plainDir(rest[0].Text) || strings.HasPrefix(rest[0].Text, "+") {

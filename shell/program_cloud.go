@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// aws: the value of any parameter that begins with file:// or fileb:// is the
-// content of that file (AWS CLI user guide, "Load a parameter from a file").
+// aws reads the files that parameters name by file:// or fileb:// (AWS CLI user
+// guide, "Load a parameter from a file").
 func (e *effector) aws() {
 	e.awsOutput()
 	for _, t := range e.words[1:] {
@@ -20,8 +20,8 @@ func (e *effector) aws() {
 	}
 }
 
-// awsOutput: an operation whose answer is a stream writes it to the file that its
-// last word names (AWS CLI reference, "outfile").
+// awsOutput writes the file that the last word names if the operation returns a
+// stream (AWS CLI reference, "outfile").
 func (e *effector) awsOutput() {
 	last := len(e.words) - 1
 	if last > 2 && slices.ContainsFunc(e.words[1:last], func(w Word) bool { return awsStreams[w.Text] }) && !strings.HasPrefix(e.words[last].Text, "-") {
@@ -29,8 +29,8 @@ func (e *effector) awsOutput() {
 	}
 }
 
-// awsStreams are the operations whose answer is a stream, but for those that the
-// catalogue has.
+// awsStreams lists the operations that return a stream, except those in the
+// catalogue.
 var awsStreams = set(
 	"synthesize-speech", "get-media", "get-clip", "get-media-for-fragment-list", "get-export", "get-sdk", "get-package-version-asset", "get-snapshot-block",
 	"get-raw-message-content", "post-content", "put-session", "recognize-utterance", "invoke-endpoint", "invoke-model", "get-map-tile", "get-map-sprites", "get-map-glyphs",
@@ -38,8 +38,7 @@ var awsStreams = set(
 	"get-image-set-metadata", "get-read-set", "get-reference", "get-object-torrent", "get-tile",
 )
 
-// azure: the value of any argument that begins with @ is the content of that
-// file (Azure CLI, "Use quotation marks").
+// azure reads the files that arguments name by @ (Azure CLI, "Use quotation marks").
 func (e *effector) azure() {
 	for _, t := range e.words[1:] {
 		if at := strings.IndexByte(t.Text, '@'); at == 0 || at > 0 && t.Text[at-1] == '=' {
@@ -48,8 +47,8 @@ func (e *effector) azure() {
 	}
 }
 
-// kubectl: some forms of output read a template from a file (kubectl reference,
-// "Output options").
+// kubectl reads the template files of output formats (kubectl reference, "Output
+// options").
 func (e *effector) kubectl() {
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || len(a.Option.Names) == 0 {
@@ -64,7 +63,8 @@ func (e *effector) kubectl() {
 	}
 }
 
-// compose: a file may come from another machine (docker compose reference, -f).
+// compose requires a rule that names the subcommand for a file from another machine
+// (docker compose reference, -f).
 func (e *effector) compose() {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption && slices.Contains(a.Option.Names, "--file") && remoteSource(&a.Value) {

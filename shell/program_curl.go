@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// curl sends the contents of a file that a data option names with @.
+// curl reads the files that data options name by @ and sends.
 func (e *effector) curl() {
 	for _, r := range e.operandWords(0) {
 		e.fileURL(r)
@@ -34,8 +34,8 @@ func (e *effector) curlFile(a Arg, at int) {
 	e.unprovenLate(causeMaySend, name, "curl")
 }
 
-// curlFormat: the format of curl's report can come from a file, and can send
-// the rest of the report to one.
+// curlFormat handles the format of curl's report, which may be read from a file and
+// may redirect output to one.
 func (e *effector) curlFormat(format Word) {
 	switch {
 	case strings.HasPrefix(format.Text, "@"):

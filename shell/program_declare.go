@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// declare looks at the names that a declaration sets: the command export, and
-// what stands behind command or builtin.
+// declare handles the names that a declaration sets: for the command export, and
+// behind command or builtin.
 func (e *effector) declare() {
 	e.done = true
 	for i := range e.words[1:] {
@@ -53,7 +53,7 @@ func (e *effector) declareName(t *Word) {
 }
 
 // showsDeclared reports whether export, declare, typeset, local or readonly prints
-// values. Held against bash, dash and zsh by TestShellsShowNothingUnseen.
+// values. TestShellsShowNothingUnseen compares it with bash, dash and zsh.
 func (e *effector) showsDeclared() bool {
 	letters, names := "", e.words[:0:0]
 	for _, w := range e.words[1:] {
@@ -77,7 +77,7 @@ func (e *effector) showsDeclared() bool {
 	return whole && !strings.ContainsAny(letters, "aAcilnrtu")
 }
 
-// letCommand is a let that the parser takes for an ordinary command.
+// letCommand handles a let that the parser takes for an ordinary command.
 func (e *effector) letCommand() {
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
@@ -89,7 +89,7 @@ func (e *effector) letCommand() {
 	}
 }
 
-// names looks at the variables that read and getopts set.
+// names handles the variables that read and getopts set.
 func (e *effector) names() {
 	e.done = true
 	for _, a := range e.scan.Args {
@@ -136,13 +136,13 @@ func (e *effector) unset() {
 	}
 }
 
-// printf -v sets a variable; of several the last.
+// printf handles -v, which sets a variable; the last one counts.
 func (e *effector) printf() {
 	for i := 1; i < len(e.words); i++ {
 		t, last := &e.words[i], i == len(e.words)-1 && !e.words[i].Split
 		switch {
 		case last:
-			return // a format, whatever it says: behind -v none is left
+			return // the last word is the format; nothing is left for -v
 		case t.MayBeOption():
 			e.odd(causePrintfFormat)
 			return

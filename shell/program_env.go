@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// env runs a command with other variables, and shows all of them if there is no
-// command. With - or -i they are only those that it sets.
+// env runs a command with other variables, and prints all of them if there is no
+// command. With - or -i these are only the ones that it sets.
 func (e *effector) env() {
 	clean := e.has("-i") || len(e.operands) > 0 && e.words[e.operands[0]].Text == "-"
 	if !e.envRuns() && !clean && !e.asksHelp() {
@@ -16,8 +16,8 @@ func (e *effector) env() {
 	}
 }
 
-// envRuns reports whether env runs a command for certain. What stands behind its
-// options and assignments is the command.
+// envRuns reports whether env certainly runs a command. The command follows the
+// options and assignments.
 func (e *effector) envRuns() bool {
 	e.done = true
 	at := len(e.words)
@@ -46,7 +46,7 @@ func (e *effector) envRuns() bool {
 	return false
 }
 
-// envOption reports whether an option of env leaves the command in its place.
+// envOption reports whether the command stays in its place despite an option of env.
 func (e *effector) envOption(a Arg) bool {
 	switch {
 	case a.Kind == ArgUnsure, a.Kind == ArgUnlisted && e.words[a.Word].Text != "-":
@@ -73,23 +73,23 @@ func (e *effector) envAssign(t *Word) {
 	e.frame.Assigns = append(e.frame.Assigns, a)
 }
 
-// Variables hold secrets as files do: keys, tokens, passwords of the machine and
-// of whoever started the agent. A command that shows the values of variables is
-// marked (Action.Environment), unless the tables have the very name of each.
-// What shows names alone is not meant (compgen -e, declare -F), nor what was
-// configured for a process of another machine or container (docker inspect).
+// Variables hold secrets as files do: keys, tokens and passwords. A command that
+// prints values of variables is marked (Action.Environment), unless the tables list
+// each of the variables by name as harmless. Printing only names does not count
+// (compgen -e, declare -F), nor does what was configured for another machine or
+// container (docker inspect).
 
-// vanish reports whether each word behind the first may become none at all.
+// vanish reports whether each word after the first may expand to none.
 func (e *effector) vanish() bool { return !slices.ContainsFunc(e.words[1:], stays) }
 
-// stays reports whether something stands there in any case.
+// stays reports whether a word certainly remains after expansion.
 func stays(w Word) bool { return !w.Split || w.Text != "" }
 
-// asksHelp reports whether a program only prints a text about itself.
+// asksHelp reports whether a program only prints its help or version.
 func (e *effector) asksHelp() bool { return e.has("--help") || e.has("--version") }
 
-// variables: the operands name variables that are shown, and without one all are
-// (printenv, tmux show-environment).
+// variables handles programs whose operands name the variables that they print;
+// without operands they print all (printenv, tmux show-environment).
 func (e *effector) variables() {
 	names := e.operandWords(0)
 	all := !slices.ContainsFunc(names, stays)
@@ -98,8 +98,8 @@ func (e *effector) variables() {
 	}
 }
 
-// envsubst puts the values of variables into its input: of those that its operand
-// names, else of those that the input does.
+// envsubst prints the values of the variables that its operand names, else of those
+// that its input names.
 func (e *effector) envsubst() {
 	names := e.operandWords(0)
 	open := len(names) == 0 || slices.ContainsFunc(names, func(w Word) bool {
@@ -110,7 +110,8 @@ func (e *effector) envsubst() {
 	}
 }
 
-// expanded are the names of the variables that a text expands: $NAME and ${NAME}.
+// expanded returns the names of the variables that a text expands by $NAME or
+// ${NAME}.
 func expanded(text string) []string {
 	var names []string
 	parts := strings.Split(text, "$")
@@ -121,10 +122,10 @@ func expanded(text string) []string {
 	return names
 }
 
-// ps shows the environment of processes for the letter e of BSD, in a word without
-// a dash. Behind a dash letters are read as BSD's where they make no sense
-// otherwise: there is no option -x, and -u takes what follows for a user. macOS has
-// -E. Measured: procps 4.0.
+// ps handles the option letter e of BSD, in a word without a dash, which prints the
+// environment of processes. After a dash procps reads letters as BSD's where they are
+// otherwise invalid: -x is not an option, and -u takes the rest for a user. macOS has
+// -E. Measured with procps 4.0.
 func (e *effector) ps() {
 	value := false
 	for i := 1; i < len(e.words); i++ {
@@ -143,12 +144,12 @@ func (e *effector) ps() {
 }
 
 // psValues are the letters of BSD's ps that take a value: the rest of the word, or
-// the next one.
+// the next word.
 const psValues = "kNoOpqtU"
 
-// psFallsBack reports whether letters behind a dash make ps show environments.
+// psFallsBack reports whether letters after a dash make ps print environments.
 func psFallsBack(letters string) bool {
-	letters = upTo(letters, "oO") // behind it stands a format
+	letters = upTo(letters, "oO") // a format follows
 	e, x := strings.Contains(letters, "e"), strings.Contains(letters, "x")
 	return e && x || strings.Contains(letters, "ue") || strings.Contains(letters, "E")
 }
@@ -158,7 +159,7 @@ func (e *effector) isValue(at int) bool {
 	return slices.ContainsFunc(e.scan.Args, func(a Arg) bool { return a.ValueAt == at && a.Word != at })
 }
 
-// upTo is a text up to the first of some characters.
+// upTo returns a text up to the first of some characters.
 func upTo(text, chars string) string {
 	if at := strings.IndexAny(text, chars); at >= 0 {
 		return text[:at]

@@ -18,8 +18,7 @@ func (e *effector) dd() {
 	}
 }
 
-// flock makes the file that it locks; a number without a command is a
-// descriptor.
+// flock creates the file that it locks. A number without a command is a descriptor.
 func (e *effector) flock() {
 	if len(e.operands) == 0 {
 		return
@@ -30,8 +29,8 @@ func (e *effector) flock() {
 	}
 }
 
-// mktemp makes a file or a folder from a template, in the folder that an option
-// gives. What it makes in the system's own folder needs no cover.
+// mktemp creates a file or directory from a template, in the directory that an option
+// names. In the system's own temporary directory that needs no cover.
 func (e *effector) mktemp() {
 	e.done = true
 	for _, a := range e.scan.Args {
@@ -56,22 +55,23 @@ func (e *effector) mktemp() {
 	}
 }
 
-// patch: the first operand is the file that is patched (patch(1)).
+// patch writes its first operand, the file to patch (patch(1)).
 func (e *effector) patch() {
 	if rest := e.operandWords(0); len(rest) > 0 && !e.has("--dry-run") {
 		e.write(rest[0], NeedCover, false, "operand of patch")
 	}
 }
 
-// crontab: an operand is a file of commands that are run later.
+// crontab handles an operand, a file of commands that run later.
 func (e *effector) crontab() {
 	for _, r := range e.operandWords(0) {
 		e.runFile(r, "operand of crontab")
 	}
 }
 
-// reformats: a formatter or fixer by its subcommand changes the sources below its
-// directory. That is what it is for: only ask and deny rules look at it.
+// reformats handles the subcommand of a formatter or fixer, which changes the sources
+// below its directory. Since that is its purpose, only ask and deny rules consider
+// the writes.
 func (e *effector) reformats() {
 	if !e.readOnly {
 		defer func(before bool) { e.inPlace = before }(e.inPlace)

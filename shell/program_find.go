@@ -7,7 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// find prints names, and may run commands on them, remove and write files.
+// find handles the actions of find, which may run commands on the names found, and
+// remove and write files.
 func (e *effector) find() {
 	e.done = true
 	start := findStart(e.words)
@@ -18,7 +19,7 @@ func (e *effector) find() {
 			continue
 		}
 		if i >= start.end && e.findTest(t.Text) {
-			i++ // what looks like an action is the value of a test
+			i++ // the value of a test, even if it looks like an action
 			continue
 		}
 		switch t.Text {
@@ -43,8 +44,7 @@ func (e *effector) find() {
 	}
 }
 
-// findTest reports whether a word of find takes the next one for its value,
-// and nothing else.
+// findTest reports whether a word of find only takes the next one as its value.
 func (e *effector) findTest(text string) bool {
 	for i := range e.prog.Options {
 		o := &e.prog.Options[i]
@@ -55,7 +55,8 @@ func (e *effector) findTest(text string) bool {
 	return false
 }
 
-// findExec runs the words up to ; or + with a name in the place of {}.
+// findExec runs the words up to ; or + with a name in place of {}, and returns the
+// index of that end.
 func (e *effector) findExec(i int, start findPaths) int {
 	end := i + 1
 	for end < len(e.words) && e.words[end].Text != ";" && !(e.words[end].Text == "+" && e.words[end-1].Text == "{}") {
@@ -85,8 +86,8 @@ func (e *effector) findExec(i int, start findPaths) int {
 	return end
 }
 
-// foundName is a name that find puts in the place of {}: it begins with the
-// start path, so it is never an option.
+// foundName returns a word with the name that find substitutes for {}. The name
+// begins with a starting point, so it is never an option.
 func foundName(w Word, under []Word) Word {
 	if w.Text != "{}" {
 		return holeFor(w, "{}", under)

@@ -2,7 +2,8 @@ package shell
 
 import "strings"
 
-// git: a URL of the form ext::COMMAND runs a command.
+// git handles what the table does not describe, first of all URLs of the form
+// ext::COMMAND, which run a command.
 func (e *effector) git() {
 	for i := range e.words[1:] {
 		t := e.words[i+1].Text
@@ -17,17 +18,16 @@ func (e *effector) git() {
 	e.gitPatches()
 }
 
-// gitBundle: git bundle create writes its first operand; the others are
-// revisions.
+// gitBundle writes the first operand of git bundle create. The others are revisions.
 func (e *effector) gitBundle() {
 	if rest := e.operandWords(0); strings.Join(e.scan.Path, " ") == "bundle create" && len(rest) > 0 && rest[0].Text != "-" {
 		e.write(rest[0], NeedCover, false, "operand of git bundle create")
 	}
 }
 
-// gitPatches: what a patch, a stash or a reset changes below the workspace
-// stands in no word. It is what these subcommands are for: only ask and deny
-// rules look at it.
+// gitPatches records that a patch, a stash or a reset changes files below the
+// workspace that no word names. Since that is the purpose of these subcommands, only
+// ask and deny rules consider the write.
 func (e *effector) gitPatches() {
 	if len(e.scan.Path) == 0 {
 		return
@@ -58,9 +58,9 @@ func (e *effector) gitPatches() {
 	}
 }
 
-// gitRestores: a path that is checked out is overwritten, one that is removed,
-// moved or cleaned away is lost. That is what these subcommands are for, so only
-// ask and deny rules look at it.
+// gitRestores records that checked-out paths are overwritten, and removed, moved or
+// cleaned ones lost. Since that is the purpose of these subcommands, only ask and
+// deny rules consider the writes.
 func (e *effector) gitRestores() {
 	if len(e.scan.Path) == 0 || e.has("--dry-run") || e.has("--cached") {
 		return
@@ -83,14 +83,14 @@ func (e *effector) gitRestores() {
 				e.write(joinPath(rest[n], last(src)), NeedNone, false, what)
 			}
 		}
-		return // the operands themselves are in its entry
+		return // the catalogue entry covers the operands themselves
 	}
 	for _, path := range rest {
 		e.inPlaceWrite(path, NeedNone, what)
 	}
 }
 
-// gitShows: what git prints of a file, it has read.
+// gitShows reads the files that git prints.
 func (e *effector) gitShows() {
 	if len(e.scan.Path) == 0 || !gitPrinters[e.scan.Path[0]] {
 		return
@@ -110,10 +110,9 @@ func (e *effector) gitShows() {
 
 var gitPrinters = set("diff", "show", "blame", "annotate", "difftool")
 
-// gitConfig: a setting may be a command that git runs later, name a file that
-// it obeys, or lead it elsewhere. Those that are known to do nothing of the kind
-// are the ones that git itself writes all day; every other is a write to the
-// settings of the repository as much as one by an editor.
+// gitConfig handles git config. A setting may be a command that git runs later, name
+// a file that it obeys, or redirect it. Writing any setting not known to be harmless
+// counts as a write to the settings file, like one by an editor.
 func (e *effector) gitConfig() {
 	if len(e.scan.Path) == 0 || e.scan.Path[0] != "config" {
 		return
@@ -128,7 +127,7 @@ func (e *effector) gitConfig() {
 	case "set":
 		harmless = len(rest) < 2 || gitHarmless(&rest[0], &rest[1])
 	case "rename-section":
-		harmless = false // to what name, its keys were not written for
+		harmless = false // its keys get a meaning under the new name
 	}
 	if !harmless {
 		key := "that is only known when it runs"
@@ -138,13 +137,13 @@ func (e *effector) gitConfig() {
 		e.odd(causeGitSetting, key)
 	}
 	if e.has("--file") || harmless && file.Text == gitLocal {
-		return // the option's own write, or the repository's own settings
+		return // the option has its own write, or the settings are the repository's
 	}
 	e.ownWrite(file, NeedCover, harmless, "settings file of git config")
 }
 
 // gitConfigVerb returns what git config does to a setting (set, unset,
-// rename-section, remove-section), and whether it does.
+// rename-section, remove-section), and whether it writes at all.
 func (e *effector) gitConfigVerb(rest []Word) (verb string, writes bool) {
 	if len(e.scan.Path) > 1 {
 		verb = e.words[e.subcommandAt()].Text
@@ -169,10 +168,10 @@ func (e *effector) gitConfigVerb(rest []Word) (verb string, writes bool) {
 
 var gitConfigWriters = set("set", "unset", "rename-section", "remove-section", "edit")
 
-// gitLocal are the settings of the repository in which git runs.
+// gitLocal is the settings file of the repository in which git runs.
 const gitLocal = ".git/config"
 
-// gitConfigFile is the settings file that git config writes.
+// gitConfigFile returns the settings file that git config writes.
 func (e *effector) gitConfigFile() Word {
 	switch {
 	case e.has("--global"):
@@ -183,8 +182,8 @@ func (e *effector) gitConfigFile() Word {
 	return Word{Text: gitLocal}
 }
 
-// gitHarmless reports whether a setting is known to make git run, obey or
-// contact nothing that it would not without it.
+// gitHarmless reports whether a setting is known not to make git run, obey or contact
+// anything else.
 func gitHarmless(key, value *Word) bool {
 	if !key.Known() {
 		return false
@@ -203,7 +202,7 @@ func gitHarmless(key, value *Word) bool {
 	return false
 }
 
-// gitHelper reports whether an address is x::y, for a program git-remote-x
+// gitHelper reports whether an address is x::y, which runs the program git-remote-x
 // (gitremote-helpers(7)).
 func gitHelper(address string) bool {
 	scheme, _, found := strings.Cut(address, "::")
@@ -212,8 +211,8 @@ func gitHelper(address string) bool {
 
 const schemeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-."
 
-// gitKey is the name of a setting as the tables have it: in small letters, with
-// "*" for the part in the middle, which is a name that somebody chose.
+// gitKey returns the name of a setting as in the tables: in lower case, with "*" for
+// a subsection.
 func gitKey(key string) string {
 	key = strings.ToLower(key)
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
@@ -223,20 +222,19 @@ func gitKey(key string) string {
 	return key[:first] + ".*" + key[last:]
 }
 
-// gitQuiet are the sections of which every setting only changes how git looks
+// gitQuiet lists the sections whose settings only change the appearance of output
 // (git-config(1)).
 var gitQuiet = set("advice", "color", "column", "pretty")
 
-// gitAddresses are the settings that are harmless if their value is a plain
-// address or name.
+// gitAddresses lists the settings that are harmless if their value is a plain address
+// or name.
 var gitAddresses = set(
 	"remote.*.url", "remote.*.pushurl", "branch.*.remote", "branch.*.pushremote", "submodule.*.url", "remote.pushdefault", "checkout.defaultremote",
 )
 
-// gitKeys are the settings that are harmless whatever their value is: nothing
-// is run, found, loosened, sent elsewhere or written by them that would not be
-// without them (git-config(1), git-lfs-config(5)). What is not here can do so,
-// or is not known.
+// gitKeys lists the settings that are harmless with any value: they make git run,
+// find, relax, send or write nothing else (git-config(1), git-lfs-config(5)). Other
+// settings can do so, or are unknown.
 var gitKeys = set(
 	"user.name", "user.email", "user.signingkey", "user.useconfigonly", "author.name", "author.email", "committer.name", "committer.email",
 	"init.defaultbranch", "clone.defaultremotename", "clone.rejectshallow",

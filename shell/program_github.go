@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// gh: what stands behind -- of a clone is for git clone; some settings are
-// commands; a field of an API request may be the contents of a file.
+// gh passes the words behind -- of a clone to git clone, and handles settings that
+// are commands and API fields that are contents of files.
 func (e *effector) gh() {
 	e.ghFields()
 	switch path := strings.Join(e.scan.Path, " "); path {
@@ -18,11 +18,11 @@ func (e *effector) gh() {
 	}
 }
 
-// ghCommands are the settings of gh whose value it runs (gh help config); the
-// socket and the host are where its requests go.
+// ghCommands lists the settings of gh whose values it runs (gh help config), and
+// those that redirect its requests.
 var ghCommands = set("editor", "pager", "browser", "http_unix_socket")
 
-// ghFields looks for the contents of files in the fields of a request.
+// ghFields reads the files that fields of a request send.
 func (e *effector) ghFields() {
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || len(a.Option.Names) < 2 || a.Option.Names[1] != "--field" {

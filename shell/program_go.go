@@ -7,7 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// goTool: linker and compiler flags can name a program.
+// goTool handles the words of go, first of all linker and compiler flags, which can
+// name a program.
 func (e *effector) goTool() {
 	e.goSources()
 	for _, a := range e.scan.Args {
@@ -23,7 +24,7 @@ func (e *effector) goTool() {
 	}
 }
 
-// goSources: what go changes of the module, and code that it fetches and runs.
+// goSources derives what go changes in the module, and code that it fetches and runs.
 func (e *effector) goSources() {
 	e.goCompiles()
 	switch path := strings.Join(e.scan.Path, " "); path {
@@ -46,9 +47,8 @@ func (e *effector) goSources() {
 	}
 }
 
-// goCompiles: the compiler and the assembler of go have options that write files
-// (go tool compile, go tool asm); what is not known as harmless needs a rule for
-// the very words.
+// goCompiles marks flags of the compiler and the assembler unproven unless they are
+// known to write no files (go tool compile, go tool asm).
 func (e *effector) goCompiles() {
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || a.Option.Names[0] != "-gcflags" && a.Option.Names[0] != "-asmflags" {
@@ -60,8 +60,8 @@ func (e *effector) goCompiles() {
 	}
 }
 
-// compilerWrites reports whether one word of -gcflags, [PATTERN=]OPTION, is none
-// of those that are known to write nothing.
+// compilerWrites reports whether a word of -gcflags, [PATTERN=]OPTION, is not known
+// to write nothing.
 func compilerWrites(word string) bool {
 	if dash := strings.IndexByte(word, '-'); dash > 0 && word[dash-1] == '=' {
 		word = word[dash:]
@@ -76,8 +76,8 @@ var compilerFlags = set(
 	"trimpath", "lang", "c", "d", "D", "dwarf", "spectre", "goversion", "wb", "errorurl", "pack", "t", "r", "j", "all",
 )
 
-// goTestArgs: an option of the tests' own behind -args names a file as it does
-// before it (go help testflag).
+// goTestArgs reads the options of the test binary behind -args as those before it (go
+// help testflag).
 func (e *effector) goTestArgs() {
 	at := slices.IndexFunc(e.words, func(w Word) bool { return w.Text == "-args" || w.Text == "--args" })
 	if at < 0 {
@@ -94,7 +94,7 @@ func (e *effector) goTestArgs() {
 	}
 }
 
-// goEnv: some settings that go env -w keeps are programs, or flags that can name
+// goEnv handles the settings of go env -w that are programs, or flags that can name
 // one (go help environment).
 func (e *effector) goEnv() {
 	if !e.has("-w") {
@@ -112,8 +112,8 @@ func (e *effector) goEnv() {
 	}
 }
 
-// golangci: a format may name the file that it goes to (golangci-lint run,
-// --out-format FORMAT[:FILE],…).
+// golangci writes the file that a format names (golangci-lint run, --out-format
+// FORMAT[:FILE],…).
 func (e *effector) golangci() {
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || a.Option.Names[0] != "--out-format" {

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// mvn, gradle: a property can name a program, code that is loaded, or a file
-// that is written; a goal with a group and a version is a plugin that is
+// mvn handles Maven and Gradle. A property can name a program, code that is loaded,
+// or a file that is written. A goal with a group and a version is a plugin that is
 // fetched.
 func (e *effector) mvn() {
 	for _, a := range e.scan.Args {
@@ -30,7 +30,7 @@ func (e *effector) mvn() {
 	}
 }
 
-// javaSettings are the properties of Maven, its plugins and Gradle that name a
+// javaSettings lists the properties of Maven, its plugins and Gradle that name a
 // program or code.
 var javaSettings = set(
 	"maven.ext.class.path", "maven.multimoduleprojectdirectory", "jvm", "exec.args", "exec.commandlineargs", "exec.classpathscope",

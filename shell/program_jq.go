@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// jq: a filter can read the environment, and load modules. That of yq may stand
-// behind eval.
+// jq handles filters, which can read the environment and load modules. The filter of
+// yq may follow eval.
 func (e *effector) jq() {
 	filters := e.filters()
 	for _, filter := range filters {
@@ -35,7 +35,7 @@ func yqLoads(w Word) bool {
 	return wordIn(w.Text, "load", "load_str", "load_xml", "load_props", "load_base64") && strings.Contains(w.Text, "(")
 }
 
-// filters are the filters that jq and yq are given on the command line.
+// filters returns the filters of jq and yq on the command line.
 func (e *effector) filters() []Word {
 	if !e.pattern && len(e.operands) > 0 {
 		return []Word{e.words[e.operands[0]]}
@@ -49,8 +49,8 @@ func (e *effector) filters() []Word {
 	return list
 }
 
-// jqEnviron reports whether a filter of jq or yq reads variables: $ENV, env,
-// env(X), strenv(X), and not the field .env or the key env:.
+// jqEnviron reports whether a filter of jq or yq reads variables: $ENV, env, env(X)
+// and strenv(X), but not the field .env or the key env:.
 func jqEnviron(filter string) bool {
 	for _, name := range [...]string{"$ENV", "env", "strenv", "envsubst"} {
 		for from := 0; ; {
@@ -67,8 +67,8 @@ func jqEnviron(filter string) bool {
 	return false
 }
 
-// jqName reports whether a name in a filter is a word by itself, and neither a
-// field nor a key.
+// jqName reports whether a name in a filter is a whole word, and neither a field nor
+// a key.
 func jqName(filter string, from, to int) bool {
 	letter := func(i int) bool { return 0 <= i && i < len(filter) && awkLetter(filter[i]) }
 	field := from > 0 && strings.IndexByte(`."$`, filter[from-1]) >= 0
@@ -76,8 +76,8 @@ func jqName(filter string, from, to int) bool {
 	return !letter(from-1) && !letter(to) && !field && !key
 }
 
-// jqTells reports whether what stands behind $ENV is no variable that tells
-// nothing (.HOME).
+// jqTells reports whether the text behind $ENV is anything but a variable that holds
+// no secret (.HOME).
 func jqTells(rest string) bool {
 	name, isField := strings.CutPrefix(rest, ".")
 	return !isField || tells(nameAt(name))

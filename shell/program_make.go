@@ -2,9 +2,9 @@ package shell
 
 import "strings"
 
-// make: a variable on the command line goes into the text of recipes and into
-// their environment, and stands before what the makefile says (GNU make manual,
-// "Overriding Variables", "Implicit Variables").
+// make handles variables on the command line. They become part of the text and the
+// environment of recipes, and override the makefile (GNU make manual, "Overriding
+// Variables", "Implicit Variables").
 func (e *effector) make() {
 	for _, r := range e.operandWords(0) {
 		at := strings.IndexByte(r.Text, '=')
@@ -21,11 +21,11 @@ func (e *effector) make() {
 	}
 }
 
-// makeCapitals are what the names of variables are made of that make and its
-// built-in rules know.
+// makeCapitals are the characters of the variables known to make and its built-in
+// rules.
 const makeCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 
-// makeVariable reads NAME=VALUE. Blanks about the name are none of it.
+// makeVariable handles NAME=VALUE. Blanks around the name do not belong to it.
 func (e *effector) makeVariable(name string, value Word) {
 	plain := strings.TrimSpace(strings.TrimRight(name, ":+?!"))
 	flags := strings.HasSuffix(plain, "FLAGS") && plain != ".SHELLFLAGS" && plain != "MAKEFLAGS"
@@ -51,7 +51,7 @@ func (e *effector) makeVariable(name string, value Word) {
 	}
 }
 
-// makePrograms are the variables whose value recipes run.
+// makePrograms lists the variables whose values recipes run.
 var makePrograms = set(
 	"AR", "AS", "CC", "CXX", "CPP", "FC", "M2C", "PC", "CO", "GET", "LD", "LEX", "YACC", "LINT", "MAKEINFO", "TEX", "TEXI2DVI",
 	"WEAVE", "CWEAVE", "TANGLE", "CTANGLE", "RM", "MAKE", "CP", "MV", "LN", "MKDIR", "INSTALL", "NM", "STRIP", "RANLIB",
@@ -59,12 +59,12 @@ var makePrograms = set(
 	"RUSTC", "JAVA", "JAVAC", "RUBY", "PERL", "SUDO", "EDITOR", "PAGER", "DOCKER", "GIT", "CURL", "WGET", "SED", "AWK", "BASH", "SH",
 )
 
-// makePlaces are the variables that name where recipes install (GNU coding
+// makePlaces lists the variables for the places where recipes install (GNU coding
 // standards, "Directory Variables").
 var makePlaces = set("DESTDIR", "PREFIX", "prefix", "exec_prefix", "bindir", "sbindir", "libdir", "datadir", "datarootdir", "mandir", "sysconfdir", "BINDIR", "LIBDIR")
 
-// makeTools are programs that such a variable may name by itself: they do what
-// the recipe is written for.
+// makeTools lists programs that such a variable may name without a rule: they do what
+// the recipe is for.
 var makeTools = set(
 	"cc", "c++", "gcc", "g++", "clang", "clang++", "clang-cl", "tcc", "icx", "icpx", "cpp", "gfortran", "ld", "lld", "gold", "mold", "ar", "llvm-ar",
 	"gcc-ar", "as", "nm", "strip", "ranlib", "objcopy", "objdump", "flex", "lex", "bison", "yacc", "make", "gmake", "ninja", "cmake",
@@ -72,8 +72,9 @@ var makeTools = set(
 	"gsed", "gawk", "install", "ginstall",
 )
 
-// makeProgram: a compiler by its name, with its version and target, is what the
-// recipe is written for; anything else is a program that it is told to run.
+// makeProgram handles a variable whose value recipes run. A compiler by its name,
+// with its version and target, is what the recipe is for; any other value is run as a
+// command.
 func (e *effector) makeProgram(name string, value Word) {
 	if !strings.ContainsAny(value.Text, " /") && value.Known() && !breaks(value.Text, 0) {
 		tool := strings.TrimRight(value.Text, "0123456789.-")
@@ -84,7 +85,7 @@ func (e *effector) makeProgram(name string, value Word) {
 	e.runText(value, "variable "+name+" of make", false)
 }
 
-// flags reads the value of a variable with options for a compiler.
+// flags derives the effects of a variable with options for a compiler.
 func (e *effector) flags(name string, value Word) {
 	if !value.Known() || breaks(value.Text, 0) || breaks(value.Text, '"') || breaks(value.Text, '\'') {
 		e.odd(causeMakeValue, name)
@@ -107,9 +108,8 @@ func (e *effector) flags(name string, value Word) {
 	e.part(words, -1)
 }
 
-// breaks reports whether text holds an operator of the shell outside quotes, or
-// leaves other quotes open, where it is put between quotes of one kind; 0 is
-// none.
+// breaks reports whether text, placed between quotes of the kind around (0 for none),
+// holds a shell operator outside quotes or leaves other quotes open.
 func breaks(text string, around byte) bool {
 	quote := around
 	for i := 0; i < len(text); i++ {

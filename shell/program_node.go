@@ -6,7 +6,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// npm: some settings are commands, and a script that npm pkg set writes is what
+// npm handles settings that are commands, and scripts written by npm pkg set, which
 // npm test runs from then on (npm-config(7), npm-pkg(1)).
 func (e *effector) npm() {
 	if len(e.scan.Path) == 0 {
@@ -26,7 +26,7 @@ func (e *effector) npm() {
 	}
 }
 
-// npmSetting reads npm config VERB KEY VALUE, or KEY=VALUE.
+// npmSetting handles npm config VERB KEY VALUE, or KEY=VALUE.
 func (e *effector) npmSetting(verb string, rest []Word) {
 	switch verb {
 	case "edit":
@@ -42,8 +42,7 @@ func (e *effector) npmWrite(harmless bool) {
 	e.ownWrite(joinPath(known(e.w.opt.Home), Word{Text: ".npmrc"}), NeedNone, harmless, "settings of npm")
 }
 
-// npmRuns reports whether one of the settings names a program, or where
-// packages come from.
+// npmRuns reports whether a setting names a program, or the source of packages.
 func (e *effector) npmRuns(rest []Word) bool {
 	runs := false
 	for i := range rest {
@@ -59,19 +58,19 @@ func (e *effector) npmRuns(rest []Word) bool {
 	return runs
 }
 
-// npmCommands are the settings of npm and pnpm that name a program, code that is
-// loaded, or where packages come from.
+// npmCommands lists the settings of npm and pnpm that name a program, code that is
+// loaded, or the source of packages.
 var npmCommands = set(
 	"script-shell", "shell", "editor", "viewer", "browser", "git", "node-gyp", "python", "node-options", "init-module",
 	"init.module", "onload-script", "registry", "proxy", "https-proxy", "http-proxy", "prefix", "cache", "globalconfig",
 	"userconfig", "ignore-scripts", "strict-ssl", "cafile", "ca", "pnpmfile", "global-pnpmfile", "use-node-version", "scriptShell", "shell-emulator",
 )
 
-// runner: a name that is no subcommand of pnpm, yarn or bun is a script of the
-// package, a program of its dependencies, or (pnpm NAME, bun run NAME) any program
-// on PATH (pnpm.io/pnpm-cli, bun.sh/docs/cli/run). Ask and deny rules see it as a
-// program; one that the catalogue knows, and that is no tool of such packages,
-// needs cover of its own.
+// runner handles a name that is not a subcommand of pnpm, yarn or bun: a script of
+// the package, a program of its dependencies or, with pnpm NAME and bun run NAME, any
+// program on PATH (pnpm.io/pnpm-cli, bun.sh/docs/cli/run). Ask and deny rules see it
+// as a program. One that is in the catalogue and is not a tool of such packages needs
+// cover of its own.
 func (e *effector) runner() {
 	e.workspaces()
 	run := e.prog.Name == "bun" && len(e.scan.Path) == 1 && e.scan.Path[0] == "run"
@@ -96,8 +95,8 @@ func (e *effector) runner() {
 	e.part(e.words[at:], at)
 }
 
-// workspaces: yarn runs what stands behind the name of a workspace, or behind
-// foreach, as if it stood behind yarn (yarnpkg.com/cli/workspace).
+// workspaces reads the words behind the name of a workspace, or behind foreach, as
+// words of yarn (yarnpkg.com/cli/workspace).
 func (e *effector) workspaces() {
 	skip := map[string]int{"workspace": 1, "workspaces foreach": 0}
 	n, ok := skip[strings.Join(e.scan.Path, " ")]
@@ -106,8 +105,8 @@ func (e *effector) workspaces() {
 	}
 }
 
-// packaged are the programs that packages bring along, and the names of scripts
-// that programs have as well.
+// packaged lists programs that packages provide, and names of scripts that are also
+// names of programs.
 var packaged = set(
 	"tsc", "vue-tsc", "tsgo", "eslint", "prettier", "biome", "oxlint", "stylelint", "jest", "vitest", "mocha", "ava", "nyc", "c8",
 	"playwright", "cypress", "storybook", "vite", "webpack", "rollup", "esbuild", "swc", "babel", "tsup", "next", "nuxt", "nuxi",
@@ -118,7 +117,7 @@ var packaged = set(
 	"generate", "migrate", "preview", "install", "type", "types", "export", "import", "update", "setup", "e2e", "bench", "verify", "init",
 )
 
-// deno: a program may come from another machine.
+// deno requires a rule that names the subcommand for a program from another machine.
 func (e *effector) deno() {
 	if len(e.operands) == 0 {
 		return

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// python: -X may name a file or a module; two modules read a program from
-// standard input (python(1), -X).
+// python handles -X, which may name a file or a module, and the modules that read a
+// program from standard input (python(1), -X).
 func (e *effector) python() {
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption {
@@ -20,8 +20,8 @@ func (e *effector) python() {
 	}
 }
 
-// pytest: a report may name the file that it goes to, and arguments may stand in
-// a file (pytest-cov, "Reporting"; pytest, "Read arguments from file").
+// pytest writes the file that a report names, and handles arguments in a file
+// (pytest-cov, "Reporting"; pytest, "Read arguments from file").
 func (e *effector) pytest() {
 	e.gcc()
 	for _, a := range e.scan.Args {

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// rustc: --emit may name the file of each kind, -C a program or a file (rustc
-// book, "Codegen Options").
+// rustc handles --emit, which may name a file for each kind, and -C, which may name a
+// program or a file (rustc book, "Codegen Options").
 func (e *effector) rustc() {
 	e.gcc()
 	for _, a := range e.scan.Args {
@@ -37,7 +37,8 @@ func (e *effector) codegen(setting Word) {
 	}
 }
 
-// codegens are the settings that name no program, file or argument for one.
+// codegens lists the settings that name no program or file, and no argument for a
+// program.
 var codegens = set(
 	"code-model", "codegen-units", "control-flow-guard", "debug-assertions", "debuginfo", "default-linker-libraries", "embed-bitcode",
 	"extra-filename", "force-frame-pointers", "force-unwind-tables", "instrument-coverage", "lto", "metadata", "no-prepopulate-passes",
@@ -46,14 +47,14 @@ var codegens = set(
 	"target-feature",
 )
 
-// rustcWords: what stands behind -- is for rustc.
+// rustcWords passes the words behind -- to rustc.
 func (e *effector) rustcWords() {
 	if words, ok := e.behindDashes(); ok {
 		e.part(append([]Word{{Text: "rustc"}}, words...), -1)
 	}
 }
 
-// libtest: an option behind -- names a file (rustc book, "Tests").
+// libtest writes the log file that an option behind -- names (rustc book, "Tests").
 func (e *effector) libtest() {
 	words, _ := e.behindDashes()
 	for i, t := range words {

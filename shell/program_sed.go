@@ -6,7 +6,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// sed reads its scripts: what they write, read and run.
+// sed derives what its scripts write, read and run.
 func (e *effector) sed() {
 	e.sedBackup()
 	scripts := e.sedScripts()
@@ -19,8 +19,8 @@ func (e *effector) sed() {
 	}
 }
 
-// sedBackup: with a suffix of -i the old content is written beside the file;
-// a star in the suffix is the name, and one with a slash in it names a file of
+// sedBackup writes the backup that a suffix of -i asks for, beside the file. A star
+// in the suffix stands for the name, and a suffix with a slash names a file in
 // another directory.
 func (e *effector) sedBackup() {
 	for _, a := range e.scan.Args {
@@ -61,8 +61,8 @@ func (e *effector) sedScript(text string) {
 	}
 }
 
-// sedParser reads a script of GNU sed (info sed). It knows every command's
-// shape, so that text of one command is never taken for another.
+// sedParser parses a script of GNU sed (info sed). It knows the syntax of every
+// command, so that the text of one is never taken for another.
 type sedParser struct {
 	text string
 	at   int
@@ -147,8 +147,8 @@ func (p *sedParser) delimited(d byte) bool {
 	return false
 }
 
-// bracket skips a bracket expression. sed takes a delimiter in it for text;
-// where readers differ, the script is not read.
+// bracket skips a bracket expression, in which sed takes a delimiter for text. It
+// fails where seds differ.
 func (p *sedParser) bracket(d byte) bool {
 	end := strings.IndexByte(p.text[p.at:], ']')
 	if end == 0 || end == 1 && p.peek() == '^' {
@@ -159,7 +159,7 @@ func (p *sedParser) bracket(d byte) bool {
 		end += next + 1
 	}
 	if end < 0 {
-		return strings.IndexByte(p.text[p.at:], d) >= 0 // an unclosed bracket is text
+		return strings.IndexByte(p.text[p.at:], d) >= 0 // an unclosed bracket is literal
 	}
 	inner := p.text[p.at : p.at+end]
 	if strings.IndexByte(inner, d) >= 0 || strings.Contains(inner, "[:") && !strings.Contains(inner, ":") {
@@ -214,7 +214,7 @@ func (p *sedParser) command() bool {
 	return false
 }
 
-// end checks that nothing but a separator stands behind a command.
+// end reports whether only a separator follows a command.
 func (p *sedParser) end(c byte) bool {
 	if c == '{' {
 		return true
@@ -266,7 +266,7 @@ func (p *sedParser) substitute() bool {
 	return true
 }
 
-// replacement skips the second part of s and y; brackets mean nothing there.
+// replacement skips the second part of s and y, in which brackets are literal.
 func (p *sedParser) replacement(d byte) bool {
 	for p.more() {
 		c := p.text[p.at]
@@ -287,12 +287,12 @@ func (p *sedParser) translate() bool {
 	return d != 0 && d != '\n' && d != '\\' && p.replacement(d) && p.replacement(d) && p.end('y')
 }
 
-// insert is a, i and c: text up to the end of the line, goes on behind a
-// backslash.
+// insert skips the text of a, i and c up to the end of the line, which a backslash
+// continues.
 func (p *sedParser) insert() bool {
 	for {
 		text := p.line()
-		// Of two backslashes one is text.
+		// Two backslashes are a literal one.
 		backslashes := len(text) - len(strings.TrimRight(text, "\\"))
 		if backslashes%2 == 0 || !p.more() {
 			return true
@@ -301,7 +301,7 @@ func (p *sedParser) insert() bool {
 	}
 }
 
-// file is the name behind r and w, up to the end of the line.
+// file reads or writes the name behind r or w, up to the end of the line.
 func (p *sedParser) file(kind Kind) bool {
 	p.skip(" \t")
 	name := Word{Text: p.line()}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// exit ends the shell: what stands behind is not reached.
+// exit ends the shell: the commands behind it are unreachable.
 func (e *effector) exit() outcome {
-	// exit --help goes on, and so does an exit whose assignment fails.
+	// exit --help continues, and so does an exit whose assignment fails.
 	plain := (len(e.words) == 1 || len(e.words) == 2 && number(&e.words[1])) && len(e.frame.Assigns) == 0
 	if plain && e.w.unit.outer == nil && e.words[0].Text == "exit" {
 		return outcome{}
@@ -15,7 +15,7 @@ func (e *effector) exit() outcome {
 	return same(e.s)
 }
 
-// builtin is command and builtin: they run their words in this shell.
+// builtin handles command and builtin, which run their words in this shell.
 func (e *effector) builtin() outcome {
 	e.done = true
 	dashes := false
@@ -28,7 +28,7 @@ func (e *effector) builtin() outcome {
 		case isOption(t.Text) && !dashes:
 			dashes = t.Text == "--"
 			if strings.ContainsAny(t.Text, "vV") {
-				return same(e.s) // names only
+				return same(e.s) // prints names only
 			}
 		default:
 			f := frame{assigns: e.frame.Assigns, parent: e.index, from: i, subst: e.frame.Substitution}
@@ -38,7 +38,7 @@ func (e *effector) builtin() outcome {
 	return same(e.s)
 }
 
-// eval runs its words, joined, in this shell.
+// eval runs its words, joined by blanks, in this shell.
 func (e *effector) eval() outcome {
 	e.done = true
 	rest := e.words[1:]
@@ -68,7 +68,7 @@ func (e *effector) source() outcome {
 	return outcome{ok: e.s.in(unknown()), fail: e.s.in(unknown())}
 }
 
-// exec without a command only redirects.
+// exec runs its words. Without a command it only redirects.
 func (e *effector) exec() outcome {
 	e.done = true
 	dashes := false
@@ -78,7 +78,7 @@ func (e *effector) exec() outcome {
 		case t.Known() && isOption(t.Text) && !dashes:
 			dashes = t.Text == "--"
 			e.w.bashOnly("an option of exec")
-			// The name that -a gives is attached, or the next word.
+			// The value of -a is attached, or the next word.
 			if at := strings.IndexByte(t.Text, 'a'); at == len(t.Text)-1 {
 				if i++; i < len(e.words) && !e.words[i].Known() {
 					e.odd(causeExecName)
@@ -92,8 +92,8 @@ func (e *effector) exec() outcome {
 	return same(e.s)
 }
 
-// shell is a shell: -c runs text, an operand is a script, and without either
-// it reads commands from standard input.
+// shell handles a shell: -c runs text, an operand is a script, and without either it
+// reads commands from standard input.
 func (e *effector) shell() {
 	e.done = true
 	text, script, reads := false, true, false
@@ -130,7 +130,7 @@ options:
 	switch {
 	case text && i < len(e.words):
 		e.shellText(e.words[i])
-		if reads { // dash goes on with its input
+		if reads { // dash continues with its input
 			e.stdin()
 		}
 	case reads || i >= len(e.words) && script && !text:
@@ -141,9 +141,9 @@ options:
 	}
 }
 
-// supervised is agent-wrapper exec: behind -- one argument is a line for bash,
-// several are words. Where some may vanish, one may be left. What names a
-// subcommand behind -- is a command too.
+// supervised handles agent-wrapper exec. Behind --, one argument is a line for bash,
+// several are words. Words that may vanish may leave a single one. Behind --, the
+// name of a subcommand is a command too.
 func (e *effector) supervised() {
 	rest, ok := e.behindDashes()
 	if !ok {
@@ -195,7 +195,7 @@ func dialectOf(shell string) Dialect {
 	return Foreign
 }
 
-// busybox runs the applet that its first argument names.
+// busybox runs the applet named by its first argument.
 func (e *effector) busybox() {
 	e.done = true
 	if len(e.words) > 1 && !strings.HasPrefix(e.words[1].Text, "--") {
@@ -203,7 +203,7 @@ func (e *effector) busybox() {
 	}
 }
 
-// behind: the words behind -- are a command.
+// behind runs the words behind -- as a command.
 func (e *effector) behind() {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgDashes && a.Word+1 < len(e.words) {
@@ -213,7 +213,8 @@ func (e *effector) behind() {
 	}
 }
 
-// tmux runs what a format holds in #( ) (tmux(1), "Formats").
+// tmux adds an opaque spot for a format with #( ), which runs a command (tmux(1),
+// "Formats").
 func (e *effector) tmux() {
 	if slices.ContainsFunc(e.words[1:], func(w Word) bool { return strings.Contains(w.Text, "#(") }) {
 		e.odd(causeTmuxFormat)

@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// ssh runs the words behind the host on that host.
+// ssh runs the words behind the host as a command on that host.
 func (e *effector) ssh() {
 	e.done = true
 	e.sshOptions()
@@ -11,7 +11,7 @@ func (e *effector) ssh() {
 	}
 }
 
-// sshOptions looks at the settings on the command line of ssh, scp and sftp.
+// sshOptions handles the settings on the command line of ssh, scp and sftp.
 func (e *effector) sshOptions() {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption && a.Option.Names[0] == "-o" {
@@ -20,7 +20,8 @@ func (e *effector) sshOptions() {
 	}
 }
 
-// sshOption: settings of ssh_config(5) that run or load something here.
+// sshOption adds an opaque spot for a setting that may run or load something on this
+// machine (ssh_config(5)).
 func (e *effector) sshOption(v Word) {
 	key, _, _ := strings.Cut(strings.ToLower(v.Text), "=")
 	key, _, _ = strings.Cut(strings.TrimSpace(key), " ")

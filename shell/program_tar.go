@@ -37,7 +37,7 @@ func (e *effector) tarArchive(archive *Word, kind Kind) {
 		return
 	}
 	recursive, dirs := e.recursive, e.dirs
-	e.recursive, e.dirs = false, e.s.dirs // -C is for what goes in and comes out
+	e.recursive, e.dirs = false, e.s.dirs // -C applies to members only
 	if kind == Write {
 		e.write(*archive, NeedCover, false, "archive of tar")
 	} else {
@@ -46,8 +46,8 @@ func (e *effector) tarArchive(archive *Word, kind Kind) {
 	e.recursive, e.dirs = recursive, dirs
 }
 
-// tarMode returns the letter of what tar is to do, the archive, and whether
-// files are extracted to standard output.
+// tarMode returns the letter of the operation, the archive, and whether files are
+// extracted to standard output.
 func (e *effector) tarMode() (mode byte, archive *Word, toStdout bool) {
 	for i := range e.scan.Args {
 		a := &e.scan.Args[i]

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// urls notes the fetches that the words of a command show whatever the
-// catalogue says of their places: a word that is a URL, or holds one behind =,
-// + or @ (--registry=https://h, git+https://h, x@https://h). A program that is
-// safe only prints or searches such a word.
+// urls records the fetches of words that are URLs, or end in one behind =, + or @
+// (--registry=https://h, git+https://h, x@https://h), whatever the catalogue says
+// about their position. A program that is safe only prints or searches such words.
 func (e *effector) urls() {
 	if e.prog != nil && e.sub().Safe {
 		return
@@ -23,13 +22,13 @@ func (e *effector) urls() {
 	e.redirected()
 }
 
-// ways are the options whose value is a host that a request goes through.
+// ways lists the options whose value is a host that requests go through.
 var ways = []string{
 	"--proxy", "--preproxy", "--proxy1.0", "--http-proxy", "--https-proxy", "--all-proxy", "--ftp-proxy", "--doh-url",
 	"--socks4", "--socks4a", "--socks5", "--socks5-hostname", "--connect-to",
 }
 
-// through notes the hosts that a request goes through.
+// through records the hosts that requests go through.
 func (e *effector) through() {
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || a.ValueAt < 0 || !slices.ContainsFunc(a.Option.Names, func(n string) bool { return slices.Contains(ways, n) }) {
@@ -46,8 +45,8 @@ func (e *effector) through() {
 	}
 }
 
-// client: the first word of httpie and its like is the URL, unless it is a
-// method; a port alone is one of this machine.
+// client fetches the URL of httpie and the like: the first operand, or the second if
+// the first is a method. A port alone is one of this machine.
 func (e *effector) client() {
 	if e.prog == nil || len(e.operands) == 0 || !slices.Contains([]string{"http", "https", "xh", "xhs", "httpie"}, e.prog.Name) {
 		return
@@ -71,7 +70,7 @@ func (e *effector) fetches(url *Word) bool {
 	})
 }
 
-// urlIn returns the URL of another machine that a word is, or ends in.
+// urlIn returns the URL of another machine at the end of a word.
 func urlIn(w Word) (Word, bool) {
 	at := strings.Index(w.Text, "://")
 	if at <= 0 || strings.ContainsAny(w.Text, " \t\n") {
@@ -91,16 +90,16 @@ func urlIn(w Word) (Word, bool) {
 	return cutWord(w, from), true
 }
 
-// followers are the programs that go where a redirect sends them: with one of
-// these options, or always.
+// followers lists the programs that follow redirects: with one of these options, or
+// always.
 var followers = map[string][]string{
 	"curl": {"--location", "--location-trusted", "--follow"},
 	"http": {"--follow"}, "https": {"--follow"}, "xh": {"--follow"}, "xhs": {"--follow"},
 	"wget": nil, "aria2c": nil, "lynx": nil, "w3m": nil, "links": nil,
 }
 
-// redirected: a program that follows redirects may also fetch from a host that
-// nobody knows.
+// redirected records the fetch from an unknown host by a program that follows
+// redirects.
 func (e *effector) redirected() {
 	if e.prog == nil {
 		return
@@ -127,7 +126,7 @@ func (e *effector) redirected() {
 	}
 }
 
-// hereNames are the names of the files that a program makes in its directory.
+// hereNames returns the names of the files that a program creates in its directory.
 func (e *effector) hereNames(rest []Word) []Word {
 	if e.prog.Name == "wget" && !e.renames() {
 		if names := savedAs(rest); len(names) > 0 {
@@ -137,8 +136,8 @@ func (e *effector) hereNames(rest []Word) []Word {
 	return []Word{{Holes: []Hole{{Kind: Glob}}}}
 }
 
-// renames reports whether an option of wget makes it save under other names
-// than the last part of each URL.
+// renames reports whether an option makes wget save under names other than the last
+// part of each URL.
 func (e *effector) renames() bool {
 	for _, a := range e.scan.Args {
 		switch {
@@ -157,8 +156,8 @@ var renaming = []string{
 	"--directory-prefix", "--execute", "--config", "--convert-links", "--backup-converted", "--metalink-over-http",
 }
 
-// savedAs are the names under which wget saves URLs: the last part of each, and
-// that with a number when it is taken; nil if one is not known.
+// savedAs returns the names under which wget saves URLs: the last part of each, also
+// with a number in case the name is taken. It returns nil if a name is unknown.
 func savedAs(urls []Word) []Word {
 	var names []Word
 	for _, u := range urls {

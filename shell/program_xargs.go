@@ -2,11 +2,11 @@ package shell
 
 import "strings"
 
-// xargs runs a command with words from its standard input.
+// xargs runs a command with unknown words from standard input.
 func (e *effector) xargs() {
 	e.done = true
 	if len(e.operands) == 0 {
-		return // echo
+		return // the default command is echo
 	}
 	at := e.operands[0]
 	names := Word{Holes: []Hole{{Kind: AnyText}}, Split: true, under: e.s.names}

@@ -7,60 +7,59 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// walker walks the tree of a command line and collects its actions. It has a
-// recursion of its own: the tree's general walk does not tell the context
-// that several of the differences to bash depend on.
+// walker walks the tree of a command line and collects its actions. It does not use
+// syntax.Walk, which does not pass on the context that several differences to bash
+// depend on.
 type walker struct {
 	opt   Options
 	facts *Facts
 	unit  *unit
-	// from and to are the place of the statement that is walked, in the command
-	// line itself: that of an action which has none of its own.
+	// from and to delimit the current statement in the command line, for actions that
+	// have no place of their own.
 	from, to int
-	// parent is the action that runs the text that is being walked, -1 for the
-	// line itself.
+	// parent is the action that runs the current text, -1 for the line itself.
 	parent int
 	depth  int
-	muted  int         // actions are dropped: a word is read a second time
-	steps  int         // words that were expanded, to end a line that repeats them
+	muted  int         // if not 0, actions are dropped: a word is expanded a second time
+	steps  int         // words expanded so far, to bound a line that repeats them
 	runs   []scriptRun // script files that commands run
-	links  []Word      // where ln makes links
-	// backquotes: how many `..` are around; the parser leaves the third in the
-	// text, where an escaped backquote is a real one.
+	links  []Word      // links created by ln and its like
+	// backquotes is the depth of `..`. The parser leaves the third level in the text,
+	// where an escaped backquote is a real one.
 	backquotes int
-	again      int // bytes of text that commands run as text, so far
-	// moved: a text that was read since it was cleared may change the directory.
+	again      int // bytes of text run by commands so far
+	// moved reports that a text read since it was cleared may change the directory.
 	moved bool
-	// defined are the functions of all texts that were read so far.
+	// defined holds the functions of all texts read so far.
 	defined map[string]bool
-	// inFunction: the body of a function is walked.
+	// inFunction reports that the body of a function is walked.
 	inFunction bool
-	// substituted: the words expanded last held a substitution.
+	// substituted reports that the words expanded last held a substitution.
 	substituted bool
-	// room is for the words of the commands of a plain line.
+	// room is space for the words of the commands of a plain line.
 	room  []Word
-	quick bool // plain text is not given to the parser
-	// recurse walks the commands that stand inside a word, or that a command runs.
+	quick bool // plain text is read without the parser
+	// recurse walks the commands in a word, or that a command runs.
 	recurse recursion
 	scratch
 }
 
-// recursion is what the walk does for the stages below it, which are called by it:
-// a substitution holds statements, "sh -c" runs a text, "sudo" runs words, and
-// "gh repo clone" does the work of "git clone". The walker is its own.
+// recursion is the part of the walk that earlier stages call, since lines nest: a
+// substitution holds statements, "sh -c" runs text, "sudo" runs words, and "gh repo
+// clone" does the work of "git clone". The walker implements it itself.
 type recursion interface {
 	// stmts walks the statements of a substitution.
 	stmts(list []*syntax.Stmt, s *scope) *scope
-	// nested walks text that a command runs, as a child of the action parent;
-	// what names it in messages.
+	// nested walks text that a command runs as a child of the action parent, and
+	// returns the state after it. what names the text in messages.
 	nested(text string, d Dialect, s *scope, parent int, what string) *scope
-	// simple walks words that a command runs.
+	// simple walks the words of a command.
 	simple(words []Word, f frame, s *scope) outcome
-	// effects adds a command and what the catalogue knows that it does.
+	// effects adds a command and its effects according to the catalogue.
 	effects(a Action, s *scope) outcome
 }
 
-// frame is where a simple command comes from.
+// frame is the context of a simple command.
 type frame struct {
 	assigns []Assign
 	parent  int
@@ -75,15 +74,15 @@ type scriptRun struct {
 	by   int
 }
 
-// mute drops actions until the function that it returns is called.
+// mute drops actions until the returned function is called.
 func (w *walker) mute() func() {
 	was := w.substituted
 	w.muted++
 	return func() { w.muted--; w.substituted = was }
 }
 
-// step counts the words that are expanded. Words stand inside words, and some
-// are read more than once: without a limit a short line could take forever.
+// step counts word expansions. Words nest and some are expanded more than once, so
+// that without a limit a short line could take forever.
 func (w *walker) step() {
 	if w.steps++; w.steps > maxSteps {
 		panic("the line has too many parts")
@@ -114,19 +113,19 @@ func opaque(parent int, may Effects, why Why) Action {
 	return Action{Kind: Opaque, Need: NeedCover, May: may, Why: why, Parent: parent, From: -1}
 }
 
-// odd adds a spot that may do anything, where the text that is walked differs
-// from what bash would run.
+// odd adds an opaque spot for a difference between the current text and what bash
+// would run.
 func (w *walker) odd(c Cause, names ...string) { w.opaque(w.parent, MayRun, c, names...) }
 
-// bashOnly notes a construct that sh reads in another way.
+// bashOnly adds an opaque spot for a construct that sh reads differently.
 func (w *walker) bashOnly(what string) {
 	if w.unit.dialect == Sh {
 		w.odd(causeUnlikeSh, what)
 	}
 }
 
-// sets notes that a variable is set, or with a nil value that it is unset or
-// gets attributes. Where that can make something else run it is an opaque spot.
+// sets records that a variable is set or, with a nil value, that it is unset or gets
+// attributes. Where this may make something else run, it adds an opaque spot.
 func (w *walker) sets(name string, value *Word, parent int) {
 	if w.unit.dialect.classOf(name, value) != Dangerous {
 		return
@@ -160,8 +159,7 @@ func (w *walker) spot(f *Word, word *syntax.Word) {
 	}
 }
 
-// inside reports whether a directory is known and lies in the workspace by its
-// spelling.
+// inside reports whether a directory is known and lies in the workspace lexically.
 func (w *walker) inside(dir *Word) bool {
 	if w.opt.Workspace == "" || !dir.Known() {
 		return false

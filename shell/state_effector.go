@@ -2,7 +2,7 @@ package shell
 
 import "github.com/agent-wrapper/agent-wrapper/program"
 
-// effector derives what one command does from its words.
+// effector derives the effects of one command from its words.
 type effector struct {
 	w     *walker
 	s     *scope
@@ -10,20 +10,20 @@ type effector struct {
 	prog  *program.Program
 	scan  Scan
 	frame Action // the command itself, before it is added
-	index int    // its index in the facts
-	dirs  []Word // the directories that its operands are relative to
+	index int    // index of the command in the facts
+	dirs  []Word // directories that the operands are relative to
 
-	operands  []int // indexes of the words that are operands, without subcommands
+	operands  []int // indexes of the operands in words, without subcommands
 	pattern   bool  // an option gave the pattern or script
 	inPlace   bool
-	readOnly  bool // an option says that nothing is written
+	readOnly  bool // an option prevents all writes
 	named     bool // an option names the output
-	parents   bool // the directories of a source are made in the target
+	parents   bool // the directories of a source are created in the target
 	recursive bool
 	target    *Word // -t DIR
-	moved     bool  // an option moved dirs
-	noFollow  bool  // a link that an operand is stays as it is, or goes
-	done      bool  // a special reader has dealt with the operands
-	// ownAssigns: frame.Assigns may be appended to.
+	moved     bool  // an option changed dirs
+	noFollow  bool  // an operand that is a link is not followed
+	done      bool  // a reader of the program has handled the operands
+	// ownAssigns reports that frame.Assigns is a copy that may be appended to.
 	ownAssigns bool
 }

@@ -2,28 +2,28 @@ package shell
 
 import "sync"
 
-// Reading a line takes a parser, a walker and an effector for each command in
-// progress. They are kept from one line to the next. What they hold on the way
-// never becomes part of Facts but by copy: an effector's buffers are slices of
-// its own, and facts get new ones (TestPooled). After a panic nothing is kept.
+// Analyzing a line takes a parser, a walker and an effector for each command in
+// progress. They are pooled. Nothing that they hold becomes part of Facts except by
+// copy: the buffers of an effector are its own, and facts are allocated anew
+// (TestPooled). After a panic nothing is returned to a pool.
 
 var walkers = sync.Pool{New: func() any { return new(walker) }}
 
-// scratch is what a walker keeps for the next line.
+// scratch is the part of a walker that is kept for the next line.
 type scratch struct {
-	idle []*effector // effectors that no command uses now
+	idle []*effector // unused effectors
 	home scope       // where the line starts
-	top  unit        // the line itself
-	look surveyor    // of the line itself
+	top  unit        // unit of the line itself
+	look surveyor    // surveyor of the line itself
 }
 
-// opening is what the facts of every line need, in one piece of memory.
+// opening holds what every line allocates, in one allocation.
 type opening struct {
 	facts Facts
 	dirs  [1]Word // where the line starts
 }
 
-// newWalker returns a walker at the beginning of a line.
+// newWalker returns a walker at the start of a line.
 func newWalker(opt Options, line string) *walker {
 	w := walkers.Get().(*walker)
 	o := &opening{facts: Facts{Source: line}, dirs: [1]Word{known(opt.Dir)}}
@@ -35,15 +35,15 @@ func newWalker(opt Options, line string) *walker {
 	return w
 }
 
-// free gives a walker back that has come to the end of its line. Its facts
-// belong to the caller.
+// free returns a walker to the pool when its line is done. The facts belong to the
+// caller.
 func (w *walker) free() {
 	*w = walker{scratch: scratch{idle: w.idle}}
 	walkers.Put(w)
 }
 
-// newUnit returns an empty unit and what surveys it; those of the line itself
-// are the walker's own.
+// newUnit returns an empty unit and its surveyor. Those of the line itself are part
+// of the walker.
 func (w *walker) newUnit() (*unit, *surveyor) {
 	if w.unit == nil {
 		return &w.top, &w.look
@@ -62,8 +62,7 @@ func (w *walker) effector() *effector {
 	return e
 }
 
-// retire keeps an effector for the next command, emptied but for the room in
-// its buffers.
+// retire keeps an effector for the next command. Only its buffers survive.
 func (w *walker) retire(e *effector) {
 	args, operands := e.scan.Args, e.operands
 	clear(args)

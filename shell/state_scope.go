@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// scope is the state of the shell at one place of a line. It is never changed,
-// only replaced. A nil scope stands for a place that is not reached.
+// scope is the state of the shell at one place of a line. It is immutable. A nil
+// scope stands for an unreachable place.
 type scope struct {
-	dirs  []Word          // the directories that the shell may be in
-	set   map[string]bool // variables that were assigned in this line for certain
-	all   bool            // every variable counts as set
-	funcs map[string]bool // functions that were defined in this line for certain
-	names []Word          // places whose names stand on standard input, or nil
+	dirs  []Word          // possible current directories
+	set   map[string]bool // variables certainly assigned in this line
+	all   bool            // all variables count as set
+	funcs map[string]bool // functions certainly defined in this line
+	names []Word          // places of the names on standard input, or nil
 }
 
 func (s *scope) with(change func(*scope)) *scope {
@@ -36,8 +36,8 @@ func (s *scope) define(name string) *scope {
 	return s.with(func(c *scope) { c.funcs = plus(c.funcs, name) })
 }
 
-// plus is the set with one name more. A set that is full stays as it is: what
-// is not in it counts as not known.
+// plus returns the set with one more name. A full set stays as it is, and the name
+// counts as unknown.
 func plus(set map[string]bool, name string) map[string]bool {
 	if len(set) >= maxNames {
 		return set
@@ -50,7 +50,7 @@ func plus(set map[string]bool, name string) map[string]bool {
 	return set
 }
 
-// join is the state after either of two ways.
+// join returns the state after either of two paths.
 func join(a, b *scope) *scope {
 	switch {
 	case a == nil || a == b:
@@ -92,8 +92,7 @@ func joinDirs(a, b []Word) []Word {
 	return out
 }
 
-// outcome is the state after a statement that succeeded and after one that
-// failed.
+// outcome is the state after a statement, by whether it succeeded.
 type outcome struct{ ok, fail *scope }
 
 func same(s *scope) outcome { return outcome{ok: s, fail: s} }

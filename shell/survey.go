@@ -7,9 +7,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// survey reads the whole text once: it notes assignments, and makes opaque
-// spots of the places where the parser's tree is not what bash runs.
-// A plain tree has nothing but simple commands to look at.
+// survey examines the whole text once. It records assignments, and adds opaque spots
+// where the parser's tree differs from what bash runs. A plain tree consists of
+// simple commands only.
 func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialect, parent int) *unit {
 	u, v := w.newUnit()
 	u.src, u.dialect = src, d
@@ -39,8 +39,8 @@ func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialec
 	return u
 }
 
-// functions notes that a function of another text may assign any variable of
-// this one and change its directory.
+// functions records that a function of another text may assign any variable of this
+// one and change its directory.
 func (v *surveyor) functions() {
 	for _, name := range v.called {
 		if v.w.defined[name] {
@@ -107,13 +107,13 @@ func (v *surveyor) node(n syntax.Node) bool {
 	case *syntax.ForClause:
 		if iter, ok := n.Loop.(*syntax.WordIter); ok && n.Select {
 			v.add("REPLY", assigned{})
-			v.add(iter.Name.Value, assigned{}) // empty for an answer that is no number
+			v.add(iter.Name.Value, assigned{}) // empty if the answer is not a number
 		}
 	}
 	return true
 }
 
-// chain goes through lists and pipes in a loop, as walker.binary does.
+// chain visits lists and pipes in a loop, as walker.binary does.
 func (v *surveyor) chain(c *syntax.BinaryCmd) {
 	behind := []*syntax.Stmt{c.Y}
 	for next := chained(c.X); next != nil; next = chained(next.X) {
@@ -131,9 +131,10 @@ func (v *surveyor) chain(c *syntax.BinaryCmd) {
 
 func (v *surveyor) odd(c Cause, names ...string) { v.w.opaque(v.parent, MayRun, c, names...) }
 
-// comment: inside backquotes the parser takes any # for a comment, bash only
-// one at the start of a word. The parser ends a comment at the newline; bash
-// goes on with the command when a backslash stands before it.
+// comment adds an opaque spot where the parser and bash disagree on a comment. Inside
+// backquotes the parser takes any # for a comment, bash only one at the start of a
+// word. The parser ends a comment at the newline, whereas bash continues the command
+// if a backslash precedes it.
 func (v *surveyor) comment(c *syntax.Comment) {
 	if !startsWord(v.u.src, int(c.Hash.Offset())) {
 		v.odd(causeHashInWord)
@@ -143,7 +144,7 @@ func (v *surveyor) comment(c *syntax.Comment) {
 	}
 }
 
-// startsWord reports whether a word starts at an offset for certain: a closing
+// startsWord reports whether a word certainly starts at an offset. A closing
 // parenthesis may end a command or a part of a word.
 func startsWord(src string, at int) bool {
 	before := src[:min(at, len(src))]
@@ -154,14 +155,15 @@ func startsWord(src string, at int) bool {
 	return strings.IndexByte(" \t\n;&|(", before[last]) >= 0 && (last == 0 || before[last-1] != '\\')
 }
 
-// carriageReturns: the parser takes CR for a blank, bash keeps it in the word.
+// carriageReturns adds an opaque spot for an unquoted CR, which the parser takes for
+// a blank and bash for a part of the word.
 func (v *surveyor) carriageReturns() {
 	if strings.Count(v.u.src, "\r") > v.quotedCR {
 		v.odd(causeCarriageReturn)
 	}
 }
 
-// asItIs notes a stretch of text in which a backslash is a character.
+// asItIs records text in which a backslash is an ordinary character.
 func (v *surveyor) asItIs(n syntax.Node) { v.raw = append(v.raw, stretchOf(n)) }
 
 func stretchOf(n syntax.Node) stretch {
@@ -172,9 +174,9 @@ func within(list []stretch, at int) bool {
 	return slices.ContainsFunc(list, func(s stretch) bool { return s.from <= at && at < s.to })
 }
 
-// continuations: bash takes a backslash and the newline behind it out before
-// it reads on, so that $ and ( on two lines begin a substitution; the parser
-// has ended its word or operator there.
+// continuations adds an opaque spot for a line continuation inside a word or
+// operator. Bash removes the backslash and the newline before it reads on, so that $
+// and ( on two lines begin a substitution; the parser has ended its token there.
 func (v *surveyor) continuations() {
 	src := v.u.src
 	for from := 0; ; {
@@ -193,8 +195,8 @@ func (v *surveyor) continuations() {
 	}
 }
 
-// parts reports whether two characters may belong to one word or operator that
-// is not plain text.
+// parts reports whether two characters may belong to one word or operator that is not
+// plain text.
 func parts(before, behind byte) bool {
 	const ends = " \t\n"
 	return before == '$' || strings.IndexByte(ends, before) < 0 && strings.IndexByte("()<>&|;{}=[]+#!`$'\"*?-", behind) >= 0
@@ -209,7 +211,7 @@ func (v *surveyor) add(name string, a assigned) {
 
 func (v *surveyor) assign(a *syntax.Assign) {
 	switch {
-	case a.Name == nil: // a naked word of declare: decided at run time
+	case a.Name == nil: // a naked word of declare, known only at run time
 		return
 	case a.Naked && a.Value == nil:
 		return
@@ -250,7 +252,7 @@ func (v *surveyor) step(u *syntax.UnaryArithm) {
 	}
 }
 
-// target notes an arithmetic assignment to a plain name; anything else may
+// target records an arithmetic assignment to a plain name. Any other target may
 // assign any variable.
 func (v *surveyor) target(x syntax.ArithmExpr, a assigned) {
 	if word, ok := x.(*syntax.Word); ok {
@@ -262,8 +264,8 @@ func (v *surveyor) target(x syntax.ArithmExpr, a assigned) {
 	v.u.poisoned = true
 }
 
-// assigners are the builtins that give variables values which the tree does
-// not show. The value tells whether any variable may be concerned.
+// assigners lists the builtins that assign variables without an assignment in the
+// tree. The value reports whether they may assign any variable.
 var assigners = map[string]bool{
 	"read": false, "mapfile": false, "readarray": false, "printf": false, "getopts": false,
 	"wait": false, "unset": false, "let": false, "export": false, "declare": false,
@@ -271,16 +273,16 @@ var assigners = map[string]bool{
 	"eval": true, "source": true, ".": true, "trap": true, "coproc": true, "enable": true,
 }
 
-// setsUnasked are the variables that a builtin sets without being told.
+// setsUnasked lists the variables that a builtin sets by default.
 var setsUnasked = map[string][]string{
 	"read": {"REPLY"}, "mapfile": {"MAPFILE"}, "readarray": {"MAPFILE"}, "getopts": {"OPTARG", "OPTIND"},
 }
 
-// movers are the builtins that change the directory.
+// movers lists the builtins that change the directory.
 var movers = map[string]bool{"cd": true, "pushd": true, "popd": true, "eval": true, "source": true, ".": true}
 
-// call notes what a simple command may assign. A command name that is not
-// plain text may be any builtin.
+// call records what a simple command may assign. A command name that is not literal
+// may be any builtin.
 func (v *surveyor) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
@@ -323,9 +325,9 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 	v.names(c.Args[1:])
 }
 
-// harmlessNames reports whether every command name that is not plain text is a
-// variable that the text gives only names of commands that assign nothing. A
-// variable is looked at once: a line may hold thousands of both.
+// harmlessNames reports whether every command name that is not literal is a variable
+// to which the text assigns only names of commands that assign nothing. Each variable
+// is examined once, since a line may hold thousands of both.
 func (v *surveyor) harmlessNames() bool {
 	var seen map[string]bool
 	for _, word := range v.dynamic {
@@ -347,9 +349,8 @@ func (v *surveyor) harmlessNames() bool {
 	return true
 }
 
-// harmless reports whether the text gives a variable only names of commands
-// that assign nothing. A value that is not known makes the command opaque when
-// it is walked.
+// harmless reports whether the text assigns to a variable only names of commands that
+// assign nothing. An unknown value makes the command opaque during the walk.
 func (v *surveyor) harmless(name string) bool {
 	for _, a := range v.u.assigned[name] {
 		if a.word == nil {
@@ -368,11 +369,12 @@ func (v *surveyor) harmless(name string) bool {
 	return true
 }
 
-// runsBuiltins are the commands that run a builtin named by their arguments.
+// runsBuiltins lists the commands that run a builtin named by their arguments, and
+// options that may stand between.
 var runsBuiltins = map[string]bool{"command": true, "builtin": true, "time": true, "exec": true, "jobs": true, "-p": true}
 
-// names notes every argument that names a variable; one that is not plain may
-// name any.
+// names records the arguments that name variables. One that is not literal may name
+// any variable.
 func (v *surveyor) names(args []*syntax.Word) {
 	for _, arg := range args {
 		text, ok := literal(arg)
@@ -392,7 +394,7 @@ func (v *surveyor) names(args []*syntax.Word) {
 	}
 }
 
-// attached notes the name behind the letter of an option: read -ax, printf -vx.
+// attached records a name attached to an option letter: read -ax, printf -vx.
 func (v *surveyor) attached(text string) {
 	if !strings.HasPrefix(text, "-") {
 		return
@@ -404,9 +406,9 @@ func (v *surveyor) attached(text string) {
 	}
 }
 
-// decl notes that a name reference makes every variable unknown, and that a
-// declaration without a value may empty one (in a function), or keep it as it
-// is for good (readonly).
+// decl records that a name reference makes every variable unknown, and that a
+// declaration without a value may empty a variable (in a function) or make it
+// read-only.
 func (v *surveyor) decl(d *syntax.DeclClause) {
 	for _, a := range d.Args {
 		switch {
@@ -421,8 +423,8 @@ func (v *surveyor) decl(d *syntax.DeclClause) {
 	}
 }
 
-// chained returns the command of a statement that is nothing but the left side
-// of a chain, nil for any other.
+// chained returns the command of a statement that is only the left side of a chain,
+// else nil.
 func chained(st *syntax.Stmt) *syntax.BinaryCmd {
 	if len(st.Redirs) > 0 || st.Background || st.Coprocess || st.Disown || st.Negated {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// zshSurvey makes opaque spots of what zsh reads in another way than bash. A
-// zsh line is clear only if both shells read it alike.
+// zshSurvey adds opaque spots for what zsh and bash read differently. A zsh line is
+// clear only if both shells read it alike.
 type zshSurvey struct {
 	v         *surveyor
-	documents map[*syntax.Word]bool // bodies of here-documents; whether they expand
+	documents map[*syntax.Word]bool // bodies of here-documents, and whether they expand
 }
 
 func (v *surveyor) zsh(file *syntax.File) {
@@ -63,7 +63,7 @@ func (z *zshSurvey) node(n syntax.Node) bool {
 	return true
 }
 
-// stmt: a redirection without a command runs cat or more.
+// stmt examines a statement. In zsh a redirection without a command runs cat or more.
 func (z *zshSurvey) stmt(st *syntax.Stmt) {
 	if at := int(st.Semicolon.Offset()) + 1; st.Background && at < len(z.v.u.src) && strings.IndexByte("!|", z.v.u.src[at]) >= 0 {
 		z.v.odd(causeZshBackground)
@@ -77,8 +77,8 @@ func (z *zshSurvey) stmt(st *syntax.Stmt) {
 	}
 }
 
-// call: the words before a command that only zsh knows, and its builtins that
-// change what a line means or run text.
+// call examines the words before a command that only zsh has, and builtins that
+// change the meaning of a line or run text.
 func (z *zshSurvey) call(c *syntax.CallExpr) {
 	if len(c.Args) > 0 && strings.Contains(partText(c.Args[0]), "=") {
 		z.v.odd(causeZshName) // 0=1 is an assignment
@@ -109,8 +109,8 @@ func (z *zshSurvey) call(c *syntax.CallExpr) {
 	}
 }
 
-// zshWords are reserved words, precommand modifiers and builtins of zsh that
-// bash does not know or knows otherwise.
+// zshWords lists the reserved words, precommand modifiers and builtins of zsh that
+// bash does not have or reads differently.
 var zshWords = set(
 	"-", "repeat", "nocorrect", "noglob", "foreach", "end", "always", "coproc", "select", "function", "time",
 	"autoload", "zmodload", "emulate", "setopt", "unsetopt", "sched", "zle", "bindkey", "zstyle", "vared", "print",
@@ -121,12 +121,11 @@ var zshWords = set(
 	"mapfile", "readarray", "let", "local", "read", "getopts",
 )
 
-// zshRunnerOptions are the letters of the options that both shells know, of
-// the builtins that run their words. Behind a letter that zsh does not know
-// stands no command: the letter is the command.
+// zshRunnerOptions lists, for builtins that run their words, the option letters that
+// both shells have. After a letter unknown to zsh the letter itself is the command.
 var zshRunnerOptions = map[string]string{"command": "pvV", "exec": "acl"}
 
-// set: the letters of options are others in zsh.
+// set examines the options of set, whose letters differ in zsh.
 func (z *zshSurvey) set(args []*syntax.Word) {
 	for _, arg := range args {
 		text, plain := literal(arg)
@@ -208,8 +207,8 @@ func (z *zshSurvey) word(word *syntax.Word) {
 	z.parts(word.Parts)
 }
 
-// literal looks at unquoted text: braces, = for the path of a program, ~ for
-// a named directory.
+// literal examines unquoted text: braces, = for the path of a program, ~ for a named
+// directory.
 func (z *zshSurvey) literal(text string, first bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -229,11 +228,11 @@ func (z *zshSurvey) literal(text string, first bool) {
 	}
 }
 
-// nextIsDigit: HEAD~1 is a name in both shells.
+// nextIsDigit reports whether rest is empty or begins with a digit: HEAD~1 is a name
+// in both shells.
 func nextIsDigit(rest string) bool { return rest == "" || rest[0] >= '0' && rest[0] <= '9' }
 
-// parts looks at what stands behind a variable, and at a $ that bash takes for
-// itself.
+// parts examines the text behind a variable, and a $ that bash takes literally.
 func (z *zshSurvey) parts(parts []syntax.WordPart) {
 	for i, part := range parts {
 		lit, ok := part.(*syntax.Lit)
@@ -254,9 +253,9 @@ func (z *zshSurvey) parts(parts []syntax.WordPart) {
 	}
 }
 
-// joined reports whether zsh takes text behind a parameter for a part of it:
-// $#x is a length, $10 is the tenth, [ and : begin a subscript or a modifier,
-// and letters beyond ASCII go on with the name, by the locale.
+// joined reports whether zsh takes the text behind a parameter for a part of it: $#x
+// is a length, $10 is the tenth parameter, [ and : begin a subscript or a modifier,
+// and letters beyond ASCII continue the name, depending on the locale.
 func (z *zshSurvey) joined(before syntax.WordPart, text string) bool {
 	p, ok := before.(*syntax.ParamExp)
 	if !ok || !p.Short || p.Param == nil || text == "" {
@@ -269,7 +268,7 @@ func (z *zshSurvey) joined(before syntax.WordPart, text string) bool {
 
 func (z *zshSurvey) param(p *syntax.ParamExp) {
 	plain := p.Param != nil && !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
-	if plain && p.Param.Value == "IFS" { // it holds a NUL byte, which ends an argument
+	if plain && p.Param.Value == "IFS" { // its NUL byte ends an argument
 		plain = false
 	}
 	if !plain || !p.Short && p.Exp != nil && !zshKnows(p.Exp.Op) {

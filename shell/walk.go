@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// stmts walks statements one after the other and returns the state behind
-// them. Statements behind an exit are walked as well.
+// stmts walks statements in order and returns the state after them. Statements behind
+// an exit are walked as well.
 func (w *walker) stmts(list []*syntax.Stmt, s *scope) *scope {
 	return w.block(list, s).any()
 }
@@ -42,7 +42,7 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 	}
 	out := w.command(st.Cmd, in)
 	if len(st.Redirs) > 0 {
-		out.fail = join(out.fail, in) // nothing happens when a redirection fails
+		out.fail = join(out.fail, in) // a redirection that fails changes nothing
 	}
 	switch {
 	case st.Background || st.Coprocess || st.Disown:
@@ -104,7 +104,7 @@ func (w *walker) command(cmd syntax.Command, s *scope) outcome {
 	return same(s)
 }
 
-// reached replaces the state of a place that is not reached.
+// reached returns s, or instead for an unreachable place.
 func reached(s, instead *scope) *scope {
 	if s == nil {
 		return instead
@@ -136,7 +136,7 @@ func (w *walker) while(c *syntax.WhileClause, s *scope) outcome {
 	return same(reached(leave, in))
 }
 
-// redirectsInput reports whether standard input comes from somewhere else.
+// redirectsInput reports whether a redirection replaces standard input.
 func redirectsInput(list []*syntax.Redirect) bool {
 	for _, r := range list {
 		switch r.Op {
@@ -147,8 +147,8 @@ func redirectsInput(list []*syntax.Redirect) bool {
 	return false
 }
 
-// loopStart is the state at the start of every round of a loop: the directory
-// is known only if no round changes it.
+// loopStart returns the state at the start of each iteration of a loop: the directory
+// is known only if no iteration changes it.
 func (w *walker) loopStart(s *scope, bodies ...[]*syntax.Stmt) *scope {
 	for _, body := range bodies {
 		if moves(body) {
@@ -158,8 +158,8 @@ func (w *walker) loopStart(s *scope, bodies ...[]*syntax.Stmt) *scope {
 	return s
 }
 
-// moves reports whether statements may change the directory. A word that is
-// not plain may be cd, and a function may call it.
+// moves reports whether statements may change the directory. A word that is not
+// literal may be cd, and a function may call it.
 func moves(stmts []*syntax.Stmt) bool {
 	found := false
 	for _, st := range stmts {
@@ -240,8 +240,8 @@ func (w *walker) caseClause(c *syntax.CaseClause, s *scope) outcome {
 	return out
 }
 
-// time: bash takes the word for the keyword only before a pipeline; the parser
-// knows some of its places wrongly.
+// time walks a time clause. Bash takes the word for the keyword only before a
+// pipeline; the parser does so in other places as well.
 func (w *walker) time(c *syntax.TimeClause, s *scope) outcome {
 	w.bashOnly("time")
 	if c.Stmt == nil {

@@ -3,8 +3,8 @@ package shell
 import "mvdan.cc/sh/v3/syntax"
 
 // binary walks a chain of commands. Chains nest to the left, as deep as they are
-// long, and are gone through in a loop: recursion would copy a stack of their
-// length again and again.
+// long, and are walked in a loop, since recursion would copy a growing stack
+// repeatedly.
 func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 	var few [8]*syntax.BinaryCmd
 	chain := few[:0]
@@ -21,7 +21,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 	}
 	last := len(chain) - 1
 	out := w.stmt(chain[last].X, s)
-	var names []Word // what the left side of the pipe prints
+	var names []Word // names that the left side of the pipe prints
 	for i := last; i >= 0; i-- {
 		c = chain[i]
 		w.from, w.to = from, to
@@ -43,7 +43,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 	return out
 }
 
-// at makes a statement of the line itself the place of what is found next.
+// at makes a statement of the line itself the place of the next actions.
 func (w *walker) at(st *syntax.Stmt) {
 	if w.unit.outer == nil {
 		w.from, w.to = int(st.Pos().Offset()), int(st.End().Offset())
@@ -67,7 +67,7 @@ func (w *walker) piped(c *syntax.BinaryCmd, names []Word, s *scope) {
 		w.odd(causeTimeBehindPipe)
 	}
 	if c.Op == syntax.PipeAll {
-		names = nil // messages come through as well
+		names = nil // standard error comes through as well
 	}
 	if names != nil || s.names != nil {
 		s = s.with(func(n *scope) { n.names = names })

@@ -2,7 +2,7 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// call is a simple command, or assignments alone.
+// call walks a simple command, or assignments alone.
 func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 	w.substituted = false
 	if len(c.Args) == 0 {
@@ -33,7 +33,7 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 	return out
 }
 
-// simple is one argument list of a command.
+// simple walks one argument list of a command.
 func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	if len(words) == 0 {
 		return same(s)
@@ -63,7 +63,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	a.Program = w.opt.Catalog.Lookup(base(name.Text))
 	a.Why = unprovenAssign(f.assigns)
 	out := w.effects(a, s)
-	if w.defined[name.Text] { // perhaps the function: what it changes is not known
+	if w.defined[name.Text] { // it may be the function, whose changes are unknown
 		return same(s.in(unknown()))
 	}
 	return out
@@ -78,8 +78,8 @@ func unprovenAssign(assigns []Assign) Why {
 	return Why{}
 }
 
-// assignment walks one assignment. A dangerous variable makes what follows
-// opaque, before a command as well as alone.
+// assignment walks one assignment. A dangerous variable makes an opaque spot, before
+// a command as well as alone.
 func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 	if a.Name == nil || !syntax.ValidName(a.Name.Value) {
 		// The parser takes any word with =[ in it for an assignment.
@@ -96,8 +96,8 @@ func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 	return s.assign(a.Name.Value)
 }
 
-// assignParts walks the index and the value of an assignment, keeps the value,
-// and returns the words that it may be; none if they are not known.
+// assignParts walks the index and the value of an assignment, records the value, and
+// returns its possible words, nil if unknown.
 func (w *walker) assignParts(a *syntax.Assign, s *scope) []Word {
 	if a.Append {
 		w.bashOnly("+=")

@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// declare makes a command of an export, declare, local, readonly or typeset
-// that the parser reads as a clause of its own.
+// declare walks an export, declare, local, readonly or typeset, which the parser
+// reads as a clause, as a command.
 func (w *walker) declare(c *syntax.DeclClause, s *scope) outcome {
 	w.substituted = false
 	if c.Variant.Value != "export" && c.Variant.Value != "readonly" {
@@ -31,13 +31,13 @@ func (w *walker) declare(c *syntax.DeclClause, s *scope) outcome {
 	return same(s)
 }
 
-// prints reports whether a word may be an option with which a declaration shows
-// variables, or is about functions, and assigns nothing: declare -p x=1.
+// prints reports whether a word may be an option with which a declaration prints
+// variables or concerns functions, and assigns nothing: declare -p x=1.
 func prints(word Word) bool {
 	return word.MayBeOption() || isOption(word.Text) && strings.ContainsAny(word.Text, "pfF")
 }
 
-// declared are the words of one argument of a declaration.
+// declared returns the words of one argument of a declaration.
 func (w *walker) declared(a *syntax.Assign, s *scope) []Word {
 	switch {
 	case a.Name == nil:
@@ -72,7 +72,7 @@ func (w *walker) mutedValue(word *syntax.Word, s *scope) Word {
 	return values[0]
 }
 
-// let makes a command of a let clause.
+// let walks a let clause as a command.
 func (w *walker) let(c *syntax.LetClause, s *scope) outcome {
 	w.bashOnly("let")
 	words := []Word{{Text: "let"}}

@@ -22,8 +22,8 @@ func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
 	if callsItself(c.Body, name) {
 		w.opaque(w.parent, MayRun, CauseForkBomb)
 	}
-	// The body may be called from anywhere behind: it knows the directory
-	// only if nothing in the text changes it.
+	// The body may be called from anywhere later on, so the directory is known only
+	// if nothing in the text changes it.
 	in := s
 	if w.unit.moves {
 		in = s.in(unknown())

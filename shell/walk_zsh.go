@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// zshEvaluates looks at the arguments of builtins that zsh takes for arithmetic
-// (zshbuiltins(1)), which runs the substitutions in them. bash takes numbers
-// only, and refuses the rest.
+// zshEvaluates adds an opaque spot for arguments of builtins that zsh evaluates as
+// arithmetic (zshbuiltins(1)) and whose substitutions it runs. Bash accepts only
+// numbers there.
 func (w *walker) zshEvaluates(words []Word, parent int) {
 	if !slices.ContainsFunc(evaluated(words), func(arg Word) bool { return !number(&arg) }) {
 		return
@@ -15,7 +15,7 @@ func (w *walker) zshEvaluates(words []Word, parent int) {
 	w.opaque(parent, MayRun, causeZshEvaluates, words[0].Text)
 }
 
-// evaluated are the arguments that zsh evaluates, if they are no numbers.
+// evaluated returns the arguments that zsh evaluates.
 func evaluated(words []Word) []Word {
 	args := words[1:]
 	if len(args) > 0 && args[0].Known() && args[0].Text == "--" {
@@ -34,7 +34,7 @@ func evaluated(words []Word) []Word {
 	return nil
 }
 
-// convertsText reports whether a format of printf takes its arguments as text.
+// convertsText reports whether a printf format takes all its arguments as text.
 func convertsText(format *Word) bool {
 	for i := 0; format.Known() && i < len(format.Text); i++ {
 		if format.Text[i] != '%' {
@@ -49,8 +49,8 @@ func convertsText(format *Word) bool {
 	return format.Known()
 }
 
-// terminals are the descriptors that -t looks at: what stands behind it, or
-// behind a word that may be it, and is no operator.
+// terminals returns the descriptors that -t examines: words that follow -t, or a word
+// that may be -t, and that are not operators.
 func terminals(args []Word) []Word {
 	var found []Word
 	for i := 1; i < len(args); i++ {

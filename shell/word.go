@@ -18,7 +18,7 @@ func sameWord(a, b *Word) bool {
 	return a.Text == b.Text && a.Split == b.Split && slices.Equal(a.Holes, b.Holes)
 }
 
-// holeAt reports whether unknown text stands before byte i of the text.
+// holeAt reports whether a hole stands before byte i of the text.
 func (w *Word) holeAt(i int) bool {
 	for _, h := range w.Holes {
 		if h.At == i {
@@ -28,7 +28,7 @@ func (w *Word) holeAt(i int) bool {
 	return false
 }
 
-// splitAt cuts the word at the first byte c that stands before every hole.
+// splitAt cuts the word at the first c if no hole stands before it.
 func (w *Word) splitAt(c byte) (name string, value Word, found bool) {
 	i := strings.IndexByte(w.Text, c)
 	if i < 0 || len(w.Holes) > 0 && w.Holes[0].At <= i {
@@ -37,7 +37,7 @@ func (w *Word) splitAt(c byte) (name string, value Word, found bool) {
 	return w.Text[:i], w.after(i + 1), true
 }
 
-// after returns the word from byte i on; no hole stands before i.
+// after returns the word from byte i on. No hole may stand before i.
 func (w *Word) after(i int) Word {
 	rest := *w
 	rest.Text = w.Text[i:]
@@ -51,7 +51,7 @@ func (w *Word) after(i int) Word {
 	return rest
 }
 
-// cutWord leaves the first n bytes of a word's text out.
+// cutWord returns the word without the first n bytes of its text.
 func cutWord(w Word, n int) Word {
 	if n > len(w.Text) {
 		n = len(w.Text)
@@ -68,7 +68,7 @@ func cutWord(w Word, n int) Word {
 	return out
 }
 
-// headWord is the part of a word from one byte to another.
+// headWord returns the part of a word between two byte offsets.
 func headWord(w Word, from, to int) Word {
 	out := cutWord(w, from)
 	out.Text = out.Text[:to-from]
@@ -76,7 +76,7 @@ func headWord(w Word, from, to int) Word {
 	return out
 }
 
-// pieces are the parts of a word between separators.
+// pieces splits a word at a separator.
 func pieces(w Word, sep byte) []Word {
 	var out []Word
 	for {
@@ -111,13 +111,13 @@ func joinWords(words []Word) (string, bool) {
 	return sb.String(), true
 }
 
-// holeFor replaces text in a word by a hole.
+// holeFor replaces text in a word with a hole.
 func holeFor(w Word, text string, under []Word) Word {
 	at := strings.Index(w.Text, text)
 	out := Word{Text: w.Text[:at] + w.Text[at+len(text):], Pos: w.Pos, End: w.End}
 	out.Holes = []Hole{{At: at, Kind: AnyText}}
 	if out.Text == "" {
-		out.under = under // with text around it the name lies elsewhere
+		out.under = under // with other text around the hole, the name lies elsewhere
 	}
 	if strings.Contains(out.Text, text) {
 		return Word{Holes: []Hole{{Kind: AnyText}}, Pos: w.Pos, End: w.End}
@@ -125,10 +125,10 @@ func holeFor(w Word, text string, under []Word) Word {
 	return out
 }
 
-// show is a word for a message, with its holes marked.
+// show formats a word for a message, with its holes marked.
 func show(w *Word) string { return w.Filled("…") }
 
-// number reports whether a word is digits: known ones, or a hole for digits.
+// number reports whether a word is a number: digits, or holes for digits.
 func number(v *Word) bool {
 	for _, h := range v.Holes {
 		if h.Kind != Digits && h.Kind != Number {

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// findPaths are the places where find starts, and where they end.
+// findPaths holds the starting points of find, and the index behind them.
 type findPaths struct {
 	paths []Word
 	end   int
-	links bool // it goes through links on the way
+	links bool // find follows links
 }
 
-// findOption reports whether a word stands before the places where find
-// starts.
+// findOption reports whether a word of find stands before its starting points.
 func findOption(text string) bool {
 	switch text {
 	case "-H", "-L", "-P", "-D", "--":
@@ -22,14 +21,14 @@ func findOption(text string) bool {
 	return strings.HasPrefix(text, "-O") && digits(text[2:]) == len(text)-2
 }
 
-// findStart returns the places where find starts, by its words.
+// findStart returns the starting points among the words of find.
 func findStart(words []Word) findPaths {
 	i := 1
 	out := findPaths{}
 	for i < len(words) && words[i].Known() && findOption(words[i].Text) {
 		out.links = words[i].Text == "-L" || out.links && words[i].Text[1] != 'H' && words[i].Text[1] != 'P'
 		if words[i].Text == "-D" {
-			i++ // what is to be reported
+			i++ // the debug option's value
 		}
 		i++
 	}
@@ -46,21 +45,21 @@ func findStart(words []Word) findPaths {
 	out.end = min(i, len(words))
 	for _, t := range words[out.end:] {
 		out.links = out.links || t.Text == "-follow"
-		if t.Text == "-files0-from" { // wherever the file says
+		if t.Text == "-files0-from" { // starting points that a file lists
 			out.paths = append(out.paths, unknown())
 		}
 	}
 	if out.links {
-		for j := range out.paths { // a name below may lie anywhere
+		for j := range out.paths { // names found may lie anywhere
 			out.paths[j] = Word{Holes: []Hole{{Kind: AnyText}}, Pos: out.paths[j].Pos, End: out.paths[j].End}
 		}
 	}
 	return out
 }
 
-// names are the places at or below which the names lie that find finds:
-// where it starts and, for a name that it looks for, that name somewhere there.
-// A name that begins with a wildcard tells too little.
+// names returns the places at or below which the names lie that find prints: its
+// starting points and, for a name that it searches for, that name below them. A name
+// that begins with a wildcard tells too little.
 func (f findPaths) names(words []Word) []Word {
 	places := slices.Clone(f.paths)
 	for i := f.end; i+1 < len(words); i++ {
@@ -87,7 +86,7 @@ func (f findPaths) names(words []Word) []Word {
 	return places
 }
 
-// regular reports whether all that find finds is regular files.
+// regular reports whether find finds only regular files.
 func (f findPaths) regular(words []Word) bool {
 	found := false
 	for i := f.end; i < len(words); i++ {
@@ -101,12 +100,12 @@ func (f findPaths) regular(words []Word) bool {
 	return found && !f.links
 }
 
-// maxFound is how far below the start of find a name is looked for that a rule
-// may be about.
+// maxFound is the depth below the start of find to which names searched for are
+// listed.
 const maxFound = 3
 
-// somewhereBelow is a name in a directory and in those some way below it,
-// perhaps with more text behind it.
+// somewhereBelow returns a name in a directory and in unknown directories below it.
+// With more set, unknown text follows the name.
 func somewhereBelow(dir Word, name string, more bool) []Word {
 	var places []Word
 	for range maxFound + 1 {

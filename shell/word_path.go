@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// free are the files that a redirection may name without any cover, as the
-// exact word.
+// free holds the files that a redirection may name without any cover.
 var free = set("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
 
-// devFD reports whether a word is a descriptor of this very command.
+// devFD reports whether a word is a descriptor of the command itself.
 func devFD(target *Word) bool {
 	n, ok := strings.CutPrefix(target.Text, "/dev/fd/")
 	return ok && target.Known() && n != "" && strings.Trim(n, "0123456789") == ""
@@ -20,8 +19,8 @@ func standardInput(name string) bool {
 	return name == "-" || name == "" || strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/")
 }
 
-// standardPath reports whether a program's name is the catalogue's program
-// for certain: a bare name, or one in a system directory.
+// standardPath reports whether a name certainly is the program that the catalogue
+// has: a bare name, or one in a system directory.
 func standardPath(name string) bool {
 	cut := strings.LastIndexByte(name, '/')
 	if cut < 0 {
@@ -34,7 +33,7 @@ func standardPath(name string) bool {
 	return false
 }
 
-// beneath returns the path of a word seen from each of the directories.
+// beneath returns a path as seen from each of the directories.
 func beneath(dirs []Word, path Word) []Word {
 	if !relative(&path) {
 		return []Word{path}
@@ -46,8 +45,8 @@ func beneath(dirs []Word, path Word) []Word {
 	return out
 }
 
-// relative reports whether the word is a path for certain that depends on the
-// directory. A hole at its start may be anything, and stays as it is.
+// relative reports whether a word certainly is a path relative to the directory. A
+// word that begins with unknown text is not.
 func relative(w *Word) bool {
 	if strings.HasPrefix(w.Text, "/") && (len(w.Holes) == 0 || w.Holes[0].At > 0) {
 		return false
@@ -81,7 +80,7 @@ func slashed(w *Word) bool {
 	return strings.HasSuffix(w.Text, "/") && (len(w.Holes) == 0 || w.Holes[len(w.Holes)-1].At < n)
 }
 
-// last is the last path segment of a word.
+// last returns the last path element of a word.
 func last(w Word) Word {
 	text := strings.TrimRight(w.Text, "/")
 	cut := strings.LastIndexByte(text, '/') + 1
@@ -94,7 +93,7 @@ func last(w Word) Word {
 	return out
 }
 
-// beside is any name in the folder that a word names.
+// beside returns an unknown name in the directory of the path.
 func beside(w Word) Word {
 	cut := strings.LastIndexByte(strings.TrimRight(w.Text, "/"), '/') + 1
 	out := Word{Text: w.Text[:cut], Pos: w.Pos, End: w.End}
@@ -107,8 +106,8 @@ func beside(w Word) Word {
 	return out
 }
 
-// clean resolves . and .. as cd does, which looks at the spelling. A directory
-// with a path longer than any is not followed.
+// clean resolves . and .. lexically, as cd does. A directory with a path longer than
+// any system opens becomes unknown.
 func clean(dirs []Word) []Word {
 	for i := range dirs {
 		if dirs[i].Known() {
@@ -122,8 +121,8 @@ func clean(dirs []Word) []Word {
 	return dirs
 }
 
-// endOf is a directory of which only the names are known that a word ends in:
-// those of "$x/.git".
+// endOf returns an unknown directory that ends in the known names at the end of a
+// word: /.git for "$x/.git".
 func endOf(word Word) Word {
 	dir, from := unknown(), 0
 	text, shift := word.Text, 0

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// unescape removes the backslashes of literal text as bash does, outside or
-// inside double quotes.
+// unescape removes backslashes from literal text as bash does, outside or inside
+// double quotes.
 func unescape(text string, quoted bool) string {
 	if strings.IndexByte(text, '\\') < 0 {
 		return text
@@ -32,8 +32,8 @@ func unescape(text string, quoted bool) string {
 	return sb.String()
 }
 
-// decodeANSI decodes the text of $'..' (bash manual, ANSI-C quoting). Not ok:
-// the text holds an escape that is not known, or a NUL.
+// decodeANSI decodes the text of $'..' (bash manual, "ANSI-C Quoting"). It is not ok
+// if the text holds an unknown escape or a NUL.
 func decodeANSI(text string) (string, bool) {
 	var sb strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -54,8 +54,8 @@ func decodeANSI(text string) (string, bool) {
 
 const ansiLetters = "a\ab\be\x1bE\x1bf\fn\nr\rt\tv\v\\\\''\"\"??"
 
-// ansiEscape writes what the escape at the start of rest (behind the
-// backslash) stands for, and returns its length.
+// ansiEscape writes the character of the escape at the start of rest, which follows
+// the backslash, and returns the length of the escape.
 func ansiEscape(sb *strings.Builder, rest string) (int, bool) {
 	for i := 0; i < len(ansiLetters); i += 2 {
 		if rest[0] == ansiLetters[i] {

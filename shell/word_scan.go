@@ -6,40 +6,40 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// ArgKind tells what an argument is to its program.
+// ArgKind is the role of an argument.
 type ArgKind uint8
 
 // The kinds of arguments; the zero value is invalid.
 const (
-	ArgOption     ArgKind = iota + 1 // a listed option, with its value if it has one
-	ArgOperand                       // no option
-	ArgSubcommand                    // names a subcommand; what follows is read by its entry
+	ArgOption     ArgKind = iota + 1 // a listed option, with its value if it takes one
+	ArgOperand                       // an operand
+	ArgSubcommand                    // a subcommand; its entry reads what follows
 	ArgDashes                        // "--", which ends the options
-	ArgUnlisted                      // an option, or a subcommand, that the entry does not list
-	ArgUnsure                        // may be an option or an operand: known only when it runs
+	ArgUnlisted                      // an option or subcommand that the entry does not list
+	ArgUnsure                        // an option or an operand, known only when the line runs
 )
 
-// Arg is one argument as its program reads it. A cluster gives several Args
-// with one Word, and so does a word that may fall apart.
+// Arg is one argument as its program reads it. A cluster of options gives several
+// Args with one Word, as may a word that splits.
 type Arg struct {
 	Kind    ArgKind
 	Word    int             // index in the words given to ScanWords
 	Option  *program.Option // of an ArgOption
-	Value   Word            // of an ArgOption, if ValueAt is not -1
-	ValueAt int             // index of the word that holds the value: Word itself if it is attached; -1 for no value
+	Value   Word            // value of an ArgOption, if ValueAt is not -1
+	ValueAt int             // index of the word that holds the value: Word itself if attached, -1 if there is no value
 }
 
-// Scan is the words of a command, sorted by the catalogue.
+// Scan is the result of ScanWords.
 type Scan struct {
 	Prog *program.Program // the entry of the innermost subcommand, else of the program
-	Path []string         // the names of the subcommands, aliases resolved
-	Args []Arg            // in the order of the words, words[0] left out
+	Path []string         // names of the subcommands, aliases resolved
+	Args []Arg            // in the order of the words, without words[0]
 }
 
-// ScanWords sorts the words of a command into options, operands and subcommands,
-// as the program p reads them; words[0] is the program. It never fails: what the
-// entry does not list is ArgUnlisted, and what is known only when the command
-// runs is ArgUnsure.
+// ScanWords sorts the words of a command into options, operands and subcommands, as
+// the program p reads them; words[0] is the program. It never fails: what the entry
+// does not list is ArgUnlisted, and what is known only when the command runs is
+// ArgUnsure.
 func ScanWords(p *program.Program, words []Word) Scan { return ScanInto(p, words, nil) }
 
 // ScanInto is ScanWords with a buffer for Args, which may be nil.
@@ -58,27 +58,27 @@ func ScanInto(p *program.Program, words []Word, buf []Arg) Scan {
 	return Scan{Prog: s.prog, Path: s.prog.Path, Args: s.args}
 }
 
-// maxSubs is how deep subcommands nest (aws ec2 describe-instances is 2).
+// maxSubs is the maximum depth of subcommands (aws ec2 describe-instances has 2).
 const maxSubs = 5
 
 type scanner struct {
 	words   []Word
-	at      int // the word being read
-	next    int // the word after it and its values
+	at      int // index of the current word
+	next    int // index of the word after it and its values
 	prog    *program.Program
 	parents [maxSubs]*program.Program // prog is the last of them
 	depth   int
 	sub     bool // the next operand names a subcommand
-	done    bool // options have ended
+	done    bool // no more options
 	args    []Arg
 }
 
-// add notes an argument without a value.
+// add records an argument without a value.
 func (s *scanner) add(kind ArgKind, word int) {
 	s.args = append(s.args, Arg{Kind: kind, Word: word, ValueAt: -1})
 }
 
-// unlisted notes, once a word, that the entry does not list it.
+// unlisted records, once for each word, that the entry does not list it.
 func (s *scanner) unlisted() {
 	if n := len(s.args); n > 0 && s.args[n-1].Kind == ArgUnlisted && s.args[n-1].Word == s.at {
 		return
@@ -86,20 +86,19 @@ func (s *scanner) unlisted() {
 	s.add(ArgUnlisted, s.at)
 }
 
-// flag notes an option without a value.
+// flag records an option without a value.
 func (s *scanner) flag(o *program.Option) {
 	s.done = s.done || o.Ends
 	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, ValueAt: -1})
 }
 
-// attached notes an option with its value in the same word.
+// attached records an option with its value in the same word.
 func (s *scanner) attached(o *program.Option, v Word) {
 	s.done = s.done || o.Ends
 	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, Value: v, ValueAt: s.at})
 }
 
-// valued notes an option and takes its value, if it has one, from the next
-// words.
+// valued records an option and takes its value, if it has one, from the next words.
 func (s *scanner) valued(o *program.Option) {
 	n := 0
 	switch o.Value {
@@ -125,9 +124,9 @@ func (s *scanner) valued(o *program.Option) {
 	s.doubtValue(last)
 }
 
-// doubtValue notes that the word taken for a value looks like an option that
-// matters, where the entry stands for several programs (Unread): the one that
-// runs may take no value there.
+// doubtValue records that the value of an option looks like an option with an effect,
+// where the entry stands for several programs (Unread): the one that runs may take no
+// value there.
 func (s *scanner) doubtValue(at int) {
 	w := &s.words[at]
 	if s.prog.Operands != program.Unread || len(w.Text) < 2 || w.Text[0] != '-' || len(w.Holes) > 0 {
@@ -139,8 +138,7 @@ func (s *scanner) doubtValue(at int) {
 	}
 }
 
-// splitValue notes that the word taken for a value may become several words,
-// or none.
+// splitValue records that a word taken for a value may become several words, or none.
 func (s *scanner) splitValue(at int) {
 	w := &s.words[at]
 	switch {
@@ -152,7 +150,7 @@ func (s *scanner) splitValue(at int) {
 	}
 }
 
-// word reads the word at s.at, and those that are its value.
+// word reads the current word, and the words that are its value.
 func (s *scanner) word() {
 	w := &s.words[s.at]
 	switch {
@@ -188,15 +186,13 @@ func (s *scanner) looksLikeOption(w *Word) bool {
 	return false
 }
 
-// bundle reports whether w is a first word whose letters are options although
-// no dash stands before them.
+// bundle reports whether w is a first word of option letters without a dash (tar xf).
 func (s *scanner) bundle(w *Word) bool {
 	return s.prog.Style == program.Bundle && s.at == 1 && len(w.Holes) == 0 &&
 		w.Text != "" && w.Text[0] != '-' && !strings.Contains(w.Text, "/")
 }
 
-// fallsApart notes that a word that has been read as an option may become
-// several words.
+// fallsApart records that a word read as an option may become several words.
 func (s *scanner) fallsApart(w *Word) {
 	if w.Split && w.MayBeOption() && s.args[len(s.args)-1].Kind != ArgUnsure {
 		s.add(ArgUnsure, s.at)
@@ -234,7 +230,7 @@ func (s *scanner) subcommand(w *Word) {
 	}
 }
 
-// dashed reads a word that begins with a dash or a plus sign.
+// dashed reads a word that begins with - or +.
 func (s *scanner) dashed(w *Word) {
 	switch {
 	case w.Text[0] == '+':
@@ -248,8 +244,8 @@ func (s *scanner) dashed(w *Word) {
 	}
 }
 
-// shorts reads a word with one dash: a name that is listed as a whole (kill
-// -TERM, wget -nc), or a cluster.
+// shorts reads a word with one dash: an option listed as a whole (kill -TERM, wget
+// -nc), or a cluster.
 func (s *scanner) shorts(w *Word) {
 	if len(w.Text) > 2 && len(w.Holes) == 0 {
 		if o := s.exact(w.Text); o != nil {
@@ -321,7 +317,7 @@ func (s *scanner) number(name string) *program.Option {
 	return s.exact("-#")
 }
 
-// named adds an option whose full name stands in the word.
+// named records an option whose full name is in the word.
 func (s *scanner) named(o *program.Option, value Word, hasValue bool) {
 	switch {
 	case o == nil:
@@ -335,8 +331,8 @@ func (s *scanner) named(o *program.Option, value Word, hasValue bool) {
 	}
 }
 
-// cluster reads the short options of a word from the byte i on. After a
-// letter that is not listed the others are still read: they may be options.
+// cluster reads the short options of a word from byte i on. Letters behind an
+// unlisted one are still read, since they may be options.
 func (s *scanner) cluster(w *Word, i int) {
 	bundled := i == 0
 	for i < len(w.Text) && !w.holeAt(i) {
@@ -362,7 +358,7 @@ func (s *scanner) cluster(w *Word, i int) {
 	}
 }
 
-// shortValue is the value attached to a short option; cobra and clap take
+// shortValue returns the value attached to a short option. Cobra and clap take
 // -o=value for -o value.
 func (s *scanner) shortValue(w *Word, from int) Word {
 	if s.prog.Style == program.Exact && from < len(w.Text) && w.Text[from] == '=' && !w.holeAt(from) {
@@ -371,8 +367,8 @@ func (s *scanner) shortValue(w *Word, from int) Word {
 	return w.after(from)
 }
 
-// short returns the option at the beginning of the rest of a cluster, and the
-// length of its name there; a number is one option.
+// short returns the option at the start of the rest of a cluster and the length of
+// its name there. A number is one option.
 func (s *scanner) short(rest string) (*program.Option, int) {
 	for d := s.depth - 1; d >= 0; d-- {
 		if o := s.parents[d].Letter(rest[0]); o != nil {
@@ -401,9 +397,8 @@ func (s *scanner) exact(name string) *program.Option {
 	return nil
 }
 
-// abbreviated returns the option that has a long name beginning with name. If
-// there are several it is one that matters: the program that runs may be of a
-// version that has only that one.
+// abbreviated returns the option that name abbreviates. If there are several it
+// returns one with an effect, since the installed version may have only that one.
 func (s *scanner) abbreviated(name string) *program.Option {
 	if len(name) < 3 {
 		return nil
@@ -430,8 +425,8 @@ func (s *scanner) abbreviated(name string) *program.Option {
 	return found
 }
 
-// longestPrefix returns the option with a value whose name is the longest
-// beginning of the word, and the length of the name.
+// longestPrefix returns the option with a value whose name is the longest prefix of
+// the word, and the length of the name.
 func (s *scanner) longestPrefix(w *Word) (*program.Option, int) {
 	text := w.Text
 	if len(w.Holes) > 0 {
@@ -447,7 +442,7 @@ func (s *scanner) longestPrefix(w *Word) (*program.Option, int) {
 	return found, length
 }
 
-// behind leaves the first word out, unless an option took its place.
+// behind drops the first word, unless an option took its place.
 func behind(words []Word, given bool) []Word {
 	if given || len(words) == 0 {
 		return words
@@ -455,8 +450,8 @@ func behind(words []Word, given bool) []Word {
 	return words[1:]
 }
 
-// behindMode is behind for what is written: a first word that may fall apart
-// holds some of it.
+// behindMode is behind for files that are written. A first word that may split is
+// kept, since it may hold some of them.
 func behindMode(words []Word, given bool) []Word {
 	if len(words) > 0 && words[0].Split {
 		return words

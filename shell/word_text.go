@@ -28,7 +28,8 @@ func ends(text string, with []string) bool {
 	return false
 }
 
-// isName reports whether a literal is nothing but letters: it stands for itself.
+// isName reports whether a literal is only lower-case letters, so that it stands for
+// itself.
 func isName(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] < 'a' || text[i] > 'z' {
@@ -40,10 +41,10 @@ func isName(text string) bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// isOption reports whether a word before -- is an option: a lone dash is not.
+// isOption reports whether a word before -- is an option. A single dash is not.
 func isOption(text string) bool { return len(text) > 1 && text[0] == '-' }
 
-// wordIn reports whether text holds one of the names as a word of its own.
+// wordIn reports whether text holds one of the names as a whole word.
 func wordIn(text string, names ...string) bool {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
 		return !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
@@ -61,7 +62,7 @@ func awkLetter(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// nameAt is the name that a text begins with.
+// nameAt returns the identifier at the start of a text.
 func nameAt(text string) string {
 	for i := range len(text) {
 		if !awkLetter(text[i]) {
@@ -71,5 +72,5 @@ func nameAt(text string) string {
 	return text
 }
 
-// base is the last path segment of a program name.
+// base returns the last path element of a program name.
 func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

@@ -7,28 +7,27 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// effect is what setting a variable does, beside keeping its value: what the
-// shell makes of it, or what the programs do that obey it.
+// effect is the effect of setting a variable, in the shell or in the programs that
+// obey it.
 type effect uint8
 
 const (
 	varUnlisted  effect = iota // programs may obey it
 	varHarmless                // output, languages, ports: nothing else runs, is read or is written
-	varData                    // of a shell, and only read back
-	varCounter                 // a shell evaluates the value as arithmetic, and runs the substitutions in it
-	varPrompt                  // a shell expands the value and prints it
-	varSearch                  // where programs, functions, modules, libraries and settings are looked for
-	varProgram                 // names what is run, or holds it
-	varSettings                // options of a program, or a file of options
-	varReading                 // how a shell reads its line: splitting, patterns, options, names
-	varPlace                   // the home, the directory and where relative names lead
-	varFiles                   // a file that a shell or a program writes, cuts or loads
-	varCatalogue               // where translated text comes from, which bash expands
+	varData                    // the shell only reads it back
+	varCounter                 // evaluated by the shell as arithmetic, with the substitutions in it
+	varPrompt                  // expanded and printed by the shell
+	varSearch                  // search path of programs, functions, modules, libraries or settings
+	varProgram                 // names or holds what is run
+	varSettings                // options or option files of a program
+	varReading                 // how the shell reads its line: splitting, patterns, options, names
+	varPlace                   // the home, the current directory, and where relative names lead
+	varFiles                   // a file that is written, truncated or loaded
+	varCatalogue               // source of translated text, which bash expands
 )
 
-// class is how far a variable with the effect can change what a program does.
-// A counter that is set to a number is what its shell makes of it: data, or
-// harmless.
+// class returns the class of a variable with this effect. The class of a counter
+// depends on its value; see classOf.
 func (e effect) class() VarClass {
 	switch e {
 	case varHarmless:
@@ -39,8 +38,8 @@ func (e effect) class() VarClass {
 	return Dangerous
 }
 
-// obeyed is who obeys a variable: shells by the dialect of their lines, or all
-// of them where programs do.
+// obeyed is the set of dialects in whose lines a variable has an effect; all of them
+// if programs obey it.
 type obeyed uint8
 
 const (
@@ -50,17 +49,16 @@ const (
 	always        = inBash | inSh | inZsh
 )
 
-// variables says what is known of variables: all of those that the manual
-// pages bash(1), dash(1), zshparam(1) and zshmodules(1) give a meaning, and
-// those of programs by the pages of ld.so, git, less, man, python, perl, ruby,
-// node, java and npm. Of several rows for a name and a dialect the last holds.
-// own marks what the shell itself changes: an assignment says nothing of what
-// such a variable holds later.
+// variables lists every variable that the manual pages bash(1), dash(1), zshparam(1)
+// and zshmodules(1) give a meaning, and those of programs in the pages of ld.so, git,
+// less, man, python, perl, ruby, node, java and npm. Among several rows for a name
+// and a dialect the last one counts. own marks variables that the shell itself
+// changes, so that an assignment does not determine a later value.
 //
-// Which assignments a shell evaluates was measured (TestVariables): bash 5.2 those
-// to counters, but SECONDS and BASHPID only in some ways; zsh 5.9 every
-// assignment to an integer parameter, and REPORTTIME and its like when it looks
-// at them.
+// Which assignments a shell evaluates was measured (TestVariables): bash 5.2
+// evaluates those to counters, SECONDS and BASHPID only in some forms; zsh 5.9
+// evaluates every assignment to an integer parameter, and REPORTTIME and the like
+// when it uses them.
 var variables = []struct {
 	by    obeyed
 	does  effect
@@ -73,7 +71,7 @@ var variables = []struct {
 		GIT_TERMINAL_PROMPT CARGO_TERM_COLOR DEBIAN_FRONTEND COLUMNS LINES LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES
 		LC_NUMERIC LC_TIME`},
 
-	// of every shell
+	// all shells
 	{by: always, does: varCounter, own: true, names: "RANDOM SRANDOM SECONDS HISTCMD BASHPID OPTIND LINENO"},
 	{by: always, does: varCounter, names: "BAUD DIRSTACKSIZE KEYTIMEOUT LISTMAX LOGCHECK REPORTMEMORY REPORTTIME SAVEHIST TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT"},
 	{by: always, does: varPrompt, names: "PS0 PS1 PS2 PS4 MAILPATH"},
@@ -90,7 +88,7 @@ var variables = []struct {
 		INSIDE_EMACS MACHTYPE MAIL MAILCHECK MAPFILE OPTARG OPTERR OSTYPE PROMPT_DIRTRIM PS3 READLINE_ARGUMENT READLINE_LINE
 		READLINE_MARK READLINE_POINT REPLY SHLVL TMOUT`},
 
-	// of some, or with another meaning there
+	// some shells, or another meaning there
 	{by: inSh | inZsh, does: varCounter, names: "COLUMNS LINES HISTSIZE SHLVL TMOUT MAILCHECK FUNCNEST ERRNO"},
 	{by: inSh | inZsh, does: varPrompt, names: "PS3"},
 	{by: inZsh, does: varCounter, own: true, names: "EGID EUID GID UID TTYIDLE PPID ARGC ZSH_SUBSHELL ZLE_RPROMPT_INDENT status"},
@@ -109,7 +107,7 @@ var variables = []struct {
 		ZLE_REMOVE_SUFFIX_CHARS ZLE_SPACE_SUFFIX_CHARS ZSH_ARGZERO ZSH_EXECUTION_STRING ZSH_NAME ZSH_PATCHLEVEL
 		ZSH_SCRIPT ZSH_VERSION langinfo zle_bracketed_paste zle_highlight`},
 
-	// of programs
+	// programs
 	{by: always, does: varSearch, names: `MANPATH NODE_PATH CLASSPATH JAVA_HOME GOROOT GOPROXY GOTOOLCHAIN TERMINFO TERMINFO_DIRS TERMCAP TEXINPUTS
 		TZDIR AWKPATH AWKLIBPATH CURL_HOME HOSTALIASES LOCALDOMAIN OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES`},
 	{by: always, does: varProgram, names: "LESSOPEN LESSCLOSE RSYNC_RSH CVS_RSH CC CXX CPP FZF_DEFAULT_COMMAND RUNNER"},
@@ -117,8 +115,7 @@ var variables = []struct {
 		RES_OPTIONS RIPGREP_CONFIG_PATH WGETRC NETRC http_proxy https_proxy all_proxy JQ_COLORS`},
 }
 
-// families are variables by the beginnings and ends of their names, after all
-// that are known by name.
+// families match variables without a row by the beginning or end of the name.
 var families = struct{ dangerous, harmless, ends []string }{
 	dangerous: []string{
 		"LD_", "DYLD_", "GIT_", "PYTHON", "BASH_", "npm_config_", "NPM_CONFIG_", "GCONV_", "PERL5",
@@ -131,13 +128,14 @@ var families = struct{ dangerous, harmless, ends []string }{
 	},
 }
 
-// variable is what is known of a name, by dialect.
+// variable holds what is known of a name, by dialect.
 type variable struct {
 	does [Foreign]effect
 	own  [Foreign]bool
 }
 
-// knownVariables are the rows by name, made when a line first sets a variable.
+// knownVariables indexes the rows by name. It is built when a line first sets a
+// variable.
 var knownVariables = sync.OnceValue(func() map[string]variable {
 	known := map[string]variable{}
 	for _, row := range variables {
@@ -157,7 +155,7 @@ var knownVariables = sync.OnceValue(func() map[string]variable {
 // changes reports whether a shell of the dialect changes a variable by itself.
 func (d Dialect) changes(name string) bool { return d < Foreign && knownVariables()[name].own[d] }
 
-// effectOf returns what setting a variable does in lines of the dialect.
+// effectOf returns the effect of setting a variable in a line of the dialect.
 func (d Dialect) effectOf(name string) effect {
 	if v, ok := knownVariables()[name]; ok && d < Foreign && v.does[d] != varUnlisted {
 		return v.does[d]
@@ -171,8 +169,8 @@ func (d Dialect) effectOf(name string) effect {
 	return varUnlisted
 }
 
-// classOf tells how far a variable's value can change what a program does. A
-// nil value is one that the variable keeps, or loses.
+// classOf returns the class of setting a variable to a value. A nil value means that
+// the variable keeps its value, or loses it.
 func (d Dialect) classOf(name string, value *Word) VarClass {
 	switch does := d.effectOf(name); {
 	case does != varCounter:
@@ -185,8 +183,8 @@ func (d Dialect) classOf(name string, value *Word) VarClass {
 	return Other
 }
 
-// tells reports whether the value of a variable may be a secret. That a name has
-// the form of names that are known (GIT_…, …_OPTIONS) says nothing of its value.
+// tells reports whether the value of a variable may be a secret. A name of a known
+// family (GIT_…, …_OPTIONS) may still hold one.
 func tells(name string) bool {
 	switch Bash.effectOf(name) {
 	case varUnlisted:
@@ -199,8 +197,8 @@ func tells(name string) bool {
 
 func tellsWord(w Word) bool { return !w.Known() || tells(w.Text) }
 
-// plainIndex reports whether a name with an index evaluates to nothing: a
-// plain name, or digits in the brackets.
+// plainIndex reports whether the shell evaluates nothing in a name with an optional
+// index: the index is @, * or digits.
 func plainIndex(name string) bool {
 	at := strings.IndexByte(name, '[')
 	if at < 0 {
@@ -210,7 +208,7 @@ func plainIndex(name string) bool {
 	return syntax.ValidName(name[:at]) && (index == "@" || index == "*" || index != "" && strings.Trim(index, "0123456789") == "")
 }
 
-// withoutIndex is the name of a variable before its index.
+// withoutIndex returns the name of a variable without its index.
 func withoutIndex(name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	return name
