@@ -14,7 +14,7 @@ import (
 func Terminal(in, out *os.File) Board { return tty.New(in, out) }
 
 // Board is a terminal that a person types on; it reports keys from Open to Close.
-// Terminal returns one.
+// Terminal returns one. The methods are for this package, one goroutine at a time.
 type Board interface {
 	Open() error
 	Close()

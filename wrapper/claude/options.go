@@ -14,13 +14,15 @@ import (
 type Agent struct {
 	// Command is the agent CLI and its first arguments; empty means claude.
 	Command []string
-	Model   string
+	// Model is the value of --model; "" means the CLI's default.
+	Model string
 	// MCPConfig are files, or JSON texts, that define MCP servers. The agent gets
 	// no other servers.
 	MCPConfig []string
 	// AddDirs are directories outside the workspace that the agent's file tools
 	// may use.
-	AddDirs            []string
+	AddDirs []string
+	// AppendSystemPrompt is added to the CLI's system prompt.
 	AppendSystemPrompt string
 	// AcceptManaged lets a run proceed although the machine's managed settings
 	// contain keys that are not known to be harmless.
@@ -32,9 +34,8 @@ type Agent struct {
 	// Log receives every line of the protocol, with secrets masked, one Write at
 	// a time. It may be nil.
 	Log io.Writer
-	// Mask replaces the secrets of a line before it is logged; nil
-	// means that tokens of known forms are, and values whose name suggests a
-	// secret.
+	// Mask replaces the secrets of a line before it is logged. nil means a default
+	// that replaces tokens of known forms, and values whose name suggests a secret.
 	Mask func(line []byte) []byte
 
 	// Start starts the agent in place of Command; nil means that Command is run.

@@ -1,7 +1,8 @@
 // Package demo is an agent without a model: it follows a [Script] and implements
 // the agent CLI's protocol, so that a run can be shown and tested where no agent
-// CLI is installed. Package claude drives it like the CLI, by way of
-// Script.Start.
+// CLI is installed. Package claude drives it like the CLI:
+//
+//	agent := claude.Agent{Start: script.Start(dir)}
 //
 // The agent carries out what it is allowed to do, but it can do little: read,
 // write and edit files of its workspace, and imitate the few command lines that
