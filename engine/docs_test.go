@@ -18,7 +18,7 @@ import (
 // maxProgram is the longest program of docs/go.md, in lines that are not blank.
 const maxProgram = 30
 
-// TestDocsProgram builds and runs the program of docs/go.md as it stands there,
+// TestDocsProgram builds and runs the very program of docs/go.md,
 // under the policy of the page: it prints what the page says and leaves a record
 // that is whole.
 func TestDocsProgram(t *testing.T) {
@@ -62,8 +62,8 @@ func TestDocsProgram(t *testing.T) {
 	}
 }
 
-// TestDocsFragments: the other Go of docs/go.md stands in the examples or in these
-// tests.
+// TestDocsFragments: every other line of Go in docs/go.md is part of an example or
+// of these tests.
 func TestDocsFragments(t *testing.T) {
 	var sources []string
 	for _, name := range []string{"example_test.go", "docs_test.go"} {

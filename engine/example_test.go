@@ -58,7 +58,7 @@ deny = ["Bash(rm:*)"]`),
 	// deny Bash(rm:*)
 }
 
-// A tool of the program's own, whose input the rules for commands are told of.
+// A tool of the program's own: the policy says what the fields of its input mean.
 func Example_customTool() {
 	e, err := engine.Open(engine.Options{
 		Isolated: true, NoRecord: true,
