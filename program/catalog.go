@@ -10,14 +10,13 @@ import (
 
 //go:generate go run ../internal/cataloggen
 
-// Catalog finds programs by name: the built-in tables, and a user's own
-// entries. A nil Catalog has the built-in ones only. It is never changed once
-// built.
+// Catalog finds programs by name among the built-in entries and a user's own. A nil
+// Catalog has only the built-in ones. A Catalog is immutable.
 type Catalog struct {
 	own map[string]*Program
 }
 
-// Lookup returns the entry for a program's name (its last path segment), or
+// Lookup returns the entry of a program by its name, the last element of its path, or
 // nil.
 func (c *Catalog) Lookup(name string) *Program {
 	if c != nil {
@@ -28,8 +27,8 @@ func (c *Catalog) Lookup(name string) *Program {
 	return Lookup(name)
 }
 
-// Lookup returns the built-in entry of a program, or nil. What only has a risk
-// has none.
+// Lookup returns the built-in entry of a program, or nil. A program of which only the
+// risk is known has no entry.
 func Lookup(name string) *Program {
 	if p := find(name); p != nil && !p.Wordless {
 		return p
@@ -37,7 +36,7 @@ func Lookup(name string) *Program {
 	return nil
 }
 
-// Builtin goes over the built-in entries, under each of their names.
+// Builtin iterates over the built-in entries, under each of their names.
 func Builtin(yield func(*Program) bool) {
 	for i := range programs {
 		if !yield(&programs[i]) {
@@ -46,12 +45,11 @@ func Builtin(yield func(*Program) bool) {
 	}
 }
 
-// NewCatalog returns the built-in entries with those of tables, which have the
-// form of catalog/*.toml (see package catalogfile) without group, use and
-// special. A program or subcommand that is known gets further options and
-// subcommands; what is known of it stays, and to say it otherwise is an error.
-// Of a new one without operands nothing is known of the words that are no
-// options. place says where a key stands, for errors.
+// NewCatalog returns a catalogue of the built-in entries and those of tables, which
+// have the form of catalog/*.toml (see package catalogfile) without group, use and
+// special. A listed program or subcommand gets additional options and subcommands; to
+// contradict its entry is an error. If a new one has no operands, nothing is known of
+// its words other than options. place formats the position of a key for errors.
 func NewCatalog(tables map[string]any, place func(table []string, key string) string) (*Catalog, error) {
 	var book catalogfile.Book
 	err := book.Read(tables, func(table []string, key, _ string) string { return place(table, key) })
@@ -81,11 +79,11 @@ func NewCatalog(tables map[string]any, place func(table []string, key string) st
 	return c, nil
 }
 
-// notName: such characters stand in no name that a line is looked up by.
+// notName holds characters that no name to be looked up contains.
 func notName(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f }
 
-// extended returns the entry of a name: old, which may be nil, with what e
-// adds.
+// extended returns the entry of a name: a copy of old, which may be nil, with the
+// additions of e.
 func extended(old *Program, e *catalogfile.Entry, name string) (Program, error) {
 	for _, key := range e.Said() {
 		switch {
@@ -111,7 +109,7 @@ func extended(old *Program, e *catalogfile.Entry, name string) (Program, error) 
 	return p, err
 }
 
-// addSubs adds subcommands, or to them.
+// addSubs adds subcommands, and additions to subcommands.
 func (p *Program) addSubs(subs []*catalogfile.Entry) error {
 	p.Subs = slices.Clone(p.Subs)
 	for _, e := range subs {
@@ -134,7 +132,7 @@ func (p *Program) addSubs(subs []*catalogfile.Entry) error {
 	return nil
 }
 
-// fresh is the entry of a program that is not known yet.
+// fresh returns the entry of a program that is not listed yet.
 func fresh(e *catalogfile.Entry, name string) (Program, error) {
 	p := Program{
 		Name: name, Path: e.Path, Options: options(e.Options),

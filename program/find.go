@@ -2,7 +2,7 @@ package program
 
 import "strings"
 
-// Wraps reports whether the operands are a command that is run.
+// Wraps reports whether the operands are a command that the program runs.
 func (p *Program) Wraps() bool {
 	switch p.Operands {
 	case RunsArgs, RunsText, RunsTexts, ShellArgs:
@@ -11,7 +11,7 @@ func (p *Program) Wraps() bool {
 	return false
 }
 
-// Runs reports whether the operands say what is run: a command, a script or
+// Runs reports whether the operands determine what is run: a command, a script or
 // code.
 func (p *Program) Runs() bool {
 	return p.Wraps() || p.Operands == Script || p.Operands == Code
@@ -34,7 +34,7 @@ func (p *Program) Subcommand(name string) *Program {
 	return nil
 }
 
-// list is the i-th list of the program's options, its own ones first.
+// list returns the i-th list of the program's options, its own first.
 func (p *Program) list(i int) []Option {
 	if i == 0 {
 		return p.Options
@@ -42,7 +42,7 @@ func (p *Program) list(i int) []Option {
 	return p.Shared[i-1]
 }
 
-// All goes over the program's options and those it shares with others.
+// All iterates over the program's own options and those it shares with others.
 func (p *Program) All(yield func(*Option) bool) {
 	for l := 0; l <= len(p.Shared); l++ {
 		opts := p.list(l)
@@ -69,7 +69,7 @@ func (p *Program) Option(name string) *Option {
 	return nil
 }
 
-// Letter returns the program's option of one dash and one letter, or nil.
+// Letter returns the program's option of one dash and that letter, or nil.
 func (p *Program) Letter(c byte) *Option {
 	for l := 0; l <= len(p.Shared); l++ {
 		opts := p.list(l)
@@ -84,7 +84,7 @@ func (p *Program) Letter(c byte) *Option {
 	return nil
 }
 
-// Begins reports whether one of the option's names begins so.
+// Begins reports whether one of the option's names begins with text.
 func (o *Option) Begins(text string) bool {
 	for _, n := range o.Names {
 		if strings.HasPrefix(n, text) {
@@ -94,8 +94,8 @@ func (o *Option) Begins(text string) bool {
 	return false
 }
 
-// PrefixOf returns the length of the option's longest name that text begins
-// with, or 0.
+// PrefixOf returns the length of the option's longest name that is a prefix of text,
+// or 0.
 func (o *Option) PrefixOf(text string) int {
 	length := 0
 	for _, n := range o.Names {

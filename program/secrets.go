@@ -1,40 +1,39 @@
 package program
 
-// Secret says where among a program's words a secret stands of which no name
-// says so.
+// Secret describes where a secret stands among a program's words, if its name does
+// not show it.
 type Secret struct {
 	Form SecretForm
-	// Command is a word that has to be there; "" for none.
+	// Command is a word that must be present, "" for none.
 	Command string
-	// Names are the options, the words behind which the secret stands, or the
-	// reader. An option of User and Cookies that has one letter may stand in a
-	// cluster.
+	// Names holds the options, the words before the secret, or the name of the
+	// reader. An option of User and Cookies with one letter may be part of a cluster.
 	Names []string
-	// Skip is how many operands stand before an Operand.
+	// Skip is the number of operands before an Operand.
 	Skip int
-	// Sign stands between the name and the password of a User.
+	// Sign separates the name and the password of a User.
 	Sign string
 }
 
-// SecretForm is the way in which a secret is given.
+// SecretForm is the form in which a secret is given.
 type SecretForm uint8
 
 // The forms.
 const (
 	Value    SecretForm = iota // the value of an option, in the same word or the next
-	Attached                   // what follows in the word that begins so
-	Operand                    // an operand, behind one of the names if there are any
+	Attached                   // the rest of a word that begins with the name
+	Operand                    // an operand, after one of the names if there are any
 	Last                       // the last word
-	Named                      // the second word behind the option, if the first is a name of secrets
-	User                       // the part behind the sign of an option's value
-	Cookies                    // an option's value, if it is cookies and no file
-	Reader                     // what a reader in Go finds
+	Named                      // the second word after the option, if the first is a name used for secrets
+	User                       // the part of an option's value after the sign
+	Cookies                    // an option's value, if it is cookies rather than a file
+	Reader                     // found by a Go function
 )
 
-// Secrets is the number of a list of them, 0 for none.
+// Secrets is the number of a list of secrets, 0 for none.
 type Secrets uint8
 
-// SecretsOf returns where a program takes secrets, by its name in small letters.
+// SecretsOf returns where a program takes secrets. The name is in lower case.
 func SecretsOf(name string) []Secret {
 	if p := find(name); p != nil {
 		return secrets[p.Secrets]
