@@ -9,9 +9,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// TestAdded: a section is all that it takes for a program to be known. Whoever
-// adds one adds a row: a line, the commands that are seen in it, its class and
-// the reason.
+// TestAdded checks that a section in the catalogue is enough to add a program. Each
+// new program gets a row: a line, the commands found in it, its class and the cause.
 func TestAdded(t *testing.T) {
 	for _, tt := range []struct {
 		line, commands string

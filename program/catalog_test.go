@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// walk calls check for every program and subcommand of the tables, with its
-// full name.
+// walk calls check with every program and subcommand of the tables and its full name.
 func walkPrograms(check func(name string, p *Program)) {
 	var walk func(name string, p *Program)
 	walk = func(name string, p *Program) {
@@ -44,8 +43,9 @@ func TestSubcommandsAreFound(t *testing.T) {
 	})
 }
 
-// TestOptionNames: every name leads to its option by the lookup that Scan
-// uses, no list holds a name twice, and the form of a name fits the style.
+// TestOptionNames checks that every name leads to its option by the lookup that a
+// scan uses, that no list holds a name twice, and that the form of a name fits the
+// style.
 func TestOptionNames(t *testing.T) {
 	walkPrograms(func(name string, p *Program) {
 		for l := 0; l <= len(p.Shared); l++ {
@@ -70,8 +70,8 @@ func TestOptionNames(t *testing.T) {
 	})
 }
 
-// TestEffectsHaveValues: an effect of a value needs a value, and one of the
-// option itself must not swallow a word without a use for it.
+// TestEffectsHaveValues checks that an effect of a value has a value, and that an
+// effect of the option itself takes no word without using it.
 func TestEffectsHaveValues(t *testing.T) {
 	needs := map[Effect]string{
 		EffProgram: "program", EffCode: "code", EffWrite: "write", EffOutput: "output", EffRead: "read", EffSend: "send",
@@ -89,8 +89,8 @@ func TestEffectsHaveValues(t *testing.T) {
 	})
 }
 
-// TestSafePrograms: an unknown argument of a safe program is harmless, so none
-// of its options may run, write or fetch anything.
+// TestSafePrograms checks that no option of a safe program runs, writes or fetches
+// anything, so that an unknown argument is harmless.
 func TestSafePrograms(t *testing.T) {
 	harmful := map[Effect]bool{
 		EffRun: true, EffProgram: true, EffCode: true, EffWrite: true, EffOutput: true, EffSend: true, EffURL: true, EffOpaque: true,
@@ -113,7 +113,8 @@ func TestSafePrograms(t *testing.T) {
 	})
 }
 
-// TestWrappers: what runs its words must know where its options end.
+// TestWrappers checks that programs that run their words know where their options
+// end.
 func TestWrappers(t *testing.T) {
 	walkPrograms(func(name string, p *Program) {
 		if p.Plain && p.Operands != RunsArgs {
@@ -125,8 +126,8 @@ func TestWrappers(t *testing.T) {
 	})
 }
 
-// grants are the reasons in which the risk of a wrapper says what it gives to the
-// command that it runs, beside what its caller has.
+// grants lists the causes in which the risk of a wrapper states what it grants to the
+// command, beyond the rights of its caller.
 var grants = map[string]bool{
 	"needs root":                          true,
 	"runs as another user":                true,
@@ -140,8 +141,9 @@ var grants = map[string]bool{
 	"mutating operation":                  true, // nothing, and it writes (flock its lock, fc a file)
 }
 
-// TestWrappersSayWhatTheyGrant: nobody has to know that doas is sudo. One that
-// grants something cannot be unknown.
+// TestWrappersSayWhatTheyGrant checks that the risk of a wrapper states what it
+// grants, so that nobody has to know that doas is like sudo. A wrapper that grants
+// something cannot be unknown.
 func TestWrappersSayWhatTheyGrant(t *testing.T) {
 	for p := range Builtin {
 		rows := p.Risk.Rows()
@@ -159,7 +161,7 @@ func TestWrappersSayWhatTheyGrant(t *testing.T) {
 	}
 }
 
-// TestCatalogSize keeps the count of programs that the documentation names.
+// TestCatalogSize checks the number of programs stated in the documentation.
 func TestCatalogSize(t *testing.T) {
 	detailed := 0
 	for i := range programs {
@@ -172,8 +174,8 @@ func TestCatalogSize(t *testing.T) {
 	}
 }
 
-// TestTablesAreConsistent: styles and operands are those that the readers know,
-// and no own option stands in two rows.
+// TestTablesAreConsistent checks that styles and operands are known, and that no own
+// option stands in two rows.
 func TestTablesAreConsistent(t *testing.T) {
 	walkPrograms(func(name string, p *Program) {
 		if p.Style > Bundle || p.Operands > Unread {

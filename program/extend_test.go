@@ -8,7 +8,7 @@ import (
 
 type tables = map[string]any
 
-// placeOf names tables and keys as a test wants to see them.
+// placeOf formats the position of a key.
 func placeOf(table []string, key string) string { return strings.Join(table, ".") + ":" + key }
 
 func extend(t *testing.T, own tables) *Catalog {
@@ -54,8 +54,8 @@ func TestCatalogRefuses(t *testing.T) {
 	}
 }
 
-// TestCatalogIsNotShared: an extended catalogue leaves the built-in tables as
-// they are.
+// TestCatalogIsNotShared checks that an extended catalogue leaves the built-in tables
+// unchanged.
 func TestCatalogIsNotShared(t *testing.T) {
 	before := len(Lookup("git").Subs)
 	extend(t, tables{"git": tables{"options": []any{"--mine"}, "sub": tables{"aaa": tables{}, "log": tables{"options": []any{"--mine"}}}}})
@@ -65,7 +65,8 @@ func TestCatalogIsNotShared(t *testing.T) {
 	}
 }
 
-// TestCatalogHasAllKeys: each field of Program that a table can set is set.
+// TestCatalogHasAllKeys checks that each field of Program that a table can set is
+// set.
 func TestCatalogHasAllKeys(t *testing.T) {
 	c := extend(t, tables{"mine": tables{
 		"style": "posix", "operands": "reads", "skip": int64(1), "options": []any{"-a"}, "inherit": true, "ends": true, "safe": true,

@@ -4,12 +4,12 @@ package shell
 
 import "testing"
 
-// The race detector makes pools forget what they keep, so that allocations say
+// The race detector makes pools drop items at random, so that allocations mean
 // nothing there.
 
-// TestAllocs: what does not depend on the machine. A line of the greatest
-// length that needs far more room than its length is one that grows with the
-// square of something.
+// TestAllocs checks allocations, which do not depend on the machine. A line of
+// maximum length that needs far more memory than its length indicates quadratic
+// growth.
 func TestAllocs(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { analyze("git status") }); n > 3 {
 		t.Errorf("git status: %v allocations, want at most 3", n)

@@ -13,7 +13,7 @@ var benchLines = []struct{ name, line string }{
 	{"script2k", strings.Repeat("echo \"building $x\" && go build ./cmd/$x\n", 50)},
 }
 
-// worstLines are accepted inputs chosen to cost most.
+// worstLines are accepted lines chosen for their cost.
 var worstLines = []struct{ name, line string }{
 	{"words", "echo " + strings.Repeat("a ", MaxLine/2-8)},
 	{"semicolons", strings.Repeat("a;", MaxLine/2)},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCauses: every cause has words, with room for two names at most; who makes a
-// spot opaque has a form that would be clear.
+// TestCauses checks that every cause has words with at most two names, and that one
+// that makes a spot opaque has advice for a clear form.
 func TestCauses(t *testing.T) {
 	for c := Cause(1); c < noCause; c++ {
 		row := c.row()
@@ -32,8 +32,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestFailure: where the parser stopped is known by its position, and which
-// here-document may have no end by what stands there.
+// TestFailure checks the line at which the parser stopped, and the here-document that
+// begins there.
 func TestFailure(t *testing.T) {
 	for line, want := range map[string]Failure{
 		"ls\nls )":                     {Line: 2},

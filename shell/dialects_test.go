@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestZshOnly: what only zsh would run, or would run in another way, is
-// opaque in dialect zsh.
+// TestZshOnly checks that what zsh alone runs, or runs differently, is opaque in
+// dialect Zsh.
 func TestZshOnly(t *testing.T) {
 	for _, line := range []string{
 		"ls =(touch p)", "ls *(e:'touch p':)", "ls *(oe:'touch p':)", "ls *(+f)", "ls *(.)", "=touch p", "x==touch; $x p",
@@ -34,7 +34,7 @@ func TestZshOnly(t *testing.T) {
 	}
 }
 
-// TestShOnly: what only bash knows is opaque in dialect sh.
+// TestShOnly checks that what bash alone understands is opaque in dialect Sh.
 func TestShOnly(t *testing.T) {
 	for _, line := range []string{
 		"[[ -f x ]] && touch p", "cat <(touch p)", "ls &> x", "ls |& touch p", "function f { touch p; }", "echo $'\\x41'", "touch {a,b}",
@@ -51,7 +51,7 @@ func TestShOnly(t *testing.T) {
 	}
 }
 
-// TestDialectsShare: what every shell reads alike is clear in each.
+// TestDialectsShare checks that what all shells read alike is clear in each dialect.
 func TestDialectsShare(t *testing.T) {
 	for _, line := range []string{
 		"ls -la && echo done", "git status | head -5", "cd a && npm test", "x=1; echo \"$x\"", "for f in a b; do cat \"$f\"; done",
@@ -75,7 +75,7 @@ func TestDialectsShare(t *testing.T) {
 	}
 }
 
-// TestForeignIsOpaque: lines for PowerShell and cmd are not read at all.
+// TestForeignIsOpaque checks that lines for PowerShell and cmd are not analyzed.
 func TestForeignIsOpaque(t *testing.T) {
 	for _, line := range []string{"Get-ChildItem", "dir & del x", "ls", "", "Remove-Item -Recurse x", "echo 1"} {
 		f := Analyze(line, Options{Dialect: Foreign})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEffectsFound holds what the effects test (internal/test/effects) found that
-// real programs did and no action said.
+// TestEffectsFound lists effects of real programs that the effects test
+// (internal/test/effects) found to be missing.
 func TestEffectsFound(t *testing.T) {
 	tests := []struct{ line, want string }{ // "want" is one of the actions
 		{"find -O2 /x -delete", "write /x"},
@@ -95,7 +95,7 @@ func TestEffectsFound(t *testing.T) {
 	}
 }
 
-// TestNoEffect: what is not written although it looks so.
+// TestNoEffect checks that no write is derived from words that only look like one.
 func TestNoEffect(t *testing.T) {
 	for _, line := range []string{
 		"git bundle create - HEAD", "gzip -c a.txt", "xz -t a.xz", "unzip -l a.zip", "zstd -l a", "flock -u 9", "git config --global user.name",
@@ -128,7 +128,7 @@ func summary(a *Action) string {
 	return "fetch " + show(&a.Path)
 }
 
-// TestSweep: a recursive write spares nothing, except that a formatter does.
+// TestSweep checks that recursive writes are sweeps, except those of formatters.
 func TestSweep(t *testing.T) {
 	for line, want := range map[string]bool{"find . -delete": true, "gzip -r .": true, "chown -R x .": true, "rm -r .": true, "gofmt -w .": false, "prettier --write .": false} {
 		f := Analyze(line, Options{Dir: "/p"})
@@ -142,7 +142,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestNoFollow: rm takes a link itself away; chmod follows it.
+// TestNoFollow checks that rm removes a link itself whereas chmod follows it.
 func TestNoFollow(t *testing.T) {
 	for line, want := range map[string]bool{"rm *": true, "rm e/*": true, "rm -r */": false, "rmdir *": true, "unlink a*": true, "mv * d": true, "chmod 644 *": false, "touch *": false, "mv x *": false, "cp x *": false} {
 		f := Analyze(line, Options{Dir: "/p"})
@@ -158,7 +158,8 @@ func TestNoFollow(t *testing.T) {
 	}
 }
 
-// TestFoldersOnTheWay: mkdir -p makes what it only passes through.
+// TestFoldersOnTheWay checks that mkdir -p creates directories that it only passes
+// through.
 func TestFoldersOnTheWay(t *testing.T) {
 	for line, want := range map[string]string{
 		"mkdir -p out/../n ./-o":   "run mkdir; write /w/out; write /w/out/../n; write /w/./-o",

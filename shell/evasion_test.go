@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestNothingIsHidden holds lines that run "rm -rf y" in a way that is easily
-// overlooked: state that one command leaves for the next, and text of another
-// language that is read here.
+// TestNothingIsHidden checks lines that run "rm -rf y" in a way that is easily
+// overlooked: by state that one command leaves for the next, or in text of another
+// language.
 func TestNothingIsHidden(t *testing.T) {
 	for _, tt := range []struct{ name, line string }{
 		{"printf with an attached name", "x=ls; printf -vx rm; $x -rf y"},
@@ -58,8 +58,7 @@ func TestNothingIsHidden(t *testing.T) {
 	}
 }
 
-// touches reports whether a line is seen to read or write a path, or may touch
-// one that is not known.
+// touches reports whether a line reads or writes a path, or may use an unknown one.
 func touches(f *Facts, kind Kind, path string) bool {
 	may := map[Kind]Effects{Read: MayRead | MayRun, Write: MayWrite | MayRun}[kind]
 	for i := range f.Actions {
@@ -79,8 +78,8 @@ func touches(f *Facts, kind Kind, path string) bool {
 	return false
 }
 
-// TestNoPathIsHidden holds lines that read or write a path whose name does not
-// stand where one would look for it.
+// TestNoPathIsHidden checks lines that read or write a path whose name is not in the
+// expected place.
 func TestNoPathIsHidden(t *testing.T) {
 	const env, keys, up = "/home/dev/proj/.env", "/home/dev/.ssh/authorized_keys", "/home/dev/x"
 	for _, tt := range []struct {
@@ -151,8 +150,8 @@ func TestNoPathIsHidden(t *testing.T) {
 	}
 }
 
-// TestFindNames: a name that find looks for is read somewhere below where it
-// starts, whether or not such a file is known to be there.
+// TestFindNames checks that a name that find searches for is read below its starting
+// points, whether or not such a file exists.
 func TestFindNames(t *testing.T) {
 	for line, want := range map[string][]string{
 		"find . -name .env -exec cat {} +":          {"./.env", "./…/.env", "./…/…/.env", "./…/…/…/.env"},
@@ -176,7 +175,8 @@ func TestFindNames(t *testing.T) {
 	}
 }
 
-// TestNamesLieBelow: what a program prints of a directory is read below it.
+// TestNamesLieBelow checks that the names that a program prints of a directory are
+// read below it.
 func TestNamesLieBelow(t *testing.T) {
 	for _, tt := range []struct{ line, below string }{
 		{"cat migrations/$(ls -1 migrations | tail -1)", "/home/dev/proj/migrations"},
@@ -208,7 +208,7 @@ func TestNamesLieBelow(t *testing.T) {
 	}
 }
 
-// TestEverydayStaysClear holds common lines beside those above that hide
+// TestEverydayStaysClear checks that common lines similar to those above hide
 // nothing.
 func TestEverydayStaysClear(t *testing.T) {
 	for _, line := range []string{
@@ -236,7 +236,7 @@ func TestEverydayStaysClear(t *testing.T) {
 	}
 }
 
-// TestZshReadsVariablesFurther: in zsh a subscript needs no braces.
+// TestZshReadsVariablesFurther checks that in zsh a subscript needs no braces.
 func TestZshReadsVariablesFurther(t *testing.T) {
 	for _, line := range []string{`x=rmls; "$x[1,2]" -rf y`, `x=.envs; cat "$x[1,4]"`, `x=/bin/rm/a; "$x:h" -rf y`} {
 		if f := Analyze(line, Options{Dir: "/home/dev/proj", Dialect: Zsh}); !hasOpaque(f, MayRun) {

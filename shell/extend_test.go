@@ -9,7 +9,7 @@ import (
 
 type tables = map[string]any
 
-// placeOf names tables and keys as a test wants to see them.
+// placeOf formats the position of a key.
 func placeOf(table []string, key string) string { return strings.Join(table, ".") + ":" + key }
 
 func extend(t *testing.T, own tables) *program.Catalog {
@@ -21,7 +21,7 @@ func extend(t *testing.T, own tables) *program.Catalog {
 	return c
 }
 
-// effectsOf lists what a line does beside commands, as "write x".
+// effectsOf lists the effects of a line as "write x".
 func effectsOf(line string, c *program.Catalog) string {
 	f := Analyze(line, Options{Dir: "/w", Workspace: "/w", Catalog: c})
 	var out []string

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzAnalyze: whatever the line, the reader does not fail or hang, and what
-// it returns hangs together.
+// FuzzAnalyze checks that no line makes Analyze fail or hang, and that its facts are
+// consistent.
 func FuzzAnalyze(f *testing.F) {
 	for _, line := range seedLines(f) {
 		f.Add(line)

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// generator makes command lines: soups of tokens, lines of a grammar,
-// mutations of both and of a corpus. The dialect says which further
-// constructs it knows; each dialect is given some of the others' as well.
+// generator generates command lines: random tokens, lines of a grammar, and mutations
+// of both and of a corpus. Each dialect has constructs of its own, and gets some of
+// the others' as well.
 type generator struct {
 	r       *rand.Rand
 	dialect Dialect
@@ -26,7 +26,7 @@ func newGenerator(seed uint64, d Dialect, corpus, names []string) *generator {
 
 func (g *generator) pick(from ...string) string { return from[g.r.IntN(len(from))] }
 
-// one is true once in n times.
+// one is true with probability 1/n.
 func (g *generator) one(n int) bool { return g.r.IntN(n) == 0 }
 
 func (g *generator) line() string {
@@ -47,7 +47,7 @@ func (g *generator) line() string {
 	return g.program()
 }
 
-// program is a line of the grammar.
+// program returns a line of the grammar.
 func (g *generator) program() string {
 	g.depth, g.docs = 0, nil
 	return g.list() + g.newline()
@@ -77,7 +77,7 @@ func (g *generator) token() string {
 	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\xa0`, "\u00a0", `\$`, "$", `\\`, `\`, `\|`, "|").Replace(g.pick(from...))
 }
 
-// mutate changes a line in some places.
+// mutate changes a line in a few places.
 func (g *generator) mutate(text string, times int) string {
 	line := []byte(text)
 	for range times {
@@ -112,7 +112,7 @@ func (g *generator) mutate(text string, times int) string {
 	return string(line)
 }
 
-// splice puts one line into another, quoted in one way or not.
+// splice inserts one line into another, possibly quoted.
 func (g *generator) splice(a, b string) string {
 	at := g.r.IntN(len(a) + 1)
 	switch g.r.IntN(7) {
@@ -142,8 +142,7 @@ func backquoted(s string) string {
 	return "`" + strings.NewReplacer("`", "\\`", `\`, `\\`).Replace(s) + "`"
 }
 
-// newline ends a line, and gives the bodies of the here-documents that began
-// in it.
+// newline ends a line, followed by the bodies of the here-documents that began in it.
 func (g *generator) newline() string {
 	out := "\n"
 	if len(g.docs) == 0 && g.one(2) {
@@ -156,7 +155,7 @@ func (g *generator) newline() string {
 	return out
 }
 
-// inner makes text of its own, whose here-documents end inside it.
+// inner generates text whose here-documents end inside it.
 func (g *generator) inner(make func() string) string {
 	outer := g.docs
 	g.docs = nil
@@ -188,7 +187,7 @@ func (g *generator) comment() string {
 	return g.pick("", "c1", "it's", "$(c2)", "\"", "`", "<<E", "\\")
 }
 
-// command is a command of any kind.
+// command returns a command of any kind.
 func (g *generator) command() string {
 	g.depth++
 	defer func() { g.depth-- }()
@@ -249,7 +248,7 @@ func (g *generator) command() string {
 	return g.pick("test ", "[ ") + g.words() + " ]" + g.pick(" && ", " || ") + g.simple()
 }
 
-// end ends a command inside a compound one.
+// end terminates a command inside a compound one.
 func (g *generator) end() string {
 	if len(g.docs) > 0 || g.one(4) {
 		return "\n" + strings.TrimPrefix(g.newline(), "\n")
@@ -270,15 +269,14 @@ func (g *generator) function() string {
 	return g.pick("f() ", "f ()\n", "f() ") + body + g.redirections()
 }
 
-// setting sets a variable that the shell gives a meaning, to a value that runs
-// something where the shell makes more of it than text, in every way that a
-// shell has.
+// setting sets a variable that is special to the shell to a value that runs something
+// if the shell takes it for more than text, in every way that a shell offers.
 func (g *generator) setting() string {
 	name, value := g.name(), g.payload()
 	return strings.NewReplacer("N", name, "V", value).Replace(g.pick(settingWays...))
 }
 
-// builtin gives a value that runs something where it is evaluated to a builtin.
+// builtin passes a value that runs something when evaluated to a builtin.
 func (g *generator) builtin() string {
 	p := g.payload()
 	return strings.NewReplacer("V", p).Replace(g.pick("for x in a; do break V; done", "for x in a; do continue V; done", "shift V", "f() { return V; }; f", "exit V", "printf %d V", "printf '%s %i' a V",
@@ -288,7 +286,7 @@ func (g *generator) builtin() string {
 		"x=V; test -t x", "x=V; exit x", "local V", "typeset V", "alias V", "command -v V", "builtin V", "exec V", "eval V", "sleep V", "x=V; c1 ${!x}", "x=V; c1 ${x@P}", "case V in V) c1;; esac", "c1 <<<V", "c1 >&V", "c1 <V")) + g.end() + g.simple()
 }
 
-// payload is a value that runs c9 where a shell evaluates or expands it.
+// payload returns a value that runs c9 if a shell evaluates or expands it.
 func (g *generator) payload() string {
 	return strings.ReplaceAll(g.pick("'b[$(c9)]'", "'b[$(c9)]'", "'b[`c9`]'", "b[\\$\\(c9\\)]", "b[\\`c9\\`]", "\"b[\\$(c9)]\"", "$'b[$(c9)]'", "$'b[\\x24(c9)]'", "'$(c9)'", "'`c9`'", "'1+b[$(c9)]'", "c9", "x", "5", "''", "\"$x\"", g.word()),
 		"b[", g.pick("b[", "path[", "argv["))
@@ -301,8 +299,8 @@ func (g *generator) name() string {
 	return g.pick("RANDOM", "SECONDS", "OPTIND", "HISTCMD", "COLUMNS", "PS4", "BASHPID", "SRANDOM", "LINES", "SHLVL", "x", "REPLY", "_")
 }
 
-// translation prints text that the catalogue x in the box's directory /t
-// translates into a substitution. bash looks it up when it reads the line.
+// translation prints text that the message catalogue x in directory /t of the box
+// translates into a substitution. Bash looks it up when it reads the line.
 func (g *generator) translation() string {
 	return g.pick("", "export ", "LC_ALL=C.UTF-8 ; ", "LANG=C.UTF-8\n", "readonly ", "declare ") + g.pick("TEXTDOMAINDIR=/t", "TEXTDOMAINDIR=../t", "x=/t; TEXTDOMAINDIR=$x", "read TEXTDOMAINDIR <<< /t", "printf -v TEXTDOMAINDIR /t", "TEXTDOMAINDIR=/t\nexport TEXTDOMAINDIR") +
 		g.pick("; ", "\n", " && ") + g.pick("TEXTDOMAIN=x", "export TEXTDOMAIN=x", "declare TEXTDOMAIN=x", "printf -v TEXTDOMAIN x", "for TEXTDOMAIN in x; do c1; done", "TEXTDOMAIN=x; c2") +
@@ -332,7 +330,7 @@ func (g *generator) redirection() string {
 	return op + g.pick("a.txt", "/dev/null", g.word(), "f", "sub")
 }
 
-// document begins a here-document; its body comes with the next newline.
+// document begins a here-document, whose body follows at the next newline.
 func (g *generator) document() string {
 	delim, open := "E", g.pick("E", "E", "'E'", "\"E\"", "\\E", "E''", "\"\"E")
 	op := g.pick(" <<", " <<", " <<-", " 3<<")
@@ -347,7 +345,7 @@ func (g *generator) document() string {
 	return op + open
 }
 
-// bashCommand is one that sh does not know.
+// bashCommand returns a command that sh does not have.
 func (g *generator) bashCommand() string {
 	switch g.r.IntN(21) {
 	case 20:
@@ -392,7 +390,7 @@ func (g *generator) bashCommand() string {
 	return g.pick("exec 3<a.txt", "exec 3>&1", "exec >f", "exec {fd}<a.txt") + g.end() + g.simple() + g.pick("", " <&3", " >&3")
 }
 
-// zshCommand is one that only zsh knows.
+// zshCommand returns a command that only zsh has.
 func (g *generator) zshCommand() string {
 	switch g.r.IntN(22) {
 	case 0:
@@ -501,10 +499,10 @@ func (g *generator) word() string {
 	return g.pick("a", "b", "a.txt", "-n", "c7", "x=1", "--", "1", "sub", "f#g", "!", "-rf", "in", "do", "c2", "E")
 }
 
-// quotable is a word that may stand inside double quotes.
+// quotable returns a word that may stand in double quotes.
 func (g *generator) quotable() string { return strings.ReplaceAll(g.word(), "\"", "") }
 
-// parameter is an expansion that sh knows.
+// parameter returns an expansion that sh has.
 func (g *generator) parameter() string {
 	name := g.pick("x", "y", "1", "@", "z", "HOME", "x", "#", "?", "-", "_")
 	switch g.r.IntN(5) {
@@ -519,7 +517,7 @@ func (g *generator) parameter() string {
 	return "${" + name + op + g.pick(g.word(), g.word(), "", "'"+strings.ReplaceAll(g.word(), "'", "")+"'", "\""+g.quotable()+"\"", "a b", "a}", "\\}") + "}"
 }
 
-// bashWord is one that sh does not know.
+// bashWord returns a word that sh reads differently.
 func (g *generator) bashWord() string {
 	switch g.r.IntN(12) {
 	case 0:

@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// analyze reads a line as the tests' user would run it.
+// analyze analyzes a line in the surroundings of the tests.
 func analyze(line string) *Facts {
 	return Analyze(line, Options{Dir: "/home/dev/proj", Home: "/home/dev"})
 }
 
-// runs reports whether a line is seen to run a command with these words, or
-// may run anything.
+// runs reports whether a line runs a command with these words, or may run anything.
 func runs(f *Facts, want string) (seen, opaque bool) {
 	for i := range f.Actions {
 		a := &f.Actions[i]
@@ -35,8 +34,8 @@ func text(words []Word) string {
 	return strings.Join(parts, " ")
 }
 
-// TestTreeHidesNothing holds the places where the tree of mvdan.cc/sh v3.14.1
-// shows no command that bash 5.2 runs.
+// TestTreeHidesNothing checks the places where the tree of mvdan.cc/sh v3.14.1 lacks
+// a command that bash 5.2 runs.
 func TestTreeHidesNothing(t *testing.T) {
 	for _, tt := range []struct{ name, line, runs string }{
 		{"comment continued by a backslash", "ls # x \\\ntouch p", "touch p"},
@@ -115,8 +114,8 @@ func TestTreeHidesNothing(t *testing.T) {
 	}
 }
 
-// TestShapesLoseNothing holds the shapes that lose commands when only calls
-// are looked at.
+// TestShapesLoseNothing checks syntax in which commands are lost if only calls are
+// examined.
 func TestShapesLoseNothing(t *testing.T) {
 	for _, line := range []string{
 		`> $(touch p)`, `< $(touch p)`, `f() { :; } > $(touch p)`, `for i in $(touch p); do :; done`,
@@ -151,7 +150,7 @@ func TestShapesLoseNothing(t *testing.T) {
 	}
 }
 
-// TestOpaque holds what cannot be known, and must be said to be so.
+// TestOpaque checks that what cannot be known is opaque.
 func TestOpaque(t *testing.T) {
 	for _, line := range []string{
 		`$x`, `$(echo rm) -rf b`, `"$cmd" a`, `r${u}m b`, `/bin/r? b`, `{1..99999999}`, `eval "$x"`, `bash -c "$x"`,
@@ -173,7 +172,8 @@ func TestOpaque(t *testing.T) {
 	}
 }
 
-// TestClear holds what is known: a needless opaque spot is a needless prompt.
+// TestClear checks that what is known is not opaque: a needless opaque spot is a
+// needless prompt.
 func TestClear(t *testing.T) {
 	for _, line := range []string{
 		`ls -la && echo done`, `git status`, `git commit -m "a && b; $(date)"`, `x=1; echo $x`, `echo $((1+2))`,
@@ -204,8 +204,8 @@ func dump(f *Facts) string {
 	return sb.String()
 }
 
-// TestSubstitutionIsSeen: a command that holds a substitution says so, also
-// behind the commands inside it.
+// TestSubstitutionIsSeen checks that a command with a substitution is marked, even
+// after the commands inside it.
 func TestSubstitutionIsSeen(t *testing.T) {
 	for line, want := range map[string]bool{
 		`echo $(id)`: true, "echo `id` x": true, `echo "a $(id)"`: true, `cat <(ls)`: true, `export x=$(id)`: true,
@@ -219,8 +219,8 @@ func TestSubstitutionIsSeen(t *testing.T) {
 	}
 }
 
-// TestStateIsNotCertain: bash may reach the command behind these lines without
-// what stands before it, so that its words are not known.
+// TestStateIsNotCertain checks that words are unknown if bash may reach their command
+// without the commands before it.
 func TestStateIsNotCertain(t *testing.T) {
 	for line, certain := range map[string]bool{
 		"x=1; c $x":                        true,
@@ -245,8 +245,8 @@ func TestStateIsNotCertain(t *testing.T) {
 	}
 }
 
-// TestPatternsMatchMore: what a bracket pattern or ** may become, the word
-// allows for.
+// TestPatternsMatchMore checks that a word allows for whatever a bracket pattern or
+// ** may match.
 func TestPatternsMatchMore(t *testing.T) {
 	for _, line := range []string{"cat [[:alpha:]]", "cat []a]", "cat [!]a]", "cat [^]]", `cat [\]a]`} {
 		if w := analyze(line).Actions[0].Words[1]; w.Text != "" || !w.hasHole(AnyText) {

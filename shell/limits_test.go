@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNothingIsReadForever holds lines whose parts stand in one another, or
-// name one another: each part must be read a few times only.
+// TestNothingIsReadForever checks lines whose parts nest or refer to one another:
+// each part may be read only a few times.
 func TestNothingIsReadForever(t *testing.T) {
 	nested := func(n int, before, inner, after string) string {
 		return strings.Repeat(before, n) + inner + strings.Repeat(after, n)
@@ -35,7 +35,8 @@ func TestNothingIsReadForever(t *testing.T) {
 	}
 }
 
-// TestStepsAreLimited: what repeats its parts all the same is opaque.
+// TestStepsAreLimited checks the limit for lines that repeat their parts all the
+// same.
 func TestStepsAreLimited(t *testing.T) {
 	w := newWalker(Options{}, "")
 	defer func() {
@@ -48,8 +49,8 @@ func TestStepsAreLimited(t *testing.T) {
 	}
 }
 
-// TestTextIsReadOnlySoOften: long text that is run as text again and again is
-// given up, and then anything may be run.
+// TestTextIsReadOnlySoOften checks that long text that is run as text repeatedly
+// becomes opaque.
 func TestTextIsReadOnlySoOften(t *testing.T) {
 	long := " " + strings.Repeat("a ", 30000)
 	for evals, want := range map[int]bool{2: false, 6: true} {

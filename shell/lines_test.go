@@ -11,14 +11,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// wantPrograms is how many programs have lines.
+// wantPrograms is the minimum number of programs with lines.
 const wantPrograms = 250
 
-// TestLines reads testdata/lines.txt: for each program, lines that a rule for
-// the program alone covers (+) and lines that it must not cover (-). Three of
-// the latter are refused for what the program's entry says of its words; where
-// the program is Safe, so that nothing in its words is refused, for what stands
-// around them.
+// TestLines checks testdata/lines.txt. For each program it lists lines that a rule
+// for the program alone covers (+) and lines that such a rule must not cover (-).
+// Three of the latter are refused because of the program's words or, if the program
+// is Safe, so that none of its words is refused, because of what surrounds them.
 func TestLines(t *testing.T) {
 	data, err := os.ReadFile("testdata/lines.txt")
 	if err != nil {
@@ -70,9 +69,9 @@ func (c *lineCount) note(sign string, own bool) {
 	}
 }
 
-// checkCounts wants three lines of both kinds for each program, and enough
-// programs. Of those that always run or write what the words do
-// not tell no line passes: they do not count.
+// checkCounts requires three lines of both kinds for each program, and enough
+// programs. Programs that always run or write something unknown have no passing lines
+// and do not count.
 func checkCounts(t *testing.T, counts map[string]*lineCount) {
 	t.Helper()
 	var names []string
@@ -99,9 +98,8 @@ func checkCounts(t *testing.T, counts map[string]*lineCount) {
 	}
 }
 
-// uncovered returns why a rule for the first command of a line, and nothing
-// else, does not cover the line, and whether that comes of the words of the
-// program.
+// uncovered returns why a rule for the first command of a line alone does not cover
+// the line, and whether the words of the program are the reason.
 func uncovered(f *Facts, prog string) (string, bool) {
 	commands := 0
 	for i := range f.Actions {
@@ -134,8 +132,8 @@ func uncovered(f *Facts, prog string) (string, bool) {
 	return "", false
 }
 
-// comesOf reports whether an action is a command of the program, or derived
-// from its words.
+// comesOf reports whether an action is a command of the program, or derived from its
+// words.
 func comesOf(f *Facts, i int, prog string) bool {
 	for ; i >= 0; i = f.Actions[i].Parent {
 		a := &f.Actions[i]

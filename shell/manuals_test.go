@@ -10,8 +10,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// TestManualPages: what the comparison with the manual pages brought to light.
-// A value that an option does not take hid the option or the operand behind it.
+// TestManualPages checks what the comparison with the manual pages found. A value
+// attributed to an option that takes none hid the option or operand after it.
 func TestManualPages(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"sudo -Eu root git status", "-E -u=root git status"},
@@ -39,8 +39,8 @@ func TestManualPages(t *testing.T) {
 	}
 }
 
-// TestEntrRunsText: with -s, also in a cluster, the operand is shell text, which
-// no rule for a program covers.
+// TestEntrRunsText checks that with -s, even in a cluster, the operand is shell text,
+// which no rule for a program covers.
 func TestEntrRunsText(t *testing.T) {
 	for _, line := range []string{"entr -s 'rm x'", "entr -sr 'rm x'", "entr -rs 'rm x'"} {
 		f := Analyze(line, Options{Dir: "/w"})
@@ -50,8 +50,8 @@ func TestEntrRunsText(t *testing.T) {
 	}
 }
 
-// TestAbbreviations: whether the beginning of a long name stands for the name
-// depends on the style, and so does how a value is attached.
+// TestAbbreviations checks that the style determines whether long names may be
+// abbreviated and how a value is attached.
 func TestAbbreviations(t *testing.T) {
 	list := []program.Option{{Names: []string{"-o", "--output"}, Value: program.Required, Effect: program.EffWrite}, {Names: []string{"-a", "--all"}}}
 	long := []program.Option{{Names: []string{"-output"}, Value: program.Required, Effect: program.EffWrite}, {Names: []string{"-all"}}}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOperators: the first operator of a line, as "kind text", "" for none.
+// TestOperators checks the first operator of a line, as "kind text", or "".
 func TestOperators(t *testing.T) {
 	for line, want := range map[string]string{
 		"npm test": "", " npm  test ": "", "npm test\n": "", "\n\nnpm test": "", "npm test # a | b": "", "npm \\\n test": "", "": "", "# x": "",
@@ -51,8 +51,8 @@ func TestOperatorsUnread(t *testing.T) {
 	}
 }
 
-// FuzzOperators: a line without operators that Analyze can read is at most one
-// simple command, and its known words stand in the line byte by byte but for
+// FuzzOperators checks that a line without operators that Analyze can read is at most
+// one simple command, whose known words stand in the line literally except for
 // quotes.
 func FuzzOperators(f *testing.F) {
 	for _, line := range []string{"npm test", "A=1 npm 'x y' \"z\"", "a | b", "a {b,c} ~ *", "a \\\n b", "a <<E\n$x\nE\n"} {
@@ -79,7 +79,7 @@ func FuzzOperators(f *testing.F) {
 	})
 }
 
-// TestAssignValue: what a variable before a command is set to.
+// TestAssignValue checks the value of a variable before a command.
 func TestAssignValue(t *testing.T) {
 	for line, want := range map[string]string{
 		"X=1 a": "1", "X= a": "", "X='a b' a": "a b", `X="a"b\ c a`: "ab c", "X=$'a' a": "a", "X=$y a": "?", "X=a$y a": "?", "X+=1 a": "?", "X=~ a": "?", "X=$(b) a": "?",

@@ -42,7 +42,7 @@ func TestZshRunsNothingUnseen(t *testing.T) {
 	oracle{argv: []string{"/bin/zsh", "-f", "-c"}, dialect: Zsh}.test(t, *zshLines)
 }
 
-// TestLine shows what the shells run of one line, and what is seen of it.
+// TestLine prints what the shells run for one line, and what Analyze reports.
 func TestLine(t *testing.T) {
 	if *oneLine == "" {
 		t.Skip("no -line")
@@ -62,19 +62,19 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// oracle is a real shell, and the dialect that Analyze is told.
+// oracle is a real shell with its dialect.
 type oracle struct {
 	argv    []string
 	dialect Dialect
 }
 
-// opaqueShare: of the lines that hold an opaque spot, which can hide nothing
-// that is not said, one in so many is run, for the figures.
+// opaqueShare is the reciprocal of the share of opaque lines that are run for the
+// statistics. Such lines can hide nothing.
 const opaqueShare = 8
 
-// test gives generated lines to Analyze and to the shell: every command that
-// the shell would run must be an action, or the line must hold an opaque spot
-// that may run anything.
+// test passes generated lines to Analyze and to the shell. Every command that the
+// shell runs must be an action, or the line must have an opaque spot that may run
+// anything.
 func (o oracle) test(t *testing.T, lines int) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -121,7 +121,7 @@ func (n *tally) add(m tally) {
 	n.violations += m.violations
 }
 
-// work runs lines in a box of its own until there are no more.
+// work runs lines in a box of its own until none are left.
 func (o oracle) work(t *testing.T, dir string, lines <-chan string) (n tally) {
 	box, err := realshell.Open(dir)
 	if err != nil {
@@ -175,7 +175,7 @@ func (o oracle) analyze(line string) *Facts {
 	return Analyze(line, Options{Dir: "/w", Home: "/home/dev", Dialect: o.dialect})
 }
 
-// violates reports whether the shell runs what is not seen of a line.
+// violates reports whether the shell runs a command that Analyze does not report.
 func (o oracle) violates(box *realshell.Box, line string) bool {
 	f := o.analyze(line)
 	if mayRunAnything(f) {
@@ -186,8 +186,8 @@ func (o oracle) violates(box *realshell.Box, line string) bool {
 	return err == nil && bad
 }
 
-// shrink leaves out of a line what the violation does not need: ever shorter
-// stretches, until no single byte can go.
+// shrink removes from a line what the violation does not need, in ever shorter parts,
+// until no single byte can be removed.
 func (o oracle) shrink(box *realshell.Box, line string) string {
 	tries := 1500
 	for size := len(line) / 2; size > 0; size /= 2 {
@@ -206,7 +206,7 @@ func (o oracle) shrink(box *realshell.Box, line string) string {
 	return line
 }
 
-// unseen returns a command that ran and is no action.
+// unseen returns a command that ran and is not an action.
 func unseen(f *Facts, got realshell.Result) (realshell.Run, bool) {
 	for _, run := range got.Commands {
 		if !seen(f, run.Words()) {
@@ -238,9 +238,9 @@ func seen(f *Facts, argv []string) bool {
 	return false
 }
 
-// wordsMatch reports whether words may become argv. A word that may fall apart
-// keeps its text: the first of its words begins with what stands before its
-// first hole, the last ends with what stands behind its last.
+// wordsMatch reports whether words may become argv. In a word that may split, the
+// first word begins with the text before its first hole, and the last ends with the
+// text after its last hole.
 func wordsMatch(words []Word, argv []string) bool {
 	if len(words) == 0 {
 		return len(argv) == 0
@@ -290,7 +290,7 @@ func fills(w *Word, text string) bool {
 	return regexp.MustCompile("(?s)^" + sb.String() + regexp.QuoteMeta(latin(w.Text[from:])) + "$").MatchString(latin(text))
 }
 
-// latin makes a character of each byte: an argument need not be UTF-8.
+// latin converts each byte to a character, since an argument need not be UTF-8.
 func latin(s string) string {
 	out := make([]rune, len(s))
 	for i := range len(s) {

@@ -10,7 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// plainLines are plain, all of them.
+// plainLines are plain lines.
 var plainLines = []string{
 	"git status", "  git   status  ", "ls -la src", "git status;", "a; b ;c", "a && b || c && d", "a | b | c && d | e",
 	"go test ./... 2>&1 | grep -E 'ok|FAIL' | head -20", "echo hi > out.txt", "echo hi >> out.txt 2>/dev/null",
@@ -20,15 +20,15 @@ var plainLines = []string{
 	"echo 2 >f", "echo a2>f", "ls > f g", "trap 'rm x' EXIT", "command ls", "env A=1 ls", "curl https://x.example/y -o z",
 }
 
-// plainOdd are not plain.
+// plainOdd are lines that are not plain.
 var plainOdd = []string{
 	"", " ", ";", "a &", "a |& b", "a &&", "| a", "a;;b", "if x", "x=1 a", "a=b", "echo $x", "echo `x`", `a\ b`, "ls ~", "a # b",
 	"{ a", "[ a ]", "! a", "a\nb", "a\tb", "é", "echo 'é'", `"a"b`, `"a$x"`, "%1", "a ^ b", "a (b)", "time ls", "export x", "<f cat",
 	"a &> f", "a >| f", "a 10>f", "a >&f", "a 2>&1x", "a 'b", `a "b`, `a "b!`, "a >", "ls > 'f'", "ls >$x", "a <(b)", "a\rb", "a\x00b",
 }
 
-// samePlain compares what the plain reader and the parser make of a line, and
-// what is found in either; it reports whether the line is plain.
+// samePlain compares the trees of the plain reader and of the parser, and the facts
+// derived from them. It reports whether the line is plain.
 func samePlain(t *testing.T, line string, d Dialect) bool {
 	tree := plain(line)
 	if tree == nil {
@@ -63,8 +63,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// plainTokens are what generated lines are made of: mostly plain, and near to
-// what is not.
+// plainTokens are the tokens of generated lines, most of them plain and some nearly
+// plain.
 var plainTokens = []string{
 	" ", " ", " ", " ", "  ", " | ", " && ", " || ", "; ", ";", "|", "&&", "2>&1", " > ", ">>", ">", "1>&2", " 2>/dev/null", "'", "\"", "=", "~", "^",
 	"%", "\n", "{", "}", "[", "]", "!", "#", "$x", "`", "\\", "é", "<", "&", "(", ")", "*", "?", "-", "--", "+", "@", ":", ",", ".", "/", "..", "0", "12",
@@ -74,8 +74,7 @@ var plainTokens = []string{
 	"sed", "-i", "'s/a/b/e'", "awk", "'{print}'", "python3", "npm", "run", "test", "tar", "-xf", "set", "-e", "source", ".", "pushd", "popd", "unset",
 }
 
-// TestPlainGenerated compares plain reading and parsing on lines made at
-// random.
+// TestPlainGenerated compares the plain reader and the parser on random lines.
 func TestPlainGenerated(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	taken := 0
@@ -97,8 +96,8 @@ func TestPlainGenerated(t *testing.T) {
 	}
 }
 
-// FuzzPlain: whatever the plain reader takes, the parser and the walker read
-// alike.
+// FuzzPlain checks that the plain reader and the parser agree on every line that is
+// plain.
 func FuzzPlain(f *testing.F) {
 	for _, line := range plainLines {
 		f.Add(line)

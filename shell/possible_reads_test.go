@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestPossibleReads: the words that a program may take for a file although its entry
-// does not say so, and none of those that it only names or that choose files.
+// TestPossibleReads checks that the result has the words that a program may take for
+// a file although its entry does not say so, and none that it only names or that
+// select files.
 func TestPossibleReads(t *testing.T) {
 	tests := []struct{ line, want string }{
 		{"gpg -c a", "a"},

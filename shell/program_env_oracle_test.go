@@ -15,9 +15,9 @@ import (
 
 var shownLines = flag.Int("shown", 1500, "command lines that may show variables, for each shell")
 
-// TestShellsShowNothingUnseen: where a builtin of a real shell, env or printenv
-// shows the value of a variable that nobody knows, the command is marked, or the
-// line cannot be read. The lines only print.
+// TestShellsShowNothingUnseen checks that a line is marked, or cannot be read, if a
+// builtin of a real shell, env or printenv prints the value of an unlisted variable.
+// The lines only print.
 func TestShellsShowNothingUnseen(t *testing.T) {
 	for _, o := range []oracle{
 		{[]string{"/bin/bash", "--norc", "-c"}, Bash}, {[]string{"/bin/dash", "-c"}, Sh}, {[]string{"/bin/zsh", "-f", "-c"}, Zsh},
@@ -60,8 +60,8 @@ func marked(f *Facts) bool {
 	return false
 }
 
-// showingLine is a line of a command that may show variables, and more or less
-// around it.
+// showingLine returns a line with a command that may print variables, and random
+// context.
 func showingLine(g *generator) string {
 	showing := []string{"env", "printenv", "export", "readonly", "set", "local"}
 	if g.dialect != Sh { // which has no others
@@ -81,10 +81,11 @@ func showingLine(g *generator) string {
 	return fmt.Sprintf(around, line)
 }
 
-// secretValue is what no line holds.
+// secretValue is a value that no line contains.
 const secretValue = "vAlUe-oF-a-sEcReT"
 
-// shows runs a line where two variables have a value that is known by its look.
+// shows runs a line in which two variables have a recognizable value, and reports
+// whether it is printed.
 func (o oracle) shows(t *testing.T, dir, line string) bool {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)

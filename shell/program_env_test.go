@@ -11,8 +11,8 @@ func showsVariables(line string, d Dialect) bool {
 	return slices.ContainsFunc(facts.Actions, func(a Action) bool { return a.Kind == Command && a.Environment })
 }
 
-// TestEnvironment: what shows values of variables that may be secrets is marked,
-// however it is spelled and whoever runs it.
+// TestEnvironment checks that commands that print values of variables that may be
+// secrets are marked, however they are spelled and whatever runs them.
 func TestEnvironment(t *testing.T) {
 	for _, line := range []string{
 		"env", "env -0", "env --null", "env -u A", "env --unset=A -v", "env --", "env A=1", "env A=1 B=2", `env "$x"`, "env $x", "env -S ''", "env -u -", "/usr/bin/env",
@@ -49,7 +49,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEnvironmentOfShells: what other shells than bash print.
+// TestEnvironmentOfShells checks what shells other than bash print.
 func TestEnvironmentOfShells(t *testing.T) {
 	for _, tt := range []struct {
 		line    string

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// gitDangers are settings by which git runs, obeys, contacts or writes what it
-// would not without them, a value that does so, and that are not harmless
-// therefore (git-config(1)).
+// gitDangers are settings, with a value, that make git run, obey, contact or write
+// something else and are therefore not harmless (git-config(1)).
 var gitDangers = []string{
 	"core.pager x", "core.editor x", "core.fsmonitor ./x", "core.sshCommand x", "core.hooksPath .x", "core.askPass x", "core.gitProxy x",
 	"core.alternateRefsCommand x", "core.attributesFile x", "core.worktree /x", "core.bare true", "core.protectNTFS false", "core.protectHFS false",
@@ -26,16 +25,15 @@ var gitDangers = []string{
 	"remote.x.pushurl x::y", "submodule.x.url x::y", "branch.x.remote x::y", "x.y z", "core.unheard z", "user.hookspath z", "a.b.c z",
 }
 
-// gitSpellings are ways to set a setting: %k is its name, %v its value.
+// gitSpellings are ways to write a setting: %k is its name, %v its value.
 var gitSpellings = []string{
 	"git config %k %v", "git config set %k %v", "git config --local %k %v", "git config --add %k %v", "git config --replace-all %k %v", "git config --worktree %k %v",
 	"git config --local --add %k %v", "git config set --all %k %v", "git -C sub config %k %v", "git config --type=path %k %v", "git config --fixed-value %k %v",
 	"git -p config %k %v", "cd sub && git config %k %v", "command git config %k %v", "env git config %k %v", "bash -c \"git config %k %v\"",
 }
 
-// TestGitSettings: whatever a setting is that is not known to be harmless, and
-// however it is written, it is a write to the repository's settings, and may run
-// a program.
+// TestGitSettings checks that any setting not known to be harmless, however it is
+// written, is a write to the repository's settings and may run a program.
 func TestGitSettings(t *testing.T) {
 	for _, danger := range gitDangers {
 		key, value, _ := strings.Cut(danger, " ")
@@ -67,8 +65,8 @@ func TestGitSettings(t *testing.T) {
 	}
 }
 
-// TestHarmlessGitSettings: what git itself writes all day is no write that
-// anybody has to look at.
+// TestHarmlessGitSettings checks that settings that git itself writes routinely need
+// no attention.
 func TestHarmlessGitSettings(t *testing.T) {
 	for _, line := range []string{
 		"git config user.name me", "git config set user.email me@x.example", "git config --local core.autocrlf input", "git config branch.main.merge refs/heads/main",
@@ -90,7 +88,7 @@ func TestHarmlessGitSettings(t *testing.T) {
 	}
 }
 
-// ownWrites are the settings files that a line writes in a way that is not
+// ownWrites returns the settings files that a line writes in a way that is not
 // harmless.
 func ownWrites(line string) []string {
 	var paths []string

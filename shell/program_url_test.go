@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestURLsAreFetched: a URL among the words of a program that may fetch it is
-// a fetch, wherever it stands; one that is only printed or part of a text is
-// none. A program that follows redirects fetches an unknown host as well.
+// TestURLsAreFetched checks that a URL among the words of a program that may fetch it
+// is a fetch wherever it stands, and that one that is only printed or part of a text
+// is not. A program that follows redirects fetches from an unknown host as well.
 func TestURLsAreFetched(t *testing.T) {
 	const host = "https://h.example/x"
 	for line, want := range map[string][]string{
@@ -48,8 +48,8 @@ func TestURLsAreFetched(t *testing.T) {
 	}
 }
 
-// TestWgetNames: wget saves under the last part of the URL unless an option
-// says otherwise.
+// TestWgetNames checks that wget saves under the last part of the URL unless an
+// option changes that.
 func TestWgetNames(t *testing.T) {
 	for line, want := range map[string][]string{
 		"wget https://h/a.tgz":            {"/home/dev/proj/a.tgz", "/home/dev/proj/a.tgz.…"},

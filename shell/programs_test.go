@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// walkPrograms calls check for every program and subcommand of which the words
-// are known, with its full name.
+// walkPrograms calls check with every program and subcommand whose words are known,
+// and its full name.
 func walkPrograms(check func(name string, p *program.Program)) {
 	var walk func(name string, p *program.Program)
 	walk = func(name string, p *program.Program) {
@@ -35,7 +35,7 @@ func TestSpecialsExist(t *testing.T) {
 	})
 }
 
-// TestEntriesAreReached: the words of a subcommand lead to its entry.
+// TestEntriesAreReached checks that the words of a subcommand lead to its entry.
 func TestEntriesAreReached(t *testing.T) {
 	walkPrograms(func(name string, p *program.Program) {
 		var words []Word

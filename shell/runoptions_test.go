@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// TestRunOptions: every option of the catalogue whose value is run, in each way
-// in which its program reads it, makes the line run that program or holds an
+// TestRunOptions checks that every option of the catalogue whose value is run, in
+// each spelling that its program accepts, makes the line run that value or adds an
 // opaque spot.
 func TestRunOptions(t *testing.T) {
 	effects := map[program.Effect]bool{program.EffRun: true, program.EffRunMore: true, program.EffProgram: true, program.EffCode: true, program.EffExec: true}
@@ -34,7 +34,8 @@ func TestRunOptions(t *testing.T) {
 	}
 }
 
-// optionSpellings are the ways in which a program reads an option with a value.
+// optionSpellings returns the spellings of an option with a value that a program
+// accepts.
 func optionSpellings(p *program.Program, o *program.Option, name, value string) []string {
 	long := strings.HasPrefix(name, "--")
 	var out []string
@@ -67,8 +68,8 @@ func runsZapper(f *Facts) bool {
 	return false
 }
 
-// TestPathOptions: every option whose value is written needs cover for the path,
-// and one whose value is obeyed, sent or read beside the purpose needs cover
+// TestPathOptions checks that every option whose value is written needs cover for the
+// path, and one whose value is obeyed, sent or read as a side effect needs cover
 // outside the workspace, in each spelling.
 func TestPathOptions(t *testing.T) {
 	kinds := map[program.Effect]Kind{

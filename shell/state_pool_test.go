@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestPooled: facts that are kept do not change while other lines are read, on
-// other goroutines too, with the memory that theirs were made in; and lines read
-// at the same time get the facts that they get alone.
+// TestPooled checks that facts do not change while other lines are analyzed with the
+// same pooled memory, and that lines analyzed concurrently get the facts that they
+// get alone.
 func TestPooled(t *testing.T) {
 	lines := manyLines(t)
 	kept, want := make([]*Facts, len(lines)), make([]string, len(lines))
@@ -38,8 +38,8 @@ func TestPooled(t *testing.T) {
 	}
 }
 
-// manyLines are the lines of the test data, and those whose facts take most of
-// the room that is kept.
+// manyLines returns the lines of the test data, and those whose facts need the most
+// pooled memory.
 func manyLines(t *testing.T) []string {
 	data, err := os.ReadFile("testdata/lines.txt")
 	if err != nil {
@@ -57,7 +57,7 @@ func manyLines(t *testing.T) []string {
 	return lines
 }
 
-// inFull shows everything in facts, but for what a program's entry holds.
+// inFull formats all of the facts except the contents of catalogue entries.
 func inFull(f *Facts) string {
 	var b strings.Builder
 	for _, a := range f.Actions {

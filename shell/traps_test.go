@@ -14,12 +14,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The traps of the parser, each with the guard that stands before it. The
-// first half of a test proves that the trap is still there, where it can be
-// shown without harm: a guard against nothing should be seen.
+// The traps of the parser, each with its guard. The first half of a test shows that
+// the trap still exists, where that is possible without harm, so that a guard against
+// nothing is noticed.
 
-// wholeOpaque reports whether the facts are one opaque spot that may hide
-// anything, and nothing else.
+// wholeOpaque reports whether the facts consist of one opaque spot that may hide
+// anything.
 func wholeOpaque(f *Facts) bool {
 	return f.Failed != nil && len(f.Actions) == 1 && f.Actions[0].Kind == Opaque && f.Actions[0].May == MayRun
 }
@@ -83,8 +83,8 @@ func TestTrapRecoverErrors(t *testing.T) {
 	}
 }
 
-// Only borrow makes a parser, and of what it returns only parse makes trees:
-// whoever made another would have to repeat the limits and the check for errors.
+// Only borrow creates a parser, and only parse makes trees with it. Any other place
+// would have to repeat the limits and the check for errors.
 func TestTrapOneParser(t *testing.T) {
 	makers := 0
 	for path, file := range projectSources(t) {
@@ -109,7 +109,7 @@ func TestTrapOneParser(t *testing.T) {
 	}
 }
 
-// projectSources are the parsed files of the project that are no tests.
+// projectSources returns the parsed files of the project without tests.
 func projectSources(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	out := map[string]*ast.File{}
@@ -136,8 +136,8 @@ func projectSources(t *testing.T) map[string]*ast.File {
 	return out
 }
 
-// The parser has no depth limit and a stack overflow ends the process: the
-// brackets are counted before the parse, in every text that is parsed.
+// The parser has no depth limit and a stack overflow ends the process, so brackets
+// are counted before each parse.
 func TestTrapDepth(t *testing.T) {
 	deep := map[string]string{
 		"subshells":     strings.Repeat("(", 20000),
@@ -191,7 +191,7 @@ func TestTrapSize(t *testing.T) {
 	}
 }
 
-// bash drops NUL bytes and the parser stops or goes on as it likes.
+// Bash drops NUL bytes; the parser may stop or continue at one.
 func TestTrapNUL(t *testing.T) {
 	for _, line := range []string{"\x00", "ls\x00", "r\x00m x", "ls 'a\x00b'", "ls # \x00\nrm x", "cat <<E\n\x00\nE"} {
 		if f := Analyze(line, Options{}); !wholeOpaque(f) {
@@ -200,7 +200,7 @@ func TestTrapNUL(t *testing.T) {
 	}
 }
 
-// The parser takes CR LF for a line end, bash takes the CR into the word.
+// The parser takes CR LF for a line end; for bash the CR is part of the word.
 func TestTrapCarriageReturn(t *testing.T) {
 	for _, line := range []string{"ls\r\nrm x", "ls\r", "rm\rx", "r\\\r\nm x", "ls \"a\rb\"", "if true\r\nthen ls\r\nfi", "cat <<E\r\nx\r\nE\r\n", "echo a #\r\nrm x"} {
 		if f := Analyze(line, Options{}); !hasOpaque(f, MayRun) {
@@ -221,7 +221,7 @@ func TestTrapForeignLanguages(t *testing.T) {
 	}
 }
 
-// What only bash knows means something else to sh.
+// What is special to bash only has another meaning in sh.
 func TestTrapOtherDialects(t *testing.T) {
 	for _, line := range []string{"[[ -f x ]] && rm x", "cat <(ls)", "ls &> x", "ls |& cat", "function f { ls; }", "echo $'\\x72m'", "rm {a,b}"} {
 		if f := Analyze(line, Options{Dialect: Sh}); !hasOpaque(f, MayRun) && !hasHole(f) {
@@ -246,8 +246,8 @@ func hasHole(f *Facts) bool {
 	return false
 }
 
-// The tree changed in a minor version once: a new one is a decision, made
-// after the differential test has run against it.
+// The tree changed in a minor version once. A new version is accepted only after the
+// differential test has run against it.
 func TestTrapParserIsPinned(t *testing.T) {
 	mod, err := os.ReadFile("../go.mod")
 	if err != nil {

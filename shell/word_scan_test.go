@@ -9,8 +9,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// holed makes a word of its notation: $ is unknown text, * is a glob, and a
-// word that begins with % may fall apart into several.
+// holed parses the notation of a word: $ is unknown text, * is a glob, and a word
+// that begins with % may split.
 func holed(notation string) Word {
 	var w Word
 	rest, split := strings.CutPrefix(notation, "%")
@@ -37,9 +37,9 @@ func holedWords(line string) []Word {
 	return words
 }
 
-// sorted prints what Scan makes of a line: NAME or NAME=value for an option,
-// the word itself for an operand, sub(x), --, ?x for what is not listed and
-// ~x for what is not sure.
+// sorted formats the scan of a line: NAME or NAME=value for an option, the word
+// itself for an operand, sub(x), --, ?x for an unlisted word and ~x for an unsure
+// one.
 func sortedArgs(line string) string {
 	words := holedWords(line)
 	scan := ScanWords(program.Lookup(words[0].Text), words)
@@ -186,7 +186,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestScanBuffer: a buffer that is large enough is the only memory needed.
+// TestScanBuffer checks that a large enough buffer is the only memory needed.
 func TestScanBuffer(t *testing.T) {
 	words := holedWords("git log --oneline -5 --format=%h -- a b")
 	git := program.Lookup("git")
@@ -216,8 +216,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// checkScan holds what every scan must: indexes in range and in order, every
-// word but the program's name read, no option without an entry.
+// checkScan checks what holds for every scan: indexes are in range and in order,
+// every word but the program's name is read, and every option has an entry.
 func checkScan(t *testing.T, words []Word, scan Scan) {
 	t.Helper()
 	seen := make([]bool, len(words))
@@ -243,8 +243,7 @@ func checkScan(t *testing.T, words []Word, scan Scan) {
 	}
 }
 
-// valueMissing reports whether an option at the end takes two words and has
-// only one.
+// valueMissing reports whether an option at the end takes two words and has only one.
 func valueMissing(words []Word, scan Scan) bool {
 	for _, a := range scan.Args {
 		if a.Option != nil && a.Option.Value == program.Pair && a.ValueAt < 0 && a.Word >= len(words)-2 {

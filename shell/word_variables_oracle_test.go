@@ -13,8 +13,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/test/realshell"
 )
 
-// variables are the names that mean something to the shell: those that it sets
-// by itself when it starts, and those of the table.
+// variables returns the names special to the shell: those that it sets when it
+// starts, and those of the table.
 func (o oracle) variables(t *testing.T) []string {
 	box := openBox(t)
 	names := o.ownVariables(t, box)
@@ -36,7 +36,7 @@ func openBox(t *testing.T) *realshell.Box {
 	return box
 }
 
-// ownVariables asks the shell for its variables, and zsh for their types.
+// ownVariables returns the shell's own variables, for zsh with their types.
 func (o oracle) ownVariables(t *testing.T, box *realshell.Box) map[string]string {
 	line := map[Dialect]string{
 		Bash: "for x in $(compgen -v); do c1 $x; done",
@@ -59,10 +59,10 @@ func (o oracle) ownVariables(t *testing.T, box *realshell.Box) map[string]string
 	return names
 }
 
-// TestVariables holds the table of variables against the shells: it knows every
-// variable that a shell has when it starts, and each integer of zsh as one; and
-// wherever a shell runs what a variable is set to, in any of the ways to set
-// one, the line has an opaque spot.
+// TestVariables compares the table of variables with the shells. It must list every
+// variable that a shell has when it starts, and the integers of zsh as such. Wherever
+// a shell runs the value of a variable, in any of the ways to set it, the line must
+// have an opaque spot.
 func TestVariables(t *testing.T) {
 	for _, o := range []oracle{{[]string{"/bin/bash", "-c"}, Bash}, {[]string{"/bin/dash", "-c"}, Sh}, {[]string{"/bin/zsh", "-f", "-c"}, Zsh}} {
 		t.Run(o.argv[0], func(t *testing.T) {

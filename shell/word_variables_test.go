@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// settingWays are the ways to set the variable N to V, in the words of any of
-// the shells.
+// settingWays are the ways to set the variable N to V, in all of the shells.
 var settingWays = []string{
 	"N=V", "N=V", "N=V c1", "export N=V", "readonly N=V", ": ${N:=V}", ": ${N=V}", "unset N; : ${N:=V}", "unset N; N=V", "x=V; N=$x", "x=V; export N=\"$x\"",
 	"for N in V; do c1; done", "read N <<< V", "read N <<E\n\"V\"\nE\n", "read x N <<< \"a \"V", "read -r N < a.txt", "echo V | while read -r N; do c1; done", "eval N=V", "eval \"N=\"V",
@@ -19,14 +18,14 @@ var settingWays = []string{
 	"integer N=V", "set -A N V", "print -v N V", ": ${N::=V}", "float N=V", "N=V; c1; cd sub; set -x; c1", "N=V; set -x; c1 | c2", "N=V; time c1; nosuch <a.txt", "typeset -gx N=V",
 }
 
-// settingNothing are the ways of settingWays that set N to a number of their
-// own, and those that are ways of zsh only.
+// settingNothing and settingZsh list those of settingWays that set N to a number of
+// their own, and those that only zsh has.
 var (
 	settingNothing = []string{"exec {N}>f", "(( N = 1 ))", "let N=1", "for ((N=1; N<2; N++)); do c1; done"}
 	settingZsh     = []string{"integer N=V", "set -A N V", "print -v N V", ": ${N::=V}", "float N=V"}
 )
 
-// TestManualVariables: the table knows every variable of the manual pages.
+// TestManualVariables checks that the table lists every variable of the manual pages.
 func TestManualVariables(t *testing.T) {
 	data, err := os.ReadFile("testdata/variables.txt")
 	if err != nil {
@@ -50,7 +49,7 @@ func TestManualVariables(t *testing.T) {
 	}
 }
 
-// counters are the variables that a shell of the dialect evaluates.
+// counters returns the variables that a shell of the dialect evaluates.
 func counters(d Dialect) []string {
 	var names []string
 	for name := range knownVariables() {
@@ -62,8 +61,8 @@ func counters(d Dialect) []string {
 	return names
 }
 
-// TestCounters: whatever way a counter is set, a value that a shell would
-// evaluate makes an opaque spot that names it.
+// TestCounters checks that a counter set to a value that a shell would evaluate, in
+// any way, makes an opaque spot that names it.
 func TestCounters(t *testing.T) {
 	for _, d := range []Dialect{Bash, Sh, Zsh} {
 		names := counters(d)
@@ -86,7 +85,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestCountersOfLoops: one value of a loop that is no number is enough.
+// TestCountersOfLoops checks that one value of a loop that is not a number is enough.
 func TestCountersOfLoops(t *testing.T) {
 	for _, line := range []string{"for RANDOM in 1 'b[$(c9)]'; do ls; done", "for RANDOM in 1 $x; do ls; done", "for RANDOM; do ls; done", "x=1; x='b[$(c9)]'; RANDOM=$x"} {
 		if f := analyze(line); !hasOpaque(f, MayRun) {
@@ -95,7 +94,7 @@ func TestCountersOfLoops(t *testing.T) {
 	}
 }
 
-// TestCountersTakeNumbers: a plain number is what a counter is for.
+// TestCountersTakeNumbers checks that counters may be set to plain numbers.
 func TestCountersTakeNumbers(t *testing.T) {
 	for _, line := range []string{
 		"SECONDS=0; make; echo $SECONDS", "RANDOM=42", "OPTIND=1", "unset OPTIND", "export SECONDS=0", "declare RANDOM=7", "SECONDS+=5", "RANDOM[0]=1",
@@ -123,7 +122,8 @@ func TestCountersTakeNumbers(t *testing.T) {
 	}
 }
 
-// TestValuesOfTheShell: what a shell changes by itself is not what was assigned.
+// TestValuesOfTheShell checks that a variable changed by the shell itself does not
+// hold what was assigned.
 func TestValuesOfTheShell(t *testing.T) {
 	for _, name := range []string{"RANDOM", "SECONDS", "_", "LINENO", "UID", "PPID", "OPTIND", "DIRSTACK", "EPOCHSECONDS"} {
 		if f := analyze(name + "=1; $" + name + " x"); !hasOpaque(f, MayRun) {
@@ -135,7 +135,7 @@ func TestValuesOfTheShell(t *testing.T) {
 	}
 }
 
-// TestZshEvaluates: what zsh takes for arithmetic must be a number.
+// TestZshEvaluates checks that what zsh evaluates as arithmetic must be a number.
 func TestZshEvaluates(t *testing.T) {
 	for _, line := range []string{
 		"break 'path[$(c9)]'", "continue x", "shift 'path[$(c9)]'", "shift -- x", "return x", "exit 'path[$(c9)]'", "bye x", "logout x", "builtin exit x",
@@ -159,8 +159,8 @@ func TestZshEvaluates(t *testing.T) {
 	}
 }
 
-// TestTranslated: bash expands what a catalogue gives for $"..", wherever it
-// stands.
+// TestTranslated checks that $"..", which bash translates and then expands, is opaque
+// everywhere.
 func TestTranslated(t *testing.T) {
 	for _, line := range []string{
 		`echo $"hello"`, `x=$"hello"`, `$"ls"`, `cat <<< $"hello"`, `echo "${x:-$"hello"}"`, `case $"a" in b) ls;; esac`, `[[ $"a" == b ]]`, `for x in $"a"; do ls; done`,
