@@ -30,7 +30,8 @@ type Part struct {
 	RuleSource patterns.Source
 	Reason     string
 	Risk       risk.Class
-	Why        string // the reason for the risk
+	Why        string   // the reason for the risk
+	Factors    []string // of the risk, the Factor constants of package risk
 	// Exact is the rule for exactly this action, "" if there is none, or none
 	// may be kept. Sealed is why no rule at all may be kept for it: tier 3,
 	// opaque, held; "" if one may.
@@ -134,7 +135,7 @@ func (e *evaluation) parts(held bool) []Part {
 	for i := range e.acts {
 		a := &e.acts[i]
 		p := &all[i]
-		*p = Part{Subject: Subject{Kind: a.sub.Kind}, Action: a.describe(), Risk: a.class, Why: a.why, Sealed: sealed[i]}
+		*p = Part{Subject: Subject{Kind: a.sub.Kind}, Action: a.describe(), Risk: a.class, Why: a.why, Factors: slices.Clone(a.factors), Sealed: sealed[i]}
 		if a.does != nil {
 			p.Field, p.Pos, p.End = e.field, a.does.Pos, a.does.End
 		}

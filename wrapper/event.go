@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
@@ -32,8 +34,8 @@ const (
 	// InsertChoicesEvent: the agent asks the person questions. questions,
 	// tool_use_id.
 	InsertChoicesEvent = "insert_choices"
-	// ApprovalRequiredEvent: a person has to decide a tool use. tool, input,
-	// options, reason, tool_use_id, agent.
+	// ApprovalRequiredEvent: a person has to decide a tool use. approval_id, tool,
+	// input, options, reason, tier, risk, factors, tool_use_id, agent.
 	ApprovalRequiredEvent = "approval_required"
 	// SessionCorruptedEvent: the session cannot be resumed. old_session_id,
 	// reason (sdk_session_not_found or stream_timeout).
@@ -59,6 +61,7 @@ const (
 type Event struct {
 	Type         string          `json:"type"`
 	SessionID    string          `json:"session_id,omitempty"`
+	ApprovalID   string          `json:"approval_id,omitempty"` // unique in a run
 	State        string          `json:"state,omitempty"`
 	Tool         string          `json:"tool,omitempty"`
 	ToolUseID    string          `json:"tool_use_id,omitempty"`
@@ -79,6 +82,7 @@ type Event struct {
 	By           string          `json:"by,omitempty"`
 	Tier         int             `json:"tier,omitempty"`
 	Risk         string          `json:"risk,omitempty"`
+	Factors      []string        `json:"factors,omitempty"` // why the risk is what it is, as classify names them
 	IsError      bool            `json:"is_error,omitempty"`
 	Message      string          `json:"message,omitempty"`
 }
@@ -102,27 +106,30 @@ var choices = []Choice{
 // If next is nil, nobody can be asked: the approver returns an error, which
 // denies.
 func Announce(events func(Event), next permission.Approver) permission.Approver {
-	return announcer{events, next}
+	return &announcer{events: events, next: next}
 }
 
 type announcer struct {
 	events func(Event)
 	next   permission.Approver
+	asked  atomic.Int64
 }
 
-func (a announcer) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+func (a *announcer) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return permission.Answer{}, err
 	}
-	a.events(asked(ask))
+	a.events(asked(ask, a.asked.Add(1)))
 	if a.next == nil {
 		return permission.Answer{}, errors.New("there is nobody to ask")
 	}
 	return a.next.Approve(ctx, ask)
 }
 
-// asked returns the event for a request to a person.
-func asked(ask permission.Request) Event {
+// asked returns the event for the nth request to a person. The agent repeats a
+// tool use whose input it was told to change, so the ID of the tool use alone is
+// not unique.
+func asked(ask permission.Request, n int64) Event {
 	if ask.Decision.Question {
 		var input struct {
 			Questions json.RawMessage `json:"questions"`
@@ -131,10 +138,26 @@ func asked(ask permission.Request) Event {
 			return Event{Type: InsertChoicesEvent, ToolUseID: ask.Use.ID, Questions: input.Questions}
 		}
 	}
-	return Event{
-		Type: ApprovalRequiredEvent, Tool: ask.Use.Tool, ToolUseID: ask.Use.ID, Agent: ask.Use.Agent,
+	e := Event{
+		Type: ApprovalRequiredEvent, ApprovalID: fmt.Sprintf("%s/%d", ask.Use.ID, n),
+		Tool: ask.Use.Tool, ToolUseID: ask.Use.ID, Agent: ask.Use.Agent,
 		Input: ask.Use.Input, Options: choices, Reason: ask.Decision.Reason,
+		Tier: ask.Decision.Tier, Factors: factors(ask.Decision.Parts),
 	}
+	if e.Tier != 0 {
+		e.Risk = ask.Decision.Risk.String()
+	}
+	return e
+}
+
+// factors returns the risk factors of all parts, sorted, each once.
+func factors(parts []permission.Part) []string {
+	var all []string
+	for i := range parts {
+		all = append(all, parts[i].Factors...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Decided returns the event for a decision.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 func TestWanted(t *testing.T) {
@@ -85,8 +86,11 @@ func TestAnnounce(t *testing.T) {
 		Decision: permission.Decision{Question: true},
 	}
 	approval := permission.Request{
-		Use:      permission.ToolUse{ID: "u", Tool: "Bash", Agent: "a", Input: json.RawMessage(`{"command":"rm x"}`)},
-		Decision: permission.Decision{Reason: "the ask list names it"},
+		Use: permission.ToolUse{ID: "u", Tool: "Bash", Agent: "a", Input: json.RawMessage(`{"command":"rm x"}`)},
+		Decision: permission.Decision{
+			Reason: "the ask list names it", Tier: 2, Risk: risk.High,
+			Parts: []permission.Part{{Factors: []string{"system_path", "dynamic_command"}}, {Factors: []string{"dynamic_command"}}},
+		},
 	}
 	said := approver(func(permission.Request) (permission.Answer, error) {
 		return permission.Answer{Behavior: permission.Allow}, nil
@@ -100,7 +104,7 @@ func TestAnnounce(t *testing.T) {
 		}
 	}
 	if got := lines(t, events); got != `{"type":"insert_choices","tool_use_id":"u","questions":[{"question":"Which?"}]}
-{"type":"approval_required","tool":"Bash","tool_use_id":"u","agent":"a","input":{"command":"rm x"},"options":[{"value":"allow_once","label":"allow_once - Allow this execution only"},{"value":"deny_once","label":"deny_once - Deny this execution only"},{"value":"allow_for_session","label":"allow_for_session - Allow for this session"},{"value":"deny_for_session","label":"deny_for_session - Deny for this session"}],"reason":"the ask list names it"}
+{"type":"approval_required","approval_id":"u/1","tool":"Bash","tool_use_id":"u","agent":"a","input":{"command":"rm x"},"options":[{"value":"allow_once","label":"allow_once - Allow this execution only"},{"value":"deny_once","label":"deny_once - Deny this execution only"},{"value":"allow_for_session","label":"allow_for_session - Allow for this session"},{"value":"deny_for_session","label":"deny_for_session - Deny for this session"}],"reason":"the ask list names it","tier":2,"risk":"high","factors":["dynamic_command","system_path"]}
 ` {
 		t.Errorf("got %s", got)
 	}
