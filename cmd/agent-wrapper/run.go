@@ -229,7 +229,7 @@ func (f *runFlags) task(stdin io.Reader) (string, error) {
 func (f *runFlags) checkBypass(mode modes.Mode) error {
 	switch {
 	case mode == modes.BypassPermissions && !f.bypass:
-		return usage("mode bypassPermissions allows whatever no deny or ask rule names: add --dangerously-skip-permissions if that is meant")
+		return usage("mode bypassPermissions allows what no deny rule, protected file or tier 3 stands against, also what an ask rule names: add --dangerously-skip-permissions if that is meant")
 	case mode != modes.BypassPermissions && f.bypass:
 		return usage("--dangerously-skip-permissions does nothing by itself: add --mode bypassPermissions, or leave it out")
 	}
