@@ -27,25 +27,23 @@ func (r *Rules) bindFiles(usual string) (unusable []error) {
 			unusable = append(unusable, fmt.Errorf("no command may run, since its whitelist cannot be used: %w%s", err, r.NamedIn(file)))
 			continue
 		}
-		r.Bind(list, false)
+		r.Bind(list)
 	}
 	return unusable
 }
 
-// Bind adds a whitelist that commands must be on; argv says that they run without
-// a shell. It must be called before Open.
-func (r *Rules) Bind(list *whitelist.List, argv bool) {
+// Bind adds a whitelist that commands must be on. It must be called before Open.
+func (r *Rules) Bind(list *whitelist.List) {
 	r.lists = append(r.lists, list)
-	r.gates = append(r.gates, r.Validator(list, argv))
+	r.gates = append(r.gates, r.Validator(list))
 }
 
 // Lift removes all whitelists. It must be called before Open.
 func (r *Rules) Lift() { r.gates = nil }
 
-// Validator returns a validator of commands against a list; argv says that the
-// commands run without a shell.
-func (r *Rules) Validator(list *whitelist.List, argv bool) *whitelist.Validator {
-	return &whitelist.Validator{List: list, Argv: argv, Look: r.look}
+// Validator returns a validator of commands against a list.
+func (r *Rules) Validator(list *whitelist.List) *whitelist.Validator {
+	return &whitelist.Validator{List: list, Look: r.look}
 }
 
 // Whitelists returns the lists that were bound, including those that Lift

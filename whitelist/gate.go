@@ -11,11 +11,6 @@ import (
 type Validator struct {
 	List *List // nil refuses every line
 	Look Look  // source of details for refusals; nil: none
-	// Argv means that an accepted line runs as List.Command returns it, without
-	// a shell. Otherwise a shell runs it, and looks up the name of a custom
-	// entry on PATH; the name is then not accepted in place of the entry's
-	// binary.
-	Argv bool
 	// Log is called for each line that passes in a dry run, once per check; it
 	// may be nil.
 	Log func(text string)
@@ -23,10 +18,9 @@ type Validator struct {
 
 var _ permission.CommandGate = (*Validator)(nil)
 
-// Validate is List.Validate for the way that the line is run, with details from
-// the files of the project.
+// Validate is List.Validate with details from the files of the project.
 func (v *Validator) Validate(line string, facts *shell.Facts) *CommandValidationError {
-	_, f := v.List.look(line, facts, way(v.Argv))
+	_, f := v.List.look(line, facts)
 	if f == nil {
 		return nil
 	}

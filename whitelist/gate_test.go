@@ -96,22 +96,17 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestByShell: if a shell runs the line, a custom name means what is on PATH,
-// so only the entry's binary passes.
-func TestByShell(t *testing.T) {
+// TestCustomNames: the name of a custom entry passes as its binary does, also
+// where a shell runs the line; a program of the same name elsewhere does not.
+func TestCustomNames(t *testing.T) {
 	l := parse(t, strictTools)
-	shellRun, gate := &Validator{List: l}, &Validator{List: l, Argv: true}
-	for line, want := range map[string][2]bool{
-		"eslint --fix": {false, true}, "node_modules/.bin/eslint --fix": {true, true}, "ls -l": {true, true}, "npm test": {true, true}, "npx eslint": {false, false}, "npx node_modules/.bin/eslint": {true, true},
+	for line, want := range map[string]bool{
+		"eslint --fix": true, "node_modules/.bin/eslint --fix": true, "npx eslint": true, "npx node_modules/.bin/eslint": true,
+		"eslint src": false, "./eslint": false, "bin/eslint --fix": false, "eslint2": false, "npx eslint src": false,
 	} {
-		got := [2]bool{shellRun.Validate(line, analyze(line)) == nil, gate.Validate(line, analyze(line)) == nil}
-		if got != want {
+		if got := (&Validator{List: l}).Validate(line, analyze(line)); (got == nil) != want {
 			t.Errorf("%q: %v, want %v", line, got, want)
 		}
-	}
-	e := shellRun.Validate("eslint --fix", analyze("eslint --fix"))
-	if e == nil || e.Detail != "eslint is listed as node_modules/.bin/eslint, but a shell would run what is on PATH: write node_modules/.bin/eslint" {
-		t.Error(e)
 	}
 }
 
@@ -140,9 +135,9 @@ func TestCommand(t *testing.T) {
 func TestAllowedOperators(t *testing.T) {
 	l := parse(t, tools+`,"policy":{"allow_shell_operators":true}}`)
 	for want, lines := range map[string][]string{
-		"allowed":         {"npm test", "npm test && ls", "npm test | less", "npm test; ls; git status", "(npm test; ls)", "{ npm test; }", "! npm test", "npm test &", "npm test\nls", "npm test || ls -l", "npm test 2>&1 | less", "npm test > /dev/null", "npm test 2>/dev/null", "npm test >&2", "npm test < in", "npm test <<< x", "npm test <<'E'\n$x\nE", "eslint", "CI=1 npm test && ls", "node_modules/.bin/eslint && ls"},
+		"allowed":         {"npm test", "npm test && ls", "npm test | less", "npm test; ls; git status", "(npm test; ls)", "{ npm test; }", "! npm test", "npm test &", "npm test\nls", "npm test || ls -l", "npm test 2>&1 | less", "npm test > /dev/null", "npm test 2>/dev/null", "npm test >&2", "npm test < in", "npm test <<< x", "npm test <<'E'\n$x\nE", "eslint", "eslint && ls", "ls && eslint", "CI=1 npm test && ls", "node_modules/.bin/eslint && ls"},
 		"shell_operators": {"npm test > x", "npm test >> x", "npm test &> x", "npm test >| x", "npm test <> x", "npm test $x", "npm test `ls`", "npm test *", "npm test ~", "X=1; ls", "CI=1; ls", "if ls; then ls; fi", "for x in a; do ls; done", "f() { ls; }", "[[ x ]]", "ls > /dev/tcp/a/1", "ls < /dev/tcp/a/1", "npm test <<E\n$x\nE", "npm test <<< $x", "export X=1", "npm test '", "ls <(ls)"},
-		"not_whitelisted": {"npm test && evil", "evil; npm test", "npm test | evil", "(evil)", "npm test & evil", "npm test\nevil", "eslint && ls", "ls && eslint", "npx evil && ls", "! evil"},
+		"not_whitelisted": {"npm test && evil", "evil; npm test", "npm test | evil", "(evil)", "npm test & evil", "npm test\nevil", "npx evil && ls", "! evil"},
 		"dangerous_args":  {"npm test && npm test -g", "ls; npm test --x", "FOO=1 npm test && ls", "ls | less +x"},
 		"too_long":        {"npm test && " + strings.Repeat("x", 500)},
 	} {

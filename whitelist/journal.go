@@ -20,7 +20,8 @@ import (
 // agent, as the driver names it, on a plan.
 type Key struct{ Agent, Plan string }
 
-// Event is one hallucinated command, as a line of the log in the workspace
+// Event is one hallucinated command, or one that a whitelist in a dry run would
+// have refused, as a line of the log in the workspace
 // (.smartergpt/logs/hallucinations.jsonl).
 type Event struct {
 	Timestamp string `json:"timestamp"` // UTC, RFC 3339 with milliseconds
@@ -28,11 +29,13 @@ type Event struct {
 	Reason    Reason `json:"reason"`
 	AgentID   string `json:"agent_id,omitempty"`
 	PlanID    string `json:"plan_id,omitempty"` // absolute path of the plan, or of the workspace
+	DryRun    bool   `json:"dry_run,omitempty"` // would have been refused; it is not counted
 }
 
 // The kinds of lines in a journal.
 const (
 	kindHallucination = "hallucination"
+	kindDryRun        = "dry_run"
 	kindEscalated     = "escalated"
 	kindResumed       = "resumed"
 	kindReset         = "reset"
@@ -140,7 +143,7 @@ func parseEntry(line []byte) (*entry, error) {
 		return nil, err
 	}
 	switch e.Kind {
-	case kindHallucination, kindEscalated, kindResumed, kindReset:
+	case kindHallucination, kindDryRun, kindEscalated, kindResumed, kindReset:
 		return &e, nil
 	}
 	return nil, fmt.Errorf("%q is no kind of line", e.Kind)
@@ -220,7 +223,7 @@ func (j *Journal) write(entries []*entry) error {
 }
 
 // Events returns the last n hallucinated commands for which keep returns true,
-// oldest first; all of them if n is below 1.
+// oldest first; all of them if n is below 1. Those of a dry run are among them.
 func (j *Journal) Events(n int, keep func(*Event) bool) ([]Event, error) {
 	data, err := os.ReadFile(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -237,7 +240,7 @@ func (j *Journal) Events(n int, keep func(*Event) bool) ([]Event, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", j.path, line, err)
 		}
-		if e.Kind == kindHallucination && keep(&e.Event) {
+		if (e.Kind == kindHallucination || e.Kind == kindDryRun) && keep(&e.Event) {
 			events = append(events, e.Event)
 		}
 	}

@@ -94,10 +94,7 @@ func quote(word string) string {
 // agent may go on, a *pausedError from the threshold on, and any other error if
 // the event could not be stored and was not counted.
 func (t *Tracker) hallucinated(denied *CommandValidationError) error {
-	command, _ := mask.Command(denied.Command)
-	e := &entry{Kind: kindHallucination, Event: Event{
-		Command: shortened(command), Reason: denied.Reason, AgentID: t.Key.Agent, PlanID: t.Key.Plan,
-	}}
+	e := &entry{Kind: kindHallucination, Event: t.event(denied)}
 	begins, led := false, 0
 	err := t.Journal.add(func(state map[Key]standing) []*entry {
 		now := state[t.Key]
@@ -120,6 +117,24 @@ func (t *Tracker) hallucinated(denied *CommandValidationError) error {
 		return t.paused(led, denied)
 	}
 	return nil
+}
+
+// wouldRefuse stores a command that a dry run would have refused. It does not
+// count.
+func (t *Tracker) wouldRefuse(denied *CommandValidationError) error {
+	e := &entry{Kind: kindDryRun, Event: t.event(denied)}
+	e.DryRun = true
+	if err := t.Journal.add(func(map[Key]standing) []*entry { return []*entry{e} }); err != nil {
+		return fmt.Errorf("what the dry run would have refused cannot be noted: %w", err)
+	}
+	t.copy(e.Event)
+	return nil
+}
+
+// event returns the event of a refusal, without its time.
+func (t *Tracker) event(denied *CommandValidationError) Event {
+	command, _ := mask.Command(denied.Command)
+	return Event{Command: shortened(command), Reason: denied.Reason, AgentID: t.Key.Agent, PlanID: t.Key.Plan}
 }
 
 // maxCommand is how many bytes of a command are stored.
@@ -175,7 +190,9 @@ func (t *Tracker) alert(count int) {
 	if t.Escalate == nil {
 		return
 	}
-	recent, err := t.Journal.Events(count, func(e *Event) bool { return e.AgentID == t.Key.Agent && e.PlanID == t.Key.Plan })
+	recent, err := t.Journal.Events(count, func(e *Event) bool {
+		return !e.DryRun && e.AgentID == t.Key.Agent && e.PlanID == t.Key.Plan
+	})
 	if err != nil {
 		t.warn(err)
 	}
@@ -205,9 +222,9 @@ func (t *Tracker) Escalated(how string, failure error) error {
 	return t.Journal.add(func(map[Key]standing) []*entry { return []*entry{e} })
 }
 
-// Recorder returns a recorder that counts the denials of the whitelist and
-// passes every record on to next. It does not count what a paused agent asks
-// for, nor denials for other reasons.
+// Recorder returns a recorder that counts the denials of the whitelist, stores
+// what a dry run would have refused, and passes every record on to next. It does
+// not count what a paused agent asks for, nor denials for other reasons.
 func (t *Tracker) Recorder(next permission.Recorder) permission.Recorder {
 	return &counting{t, next}
 }
@@ -228,10 +245,17 @@ func (c *counting) Record(ctx context.Context, r permission.Record) error {
 // count counts the agent's own command, not one that a person edited.
 func (c *counting) count(r permission.Record) error {
 	d, o := r.Result.Decision, r.Result.Refusal
-	if r.Edited != nil || texts[Reason(o.Kind)] == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
+	if r.Edited != nil || texts[Reason(o.Kind)] == "" || d.Interrupt {
 		return nil
 	}
-	err := c.tracker.hallucinated(&CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason})
+	refused := &CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason}
+	switch {
+	case o.Behavior == 0:
+		return c.tracker.wouldRefuse(refused)
+	case d.Behavior == permission.Allow:
+		return nil
+	}
+	err := c.tracker.hallucinated(refused)
 	if errors.Is(err, errAgentPaused) {
 		return nil
 	}

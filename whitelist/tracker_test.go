@@ -411,6 +411,40 @@ type recorderFunc func(permission.Record) error
 
 func (f recorderFunc) Record(_ context.Context, r permission.Record) error { return f(r) }
 
+// TestDryRun: what a dry run would have refused is stored as such. It neither
+// counts nor is told with a pause.
+func TestDryRun(t *testing.T) {
+	tr := newTracker(t, 2)
+	var alert Alert
+	tr.Escalate = func(a Alert) { alert = a }
+	r := tr.Recorder(recorderFunc(func(permission.Record) error { return nil }))
+	for _, behavior := range []permission.Behavior{0, permission.Deny, 0, permission.Deny} {
+		use := permission.ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"npm run x"}`)}
+		d := permission.Decision{Behavior: permission.Allow, Refusal: permission.Refusal{Behavior: behavior, Kind: "not_whitelisted"}}
+		if behavior != 0 {
+			d.Behavior = behavior
+		}
+		if err := r.Record(t.Context(), permission.Record{Use: use, Result: permission.Result{Decision: d}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if alert.Count != 2 || len(alert.Events) != 2 || alert.Events[0].DryRun {
+		t.Errorf("told: %+v", alert)
+	}
+	all, err := tr.Journal.Events(0, func(*Event) bool { return true })
+	if err != nil || len(all) != 4 || !all[0].DryRun || all[1].DryRun || !all[2].DryRun {
+		t.Errorf("%+v, %v", all, err)
+	}
+	copied, err := os.ReadFile(filepath.Join(tr.Workspace, LogFile))
+	if err != nil || strings.Count(string(copied), `"dry_run":true`) != 2 {
+		t.Errorf("%s, %v", copied, err)
+	}
+	tr.Journal = NewJournal(t.TempDir())
+	if err := tr.wouldRefuse(&CommandValidationError{}); err == nil {
+		t.Error("no error of a journal that is a directory")
+	}
+}
+
 // Only denials of the whitelist count, before the record is written.
 func TestRecorder(t *testing.T) {
 	refusal := permission.Refusal{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes"}
@@ -431,6 +465,7 @@ func TestRecorder(t *testing.T) {
 		{"no behavior", permission.Decision{Refusal: refusal}, true},
 		{"asked, and allowed", permission.Decision{Behavior: permission.Allow, Refusal: asking}, false},
 		{"dry run", permission.Decision{Behavior: permission.Deny, Refusal: dry}, false},
+		{"dry run, and allowed", permission.Decision{Behavior: permission.Allow, Refusal: dry}, false},
 		{"denied for want of a whitelist", permission.Decision{Behavior: permission.Deny, Refusal: permission.Refusal{Behavior: permission.Deny, Kind: "no_whitelist"}}, false},
 		{"denied by a rule", permission.Decision{Behavior: permission.Deny}, false},
 		{"paused already", permission.Decision{Behavior: permission.Deny, Interrupt: true, Refusal: refusal}, false},

@@ -14,7 +14,7 @@ import (
 // from shell.Analyze. It returns nil if the line may run; a single command then
 // runs as Command returns it.
 func (l *List) Validate(line string, facts *shell.Facts) *CommandValidationError {
-	_, f := l.look(line, facts, byArgv)
+	_, f := l.look(line, facts)
 	if f == nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (l *List) Validate(line string, facts *shell.Facts) *CommandValidationError
 // before it. It is not ok if the list refuses the line or the line needs a
 // shell.
 func (l *List) Command(line string, facts *shell.Facts) (argv, env []string, ok bool) {
-	r, f := l.look(line, facts, byArgv)
+	r, f := l.look(line, facts)
 	if f != nil || len(r.operators) > 0 {
 		return nil, nil, false
 	}
@@ -40,14 +40,6 @@ func (l *List) Command(line string, facts *shell.Facts) (argv, env []string, ok 
 	}
 	return argv, env, true
 }
-
-// way is how a line is run.
-type way bool
-
-const (
-	byShell way = false // a shell looks up the first word on PATH
-	byArgv  way = true  // as Command returns it, a custom name replaced by its binary
-)
 
 // fault is why a line is refused.
 type fault struct {
@@ -63,7 +55,6 @@ type fault struct {
 // reading is a line, divided into its commands.
 type reading struct {
 	list      *List
-	way       way
 	operators []shell.Operator
 	facts     *shell.Facts
 	commands  []*command        // the line's own first; the others may be commands that it runs
@@ -82,14 +73,14 @@ type command struct {
 	bare   bool   // allowed without a phrase
 }
 
-func (l *List) look(line string, facts *shell.Facts, by way) (*reading, *fault) {
+func (l *List) look(line string, facts *shell.Facts) (*reading, *fault) {
 	if l == nil {
 		return nil, &fault{reason: NotWhitelisted, detail: "there is no whitelist"}
 	}
 	if max := l.policy.MaxCommandLength; len(line) > max {
 		return nil, &fault{reason: TooLong, detail: fmt.Sprintf("%d bytes, at most %d", len(line), max)}
 	}
-	r := &reading{list: l, way: by, facts: facts, hidden: map[int]shell.Why{}}
+	r := &reading{list: l, facts: facts, hidden: map[int]shell.Why{}}
 	for _, step := range []func(string) *fault{r.operate, r.programs, r.arguments} {
 		if f := step(line); f != nil {
 			return nil, f
@@ -281,28 +272,21 @@ func (r *reading) listed(c *command) *fault {
 	return c.phrase()
 }
 
-// find returns the entry for a command. A custom name stands for its binary
-// only where the runner substitutes it: in a single command that runs without a
-// shell.
+// find returns the entry for a command: by the binary of a custom entry, or by
+// the name. A gate runs the binary in place of a custom name; a shell runs what
+// PATH has, as for any other listed name.
 func (r *reading) find(c *command) *item {
 	name := c.words[0]
 	if e := r.list.binaries[name]; e != nil {
 		return e
 	}
-	e := r.list.items[name]
-	if e != nil && e.binary != "" && !(bool(r.way) && c.action.Parent < 0 && len(r.operators) == 0) {
-		return nil
-	}
-	return e
+	return r.list.items[name]
 }
 
 func (r *reading) unlisted(c *command) *fault {
 	name := c.words[0]
 	f := &fault{reason: NotWhitelisted, program: name, word: name, near: r.list.names}
 	f.detail = quoted(name) + " is not in the list"
-	if e := r.list.items[name]; e != nil {
-		f.detail, f.program, f.near = fmt.Sprintf("%s is listed as %s, but a shell would run what is on PATH: write %s", name, e.binary, e.binary), "", nil
-	}
 	if outer := r.command(c.action.Parent); outer != nil {
 		f.detail = outer.words[0] + " runs " + f.detail
 	}

@@ -104,7 +104,7 @@ func TestValidate(t *testing.T) {
 			"git status", "git log --oneline", "git log v1..v2 -n 3", "git -C sub log", "git stash list", "git remote -v", "git log --format=%h", "git push", "git log a --oneline b", "git log HEAD@{1}", "git log 'x*'",
 			"node -e 'x | y'", "node --check a.js", "node --inspect --check a.js", "make", "make test", "make -j4", "make -j4 test", "make V=1", "make test V=1",
 			"tar tf x.tgz", "go test ./...", "go test -run X ./...", "./gradlew build", "sudo apt-get update", "yarn lint", "yarn lint --fix",
-			"eslint", "eslint --fix", "eslint --format json", "eslint --format=json", "node_modules/.bin/eslint --fix", "eslint -c x.json",
+			"eslint", "eslint --fix", "npx eslint --fix", "eslint --format json", "eslint --format=json", "node_modules/.bin/eslint --fix", "eslint -c x.json",
 			"ls", "ls -l /tmp", "ls -", "npx ls -l", "frob --a go go", "sed -n 5p x", "sed s/a/b/ x", "sh -c 'ls -l'", "awk '{print $1}' x", "frob go --a=x", "env CI=1 ls", "less x", "prog", "prog --conf x", "prog --conf=x", "prog --x=1", "prog abc", "prog ac", "prog x", "bash -c ls", "echo hello world",
 		},
 		"too_long": {"npm test " + strings.Repeat("x", 492), strings.Repeat("é", 251), "npm test | " + strings.Repeat("x", 500)},
@@ -120,7 +120,7 @@ func TestValidate(t *testing.T) {
 			"", " ", "\n", "# npm test", "rm -rf x", "curl x", "constructor x", "toString", "__proto__", "hasOwnProperty", "NPM test", "npm\u00a0test", "./npm test", "/usr/bin/npm test", "npm", "npm --silent", "npm tests", "npm tes", "npm 'test '", "npm ''", "npm Test",
 			"npm 'run build'", "npm run-script build", "npm ci", "npm exec evil", "npm -- test", "npm x test", "npm testx", "git", "git push-x", "git stash", "git stash pop", "git remote add", "git -x push-x", "git clone x", "frob --a go", "frob x", "node", "node evil.js", "node -p 1", "node -pe 1", "node --eval 1", "node -e=1", "node - -e", "node a.js --check",
 			"make lints", "make V=2", "make V=1 x", "make -k", "tar xf x", "tar -tf x", "tar tfv x", "go run x", "gradlew build", "./gradlew", "./gradlew buildx", "gradlew", "sudo ls", "sudo -i",
-			"npx evil", "npx eslint --fix", "npx npx evil", "env rm x", "env CI=1 rm -rf x", "bash -c 'evil x'", "bash -c 'evil; ls'", "sh -c 'ls; . x'", "sh -c 'alias x=y'", "sed -n '1e id' x", "npx sed '1e id'", "tar tf x --to-command=evil", "yarn lints", "yarn run lint", "yarn", "command npm test", "exec npm test", "timeout 5 npm test", "nice npm test", "eslint2", ".bin/eslint", "./node_modules/.bin/eslint",
+			"npx evil", "npx npx evil", "env rm x", "env CI=1 rm -rf x", "bash -c 'evil x'", "bash -c 'evil; ls'", "sh -c 'ls; . x'", "sh -c 'alias x=y'", "sed -n '1e id' x", "npx sed '1e id'", "tar tf x --to-command=evil", "yarn lints", "yarn run lint", "yarn", "command npm test", "exec npm test", "timeout 5 npm test", "nice npm test", "eslint2", ".bin/eslint", "./node_modules/.bin/eslint",
 			"CI=1 evil", "LD_PRELOAD=x evil", "LS", "'ls -l'", "ls\\ -l",
 		},
 		"dangerous_args": {

@@ -41,6 +41,7 @@ func (a *app) hallucinationsCommand() *cobra.Command {
 works on. At the threshold the agent is paused, until a person runs
 agent-wrapper resume.`,
 		Example: `  agent-wrapper hallucinations list --count 20
+  agent-wrapper hallucinations list --dry-run
   agent-wrapper hallucinations count
   agent-wrapper hallucinations reset --plan plan.json`,
 		Args: unknownCommand,
@@ -56,33 +57,38 @@ agent-wrapper resume.`,
 func (a *app) hallucinationsListCommand() *cobra.Command {
 	var of subject
 	var count int
-	var asJSON bool
+	var asJSON, dryRun bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "The last commands that were made up", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if count < 1 {
 				return usage("--count %d: at least 1", count)
 			}
-			return a.listHallucinations(&of, count, asJSON)
+			return a.listHallucinations(&of, count, asJSON, dryRun)
 		},
 	}
 	of.add(cmd, onlyPlan)
 	cmd.Flags().IntVar(&count, "count", 10, "how many, at most")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, as in "+whitelist.LogFile)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "those that a whitelist in dry_run_mode would have refused instead")
 	return cmd
 }
 
-func (a *app) listHallucinations(of *subject, count int, asJSON bool) error {
+func (a *app) listHallucinations(of *subject, count int, asJSON, dryRun bool) error {
 	j, err := journal()
 	if err != nil {
 		return err
 	}
-	events, err := j.Events(count, func(e *whitelist.Event) bool { return of.is(e.AgentID, e.PlanID) })
+	events, err := j.Events(count, func(e *whitelist.Event) bool { return e.DryRun == dryRun && of.is(e.AgentID, e.PlanID) })
 	if err != nil {
 		return err
 	}
 	if len(events) == 0 && !asJSON {
-		fmt.Fprintln(a.err, "agent-wrapper: no command was made up")
+		said := "no command was made up"
+		if dryRun {
+			said = "a dry run would have refused no command"
+		}
+		fmt.Fprintln(a.err, "agent-wrapper:", said)
 		return nil
 	}
 	for _, e := range events {

@@ -102,7 +102,7 @@ const builtIn = "built-in"
 
 func (p *planned) bind(list *whitelist.List, name string) {
 	p.names = append(p.names, name)
-	p.Bind(list, true)
+	p.Bind(list)
 }
 
 // tellLists reports which whitelist is used if none was named.

@@ -263,7 +263,7 @@ func (p *planned) validateLine(line, dir string) validated {
 	o := p.Forbid(line, facts)
 	v := validated{Command: line, Result: resultAllowed, Reason: o.Kind, Detail: o.Reason}
 	for _, list := range p.Whitelists() {
-		if e := p.Validator(list, true).Validate(line, facts); e != nil && string(e.Reason) == o.Kind {
+		if e := p.Validator(list).Validate(line, facts); e != nil && string(e.Reason) == o.Kind {
 			v.Detail = e.Detail
 			break
 		}

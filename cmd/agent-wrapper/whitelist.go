@@ -172,7 +172,6 @@ func placeNew(path string, text []byte, force bool) error {
 func (a *app) whitelistValidateCommand() *cobra.Command {
 	var rules policyFlags
 	var file string
-	var argv bool
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|LINE]",
 		Short: "Check a whitelist, or a command line against one",
@@ -197,7 +196,7 @@ recorded.`,
 				return err
 			}
 			if len(args) == 1 && !namesFile(args[0]) {
-				return a.validateLine(dir, file, args[0], argv)
+				return a.validateLine(dir, file, args[0])
 			}
 			if len(args) == 1 {
 				file = args[0]
@@ -207,7 +206,6 @@ recorded.`,
 	}
 	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
 	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace, and those that a policy names)")
-	cmd.Flags().BoolVar(&argv, "argv", false, "the line is run without a shell, as a gate is: names of custom programs pass")
 	return cmd
 }
 
@@ -253,7 +251,7 @@ func (a *app) validateLists(dir, file string) error {
 	return nil
 }
 
-func (a *app) validateLine(dir, file, line string, argv bool) error {
+func (a *app) validateLine(dir, file, line string) error {
 	p, err := a.binding(dir, file)
 	if err != nil {
 		return err
@@ -262,7 +260,7 @@ func (a *app) validateLine(dir, file, line string, argv bool) error {
 	options.Dir = p.Place.Workspace
 	facts := shell.Analyze(line, options)
 	for _, list := range p.Whitelists() {
-		if refused := p.Validator(list, argv).Validate(line, facts); refused != nil {
+		if refused := p.Validator(list).Validate(line, facts); refused != nil {
 			fmt.Fprintf(a.out, "%s\n%v\n", refused.Reason, refused)
 			return exit(codeDeny)
 		}
