@@ -593,8 +593,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "what a paused agent asks for is not counted", File: "whitelist/tracker.go",
-		Old:  `o.Behavior == 0 || d.Interrupt || `,
-		New:  `o.Behavior == 0 || `,
+		Old:  ` || d.Interrupt {`,
+		New:  ` {`,
 		Test: "TestRecorder",
 	},
 	{
@@ -840,10 +840,12 @@ var Table = []Mutant{
 		Pkg: "./whitelist", Test: "TestValidate",
 	},
 	{
-		Guard: "a custom name is its binary only where the runner puts it there", File: "whitelist/validate.go",
-		Old: `!(bool(r.way) && c.action.Parent < 0 && len(r.operators) == 0)`,
-		New: `false`,
-		Pkg: "./whitelist", Test: "TestByShell",
+		Guard: "a dry run counts nothing", File: "whitelist/journal.go",
+		Old:  `	case kindHallucination:
+		s.count++`,
+		New:  `	case kindHallucination, kindDryRun:
+		s.count++`,
+		Test: "TestDryRun",
 	},
 	{
 		Guard: "variables before a command", File: "whitelist/validate.go",
