@@ -14,7 +14,7 @@ import (
 
 // Case is one tool use with the decision that it should get.
 type Case struct {
-	Name       string // the id, or the tool use itself
+	Name       string // the id, or else the tool use itself
 	File       string
 	Line       int
 	Tool       string
@@ -22,22 +22,24 @@ type Case struct {
 	Setting    Setting
 	With       *Spec // added to the policy for this case
 	Want       Expectation
-	start, end int // of the expectation in the file; equal where there is none
+	start, end int // of the expectation in the file; equal if it has none
 }
 
-// Expectation is what a decision is compared by; what is empty is not.
+// Expectation is what a decision is compared with. Empty fields are not
+// compared.
 type Expectation struct {
 	Behavior string // allow, ask, deny
 	Layer    string // "deny-list"
 	Rule     string // "Bash(rm:*)"
 }
 
-// String is the form of an expectation in a file: "deny deny-list Bash(rm:*)".
+// String returns the expectation as a file states it: "deny deny-list
+// Bash(rm:*)".
 func (e Expectation) String() string {
 	return strings.TrimSpace(e.Behavior + " " + e.Layer + " " + e.Rule)
 }
 
-// given leaves out of e what want does not ask for.
+// given returns e without the fields that are empty in want.
 func (e Expectation) given(want Expectation) Expectation {
 	if want.Layer == "" {
 		e.Layer = ""
@@ -48,7 +50,7 @@ func (e Expectation) given(want Expectation) Expectation {
 	return e
 }
 
-// casesTable is the form of a file of cases.
+// casesTable is the form of a file of test cases.
 type casesTable struct {
 	Cwd  string      `toml:"cwd"`
 	Home string      `toml:"home"`
@@ -139,7 +141,7 @@ func (t *caseTable) toCase(file, key string, lines stricttoml.Lines) (Case, erro
 	return c, errWant
 }
 
-// use returns the tool use in whichever form it is given.
+// use returns the tool and the input of the case, in either of its two forms.
 func (t *caseTable) use() (tool string, input json.RawMessage, err error) {
 	switch {
 	case t.Use != "" && (t.Tool != "" || t.Input != nil):
@@ -185,8 +187,8 @@ func isLayer(name string) bool {
 	return slices.Contains(layerNames(), name)
 }
 
-// rewrite puts the expectations of the cases that changed into the text of
-// their file. The rest of it stays as it is.
+// rewrite replaces the expectations of the changed cases in the text of their
+// file. The rest of the text stays as it is.
 func rewrite(data []byte, changed []Case) []byte {
 	out, from := "", 0
 	for _, c := range changed { // in the order of the file
@@ -200,7 +202,7 @@ func rewrite(data []byte, changed []Case) []byte {
 	return []byte(out + string(data[from:]))
 }
 
-// quote writes a TOML string.
+// quote returns text as a TOML string.
 func quote(text string) string {
 	if !strings.ContainsAny(text, "\"\\") && !strings.ContainsFunc(text, control) {
 		return `"` + text + `"`

@@ -104,7 +104,7 @@ func TestParseCasesRefused(t *testing.T) {
 	}
 }
 
-// write makes the files of a tree: name, text, name, text …
+// write creates the files of a tree, given as name, text, name, text …
 func write(t *testing.T, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -212,8 +212,8 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateRefused: a form of the file into which no line can be put is left
-// as it is.
+// TestUpdateRefused checks that a file is left unchanged if its form has no
+// place for a new line.
 func TestUpdateRefused(t *testing.T) {
 	inline := `case = [ { use = "Bash(rm x)" }, { use = "Bash(ls)", expect = "allow" } ]`
 	dir := write(t, FileName, samplePolicy, "x.cases.toml", inline)
@@ -243,7 +243,7 @@ func TestRunTestsErrors(t *testing.T) {
 		{write(t, FileName, "denny = []", "x.cases.toml", sampleCases), "unknown key denny"},
 		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\ncwd='x'"), `cwd "x" is not absolute`},
 		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={deny=['bash']}"), "did you mean Bash"},
-		// Nobody who gives no evaluator gets decisions without a whitelist.
+		// Without an evaluator, a policy that names a whitelist is an error.
 		{write(t, FileName, "whitelist = 'l.json'", "x.cases.toml", sampleCases), "agent-wrapper.toml:1:13: the policy names a whitelist, which is not read here"},
 		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={whitelist='l.json'}"), "x.cases.toml:1: the policy does not load: "},
 	}
@@ -254,8 +254,8 @@ func TestRunTestsErrors(t *testing.T) {
 	}
 }
 
-// TestBrokenPolicyOnce: a policy that does not load is told once, however many
-// files of cases there are.
+// TestBrokenPolicyOnce checks that a policy that does not load is reported
+// once, however many files of cases use it.
 func TestBrokenPolicyOnce(t *testing.T) {
 	dir := write(t, FileName, "deny = ['bash']", "a.cases.toml", sampleCases, "b.cases.toml", sampleCases)
 	_, err := RunTests(dir, TestOptions{})
@@ -264,8 +264,8 @@ func TestBrokenPolicyOnce(t *testing.T) {
 	}
 }
 
-// TestNearestPolicy: the policy above the tree is not looked at, the nearest
-// one inside is.
+// TestNearestPolicy checks that the nearest policy inside the tree is used, and
+// none above the tree.
 func TestNearestPolicy(t *testing.T) {
 	cases := "[[case]]\nuse='Bash(ls)'\nexpect='deny deny-list Bash(ls)'\n"
 	dir := write(t,

@@ -13,31 +13,31 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// The directory and home of rows and cases that name none.
+// The directory and home of rows and cases that do not name any.
 const (
 	defaultDir  = "/home/dev/proj"
 	defaultHome = "/home/dev"
 )
 
-// checkRow is one tool use with the policy that it is to be decided by. It never
-// touches the real file system: Symlinks is all there is.
+// checkRow is one tool use with the policy that decides it. It never touches
+// the real file system: Symlinks lists the only links that exist.
 type checkRow struct {
 	ID     string          `json:"id"`
 	Policy json.RawMessage `json:"policy"` // the keys of a policy file, session_allow and session_deny
 	Tool   string          `json:"tool"`
 	Input  json.RawMessage `json:"input"`
 	Setting
-	// Context is another place for the setting; what stands in the row itself
-	// goes before it.
+	// Context is another place for the setting. The fields of the row itself take
+	// precedence.
 	Context Setting `json:"context"`
 }
 
-// Setting is what the tool use meets.
+// Setting is the environment in which the tool use is decided.
 type Setting struct {
 	Cwd      string            `json:"cwd"`      // the workspace and the shell's directory
 	Home     string            `json:"home"`     // absolute
 	Symlinks map[string]string `json:"symlinks"` // see workspace.Fake
-	FS       string            `json:"fs"`       // "case-insensitive", or nothing
+	FS       string            `json:"fs"`       // "case-insensitive" or ""
 	Shell    string            `json:"shell"`    // bash, sh, zsh …
 }
 
@@ -52,36 +52,36 @@ type Answer struct {
 	Risk     string `json:"risk"`
 }
 
-// maxRow is the longest row in bytes.
+// maxRow is the maximum length of a row in bytes.
 const maxRow = 32 << 20
 
-// Check decides rows. It keeps the policies that it has compiled; it is not
+// Check decides rows. It caches the policies that it has compiled, and is not
 // safe for concurrent use.
 type Check struct {
-	// Risk and Unlisted stand for the keys that a row's policy does not have.
+	// Risk and Unlisted are the values of these keys for policies that lack them.
 	Risk, Unlisted string
 
 	compiled map[policyKey]*loaded
 }
 
-// policyKey is what a compiled policy depends on.
+// policyKey holds all that a compiled policy depends on.
 type policyKey struct {
 	text  string
 	place patterns.Place
 }
 
-// loaded is a compiled policy, or why there is none.
+// loaded is a compiled policy, or the error that prevented it from loading.
 type loaded struct {
 	policy  *permission.Policy
 	session *permission.Session
 	err     error
 }
 
-// maxCompiled bounds the policies that are kept.
+// maxCompiled limits the number of cached policies.
 const maxCompiled = 1000
 
-// Line decides a row as it stands in a line of JSON. A row that cannot be
-// read, or whose policy does not load, is denied with the error as reason.
+// Line decides a row given as a line of JSON. A row that cannot be read, or
+// whose policy does not load, is denied with the error as the reason.
 func (c *Check) Line(data []byte) Answer {
 	var row checkRow
 	err := strictjson.Decode(data, &row, strictjson.IgnoreUnknown, strictjson.NullAbsent, strictjson.MaxSize(maxRow))
@@ -91,7 +91,7 @@ func (c *Check) Line(data []byte) Answer {
 	return c.decide(row)
 }
 
-// looseID reads the id of a row that is malformed otherwise.
+// looseID returns the id of a row that is malformed otherwise.
 func looseID(data []byte) string {
 	var row struct{ ID string }
 	if json.Unmarshal(data, &row) != nil {
@@ -132,8 +132,8 @@ func (r *checkRow) complete() error {
 	return nil
 }
 
-// refuse is the answer where there is no policy to decide by: that of a policy
-// that denies everything.
+// refuse returns the answer to a row without a usable policy, which is that of
+// a policy that denies everything.
 func refuse(id string, err error) Answer {
 	a := answer(id, permission.Evaluate(nil, nil, nil, nil, nil))
 	a.Reason = err.Error()
@@ -147,7 +147,7 @@ func answer(id string, d permission.Decision) Answer {
 	}
 }
 
-// or fills what s does not say from other and the defaults.
+// or fills the empty fields of s from other, then from the defaults.
 func (s Setting) or(other Setting) Setting {
 	if s.Symlinks == nil {
 		s.Symlinks = other.Symlinks
@@ -186,7 +186,8 @@ func (s Setting) fake() workspace.Fake {
 	return workspace.Fake{Symlinks: s.Symlinks, Dir: s.Cwd, Fold: s.FS == "case-insensitive"}
 }
 
-// dialect is the language of a shell. One that is not known is not read.
+// dialect returns the language of the named shell. Lines of unknown shells are
+// not parsed.
 func dialect(name string) shell.Dialect {
 	switch name {
 	case "", "bash":

@@ -14,7 +14,7 @@ func TestCheckLine(t *testing.T) {
 	check := &Check{Risk: "off", Unlisted: "ask"}
 	tests := []struct {
 		name, row string
-		want      Answer // Reason: a part of it
+		want      Answer // Reason is a part of the actual one
 	}{
 		{
 			"the shape of an answer",
@@ -105,7 +105,7 @@ func TestCheckLine(t *testing.T) {
 	}
 }
 
-// TestCheckDefaults: the flags stand for what a row does not say, and no more.
+// TestCheckDefaults checks that the flags only replace what a row leaves out.
 func TestCheckDefaults(t *testing.T) {
 	const ls, npm = `"tool":"Bash","input":{"command":"ls"}}`, `"tool":"Bash","input":{"command":"npm i"}}`
 	tests := []struct{ risk, unlisted, row, want string }{
@@ -120,7 +120,7 @@ func TestCheckDefaults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		check := &Check{Risk: tt.risk, Unlisted: tt.unlisted}
-		for range 2 { // the second time from what is kept
+		for range 2 { // the second time from the cache
 			if got := check.Line([]byte(tt.row)); got.Behavior != tt.want {
 				t.Errorf("risk %q, unlisted %q, %s: %s", tt.risk, tt.unlisted, tt.row, got.Behavior)
 			}
@@ -128,7 +128,7 @@ func TestCheckDefaults(t *testing.T) {
 	}
 }
 
-// TestAnswerKeys: an answer has all its keys, in their order.
+// TestAnswerKeys checks that an answer has all of its keys, in order.
 func TestAnswerKeys(t *testing.T) {
 	out, err := json.Marshal((&Check{}).Line([]byte(`{"id":"x"}`)))
 	if err != nil {
@@ -144,8 +144,8 @@ func TestAnswerKeys(t *testing.T) {
 	}
 }
 
-// TestCheckForgets: many policies do not pile up, and a policy that was
-// forgotten is read again.
+// TestCheckForgets checks that the number of cached policies is limited, and
+// that an evicted policy is compiled again.
 func TestCheckForgets(t *testing.T) {
 	check := &Check{}
 	for i := range maxCompiled + 10 {
@@ -159,7 +159,7 @@ func TestCheckForgets(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck decides rows as they come from a corpus: few policies, many
+// BenchmarkCheck decides rows like those of a corpus: few policies, many
 // command lines.
 func BenchmarkCheck(b *testing.B) {
 	var rows [][]byte

@@ -17,23 +17,23 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// Classifier says how dangerous command lines are. It decides nothing: what a
-// tier means for a tool use, the rules and modes of a policy say.
+// Classifier reports how dangerous command lines are. It decides nothing: the
+// rules and modes of a policy determine what a tier means for a tool use.
 //
-// The zero value goes by the tables alone, as if in /workspace, so that a line has
-// one class on every machine.
+// The zero value uses the risk tables alone, as if in /workspace, so that a
+// line has the same class on every machine.
 type Classifier struct {
-	// Profile and Shell are those of rows that name none; "" is the policy's
-	// profile, and bash.
+	// Profile and Shell apply to rows that name none; the defaults are the
+	// policy's profile and bash.
 	Profile, Shell string
-	// Policy is one whose overrides count; Dir and Env are then where the line
-	// would run. nil: none.
+	// Policy is a policy whose overrides apply; Dir and Env then say where the
+	// line would run. It may be nil.
 	Policy *permission.Policy
 	Dir    string
 	Env    permission.Env
 }
 
-// Classification is what is said of one line. Its lists are never nil.
+// Classification is the risk of one line. Its lists are never nil.
 type Classification struct {
 	Tier       int              `json:"tier"`
 	Risk       risk.Class       `json:"risk"`
@@ -42,14 +42,14 @@ type Classification struct {
 	Components []risk.Component `json:"components"`
 }
 
-// ClassifiedRow answers a row of JSON.
+// ClassifiedRow is the answer to a row of JSON.
 type ClassifiedRow struct {
 	ID string `json:"id"`
 	Classification
 	Error string `json:"error,omitempty"` // why the row cannot be read
 }
 
-// classifyRow is a row. A field that is not known is left alone.
+// classifyRow is a row. Unknown fields are ignored.
 type classifyRow struct {
 	ID      string `json:"id"`
 	Command string `json:"command"`
@@ -57,15 +57,15 @@ type classifyRow struct {
 	Shell   string `json:"shell"`
 }
 
-// classifyDir is where a line runs of which nothing else is said.
+// classifyDir is the directory of lines for which no other is given.
 const classifyDir = "/workspace"
 
-// maxClassifyRow is the longest row in bytes: a line of the longest kind with
-// each byte escaped.
+// maxClassifyRow is the maximum length of a row in bytes: the longest line with
+// every byte escaped.
 const maxClassifyRow = 1 << 20
 
-// Line classifies the command of a row as it stands in a line of JSON. A row that
-// cannot be read is of tier 3, with the error.
+// Line classifies the command of a row given as a line of JSON. A row that
+// cannot be read is of tier 3 and has the error.
 func (c *Classifier) Line(data []byte) ClassifiedRow {
 	var row classifyRow
 	err := strictjson.Decode(data, &row, strictjson.IgnoreUnknown, strictjson.NullAbsent, strictjson.MaxSize(maxClassifyRow))
@@ -86,8 +86,8 @@ func unclassified(id string, err error) ClassifiedRow {
 	return ClassifiedRow{ID: id, Classification: classification(risk.Report{}), Error: fmt.Sprintf("row: %v", err)}
 }
 
-// classification is a report in the form of an answer; one that says no class is
-// of tier 3.
+// classification converts a report to an answer. A report without a class is of
+// tier 3.
 func classification(r risk.Report) Classification {
 	c := Classification{Tier: r.Class.Tier(), Risk: r.Class, Reasons: r.Reasons, Factors: r.Factors, Components: r.Components}
 	if r.Class == 0 {
@@ -96,9 +96,9 @@ func classification(r risk.Report) Classification {
 	return c
 }
 
-// Classify says how dangerous a command line of a shell is, "" for bash. A profile
-// takes the place of the policy's. To a line of cmd or PowerShell neither profile
-// nor policy has anything to say.
+// Classify reports how dangerous a command line of a shell is; the empty shell
+// is bash. A given profile replaces the policy's. Lines of cmd and PowerShell
+// are subject neither to the profile nor to the policy.
 func (c *Classifier) Classify(command, profile, sh string) (Classification, error) {
 	set, ok := risk.ParseProfile(profile)
 	if !ok {
@@ -129,15 +129,16 @@ func (c *Classifier) Classify(command, profile, sh string) (Classification, erro
 	return classification(risk.Summary(facts, found)), nil
 }
 
-// Shells are the names of shells whose lines are classified.
+// Shells holds the names of the shells whose lines can be classified.
 var Shells = map[string]bool{"": true, "bash": true, "sh": true, "dash": true, "zsh": true, "powershell": true, "cmd": true}
 
-// WindowsShell is the shell of Windows of that name, 0 if it is none.
+// WindowsShell returns the Windows shell of that name, 0 if there is none.
 func WindowsShell(name string) risk.WindowsShell {
 	return map[string]risk.WindowsShell{"powershell": risk.PowerShell, "cmd": risk.Cmd}[name]
 }
 
-// policy is what a line is classified by, and where.
+// policy returns the policy that classifies a line, its directory and its
+// environment.
 func (c *Classifier) policy(profile risk.Profile, given bool) (*permission.Policy, string, permission.Env) {
 	if c.Policy == nil {
 		place := patterns.Place{Workspace: classifyDir, Home: defaultHome}
@@ -156,7 +157,8 @@ func (c *Classifier) policy(profile risk.Profile, given bool) (*permission.Polic
 	return &p, c.Dir, c.Env
 }
 
-// lineInput is the input of a tool use that runs a command line, byte for byte.
+// lineInput returns the input of a tool use that runs a command line, byte for
+// byte.
 func lineInput(command string) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

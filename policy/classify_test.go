@@ -12,8 +12,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// TestClassifySeeds: the cases with a tier or a risk come out, row by row, as they
-// do in package risk: as they say, or as the one table of deviations does.
+// TestClassifySeeds checks that the cases with a tier or a risk get the same
+// class as in package risk: the stated one, or that of the table of deviations.
 func TestClassifySeeds(t *testing.T) {
 	rows, err := corpus.ReadSeeds("../testdata/cases/seeds.jsonl")
 	if err != nil {
@@ -50,9 +50,9 @@ func TestClassifySeeds(t *testing.T) {
 	}
 }
 
-// TestClassifyUnder: a policy's overrides count, also those of a further policy; a
-// profile that is given takes the place of the policy's, and changes it for no
-// other line.
+// TestClassifyUnder checks that the overrides of a policy apply, including
+// those of a further policy, and that a given profile replaces the policy's for
+// one line only.
 func TestClassifyUnder(t *testing.T) {
 	spec, _ := Merge([]Source{
 		sourceOf(t, User, true, "profile = \"terminal\"\n"+overriding("safe touch:*")),
@@ -82,8 +82,8 @@ func TestClassifyUnder(t *testing.T) {
 	}
 }
 
-// FuzzClassify: a row has one answer, whatever it says. A row with an error is of
-// tier 3; another one has the class of its line.
+// FuzzClassify checks that any row has one answer: with an error it is of tier
+// 3, without one it has the class of its line.
 func FuzzClassify(f *testing.F) {
 	for _, row := range []string{
 		`{"id":"x","command":"ls","profile":"terminal","shell":"bash"}`, `{"id":"x","command":"dir","shell":"cmd"}`, `{"id":"x","command":"\u0000"}`,
@@ -122,7 +122,8 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
-// TestClassifyAddsUp: a line is as dangerous as its most dangerous part.
+// TestClassifyAddsUp checks that a line is as dangerous as its most dangerous
+// part.
 func TestClassifyAddsUp(t *testing.T) {
 	var c Classifier
 	lines := everyLine(t)
@@ -134,7 +135,7 @@ func TestClassifyAddsUp(t *testing.T) {
 		}
 		got, err := c.Classify(strings.TrimSuffix(line, ")"), "", "")
 		if err != nil {
-			continue // too long, or no text
+			continue // too long, or not text
 		}
 		for _, one := range got.Components {
 			if one.Risk > got.Risk {

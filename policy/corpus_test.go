@@ -24,12 +24,12 @@ func decideRow(t *testing.T, c *Check, row any) Answer {
 	return c.Line(line)
 }
 
-// count is what became of the rows of one kind.
+// count counts the rows of one kind.
 type count struct{ rows, wrong int }
 
 func (c count) String() string { return fmt.Sprintf("%d/%d", c.rows-c.wrong, c.rows) }
 
-// tally counts the rows of a set by level and by what they demand: attacks are
+// tally counts the rows of a set by level and by required outcome: attacks are
 // rows that must not be allowed.
 type tally struct {
 	attack, strictAttack, benign, lenient count
@@ -54,8 +54,8 @@ func (n *tally) add(row corpus.Row, a Answer) {
 	}
 }
 
-// TestBypassCorpus: no attack is allowed, no deny or ask row comes out weaker,
-// and nearly every benign row is allowed.
+// TestBypassCorpus checks that no attack is allowed, that no deny or ask row is
+// decided more weakly, and that nearly every benign row is allowed.
 func TestBypassCorpus(t *testing.T) {
 	rows := readCorpus(t)
 	check := &Check{Risk: "off", Unlisted: "ask"}
@@ -66,8 +66,8 @@ func TestBypassCorpus(t *testing.T) {
 	n.report(t, "corpus")
 }
 
-// TestBypassGenerated is the same for rows that say it in other words: at
-// least 100 of each class.
+// TestBypassGenerated is TestBypassCorpus for generated variants of the rows,
+// at least 100 of each class.
 func TestBypassGenerated(t *testing.T) {
 	rows := readCorpus(t)
 	check := &Check{Risk: "off", Unlisted: "ask"}
@@ -80,8 +80,8 @@ func TestBypassGenerated(t *testing.T) {
 	all.report(t, "generated")
 }
 
-// TestRedTeam: none of the rows that a red team once got through is allowed, as
-// they stand and in other words.
+// TestRedTeam checks that none of the rows with which a red team once succeeded
+// is allowed, both unchanged and in generated variants.
 func TestRedTeam(t *testing.T) {
 	rows, err := corpus.Read("../testdata/cases/redteam.jsonl")
 	if err != nil {
@@ -111,7 +111,7 @@ func (n *tally) report(t *testing.T, set string) {
 	for _, c := range []struct {
 		what  string
 		count count
-		most  int // of 1000 rows may be wrong
+		most  int // per 1000 rows may be wrong
 	}{
 		{"core rows came out weaker than they must", n.attack, 0},
 		{"strict rows came out weaker than they must", n.strictAttack, 0},
@@ -145,8 +145,8 @@ type everyday struct {
 	Cwd      string `json:"cwd"`
 }
 
-// TestEveryday: under a realistic policy nothing is allowed that should not
-// be, and few lines are asked in vain.
+// TestEveryday checks that under a realistic policy nothing is allowed that
+// should not be, and few lines are asked about needlessly.
 func TestEveryday(t *testing.T) {
 	var file struct {
 		Permissions struct{ Allow, Ask, Deny []string }
@@ -171,7 +171,7 @@ func TestEveryday(t *testing.T) {
 		case e.Expected == "allow":
 			total++
 			if strings.Contains(a.Reason, "takes its configuration from a directory outside the workspace") {
-				elsewhere++ // asked by design: what is configured there may run
+				elsewhere++ // asked by design: their programs may run what is configured there
 			}
 			if a.Behavior != "allow" {
 				needless++
@@ -185,8 +185,8 @@ func TestEveryday(t *testing.T) {
 	}
 }
 
-// TestBareBash: with the whole of Bash allowed and a few denials, people are
-// hardly asked.
+// TestBareBash checks that with all of Bash allowed and a few denials, there
+// are hardly any questions.
 func TestBareBash(t *testing.T) {
 	check := &Check{Risk: "off", Unlisted: "ask"}
 	asked, total := 0, 0

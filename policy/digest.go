@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// Digest names what the policy says, not where: two files with the same rules
-// in the same order have the same one. What does not load may have none, "".
+// Digest returns a digest of the contents of the policy, not of its location:
+// two files with the same rules in the same order have the same one. It may be
+// "" for a policy that does not load.
 func (s *Spec) Digest() string {
 	type rule struct {
 		Tools, Paths, Commands, Patterns, Domains []string
@@ -56,7 +57,7 @@ func (s *Spec) Digest() string {
 	}
 	data, err := json.Marshal(said)
 	if err != nil {
-		return "" // a program's entry holds what no key may; it does not load
+		return "" // a program's entry has a value that no key can have, so it does not load
 	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(data))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// EscalationSpec says who is told when an agent is paused: a program, an
-// address, or both.
+// EscalationSpec names what is notified when an agent is paused: a program, a
+// web address, or both.
 type EscalationSpec struct {
 	Command []string
 	Webhook string
@@ -32,12 +32,13 @@ func (e *EscalationSpec) check() error {
 		return nil
 	}
 	if err := checkWebhook(e.Webhook); err != nil {
-		return at(e.Source, fmt.Errorf("escalation: the webhook %w", err)) // not its text: it may be a secret
+		return at(e.Source, fmt.Errorf("escalation: the webhook %w", err)) // without its text, which may be a secret
 	}
 	return nil
 }
 
-// checkWebhook: what an alert tells is nobody else's business.
+// checkWebhook reports an address that is not encrypted, since an alert is
+// confidential.
 func checkWebhook(address string) error {
 	u, err := url.Parse(address)
 	switch {

@@ -45,8 +45,9 @@ func TestEscalationAndWhitelist(t *testing.T) {
 	}
 }
 
-// Whitelists add up, also one of a file that nobody trusts: it only takes away.
-// Whom to tell is said by trusted files only, since it starts programs.
+// TestMergeWhitelists checks that the whitelists of all sources apply,
+// including those of untrusted files, since they only narrow. Only trusted
+// files may set an escalation, since it starts programs.
 func TestMergeWhitelists(t *testing.T) {
 	const user = "whitelist = \"u.json\"\n[escalation]\ncommand = [\"notify\"]"
 	const project = "whitelist = \"p.json\"\n[escalation]\nwebhook = \"https://p.example/\""
@@ -64,8 +65,9 @@ func TestMergeWhitelists(t *testing.T) {
 	}
 }
 
-// What is trusted is all that a file says; what it does not say changes no
-// digest of before.
+// TestDigestOfEscalation checks that an escalation or a whitelist changes the
+// digest, since trust covers everything that a file says, and that the digest of
+// a policy without them stays the same.
 func TestDigestOfEscalation(t *testing.T) {
 	seen := map[string]string{}
 	for _, text := range []string{

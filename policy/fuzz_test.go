@@ -8,7 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// FuzzParse: a policy loads, or says why and then denies everything.
+// FuzzParse checks that a policy either loads, or has an error and denies
+// everything.
 func FuzzParse(f *testing.F) {
 	f.Add(full)
 	f.Add("mode = 'bypassPermissions'\nallow = ['Bash']")
@@ -30,7 +31,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParseRules: rules come out with a place inside their text.
+// FuzzParseRules checks that rules get a place inside their text.
 func FuzzParseRules(f *testing.F) {
 	f.Add(`[{"tools":["Bash"],"action":"deny","match":["rm x"]}]`)
 	f.Add("[\n\n{}]")
@@ -47,8 +48,8 @@ func FuzzParseRules(f *testing.F) {
 	})
 }
 
-// FuzzRewrite: new expectations are put into a file of cases, or refused; what
-// is written reads as it should.
+// FuzzRewrite checks that new expectations are either rejected or written into
+// a file of cases so that it parses as intended.
 func FuzzRewrite(f *testing.F) {
 	f.Add(someCases, "deny", "Bash(a \"b\" 'c' \\)")
 	f.Add("[[case]]\nuse='Bash'\n[case.with]\nmode='plan'", "ask", "")

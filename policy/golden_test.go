@@ -7,9 +7,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 )
 
-// TestGolden runs the project's own tables of decisions: the seed's examples
-// and every row of the design's tables. The expectations were written by
-// hand from these texts.
+// TestGolden runs the project's own tables of decisions: the examples of the
+// seed and every row of the tables in the design. The expectations were written
+// by hand from these texts.
 func TestGolden(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "golden")
 	report, err := RunTests(dir, TestOptions{Update: golden.Updating()})

@@ -12,18 +12,18 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// Kit is what a project is made with: a language, a build tool.
+// Kit is a language or a build tool that a project uses.
 type Kit struct {
 	Name  string
-	about string   // what its rules are for, in words
-	marks []string // files that show that it is used, as patterns
-	allow []string // with more by own
+	about string   // what its rules are for
+	marks []string // patterns of files that show that it is used
+	allow []string // allow rules, to which own adds
 	ask   []string
-	own   func(project fs.FS) []string // allow rules for what the project names itself
+	own   func(project fs.FS) []string // allow rules for names that the project defines
 }
 
-// kits are what a starting policy has rules for. A rule names what builds, tests
-// or tells; what fetches, publishes or installs is asked.
+// kits holds the rules of a starting policy for each kit. What builds, tests or
+// only prints is allowed; what downloads, publishes or installs is asked about.
 var kits = []Kit{
 	{
 		Name: "Go", about: "building and testing; what changes go.mod or the machine is asked", marks: []string{"go.mod", "go.work"},
@@ -47,7 +47,7 @@ var kits = []Kit{
 	},
 	{
 		Name: "Maven", about: "compiling and testing", marks: []string{"pom.xml"},
-		// Further words would be further goals.
+		// These are exact rules, because further words would be further goals.
 		allow: []string{"mvn test", "mvn -q test", "mvn compile", "mvn -q compile", "mvn verify", "mvn package"}, ask: []string{"mvn deploy:*", "mvn install:*"},
 	},
 	{
@@ -62,10 +62,11 @@ var kits = []Kit{
 	},
 }
 
-// harmless are the names of scripts and targets that build, test or check.
+// harmless lists names of scripts and targets that build, test or check.
 var harmless = []string{"test", "tests", "build", "lint", "check", "typecheck", "type-check", "types", "fmt", "format", "vet", "unit", "coverage"}
 
-// Kits returns what a project is made with, by the files in its top folder.
+// Kits returns the kits that a project uses, judged by the files in its top
+// directory.
 func Kits(project fs.FS) []Kit {
 	var found []Kit
 	for _, k := range kits {
@@ -79,11 +80,13 @@ func Kits(project fs.FS) []Kit {
 	return found
 }
 
-// maxProjectFile is how much of a project's file is looked at, in bytes.
+// maxProjectFile is the maximum number of bytes read from a file of the
+// project.
 const maxProjectFile = 1 << 20
 
-// projectFile is the first of these files that can be looked at. What is no
-// regular file may have no end, or wait for a writer.
+// projectFile returns the beginning of the first of the named files that can be
+// read. Only regular files are read: others may have no end, or block until
+// there is a writer.
 func projectFile(project fs.FS, names ...string) []byte {
 	for _, name := range names {
 		if info, err := fs.Stat(project, name); err != nil || !info.Mode().IsRegular() {
@@ -105,14 +108,14 @@ func readUpTo(project fs.FS, name string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// scripts are rules for the scripts of package.json, called with the program
-// that the lock file is of.
+// scripts returns rules for the scripts of package.json, run by the package
+// manager to which the lock file belongs.
 func scripts(project fs.FS) []string {
 	var pkg struct {
 		Scripts map[string]string `json:"scripts"`
 	}
 	if json.Unmarshal(projectFile(project, "package.json"), &pkg) != nil {
-		return nil // it is the project's to mend; there are no scripts to name
+		return nil // malformed, so no script can be named
 	}
 	program := "npm"
 	for _, lock := range []struct{ file, program string }{{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}} {
@@ -135,7 +138,7 @@ func scripts(project fs.FS) []string {
 
 var target = lazyregexp.New(`(?m)^([A-Za-z0-9_-]+)[ \t]*:([^=]|$)`)
 
-// targets are rules for the targets of the Makefile.
+// targets returns rules for the targets of the Makefile.
 func targets(project fs.FS) []string {
 	var rules []string
 	for _, m := range target.FindAllSubmatch(projectFile(project, "GNUmakefile", "makefile", "Makefile"), -1) {
@@ -147,7 +150,7 @@ func targets(project fs.FS) []string {
 	return rules
 }
 
-// The rules of every starting policy.
+// The rules common to all starting policies.
 var (
 	lookRules = []string{
 		"ls:*", "cat:*", "head:*", "tail:*", "wc:*", "grep:*", "rg:*", "find:*", "sort:*", "uniq:*", "cut:*", "tr:*", "diff:*", "stat:*", "file:*", "du:*", "tree:*",
@@ -167,8 +170,8 @@ var (
 	neverRules = []string{"Bash(sudo:*)", "Bash(rm -rf:*)"}
 )
 
-// Starting is a policy for a project to begin with, with comments that say what
-// its rules are for.
+// Starting returns a first policy for a project, with comments that explain its
+// rules.
 func Starting(project fs.FS) []byte {
 	var b bytes.Buffer
 	found := Kits(project)
@@ -210,7 +213,7 @@ func bash(specs []string) []string {
 	return rules
 }
 
-// section writes the rules of a list that belong together.
+// section writes a group of rules under a comment.
 func section(b *bytes.Buffer, about string, rules []string) {
 	if len(rules) == 0 {
 		return

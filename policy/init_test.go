@@ -14,7 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 )
 
-// everything is a project with every kit.
+// allKits is a project with every kit.
 var allKits = fstest.MapFS{
 	"go.mod": {}, "pyproject.toml": {}, "Cargo.toml": {}, "pom.xml": {}, "build.gradle.kts": {}, "Dockerfile": {}, "pnpm-lock.yaml": {},
 	"package.json": {Data: []byte(`{"scripts":{"test":"vitest","build":"tsc","deploy":"./deploy.sh","lint":"eslint ."}}`)},
@@ -45,8 +45,8 @@ func TestKits(t *testing.T) {
 	}
 }
 
-// TestStarting: every starting policy loads without a warning, and lint finds
-// nothing in it.
+// TestStarting checks that every starting policy loads without a warning or a
+// finding of lint.
 func TestStarting(t *testing.T) {
 	projects := map[string]fstest.MapFS{"nothing": {}, "all": allKits, "broken": {"package.json": {Data: []byte("{")}, "Makefile": {Data: []byte("\x00")}}}
 	for _, k := range kits {
@@ -71,8 +71,8 @@ func TestStarting(t *testing.T) {
 	golden.Check(t, "testdata/init.golden", string(Starting(allKits)))
 }
 
-// TestStartingLetsWork: people's everyday lines pass under a starting policy,
-// and what destroys, sends or tells secrets does not.
+// TestStartingLetsWork checks that everyday command lines are allowed under a
+// starting policy, and that those that destroy, send or reveal secrets are not.
 func TestStartingLetsWork(t *testing.T) {
 	spec, err := Parse(Starting(allKits), FileName)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestStartingLetsWork(t *testing.T) {
 	}
 }
 
-// endless is a project whose files have no end.
+// endless is a project whose files are infinite.
 type endless struct{ read *int }
 
 func (e endless) Open(name string) (fs.File, error) {
@@ -136,8 +136,8 @@ func (e endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A project's files are read no further than they are looked at: one may be a
-// link to what has no end.
+// TestProjectFileIsBounded checks that the files of a project are read only up
+// to a limit: one may be a link to something infinite.
 func TestProjectFileIsBounded(t *testing.T) {
 	for _, name := range []string{"package.json", "Makefile"} {
 		n := 0
@@ -147,7 +147,7 @@ func TestProjectFileIsBounded(t *testing.T) {
 	}
 }
 
-// What is no regular file is not looked at.
+// TestProjectFileIsRegular checks that only regular files are read.
 func TestProjectFileIsRegular(t *testing.T) {
 	dir := t.TempDir()
 	for name, to := range map[string]string{"package.json": "/dev/zero", "Makefile": os.DevNull} {

@@ -32,8 +32,8 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the report in the form that CI systems read: a suite for each
-// file of cases.
+// JUnit writes the report as JUnit XML, which CI systems read, with one suite
+// for each file of cases.
 func (r *Report) JUnit(w io.Writer) error {
 	all := junitSuites{Tests: len(r.Results), Failures: len(r.Failed())}
 	for _, result := range r.Results {

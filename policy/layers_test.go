@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawSources are trusted and untrusted policies of any kinds, each with any
+// drawSources draws trusted and untrusted policies of any kind with any
 // settings.
 func drawSources(t *testing.T, rt *rapid.T) []Source {
 	var sources []Source
@@ -22,8 +22,8 @@ func drawSources(t *testing.T, rt *rapid.T) []Source {
 	return sources
 }
 
-// TestUntrustedAmongAll: with one source more in which nobody trusts, among all
-// kinds of sources, no decision is looser than without it.
+// TestUntrustedAmongAll checks that adding an untrusted source to any sources
+// makes no decision looser.
 func TestUntrustedAmongAll(t *testing.T) {
 	lines := everyLine(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -42,8 +42,8 @@ func TestUntrustedAmongAll(t *testing.T) {
 	})
 }
 
-// TestUntrustedAllowIsAGate: what an untrusted allow list does not name is
-// allowed by nothing else, and what it names only if it was allowed before.
+// TestUntrustedAllowIsAGate checks that nothing else allows what an untrusted
+// allow list omits, and that what it names is allowed only if it was before.
 func TestUntrustedAllowIsAGate(t *testing.T) {
 	lines := everyLine(t)
 	gate := sourceOf(t, Project, false, `allow = ["Bash(git:*)"]`)
@@ -65,8 +65,8 @@ func TestUntrustedAllowIsAGate(t *testing.T) {
 	})
 }
 
-// gated drops the settings that answer before an allow list or for what it
-// does not name.
+// gated drops the settings that decide before an allow list, or decide what it
+// omits.
 func gated(text string) string {
 	var left []string
 	for line := range strings.Lines(text) {
@@ -77,8 +77,8 @@ func gated(text string) string {
 	return strings.Join(left, "")
 }
 
-// TestIgnoredOfFlags: a setting without a line is told with its source, and
-// what is ignored comes in one order.
+// TestIgnoredOfFlags checks that a setting without a line is reported with its
+// source, and that what is ignored has a fixed order.
 func TestIgnoredOfFlags(t *testing.T) {
 	managed := sourceOf(t, Managed, true, "allow = [\"Read\"]\nunlisted = \"deny\"\nrisk = \"on\"\ncatastrophic = \"on\"")
 	flags := Source{Kind: Flags, Name: "flags", Trusted: true, Spec: &Spec{Unlisted: "ask", Risk: "off", Catastrophic: "off"}}
@@ -102,8 +102,8 @@ flags: risk = "off" is ignored: managed.toml sets on`
 	}
 }
 
-// TestCutShort: a rule that YAML cuts at a comma or a # is no other rule, but an
-// error where it stands.
+// TestCutShort checks that a rule that YAML cuts off at a comma or a # is an
+// error in its place, and not taken for another rule.
 func TestCutShort(t *testing.T) {
 	for text, want := range map[string]string{
 		"permissions_deny: [Bash(cut -d, -f1)]": ":2:24: ",

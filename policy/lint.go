@@ -11,42 +11,42 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// Finding is what a check says about a place in a policy.
+// Finding is a problem that a check found in a policy.
 type Finding struct {
 	Check  string // the name of the check
 	Level  string // danger, warning or note
 	Source patterns.Source
 	Rule   string // the text of the rule, or key = value of a setting
 	Why    string
-	Fix    string // what to do, in words
-	// Instead are narrower rules that would do. Each of them loads, and no
-	// check finds anything in it.
+	Fix    string // what to do about it
+	// Instead lists narrower rules that would suffice. Each of them loads without
+	// a finding.
 	Instead []Suggestion
 }
 
-// Suggestion is a rule in the list where it should stand.
+// Suggestion is a rule with the list to which it should be added.
 type Suggestion struct {
 	List string `json:"list"` // allow, ask or deny
 	Rule string `json:"rule"`
 }
 
-// The levels of findings, the worst first: more is allowed than anybody can
-// oversee; the rule does not do what it seems to; good to know.
+// The levels of findings, the worst first: the policy allows more than a person
+// can oversee; a rule does not do what it seems to; worth knowing.
 const (
 	LevelDanger  = "danger"
 	LevelWarning = "warning"
 	LevelNote    = "note"
 )
 
-// LintCheck looks for one kind of fault.
+// LintCheck looks for one kind of problem.
 type LintCheck struct {
 	Name string // "runs-program"
 	Doc  string // one sentence
 	run  func(*linter)
 }
 
-// LintChecks returns all checks, in the order in which they look. A rule that
-// one of them has found something in may be passed over by the later ones.
+// LintChecks returns all checks in the order in which they run. A check may
+// skip the rules for which an earlier one has a finding.
 func LintChecks() []LintCheck {
 	return []LintCheck{
 		{"no-effect", "a rule that can never match, or that is allowed nothing although it matches", noEffect},
@@ -69,8 +69,8 @@ func LintChecks() []LintCheck {
 	}
 }
 
-// Lint looks for rules that allow more than they seem to, and for such that do
-// nothing. The findings stand in the order of the file. A policy that does not
+// Lint reports rules that allow more than they seem to, and rules that have no
+// effect. The findings are in the order of the file. A policy that does not
 // load is an error: see Validate.
 func Lint(s *Spec) ([]Finding, error) {
 	l, err := newLinter(s)
@@ -84,20 +84,21 @@ func Lint(s *Spec) ([]Finding, error) {
 	return l.findings, nil
 }
 
-// lintPlace is where rules are tried. What a rule says of paths is relative to
-// it, so that any other would do.
+// lintPlace is where rules are tried. Any place would do, since the paths of
+// rules are relative to it.
 var lintPlace = patterns.Place{Workspace: defaultDir, Home: defaultHome}
 
-// linter is one look at a policy.
+// linter is one run of the checks over a policy.
 type linter struct {
 	spec     *Spec
 	catalog  *program.Catalog
 	rules    []*linted
-	check    string // the name of the check that runs
+	check    string // the name of the current check
 	findings []Finding
-	// done are rules about which nothing more is to be said.
+	// done holds the rules that later checks skip.
 	done map[*linted]bool
-	// trial: a suggestion is tried; its own suggestions are of no interest.
+	// trial is set while a suggestion is tried, whose own suggestions are not
+	// needed.
 	trial bool
 }
 
@@ -129,20 +130,20 @@ type linted struct {
 	item     Item
 	rule     *patterns.Rule
 	warnings []patterns.Warning
-	cmd      *commandShape // nil unless it is about one simple command
+	cmd      *commandShape // nil unless the rule is about one simple command
 	set      *patterns.Set // the rule alone, ready to match
-	policy   *trialPolicy  // of an allow: see linter.allows
+	policy   *trialPolicy  // for an allow rule: see linter.allows
 }
 
 func newLinted(key string, item Item, by *permission.Policy) *linted {
 	r := &linted{key: key, list: listKeys[key], item: item}
-	r.rule, r.warnings, _ = patterns.ParseWith(by.Tools, item.Text, r.list, item.Source) // the policy has been compiled
+	r.rule, r.warnings, _ = patterns.ParseWith(by.Tools, item.Text, r.list, item.Source) // the policy has been compiled, so there is no error
 	r.cmd = newCommandShape(r.rule, by.Catalog)
 	r.set = patterns.NewSet(lintPlace, r.rule)
 	return r
 }
 
-// each goes over the rules of some lists that are still of interest.
+// each calls f with the rules of a list that are not done.
 func (l *linter) each(list patterns.List, f func(r *linted)) {
 	for _, r := range l.rules {
 		if r.list == list && !l.done[r] {
@@ -151,8 +152,8 @@ func (l *linter) each(list patterns.List, f func(r *linted)) {
 	}
 }
 
-// find adds a finding about a rule. The suggestions that would be found fault
-// with themselves are left out.
+// find adds a finding about a rule, without those suggestions that would
+// themselves have a finding.
 func (l *linter) find(level string, r *linted, why, fix string, instead ...Suggestion) {
 	f := Finding{Check: l.check, Level: level, Source: r.item.Source, Rule: r.rule.String(), Why: why, Fix: fix}
 	for _, s := range instead {
@@ -163,8 +164,8 @@ func (l *linter) find(level string, r *linted, why, fix string, instead ...Sugge
 	l.findings = append(l.findings, f)
 }
 
-// clean reports whether the policy is without a finding about a rule that
-// takes the place of another.
+// clean reports whether the policy has no finding about the suggested rule when
+// it replaces the old one.
 func (l *linter) clean(old *linted, s Suggestion) bool {
 	if _, err := l.spec.usableRule(s.Rule, listKeys[s.List]); err != nil {
 		return false
@@ -187,7 +188,7 @@ func (l *linter) clean(old *linted, s Suggestion) bool {
 	return !slices.ContainsFunc(t.findings, func(f Finding) bool { return f.Source == mark })
 }
 
-// String is the finding on two or three lines for a person.
+// String returns the finding on two or three lines, for a person.
 func (f *Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s [%s]\n", at(f.Source, fmt.Errorf("%s: %s: %s", f.Level, f.Rule, f.Why)), f.Check)

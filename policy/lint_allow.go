@@ -11,7 +11,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// prefixes goes over the allow rules for commands that leave open what follows.
+// prefixes calls f with the allow rules for commands that leave open what
+// follows.
 func (l *linter) prefixes(f func(r *linted, c *commandShape)) {
 	l.each(patterns.Allow, func(r *linted) {
 		if r.cmd != nil && r.cmd.prefix && r.cmd.known != "" && !slices.Contains(asksOnly, r.cmd.lastKnown()) {
@@ -20,14 +21,15 @@ func (l *linter) prefixes(f func(r *linted, c *commandShape)) {
 	})
 }
 
-// asksOnly are options with which a program only tells about itself.
+// asksOnly lists options with which a program only prints something about
+// itself.
 var asksOnly = []string{"--version", "--help", "-V"}
 
-// allow makes a suggestion of a Bash rule.
+// allow returns a suggestion of an allow rule for Bash.
 func allow(spec string) Suggestion { return Suggestion{"allow", "Bash(" + spec + ")"} }
 
-// everything looks for rules that are about all that a tool does, or reach
-// beyond the workspace.
+// everything looks for rules that match all uses of a tool or reach beyond the
+// workspace.
 func everything(l *linter) {
 	l.each(patterns.Allow, func(r *linted) {
 		switch {
@@ -44,7 +46,7 @@ func everything(l *linter) {
 	})
 }
 
-// anyFile looks for path rules that reach the keys and settings of the user's
+// anyFile looks for path rules that reach the keys and settings in the user's
 // home.
 func (l *linter) anyFile(r *linted) {
 	tool := r.rule.Tool()
@@ -64,7 +66,7 @@ func (l *linter) anyFile(r *linted) {
 	}
 }
 
-// runsProgram looks for interpreters and shells that are given any file.
+// runsProgram looks for interpreters and shells that may be given any file.
 func runsProgram(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
 		if c.entry == nil {
@@ -84,14 +86,14 @@ func runsProgram(l *linter) {
 }
 
 // reached is the entry of a program or subcommand, and the words that lead to
-// it from the rule's own.
+// it from those of the rule.
 type reached struct {
 	entry *program.Program
 	words string
 }
 
-// entries are the entry of a rule's words and those of the subcommands that may
-// follow, the entry's own first.
+// entries returns the entry of a rule's words, followed by those of the
+// subcommands that may come next.
 func entries(c *commandShape) []reached {
 	all := []reached{{c.entry, ""}}
 	for i := 0; i < len(all); i++ {
@@ -102,7 +104,7 @@ func entries(c *commandShape) []reached {
 	return all
 }
 
-// subs are the subcommands of an entry without their other names.
+// subs returns the subcommands of an entry, each under its main name only.
 func subs(p *program.Program) []*program.Program {
 	var all []*program.Program
 	for i := range p.Subs {
@@ -113,10 +115,10 @@ func subs(p *program.Program) []*program.Program {
 	return all
 }
 
-// openTargets are the subcommands whose first operand names what is run.
+// openTargets lists the subcommands whose first operand names what is run.
 var openTargets = []string{"run", "run-script", "exec", "x"}
 
-// runsScript looks for make, npm run and their like without a target.
+// runsScript looks for make, npm run and similar commands without a target.
 func runsScript(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
 		if c.entry == nil || c.operands > 0 || c.entry.Wraps() && c.lastKnown() != "run" {
@@ -160,8 +162,8 @@ func wrappers(l *linter) {
 	})
 }
 
-// wholeProgram looks for rules for a program with subcommands of which some
-// only read and others do not.
+// wholeProgram looks for rules for a program that has both subcommands that
+// only read and others.
 func wholeProgram(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
 		if c.entry == nil || len(c.entry.Subs) == 0 || c.operands > 0 {
@@ -180,8 +182,9 @@ func wholeProgram(l *linter) {
 	})
 }
 
-// subcommands are those that the rule makes run, by whether they only read;
-// the worst first. ruin tells whether one destroys.
+// subcommands returns the subcommands that the rule allows, the worst first,
+// divided into those that only read and the others. ruin reports whether one is
+// destructive.
 func (l *linter) subcommands(r *linted, c *commandShape) (reads, writes []string, ruin bool) {
 	var ruins []string
 	for _, sub := range subs(c.entry) {
@@ -200,10 +203,11 @@ func (l *linter) subcommands(r *linted, c *commandShape) (reads, writes []string
 	return reads, append(ruins, writes...), len(ruins) > 0
 }
 
-// common are the subcommands that people want most.
+// common lists the most frequently wanted subcommands.
 var common = []string{"status", "diff", "log", "list", "ls", "ps", "show", "get", "view", "test", "describe", "info", "version"}
 
-// suggested are rules for some of the lines, the most wanted first.
+// suggested returns rules for some of the lines, the most frequently wanted
+// first.
 func suggested(lines []string) []Suggestion {
 	rank := func(line string) int {
 		if i := slices.Index(common, line[strings.LastIndexByte(line, ' ')+1:]); i >= 0 {
@@ -219,7 +223,7 @@ func suggested(lines []string) []Suggestion {
 	return rules
 }
 
-// listed are a few of the lines in quotes.
+// listed returns a few of the lines, quoted.
 func listed(lines []string) string {
 	const most = 4
 	var quoted []string
@@ -233,8 +237,7 @@ func listed(lines []string) string {
 	return text
 }
 
-// destroys looks for rules that let commands run which the risk tables hold
-// for high or forbidden.
+// destroys looks for rules that allow commands whose risk is high or forbidden.
 func destroys(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
 		if c.operands > 0 || c.entry != nil && (len(c.entry.Subs) > 0 || c.entry.Wraps()) {
@@ -252,7 +255,7 @@ func destroys(l *linter) {
 	})
 }
 
-// anyHost looks for programs that fetch whatever URL they are given.
+// anyHost looks for programs that fetch any URL they are given.
 func anyHost(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
 		const host = "https://any.example/"
@@ -270,7 +273,7 @@ func anyHost(l *linter) {
 	})
 }
 
-// lastWord is the last word, as far as it is known.
+// lastWord returns the last word as far as it is known.
 func (c *commandShape) lastWord() string {
 	return c.action.Words[min(c.count, len(c.action.Words)-1)].Text
 }

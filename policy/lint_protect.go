@@ -11,7 +11,7 @@ import (
 )
 
 // protects looks for allow rules that name a protected file, and for entries of
-// protect that the table has already.
+// protect that the built-in table already has.
 func protects(l *linter) {
 	l.each(patterns.Allow, func(r *linted) {
 		if file := l.lifts(r); file != "" {
@@ -28,8 +28,8 @@ func protects(l *linter) {
 	}
 }
 
-// lifts returns a protected file that may be changed for the sake of a rule, ""
-// if there is none among the paths that its pattern begins with.
+// lifts returns a protected file that the rule permits to be changed, "" if
+// there is none among the paths with which its pattern begins.
 func (l *linter) lifts(r *linted) string {
 	if tool := r.rule.Tool(); general(tool) == tools.Editor {
 		for _, root := range r.set.Rules()[0].Roots() {
@@ -43,7 +43,8 @@ func (l *linter) lifts(r *linted) string {
 	return ""
 }
 
-// held reports whether a write is a held ask under the bare rule for its tool.
+// held reports whether a write is asked about although the bare rule for its
+// tool allows it.
 func (l *linter) held(tool, file string) bool {
 	bare, _, err := patterns.Parse(tool, patterns.Allow, patterns.Source{})
 	if err != nil {

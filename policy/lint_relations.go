@@ -12,12 +12,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// where is a rule and its place, for another rule's finding.
+// where returns the rule and its place, for a finding about another rule.
 func (r *linted) where() string {
 	return fmt.Sprintf("%s %s (line %d)", r.key, r.rule, r.item.Source.Line)
 }
 
-// noEffect looks for rules that say nothing about anything.
+// noEffect looks for rules that have no effect.
 func noEffect(l *linter) {
 	for _, r := range l.rules {
 		for _, w := range r.warnings {
@@ -41,11 +41,11 @@ func noEffect(l *linter) {
 	})
 }
 
-// fillings take the place of a rule's wildcards where it is tried.
+// fillings replace the wildcards of a rule when it is tried.
 var fillings = []string{"any.example", "any any", "any", "x:1", "--version", ""}
 
-// onlyTier3 returns a command that the rule names if it was kept from an answer
-// and names only such as are of tier 3, for which it then says nothing.
+// onlyTier3 returns a command that the rule names if it is an approved rule
+// that names only commands of tier 3, for which such rules do not count.
 func (l *linter) onlyTier3(r *linted) (line string) {
 	if r.key != approvedList {
 		return ""
@@ -59,12 +59,12 @@ func (l *linter) onlyTier3(r *linted) (line string) {
 	return line
 }
 
-// neverAllowed says why no command that the rule matches is allowed by it, ""
-// if one is, or that is not certain: what is opaque with any words behind is
-// so by the rule's own.
+// neverAllowed returns why the rule allows no command that it matches, "" if it
+// allows one or if this is uncertain. It tries several words after the rule's
+// own: a line that is opaque with all of them is opaque by the rule's own words.
 func (l *linter) neverAllowed(r *linted) string {
 	c := r.cmd
-	alone := (&linter{spec: &Spec{}, catalog: l.catalog}).trialOf(r) // ask and deny: see overruled
+	alone := (&linter{spec: &Spec{}, catalog: l.catalog}).trialOf(r) // without ask and deny rules, which are for overruled
 	if c.entry != nil && (c.entry.Plain || c.entry.Wraps()) {
 		return ""
 	}
@@ -80,7 +80,8 @@ func (l *linter) neverAllowed(r *linted) string {
 	return why
 }
 
-// opaque is the reason of the first opaque spot of a line, "" if it has none.
+// opaque returns the reason of the first opaque spot of a line, "" if it has
+// none.
 func opaque(facts *shell.Facts) string {
 	for i := range facts.Actions {
 		if a := &facts.Actions[i]; a.Kind == shell.Opaque {
@@ -90,7 +91,8 @@ func opaque(facts *shell.Facts) string {
 	return ""
 }
 
-// filled is the rule as a line, with text for each wildcard.
+// filled returns the rule as a command line, with text in place of each
+// wildcard.
 func (c *commandShape) filled(text string) string {
 	var words []string
 	for _, w := range c.action.Words {
@@ -98,7 +100,7 @@ func (c *commandShape) filled(text string) string {
 		case w.Known() || full == w.Text && full != "":
 			words = append(words, shellWord(w.Text))
 		case full != "" && w.Text == "":
-			words = append(words, full) // may be several words
+			words = append(words, full) // full may be several words
 		case full != "":
 			words = append(words, shellWord(full))
 		}
@@ -106,7 +108,7 @@ func (c *commandShape) filled(text string) string {
 	return strings.Join(words, " ")
 }
 
-// duplicates looks for rules that stand twice.
+// duplicates looks for rules that occur twice.
 func duplicates(l *linter) {
 	for i, r := range l.rules {
 		for _, first := range l.rules[:i] {
@@ -118,7 +120,7 @@ func duplicates(l *linter) {
 	}
 }
 
-// overruled looks for allow rules that never decide.
+// overruled looks for allow rules that never take effect.
 func overruled(l *linter) {
 	asks := l.gateAsks()
 	l.each(patterns.Allow, func(r *linted) {
@@ -132,14 +134,14 @@ func overruled(l *linter) {
 	})
 }
 
-// gateAsks reports whether what the allow list does not name is asked. Where
-// it is denied, an allow beside an ask makes the difference.
+// gateAsks reports whether unlisted actions are asked about. Where they are
+// denied, an allow rule beside an ask rule makes a difference.
 func (l *linter) gateAsks() bool {
 	return l.spec.Unlisted == "ask" || l.spec.Unlisted == "" && (l.spec.Mode == "" || l.spec.Mode == modes.Default.String())
 }
 
-// stops reports whether an ask or deny rule matches for certain whatever an
-// allow rule matches.
+// stops reports whether an ask or deny rule certainly matches all that an allow
+// rule matches.
 func (l *linter) stops(by, r *linted) bool {
 	if r.cmd != nil {
 		return by.surely(r.cmd.subject(), 0)
@@ -147,7 +149,7 @@ func (l *linter) stops(by, r *linted) bool {
 	return l.covers(by, r)
 }
 
-// shadowed looks for rules that could be left out.
+// shadowed looks for rules that could be removed.
 func shadowed(l *linter) {
 	for _, r := range l.rules {
 		for _, by := range l.rules {
@@ -164,7 +166,7 @@ func shadowed(l *linter) {
 	}
 }
 
-// shadows reports whether a rule that covers another leaves it without effect.
+// shadows reports whether a rule that covers another makes it redundant.
 func (l *linter) shadows(by, r *linted) bool {
 	switch {
 	case r.list == patterns.Allow && by.key == r.key:
@@ -175,8 +177,8 @@ func (l *linter) shadows(by, r *linted) bool {
 	return l.covers(by, r)
 }
 
-// coversAllow reports whether all that one allow rule allows another does too:
-// by the matcher, and by the evaluator for what the program can be told.
+// coversAllow reports whether one allow rule allows all that another does. It
+// asks the matcher, and tries the arguments of the program with the evaluator.
 func (l *linter) coversAllow(by, r *linted) bool {
 	if !l.covers(by, r) {
 		return false
@@ -193,9 +195,9 @@ func (l *linter) coversAllow(by, r *linted) bool {
 	return true
 }
 
-// attempts are lines that a rule is about, with what may follow its words: an
-// exact rule covers what the command writes, a longer one what it fetches or
-// runs.
+// attempts returns lines that a rule matches, with the options and operands that
+// may follow its words. What an allow rule covers depends on them: an exact rule
+// covers what the command writes, a longer one what it fetches or runs.
 func (l *linter) attempts(c *commandShape) []string {
 	lines := []string{c.filled("")}
 	if len(c.action.Words) == c.count {
@@ -215,15 +217,15 @@ func (l *linter) attempts(c *commandShape) []string {
 	return lines
 }
 
-// covers reports whether it is proven that one rule matches all that another
-// does. Both are of one list, or the first is of a stronger one.
+// covers reports whether one rule certainly matches all that another does. Both
+// are in one list, or the first is in a stricter one.
 func (l *linter) covers(by, r *linted) bool {
 	switch {
 	case by.rule.Tool() == "*":
 		return r.rule.Tool() != "*"
 	case r.cmd != nil && by.cmd != nil && r.list == patterns.Allow:
-		// The matcher does not answer where an argument may be an option; a rule
-		// whose words begin the other's is about all of it there as well.
+		// The matcher gives no answer where an argument may be an option. A rule
+		// whose words begin the other's covers that case as well.
 		return by.cmd.alike(r.cmd) && by.surely(r.cmd.subject(), reach(r.cmd)) || by.cmd.prefix && leads(by.cmd, r.cmd)
 	case r.cmd != nil && by.cmd != nil:
 		return by.cmd.prefix && leads(by.cmd, r.cmd)
@@ -240,7 +242,7 @@ func (c *commandShape) alike(other *commandShape) bool {
 	return c.count == 0 || other.count == 0 || c.program() == other.program()
 }
 
-// reach is how far the words of an allow rule go.
+// reach returns how far the words of an allow rule extend.
 func reach(c *commandShape) int {
 	if len(c.action.Words) == c.count {
 		return 0
@@ -248,8 +250,9 @@ func reach(c *commandShape) int {
 	return c.action.Reach
 }
 
-// leads reports whether the words of one rule begin those of the other. That
-// is enough for ask and deny, which see through the spelling of both alike.
+// leads reports whether the words of one rule begin those of the other. This
+// suffices for ask and deny, which normalize the spelling of both in the same
+// way.
 func leads(by, r *commandShape) bool {
 	if by.count != len(by.action.Words)-1 || by.count == 0 || by.action.Words[by.count].Text != "" || r.count < by.count {
 		return false
@@ -262,8 +265,8 @@ func leads(by, r *commandShape) bool {
 	return true
 }
 
-// general is the tool whose rules for paths are about what a tool does, "" for a
-// tool that neither reads nor writes one.
+// general returns the tool whose path rules apply to what the tool does, "" for
+// a tool that neither reads nor writes paths.
 func general(tool string) string {
 	t := tools.Builtin(tool)
 	if t == nil || t.Does != tools.Read && t.Does != tools.Write {
@@ -272,8 +275,8 @@ func general(tool string) string {
 	return t.Does.General()
 }
 
-// wider is the other tool whose rules are about what a tool does as well, "" for
-// none.
+// wider returns the other tool whose rules apply to what the tool does as well,
+// "" if there is none.
 func wider(tool string) string {
 	if g := general(tool); g != tool {
 		return g
@@ -281,8 +284,8 @@ func wider(tool string) string {
 	return ""
 }
 
-// coversPath compares path rules: a rule for all below a directory covers
-// rules for what lies there.
+// coversPath compares path rules: a rule for everything below a directory
+// covers rules for what is in it.
 func coversPath(by, r *patterns.Rule) bool {
 	if by.Tool() != r.Tool() && wider(r.Tool()) != by.Tool() {
 		return false
@@ -299,16 +302,16 @@ func coversPath(by, r *patterns.Rule) bool {
 	return !slices.ContainsFunc(roots, func(root string) bool { return !below(top[0], root, specifier(r)) })
 }
 
-// below reports whether all that a rule with this root is about lies below
+// below reports whether everything that a rule with this root matches is below
 // another root.
 func below(top, root, spec string) bool {
 	if root == top {
-		return strings.ContainsAny(spec, "*?[") // not the directory itself
+		return strings.ContainsAny(spec, "*?[") // excludes the directory itself
 	}
 	return strings.HasPrefix(root, strings.TrimSuffix(top, "/")+"/")
 }
 
-// specifier is what stands in a rule's parentheses, without "./" before it.
+// specifier returns the text in a rule's parentheses without a leading "./".
 func specifier(r *patterns.Rule) string {
 	_, spec, _ := strings.Cut(strings.TrimSuffix(r.String(), ")"), "(")
 	return strings.TrimPrefix(spec, "./")
@@ -345,7 +348,7 @@ func hostInCommand(l *linter) {
 	}
 }
 
-// hostOf is the host of a URL in a word of a rule, "" if it has none.
+// hostOf returns the host of a URL in a word of a rule, "" if it has none.
 func hostOf(word string) string {
 	_, rest, found := strings.Cut(word, "://")
 	if !found {
@@ -360,7 +363,7 @@ func hostOf(word string) string {
 	return host
 }
 
-// oneTool looks for path rules that are about one tool, which others go round.
+// oneTool looks for path rules for a single tool, which other tools bypass.
 func oneTool(l *linter) {
 	for _, r := range l.rules {
 		text := wider(r.rule.Tool())
@@ -375,7 +378,7 @@ func oneTool(l *linter) {
 	}
 }
 
-// unreachable looks for granular rules behind one without conditions.
+// unreachable looks for granular rules that follow one without conditions.
 func unreachable(l *linter) {
 	for i, r := range l.spec.Rules {
 		for _, first := range l.spec.Rules[:i] {
@@ -393,12 +396,12 @@ func unreachable(l *linter) {
 	}
 }
 
-// amongTools reports whether each tool is one of others.
+// amongTools reports whether others contains all of the tools.
 func amongTools(tools, others []string) bool {
 	return !slices.ContainsFunc(tools, func(t string) bool { return !slices.Contains(others, t) })
 }
 
-// lifted are the values of settings that take away what protects.
+// lifted lists the values of settings that remove a protection.
 var lifted = []struct{ key, value, level, why, fix string }{
 	{"mode", "bypassPermissions", LevelDanger, "whatever no rule denies runs without a question", `mode = "acceptEdits" asks for commands`},
 	{"catastrophic", "off", LevelDanger, "rm -rf / is then a command like any other", "leave it out, and allow the one command that you need"},
@@ -423,7 +426,7 @@ func settings(l *linter) {
 	}
 }
 
-// harmless is what there is to say of an override that makes actions safe.
+// harmless returns the finding about an override that makes actions safe.
 func (l *linter) harmless(o *OverrideSpec) Finding {
 	f := Finding{
 		Check: l.check, Level: LevelNote, Source: o.Source, Rule: "risk_overrides " + o.String(),
@@ -435,7 +438,7 @@ func (l *linter) harmless(o *OverrideSpec) Finding {
 	return f
 }
 
-// readsDifferently passes on what the reader of rules noted.
+// readsDifferently reports the warnings of the parser of rules.
 func readsDifferently(l *linter) {
 	for _, r := range l.rules {
 		for _, w := range r.warnings {
@@ -444,8 +447,8 @@ func readsDifferently(l *linter) {
 			case w.Kind == patterns.Danger && r.cmd == nil:
 				l.find(LevelWarning, r, w.Text, "write it as it is meant")
 			case w.Kind == patterns.Note && tools.Builtin(r.rule.Tool()).Main() != "file_path":
-				// Of paths it is noted that they are absolute, which they are meant
-				// to be in a file of ours.
+				// The note that a path is absolute does not apply: in a policy file
+				// absolute paths are intended.
 				l.find(LevelNote, r, w.Text, "write it as it is meant")
 			}
 		}

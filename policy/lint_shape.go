@@ -12,22 +12,22 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// commandShape is a Bash rule about one simple command, as the shell would
-// read a line of its form.
+// commandShape is a Bash rule about one simple command, parsed as a line of the
+// shell.
 type commandShape struct {
 	action *shell.Action // its words have holes where the rule has wildcards
-	// prefix: after the known words, which are given as shell text, any may
-	// follow.
+	// prefix is set if any words may follow the known ones, which are then given
+	// as shell text.
 	prefix bool
 	known  string
-	count  int // of the known words
-	// entry is the catalogue's for the innermost subcommand among the words,
+	count  int // of known words
+	// entry is the catalogue's entry for the innermost subcommand among the words,
 	// nil if the program is unknown. operands are those that the rule names.
 	entry    *program.Program
 	operands int
 }
 
-// anyWords stands for a wildcard in a line that is only read.
+// anyWords replaces a wildcard in a line that is parsed but never run.
 const anyWords = "$agent_wrapper_any"
 
 func newCommandShape(r *patterns.Rule, catalog *program.Catalog) *commandShape {
@@ -51,7 +51,8 @@ func newCommandShape(r *patterns.Rule, catalog *program.Catalog) *commandShape {
 	return c
 }
 
-// simple reports whether a line is one command: all else is done by it.
+// simple reports whether a line is a single command that does everything
+// itself.
 func simple(facts *shell.Facts) bool {
 	for i := range facts.Actions[1:] {
 		if facts.Actions[i+1].Parent < 0 {
@@ -61,8 +62,8 @@ func simple(facts *shell.Facts) bool {
 	return facts.Failed == nil
 }
 
-// lineOf is the text of a rule as a line of the shell, with an expansion for
-// each wildcard; not ok if it is none, or more than that.
+// lineOf returns the text of a rule as a line of the shell, with an expansion
+// for each wildcard. It is not ok unless the text is one simple command.
 func lineOf(spec string) (line string, ok bool) {
 	if body, prefix := strings.CutSuffix(spec, ":*"); prefix {
 		spec = strings.TrimRight(body, " \t\n") + " *"
@@ -102,7 +103,7 @@ func analyze(line string, catalog *program.Catalog) *shell.Facts {
 	return shell.Analyze(line, shell.Options{Dir: lintPlace.Workspace, Home: lintPlace.Home, Catalog: catalog})
 }
 
-// readWords tells the words that are known from the rest.
+// readWords counts the known words and finds the catalogue's entry for them.
 func (c *commandShape) readWords() {
 	words := c.action.Words
 	for c.count < len(words) && words[c.count].Known() {
@@ -112,7 +113,7 @@ func (c *commandShape) readWords() {
 	if c.count == len(words)-1 {
 		last := words[c.count]
 		c.prefix = len(last.Holes) == 1 && last.Holes[0].At == len(last.Text)
-		if c.prefix && last.Text != "" { // python*
+		if c.prefix && last.Text != "" { // for example python*
 			known = append(known, shell.Word{Text: last.Text})
 		}
 	}
@@ -133,7 +134,7 @@ func (c *commandShape) readWords() {
 	}
 }
 
-// shellWord is a word as a shell reads it back.
+// shellWord quotes a word for the shell.
 func shellWord(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%"
 	if word != "" && strings.Trim(word, plain) == "" {
@@ -142,10 +143,10 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// program is the name of the rule's program.
+// program returns the name of the rule's program.
 func (c *commandShape) program() string { return c.action.Words[0].Text }
 
-// lastKnown is the last known word.
+// lastKnown returns the last known word.
 func (c *commandShape) lastKnown() string {
 	if c.count == 0 {
 		return ""
@@ -153,21 +154,21 @@ func (c *commandShape) lastKnown() string {
 	return c.action.Words[c.count-1].Text
 }
 
-// subject is what the rule is about, for the matcher: a Yes of another rule
-// holds for all that this one matches.
+// subject returns the commands of the rule as one subject for the matcher: if
+// another rule matches it for certain, it matches all that this rule matches.
 func (c *commandShape) subject() *patterns.Subject {
 	return &patterns.Subject{Kind: patterns.RunCommand, Tool: "Bash", Command: c.action}
 }
 
-// trialPolicy is a policy in which only one rule allows something, and all ask
-// and deny rules stand.
+// trialPolicy is a policy with a single allow rule and all the ask and deny
+// rules.
 type trialPolicy struct {
 	policy  *permission.Policy
 	session *permission.Session
 }
 
-// trialOf makes the policy in which an allow rule is tried. One that was kept
-// from an answer is tried with the tiers, of which it does not reach the third.
+// trialOf returns the policy in which an allow rule is tried. An approved rule
+// is tried with the risk tiers, since it does not apply to tier 3.
 func (l *linter) trialOf(r *linted) *trialPolicy {
 	s := &Spec{Allow: []Item{r.item}, Ask: l.spec.Ask, Deny: l.spec.Deny, Risk: "off", Unlisted: "ask"}
 	if r.key == approvedList {
@@ -181,13 +182,13 @@ func (l *linter) trialOf(r *linted) *trialPolicy {
 	}
 	p, session, _, err := s.Compile(lintPlace)
 	if err != nil {
-		return nil // a part of a policy that loads does not fail to
+		return nil // cannot happen: the whole policy loads
 	}
 	p.Catalog = l.catalog
 	return &trialPolicy{p, session}
 }
 
-// decide is what the evaluator says to a tool use.
+// decide returns the decision on a tool use.
 func (t *trialPolicy) decide(tool, field, text string) permission.Decision {
 	input, err := json.Marshal(map[string]string{field: text})
 	if err != nil || t == nil {
@@ -197,8 +198,8 @@ func (t *trialPolicy) decide(tool, field, text string) permission.Decision {
 	return permission.Evaluate(t.policy, t.session, &use, workspace.Fake{Dir: lintPlace.Workspace}, nil)
 }
 
-// allows reports whether a rule alone, beside the ask and deny rules of the
-// policy, makes a command line run without a question.
+// allows reports whether a rule, beside the ask and deny rules of the policy,
+// makes a command line run without a question.
 func (l *linter) allows(r *linted, line string) bool {
 	return l.allowsUse(r, "Bash", "command", line)
 }
@@ -210,14 +211,15 @@ func (l *linter) allowsUse(r *linted, tool, field, text string) bool {
 	return r.policy.decide(tool, field, text).Behavior == permission.Allow
 }
 
-// surely reports whether the rule matches for certain what a subject stands for.
+// surely reports whether the rule certainly matches all that a subject stands
+// for.
 func (r *linted) surely(sub *patterns.Subject, reach int) bool {
 	_, m := r.set.Match(sub, patterns.Query{Reach: reach})
 	return m == patterns.Yes
 }
 
-// riskOf is the risk of a line's command, and whether it does more than read,
-// or destroys.
+// riskOf returns the risk of the command of a line, and whether it changes
+// something or is destructive.
 func (l *linter) riskOf(line string) (finding risk.Finding, changes, ruins bool) {
 	facts := analyze(line, l.catalog)
 	if len(facts.Actions) == 0 {

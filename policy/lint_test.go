@@ -12,7 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// TestLint: what is found in each policy of testdata/lint.
+// TestLint checks the findings in each policy of testdata/lint.
 func TestLint(t *testing.T) {
 	files, err := filepath.Glob("testdata/lint/*.toml")
 	if err != nil || len(files) < 3 {
@@ -42,8 +42,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestSuggestionsAreClean: what a finding suggests loads, and nothing is found
-// in it.
+// TestSuggestionsAreClean checks that the suggestions of findings load and have
+// no findings themselves.
 func TestSuggestionsAreClean(t *testing.T) {
 	n := 0
 	for _, file := range []string{"testdata/lint/faults.toml", "testdata/lint/bare.toml"} {
@@ -71,7 +71,8 @@ func TestSuggestionsAreClean(t *testing.T) {
 	}
 }
 
-// TestLintOfRealRules: people's own rules do not drown in findings.
+// TestLintOfRealRules checks that rules from practice do not have too many
+// findings.
 func TestLintOfRealRules(t *testing.T) {
 	data, err := os.ReadFile("../patterns/testdata/real-rules.jsonl")
 	if err != nil {
@@ -90,7 +91,7 @@ func TestLintOfRealRules(t *testing.T) {
 		*spec.listed(r.List) = []Item{{Text: r.Rule, Source: patterns.Source{Name: r.List, Line: 1}}}
 		findings, err := Lint(spec)
 		if err != nil {
-			continue // it does not load
+			continue // the policy does not load
 		}
 		rules++
 		for _, f := range findings {
@@ -106,7 +107,7 @@ func TestLintOfRealRules(t *testing.T) {
 	}
 }
 
-// TestLintNeedsAPolicy: a policy that does not load is not looked at.
+// TestLintNeedsAPolicy checks that Lint rejects a policy that does not load.
 func TestLintNeedsAPolicy(t *testing.T) {
 	spec := &Spec{Allow: []Item{{Text: "Bsh(x)"}}}
 	if findings, err := Lint(spec); err == nil {
@@ -114,7 +115,7 @@ func TestLintNeedsAPolicy(t *testing.T) {
 	}
 }
 
-// TestLintOfMany: rules that have nothing to do with each other.
+// TestLintOfMany checks a policy of many unrelated rules.
 func TestLintOfMany(t *testing.T) {
 	spec := &Spec{}
 	for i := range 300 {

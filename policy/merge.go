@@ -8,10 +8,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// Kind is where a policy comes from.
+// Kind is the origin of a policy.
 type Kind uint8
 
-// The kinds, the weakest voice first: of two settings the later one counts.
+// The kinds in ascending precedence: of two values of a setting the later one
+// counts.
 const (
 	Managed     Kind = iota + 1 // of the machine: its administrator's
 	User                        // of the person, for all workspaces
@@ -32,16 +33,16 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Source is one of the policies that a run is decided by.
+// Source is one of the policies of a run.
 type Source struct {
 	Kind Kind
 	Name string // the file's path; of flags "flags"
 	Spec *Spec
-	// Trusted: what it says counts whole. Otherwise it can only narrow.
+	// Trusted reports that all of the source counts. Otherwise it can only narrow.
 	Trusted bool
 }
 
-// Ignored is what a source says without effect.
+// Ignored is a part of a source that has no effect.
 type Ignored struct {
 	At   patterns.Source
 	What string // "allow Bash(x)", "mode acceptEdits"
@@ -53,12 +54,12 @@ func (i Ignored) String() string {
 	return fmt.Sprintf("%s: %s is ignored: %s", placed(i.At), i.What, i.Why)
 }
 
-// Merge makes one policy of several sources. Deny, ask and granular rules add
-// up, and so do the allow lists of those that are trusted; of settings the
-// later source's counts, but what a managed one narrows stays narrow. A source
-// that is not trusted becomes a further policy, so that it can only narrow:
-// its allow list is a further gate; its granular allows, approved rules and
-// looser settings are ignored.
+// Merge merges several sources into one policy. Deny, ask and granular rules
+// add up, and so do the allow lists of trusted sources. Of a setting the later
+// source's value counts, except that what a managed one narrows stays narrow.
+// An untrusted source becomes a further policy, so that it can only narrow: its
+// allow list is a further gate; its granular allows, approved rules and looser
+// settings are ignored.
 func Merge(sources []Source) (*Spec, []Ignored) {
 	m := &merger{spec: &Spec{}}
 	sources = slices.Clone(sources)
@@ -90,7 +91,7 @@ func (m *merger) ignore(at patterns.Source, why, format string, args ...any) {
 	m.ignored = append(m.ignored, Ignored{At: at, What: fmt.Sprintf(format, args...), Why: why})
 }
 
-// trusted adds a source.
+// trusted adds a trusted source.
 func (m *merger) trusted(src Source) {
 	said := *src.Spec
 	said.places = said.from(src)
@@ -107,7 +108,8 @@ func (m *merger) trusted(src Source) {
 	m.spec.Add(&said)
 }
 
-// from returns where the settings stand; those without a place have the source.
+// from returns the places of the settings. Those without a place get the
+// source.
 func (s *Spec) from(src Source) map[string]patterns.Source {
 	places := map[string]patterns.Source{}
 	for key, setting := range s.settings() {
@@ -118,7 +120,7 @@ func (s *Spec) from(src Source) map[string]patterns.Source {
 	return places
 }
 
-// without returns places without one.
+// without returns places without the key.
 func without(places map[string]patterns.Source, key string) map[string]patterns.Source {
 	left := map[string]patterns.Source{}
 	for k, at := range places {
@@ -129,7 +131,7 @@ func without(places map[string]patterns.Source, key string) map[string]patterns.
 	return left
 }
 
-// keep holds what a managed source narrows against the sources behind it.
+// keep protects what a managed source narrows against later sources.
 func (m *merger) keep(managed Source) {
 	s := managed.Spec
 	for i := range m.spec.RiskOverrides {
@@ -155,14 +157,14 @@ func (m *merger) keep(managed Source) {
 	}
 }
 
-// unchanged reports whether the entries of a managed source stand before all others,
-// where no later one took their place.
+// unchanged reports whether the entries of a managed source come before all
+// others, so that no later one has replaced them.
 func unchanged(managed, all []TableSpec) bool {
 	same := func(a, b TableSpec) bool { return a.Name == b.Name && a.Source == b.Source }
 	return slices.EqualFunc(managed, all[:min(len(managed), len(all))], same)
 }
 
-// narrows reports whether a mode only ever forbids.
+// narrows reports whether a mode can only forbid.
 func narrows(mode string) bool { return mode == "plan" || mode == "dontAsk" }
 
 func (s *Spec) setMode(from *Spec) {
@@ -170,7 +172,7 @@ func (s *Spec) setMode(from *Spec) {
 	s.place("mode", from.places["mode"])
 }
 
-// further adds a policy that is asked as well: the merged one, changed.
+// further adds a further policy: a changed copy of the merged one.
 func (m *merger) further(src Source, change func(f *Spec)) {
 	f := *m.spec
 	f.Further, f.places = nil, without(m.spec.places, "")
@@ -180,7 +182,7 @@ func (m *merger) further(src Source, change func(f *Spec)) {
 	m.spec.Further = append(m.spec.Further, &f)
 }
 
-// untrusted adds what a source narrows, as a further policy.
+// untrusted adds the restrictions of a source as a further policy.
 func (m *merger) untrusted(src Source) {
 	s := src.Spec
 	const why = "the file is not trusted"
@@ -238,15 +240,15 @@ func (m *merger) untrusted(src Source) {
 	})
 }
 
-// defaults are what settings are that nobody gives; unlisted depends on the
-// mode.
+// defaults holds the values of settings that are not given. That of unlisted
+// depends on the mode.
 var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "note"}
 
-// narrow are the values by which a setting of an untrusted source counts; of
+// narrow holds the values of settings that count in an untrusted source. For
 // mode there are two.
 var narrow = map[string]string{"unlisted": "deny", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask"}
 
-// settings notes the settings of an untrusted source that do not count.
+// settings records the settings of an untrusted source that do not count.
 func (m *merger) settings(src Source, why string) {
 	s := src.Spec
 	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "catastrophic"} {
@@ -258,7 +260,7 @@ func (m *merger) settings(src Source, why string) {
 	}
 }
 
-// at is where a setting stands, or the source if it has no place.
+// at returns the place of a setting, or the source if it has none.
 func (s *Spec) at(src Source, key string) patterns.Source {
 	if at, ok := s.places[key]; ok && at.Name != "" {
 		return at

@@ -37,13 +37,13 @@ func decided(t testing.TB, spec *Spec, short string) permission.Decision {
 	return permission.Evaluate(p, session, &use, workspace.Fake{Dir: mergePlace.Workspace}, nil)
 }
 
-// TestMergePairs: what each setting of a second source does to a first one,
-// for all pairs of sources, trusted and not.
+// TestMergePairs checks the effect of each setting of a second source on a
+// first one, for all pairs of sources, trusted and not.
 func TestMergePairs(t *testing.T) {
 	const (
-		trusted = iota // the second is trusted and the later one
-		earlier        // the second is trusted and the earlier one
-		not            // the second is not trusted
+		trusted = iota // the second source is trusted and later
+		earlier        // the second source is trusted and earlier
+		not            // the second source is not trusted
 	)
 	for _, tt := range []struct {
 		first, second, use string
@@ -89,7 +89,7 @@ func TestMergePairs(t *testing.T) {
 		for first := Managed; first <= Flags; first++ {
 			for second := Managed; second <= Flags; second++ {
 				if first == second || first == Managed || second == Managed {
-					continue // what a managed source keeps has a test of its own
+					continue // what a managed source keeps has its own test
 				}
 				sources := []Source{sourceOf(t, first, true, tt.first), sourceOf(t, second, true, tt.second)}
 				way := trusted
@@ -114,7 +114,7 @@ func check(t *testing.T, sources []Source, use, want string) {
 	}
 }
 
-// TestManagedKeeps: what the administrator narrows stays narrow.
+// TestManagedKeeps checks that what the administrator narrows stays narrow.
 func TestManagedKeeps(t *testing.T) {
 	for _, tt := range []struct{ managed, user, use, want, ignored string }{
 		{`mode = "plan"`, `mode = "acceptEdits"`, "Edit(src/a)", "deny", ""},
@@ -144,7 +144,7 @@ func TestManagedKeeps(t *testing.T) {
 	}
 }
 
-// TestIgnored: what does not count is said, with its place.
+// TestIgnored checks that everything without effect is reported with its place.
 func TestIgnored(t *testing.T) {
 	const text = `mode = "bypassPermissions"
 approved = ["Bash(npm:*)"]
@@ -208,8 +208,8 @@ func drawText(t *rapid.T, label string) string {
 	return strings.Join(lines, "\n") + "\n" + strings.Join(tables, "")
 }
 
-// TestUntrustedNeverLoosens: no decision gets looser by a source that is not
-// trusted, whatever it says and whatever stands beside it.
+// TestUntrustedNeverLoosens checks that an untrusted source makes no decision
+// looser, whatever it says and whatever the others say.
 func TestUntrustedNeverLoosens(t *testing.T) {
 	lines := everyLine(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -228,7 +228,7 @@ func TestUntrustedNeverLoosens(t *testing.T) {
 	})
 }
 
-// everyLine are tool uses of all sorts, in the short form.
+// everyLine returns tool uses of all kinds in the short form.
 func everyLine(t *testing.T) []string {
 	list := []string{"Read(src/a)", "Read(.env)", "Edit(src/a)", "Edit(.git/config)", "Write(/tmp/x)", "WebFetch(https://a.example)", "deploy",
 		"Bash(deploy rm x)", "Bash(git mine --x)", "Bash(npx --mine 'rm x')", "Bash(mkfs /dev/sdz9)", "Bash(ls)"}
@@ -243,8 +243,8 @@ func everyLine(t *testing.T) []string {
 	return list
 }
 
-// TestWhitelistBypass: whether a run may lift a whitelist is the administrator's
-// word alone.
+// TestWhitelistBypass checks that only a managed policy determines whether a
+// run may lift a whitelist.
 func TestWhitelistBypass(t *testing.T) {
 	off := func(kind Kind, trusted bool) Source { return sourceOf(t, kind, trusted, `whitelist_bypass = "off"`) }
 	on := func(kind Kind) Source { return sourceOf(t, kind, true, `whitelist_bypass = "on"`) }

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// OverrideSpec says the risk of some actions: of commands, of what is read and
+// OverrideSpec sets the risk of some actions: of commands, of what is read and
 // written, or, with both, of commands that read and write nothing else.
 type OverrideSpec struct {
 	Pattern, Path string // as in Bash(...) and Edit(...); "" if it has none
@@ -20,7 +20,7 @@ type OverrideSpec struct {
 	Source        patterns.Source
 
 	places map[string]patterns.Source // of the keys that are given
-	// narrow: it only raises. kept: nothing lowers what it says.
+	// narrow: it can only raise. kept: its risk cannot be lowered.
 	narrow, kept bool
 }
 
@@ -34,7 +34,7 @@ func (o overrideTable) spec(path string, place func(string) patterns.Source) Ove
 	return s
 }
 
-// at is where a key stands, or else the override.
+// at returns the place of a key, or else that of the override.
 func (o *OverrideSpec) at(key string) patterns.Source {
 	if at, ok := o.places[key]; ok {
 		return at
@@ -47,7 +47,7 @@ func (o *OverrideSpec) given(key, value string) bool {
 	return there || value != ""
 }
 
-// name is what the override is called in messages.
+// name returns the name of the override in messages.
 func (o *OverrideSpec) name() string {
 	if o.Pattern == "" || o.Path == "" {
 		return o.Pattern + o.Path
@@ -55,7 +55,7 @@ func (o *OverrideSpec) name() string {
 	return o.Pattern + " in " + o.Path
 }
 
-// String writes an override in one line: "forbidden kubectl delete:*".
+// String returns the override on one line: "forbidden kubectl delete:*".
 func (o *OverrideSpec) String() string {
 	if o.Reason == "" {
 		return o.Risk + " " + o.name()
@@ -95,11 +95,11 @@ func (c *compiler) override(o *OverrideSpec) permission.Override {
 	return out
 }
 
-// checkPattern: a command that an override speaks of is one, so that none is
-// lowered for the line that it stands in.
+// checkPattern reports a pattern that is more than one command. An override
+// must not lower the risk of a command because of the line it is in.
 func (o *OverrideSpec) checkPattern() error {
 	if strings.Contains(o.Pattern, "*") || strings.TrimSpace(o.Pattern) == "" {
-		return nil // rules refuse what is no command
+		return nil // parsing the rule reports it
 	}
 	if shell.Analyze(o.Pattern, shell.Options{}).Simple {
 		return nil
@@ -107,9 +107,9 @@ func (o *OverrideSpec) checkPattern() error {
 	return at(o.at("pattern"), fmt.Errorf("pattern %q is no single command: write one override for each", o.Pattern))
 }
 
-// matched reads what an override speaks of as rules of these tools. As an allow
-// rule it need not read where it lowers nothing: "forbidden" never does, and one
-// that begins with a wildcard cannot be proven.
+// matched parses the text of an override as rules of the tools. The text need not
+// be valid as an allow rule, which one that begins with a wildcard is not: such
+// an override only raises risks. For "safe" it must be, since "safe" only lowers.
 func (c *compiler) matched(o *OverrideSpec, key, text string, tools ...string) permission.Matched {
 	var possible, proven []*patterns.Rule
 	for _, tool := range tools {
@@ -123,15 +123,15 @@ func (c *compiler) matched(o *OverrideSpec, key, text string, tools ...string) p
 		case err == nil:
 			proven = append(proven, rule)
 		case o.Risk == "safe":
-			c.fail(err) // it would do nothing
+			c.fail(err) // it would have no effect
 			return permission.Matched{}
 		}
 	}
 	return permission.Matched{Possible: patterns.NewSet(c.place, possible...), Proven: patterns.NewSet(c.place, proven...)}
 }
 
-// rule reads the text of a key as a rule of a tool. The place of an error is that
-// of the text.
+// rule parses the text of a key as a rule of a tool. An error has the place of
+// the text.
 func (o *OverrideSpec) rule(key, tool, text string, list patterns.List) (*patterns.Rule, error) {
 	rule, warnings, err := patterns.Parse(tool+"("+text+")", list, patterns.Source{})
 	for _, w := range warnings {

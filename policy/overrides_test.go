@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// overriding is a policy with one override for each line of text, in the form
-// "class pattern" or "class path:glob" or "class pattern in glob".
+// overriding returns a policy with one override for each line, which has the
+// form "class pattern", "class path:glob" or "class pattern in glob".
 func overriding(lines ...string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -36,7 +36,7 @@ func overriding(lines ...string) string {
 
 func TestOverrides(t *testing.T) {
 	for _, tt := range []struct {
-		top, overrides string // with "; " between
+		top, overrides string // joined by "; "
 		uses           map[string]string
 	}{
 		{"", "forbidden kubectl delete:*", map[string]string{
@@ -115,8 +115,8 @@ func TestOverrides(t *testing.T) {
 		{"sensitive_paths = \"ask\"\nrisk = \"off\"", "", map[string]string{"Read(.env)": "allow moderate"}},
 		{`sensitive_paths = "ask"`, "safe path:.env", map[string]string{"Bash(cat .env)": "ask moderate"}},
 		{`sensitive_paths = "note"`, "", map[string]string{"Bash(cat .env)": "allow safe", "Bash(env)": "allow safe", "Bash(cat /proc/1/environ)": "allow safe"}},
-		// What shows variables, as what reads such a path: but a rule that names the
-		// program names what it shows.
+		// A program that prints variables is treated like one that reads a sensitive
+		// path, unless a rule names the program, and thereby what it prints.
 		{`sensitive_paths = "ask"`, "", map[string]string{
 			"Bash(env)": "ask moderate", "Bash(env | grep X)": "ask moderate", "Bash(printenv X)": "ask moderate", "Bash(export -p)": "ask moderate", "Bash(set)": "ask moderate",
 			"Bash(ps auxe)": "ask moderate", "Bash(cat /proc/1/environ)": "ask moderate", "Bash(xargs -0 < /proc/self/environ)": "ask moderate", "Read(/proc/1/environ)": "ask moderate",
@@ -216,7 +216,8 @@ func TestOverridesSay(t *testing.T) {
 	}
 }
 
-// TestOverrideInTrace: an explanation names the override and where it stands.
+// TestOverrideInTrace checks that an explanation names the override and its
+// place.
 func TestOverrideInTrace(t *testing.T) {
 	s := sourceOf(t, User, true, overriding("high ls:*")+`reason = "it is slow"`).Spec
 	p, session, _, err := s.Compile(mergePlace)
@@ -243,8 +244,8 @@ func TestOverrideInTrace(t *testing.T) {
 	}
 }
 
-// TestNarrowOverrides: one that only raises lowers nothing, but raises what another
-// one lowers.
+// TestNarrowOverrides checks that an override that only raises lowers nothing,
+// but raises what another one lowers.
 func TestNarrowOverrides(t *testing.T) {
 	for _, tt := range []struct{ trusted, narrow, use, want string }{
 		{"", "safe rm:*", "Bash(rm x)", "ask high"},
@@ -265,7 +266,8 @@ func TestNarrowOverrides(t *testing.T) {
 	}
 }
 
-// TestSensitiveThroughLinks: a link to a sensitive path is as sensitive.
+// TestSensitiveThroughLinks checks that a link to a sensitive path is as
+// sensitive.
 func TestSensitiveThroughLinks(t *testing.T) {
 	p, session, _, err := sourceOf(t, User, true, `sensitive_paths = "ask"`).Spec.Compile(mergePlace)
 	if err != nil {
@@ -281,7 +283,7 @@ func TestSensitiveThroughLinks(t *testing.T) {
 	}
 }
 
-// drawOverrides draws overrides of these classes.
+// drawOverrides draws overrides of the classes.
 func drawOverrides(t *rapid.T, classes ...string) []string {
 	var lines []string
 	for range rapid.IntRange(0, 3).Draw(t, "overrides") {
@@ -293,9 +295,9 @@ func drawOverrides(t *rapid.T, classes ...string) []string {
 	return lines
 }
 
-// TestRaisingNeverLoosens: no class gets lower and no decision looser by
-// overrides that only raise, whether they are said to or are of a source that
-// nobody trusts, nor by what they make of others.
+// TestRaisingNeverLoosens checks that overrides that only raise, by declaration
+// or because their source is untrusted, lower no class and loosen no decision,
+// alone or in combination with others.
 func TestRaisingNeverLoosens(t *testing.T) {
 	lines := everyLine(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -327,7 +329,8 @@ func noLooser(t *testing.T, rt *rapid.T, before, after *Spec, use string) {
 	}
 }
 
-// TestManagedOverridesHold: what a managed policy says of risk, nobody lowers.
+// TestManagedOverridesHold checks that nothing lowers a risk set by a managed
+// policy.
 func TestManagedOverridesHold(t *testing.T) {
 	lines := everyLine(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -341,7 +344,7 @@ func TestManagedOverridesHold(t *testing.T) {
 			use := rapid.SampledFrom(lines).Draw(rt, "use")
 			alone, untouched := decided(t, bare, use), decided(t, new(Spec), use)
 			if alone.Risk <= untouched.Risk {
-				continue // the managed policy raises nothing
+				continue // the managed policy raises nothing here
 			}
 			was, is := decided(t, raised, use), decided(t, merged, use)
 			if is.Risk < was.Risk && is.Risk < alone.Risk {

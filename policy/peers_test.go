@@ -18,28 +18,28 @@ import (
 const (
 	peersFile = "../testdata/cases/peers.jsonl"
 	peersPage = "../docs/peers.md"
-	// peersMark ends the part of the page that people write.
+	// peersMark ends the handwritten part of the page.
 	peersMark = "<!-- below: go test ./policy -run TestPeers -update -->\n"
 )
 
-// compared is a case of another engine beside what is decided here.
+// compared is a case of another engine with the decision of this one.
 type compared struct {
 	corpus.Peer
 	answer Answer
-	facts  *shell.Facts // of a command line, else empty
+	facts  *shell.Facts // of a command line, otherwise empty
 	got    string
 	same   bool
 }
 
-// What a class of differences is. A bug that a case shows is mended, and the
-// case agrees.
+// The kinds of classes of differences. There is none for bugs, since a bug that
+// a case reveals is fixed.
 const (
 	byDialect = "dialect"
 	isSafer   = "safer here"
 )
 
-// deviation is a class of disagreements. A disagreement belongs to the first
-// class that it fits.
+// deviation is a class of differences. A difference belongs to the first class
+// that it matches.
 type deviation struct {
 	name string
 	kind string // byDialect, isSafer
@@ -47,8 +47,9 @@ type deviation struct {
 	fits func(c *compared) bool
 }
 
-// TestPeers: every case of another engine that is decided otherwise here has
-// its reason, and none that must be denied is allowed.
+// TestPeers checks that every case of another engine that is decided
+// differently here has a reason, and that nothing that must be denied is
+// allowed.
 func TestPeers(t *testing.T) {
 	rows, err := corpus.ReadPeers(peersFile)
 	if err != nil {
@@ -101,7 +102,7 @@ func deviationOf(c *compared) string {
 	return ""
 }
 
-// compare decides a case with the evaluator.
+// compare decides a case.
 func compare(t *testing.T, check *Check, p corpus.Peer) *compared {
 	c := &compared{Peer: p, facts: &shell.Facts{}}
 	if p.Tool == "Bash" {
@@ -128,8 +129,8 @@ func (c *compared) row(policy corpus.Policy) map[string]any {
 	return map[string]any{"id": c.ID, "policy": policy, "tool": c.Tool, "input": c.Use(), "cwd": c.Cwd, "symlinks": c.Symlinks}
 }
 
-// split compares the commands of a line with those that the other engine
-// finds. Each of them must stop the line when it is denied.
+// split compares the commands of a line with those that the other engine finds.
+// Denying any of them must stop the line.
 func (c *compared) split(t *testing.T, check *Check) {
 	var parts, roots []string
 	for _, a := range c.facts.Actions {
@@ -178,13 +179,13 @@ func (c *compared) wanted() string {
 	return c.Expected
 }
 
-// says reports whether the reason of the decision holds a text.
+// says reports whether the reason of the decision contains a text.
 func (c *compared) says(text string) bool { return strings.Contains(c.answer.Reason, text) }
 
-// turns reports whether the case expects one behavior and gets another.
+// turns reports whether the case expects one behavior and gets the other.
 func (c *compared) turns(from, to string) bool { return c.Expected == from && c.got == to }
 
-// ruleLike reports whether a rule of the case has a form.
+// ruleLike reports whether a rule of the case matches a form.
 func (c *compared) ruleLike(form string) bool {
 	if c.Rules == nil {
 		return false
@@ -192,7 +193,7 @@ func (c *compared) ruleLike(form string) bool {
 	return slices.ContainsFunc(slices.Concat(c.Rules.Allow, c.Rules.Ask, c.Rules.Deny), regexp.MustCompile(form).MatchString)
 }
 
-// words are the words of the first command of the line.
+// words returns the words of the first command of the line.
 func (c *compared) words() []string {
 	for _, a := range c.facts.Actions {
 		if a.Kind == shell.Command {
@@ -206,7 +207,7 @@ func (c *compared) words() []string {
 	return nil
 }
 
-// allows reports whether f holds for the words of an allow rule, without its
+// allows reports whether f holds for the words of an allow rule without its
 // final wildcard.
 func (c *compared) allows(f func(rule []string) bool) bool {
 	return c.Rules != nil && slices.ContainsFunc(c.Rules.Allow, func(rule string) bool {
@@ -222,21 +223,22 @@ func (c *compared) names(program string) bool {
 	})
 }
 
-// runs reports whether the line runs a program, or may hide that it does.
+// runs reports whether the line runs a program, or may conceal that it does.
 func (c *compared) runs(program string) bool {
 	return slices.ContainsFunc(c.facts.Actions, func(a shell.Action) bool {
 		return a.Kind == shell.Opaque || a.Kind == shell.Command && a.Words[0].Text == program
 	})
 }
 
-// unnamed reports whether what is asked for is a program that no rule names.
+// unnamed reports whether the line is asked about because no rule names its
+// program.
 func (c *compared) unnamed() bool {
 	_, run, found := strings.Cut(c.answer.Reason, ": run ")
 	program, _, _ := strings.Cut(run, " ")
 	return found && !c.names(program)
 }
 
-// within reports whether the words stand among others, in their order.
+// within reports whether the words occur among others in the same order.
 func within(words, among []string) bool {
 	for _, w := range among {
 		if len(words) > 0 && w == words[0] {
@@ -246,8 +248,8 @@ func within(words, among []string) bool {
 	return len(words) == 0
 }
 
-// builtIn reports whether no deny rule of the case is about the line: some word
-// of each is missing in it.
+// builtIn reports whether no deny rule of the case is about the line: each has
+// a word that the line lacks.
 func (c *compared) builtIn() bool {
 	for _, rule := range c.Rules.Deny {
 		_, spec, _ := strings.Cut(strings.TrimSuffix(rule, ")"), "(")
@@ -339,8 +341,8 @@ var deviations = []deviation{
 		}},
 }
 
-// peersTables are the generated part of the page: the figures, the classes,
-// and every disagreement.
+// peersTables returns the generated part of the page: the figures, the classes
+// and every difference.
 func peersTables(all []*compared, of map[string][]*compared) string {
 	var b strings.Builder
 	figures(&b, all)
@@ -389,7 +391,7 @@ func figures(b *strings.Builder, all []*compared) {
 	}
 }
 
-// weight orders the behaviors; a case that no rule is about is asked.
+// weight orders the behaviors. A case about which there is no rule is asked.
 var weight = map[string]int{"allow": 1, "ask": 2, "unknown": 2, "deny": 3}
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -427,7 +429,7 @@ func (c *compared) rules() string {
 	return strings.Join(parts, ", ")
 }
 
-// code is text as a code span in a table.
+// code returns text as a code span in a table.
 func code(text string) string {
 	if strings.ContainsFunc(text, control) {
 		text = strconv.Quote(text)

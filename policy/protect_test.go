@@ -7,7 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// TestProtect: what a policy protects is held, until a rule names it.
+// TestProtect checks that the paths that a policy protects are held until a
+// rule names them.
 func TestProtect(t *testing.T) {
 	for text, want := range map[string]string{
 		`allow = ["Edit", "Bash"]`:                                                          "allow",
@@ -33,8 +34,8 @@ func TestProtect(t *testing.T) {
 	}
 }
 
-// TestProtectIsSaidWhere: an entry that cannot be meant keeps the policy from
-// loading, with its place.
+// TestProtectIsSaidWhere checks that a meaningless entry prevents the policy
+// from loading and is reported with its place.
 func TestProtectIsSaidWhere(t *testing.T) {
 	spec, err := Parse([]byte("protect = [\n  \"Makefile\",\n  \"src/**\", \"\",\n]\n"), "p.toml")
 	if err != nil {
@@ -51,8 +52,8 @@ p.toml:3:14: protect "": it names nothing: write a file (Makefile), a directory 
 	}
 }
 
-// TestProtectAddsUp: each source adds, also one that nobody trusts, and what it
-// says is shown and stands in the digest.
+// TestProtectAddsUp checks that the entries of every source apply, trusted or
+// not, and that they are shown and contribute to the digest.
 func TestProtectAddsUp(t *testing.T) {
 	user := sourceOf(t, User, true, "allow = [\"Edit\", \"Edit(a)\", \"Edit(b)\"]\nprotect = [\"a\"]")
 	project := sourceOf(t, Project, false, "allow = [\"Edit\", \"Edit(c)\"]\napproved = [\"Edit(c)\"]\nprotect = [\"b\", \"c\"]")
@@ -89,8 +90,8 @@ func TestProtectAddsUp(t *testing.T) {
 	}
 }
 
-// TestExamplesOfProtected: a granular rule about a protected path may have it
-// for an example, although the guard asks first.
+// TestExamplesOfProtected checks that a granular rule about a protected path
+// may have that path as an example, although the guard asks first.
 func TestExamplesOfProtected(t *testing.T) {
 	rule := func(action, examples string) string {
 		return "[[rules]]\ntools = [\"Edit\"]\npaths = [\".github/**\"]\naction = \"" + action + "\"\n" + examples
@@ -115,8 +116,8 @@ func TestExamplesOfProtected(t *testing.T) {
 	}
 }
 
-// TestTrustOfProtect: a policy that only protects says something, so it has to be
-// trusted like any other; it counts in full before.
+// TestTrustOfProtect checks that a policy that only protects needs trust like
+// any other, but applies in full even without it.
 func TestTrustOfProtect(t *testing.T) {
 	src := sourceOf(t, Project, false, `protect = ["a"]`)
 	if src.Spec.Digest() == new(Spec).Digest() {

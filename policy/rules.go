@@ -19,12 +19,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// maxRules is the longest text of granular rules in JSON, in bytes.
+// maxRules is the maximum length of granular rules in JSON, in bytes.
 const maxRules = 256 << 10
 
-// ParseRules reads granular rules from JSON, an array of objects with the
-// keys of [[rules]] in a policy file. src names where the text comes from;
-// each rule gets its own line and column.
+// ParseRules parses granular rules in JSON, an array of objects with the keys
+// of [[rules]] in a policy file. src names the origin of the text; each rule
+// gets its own line and column.
 func ParseRules(jsonText string, src patterns.Source) ([]RuleSpec, error) {
 	data, limit := []byte(jsonText), strictjson.MaxSize(maxRules)
 	var list []ruleTable
@@ -46,7 +46,7 @@ func ParseRules(jsonText string, src patterns.Source) ([]RuleSpec, error) {
 	return rules, nil
 }
 
-// compiler collects what is wrong with a Spec on the way.
+// compiler collects the errors of a Spec while it is compiled.
 type compiler struct {
 	spec     *Spec
 	place    patterns.Place
@@ -61,9 +61,9 @@ func (c *compiler) fail(err error) {
 	}
 }
 
-// Compile makes what package permission decides by. The warnings are about
-// rules that load but are dead or dangerous. The error joins all that is
-// wrong; the policy is then one that denies everything.
+// Compile returns the policy and the session by which package permission
+// decides. The warnings are about rules that load but are dead or dangerous.
+// The error joins all errors; the policy then denies everything.
 func (s *Spec) Compile(place patterns.Place) (*permission.Policy, *permission.Session, []string, error) {
 	c := &compiler{spec: s, place: place}
 	p := c.policy()
@@ -82,8 +82,8 @@ func (s *Spec) Compile(place patterns.Place) (*permission.Policy, *permission.Se
 	return p, session, c.warnings, nil
 }
 
-// take adds what another compiler found, but for what c has found as well: most
-// of a further policy is that of the first.
+// take adds the errors and warnings of another compiler that c does not have. A
+// further policy mostly repeats the first.
 func (c *compiler) take(f *compiler) {
 	for _, w := range f.warnings {
 		if !slices.Contains(c.warnings, w) {
@@ -101,7 +101,7 @@ func (c *compiler) take(f *compiler) {
 func (c *compiler) policy() *permission.Policy {
 	s := c.spec
 	var err error
-	c.tools, err = s.toolTable() // first, since rules may name the tools
+	c.tools, err = s.toolTable() // first, since rules may name mapped tools
 	c.fail(err)
 	c.fail(s.oneOf("unlisted", "ask", "deny", "risk"))
 	c.fail(s.oneOf("risk", "on", "off"))
@@ -133,7 +133,8 @@ func (c *compiler) policy() *permission.Policy {
 	}
 }
 
-// protected are the paths that the policy protects beside the table's.
+// protected returns the paths that the policy protects in addition to the
+// built-in table.
 func (c *compiler) protected() []permission.Protected {
 	var list []permission.Protected
 	for _, item := range c.spec.Protect {
@@ -147,7 +148,8 @@ func (c *compiler) protected() []permission.Protected {
 	return list
 }
 
-// catalog is what is known of programs, nil if the policy says nothing of any.
+// catalog returns the catalogue with the programs of the policy, nil if it has
+// none.
 func (c *compiler) catalog() *program.Catalog {
 	if len(c.spec.Programs) == 0 {
 		return nil
@@ -187,7 +189,7 @@ func (c *compiler) set(items []Item, list patterns.List) *patterns.Set {
 	return patterns.NewSet(c.place, c.list(items, list)...)
 }
 
-// list parses the rules of a list. A rule that stands twice is kept once.
+// list parses the rules of a list. A duplicate rule is kept once.
 func (c *compiler) list(items []Item, list patterns.List) []*patterns.Rule {
 	var rules []*patterns.Rule
 	seen := map[string]bool{}
@@ -237,7 +239,7 @@ func (r *RuleSpec) compile(place patterns.Place, known *tools.Table) (*patterns.
 	return g, err
 }
 
-// examples tries the rule's match and not_match.
+// examples checks the rule's match and not_match.
 func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place, known *tools.Table) error {
 	var errs []error
 	for _, example := range r.Match {
@@ -259,9 +261,10 @@ func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place, known *t
 	return errors.Join(errs...)
 }
 
-// try decides an example by a policy that holds only this rule. Beside a rule
-// that asks or denies all else is allowed, so that it decides wherever it
-// answers; or the guard asks as well, which holds what is protected.
+// try decides an example by a policy that holds only this rule. If the rule
+// asks or denies, everything else is allowed, so that the rule decides wherever
+// it answers. Where the guard of a protected path asks first, the trace shows
+// whether the rule answers.
 func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Place, known *tools.Table) (d permission.Decision, answers bool, err error) {
 	use, err := r.use(example, place)
 	if err != nil {
@@ -283,7 +286,8 @@ func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Plac
 	return d, d.Layer == permission.LayerRules || d.Held && r.answersIn(&tr), nil
 }
 
-// answersIn reports whether a granular rule answers an action as the rule says.
+// answersIn reports whether a granular rule answers an action with its own
+// behavior.
 func (r *RuleSpec) answersIn(tr *permission.Trace) bool {
 	return slices.ContainsFunc(tr.Actions, func(a permission.TracedAction) bool {
 		return slices.ContainsFunc(a.Steps, func(s permission.Step) bool {
@@ -292,8 +296,8 @@ func (r *RuleSpec) answersIn(tr *permission.Trace) bool {
 	})
 }
 
-// use makes a tool use of an example: "Tool(text)", or only the text where the
-// rule is for one tool.
+// use parses an example as a tool use: "Tool(text)", or only the text if the
+// rule names a single tool.
 func (r *RuleSpec) use(example string, place patterns.Place) (permission.ToolUse, error) {
 	name, _, call := strings.Cut(example, "(")
 	call = call && strings.HasSuffix(example, ")") && name != "" && !strings.ContainsFunc(name, notName)

@@ -42,7 +42,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// described are what the keys of a policy file mean, for the hints of editors.
+// described holds the meaning of the keys of a policy file, which editors show.
 var described = map[string]string{
 	"mode": "the permission mode", "unlisted": "what the allow list does not name", "risk": "risk tiers",
 	"catastrophic": "the guard against rm -rf / and its like", "allow": "what is let through: a gate, not an approver",
@@ -59,7 +59,8 @@ var described = map[string]string{
 	"action": "what the rule says", "message": "what the model is told", "match": "tool uses that the rule must answer", "not_match": "tool uses that it must not",
 }
 
-// values are those that a key may have, or, before it, the key of one table.
+// values holds the permitted values of the keys. A key that only one table has
+// is preceded by the name of the table.
 var values = map[string][]string{
 	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"},
 	"overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
@@ -67,8 +68,9 @@ var values = map[string][]string{
 }
 
 // Schema returns a JSON Schema (draft 2020-12) of policy files, for editors. It
-// is made of the Go types that a file is read into. What it cannot say, such as
-// how a rule is written, agent-wrapper policy validate does.
+// is generated from the Go types into which a file is decoded. What a schema
+// cannot express, such as the syntax of rules, is checked by agent-wrapper
+// policy validate.
 func Schema() ([]byte, error) {
 	schema := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -80,7 +82,7 @@ func Schema() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// schemaOf is the schema of a Go type.
+// schemaOf returns the schema of a Go type.
 func schemaOf(t reflect.Type) object {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -120,7 +122,7 @@ func keySchema(table, key string, t reflect.Type) object {
 	return s
 }
 
-// toolSchema is the schema of tools that are not built in.
+// toolSchema returns the schema of tools that are not built in.
 func toolSchema() object {
 	text := object{{"type", "string"}}
 	several := object{{"anyOf", []object{text, {{"type", "array"}, {"items", text}}}}}
@@ -140,7 +142,7 @@ func toolSchema() object {
 	return object{{"type", "object"}, {"additionalProperties", tool}}
 }
 
-// programSchema is the schema of programs: tables in the form of package
+// programSchema returns the schema of programs: tables in the form of package
 // catalogfile.
 func programSchema() object {
 	words := func(table map[string]string) []string {

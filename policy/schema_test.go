@@ -13,7 +13,7 @@ import (
 
 const schemaFile = "../schemas/agent-wrapper.schema.json"
 
-// TestSchemaUpToDate: the file is what the Go types say.
+// TestSchemaUpToDate checks that the file agrees with the Go types.
 func TestSchemaUpToDate(t *testing.T) {
 	text, err := Schema()
 	if err != nil {
@@ -22,8 +22,8 @@ func TestSchemaUpToDate(t *testing.T) {
 	golden.Check(t, schemaFile, string(text))
 }
 
-// TestSchema: what loads is valid by the schema; what it can say of bad ones it
-// says.
+// TestSchema checks that what loads is valid by the schema, and that the schema
+// rejects what it can of the rest.
 func TestSchema(t *testing.T) {
 	data, err := os.ReadFile(schemaFile)
 	if err != nil {

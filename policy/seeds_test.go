@@ -9,8 +9,8 @@ import (
 
 const seedsFile = "../testdata/cases/seeds.jsonl"
 
-// TestSeedRules: the cases of the seeds about rules. A case's pattern is the
-// specifier of a rule for Bash.
+// TestSeedRules checks the cases of the seeds that are about rules. The pattern
+// of a case is the specifier of a Bash rule.
 func TestSeedRules(t *testing.T) {
 	rows, err := corpus.ReadSeeds(seedsFile)
 	if err != nil {

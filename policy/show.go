@@ -17,7 +17,8 @@ type Shown struct {
 	Place  string          `json:"source"` // file:line:col
 }
 
-// Show lists all that a policy says, in the order in which it counts.
+// Show lists all settings and rules of a policy in the order in which they
+// apply.
 func (s *Spec) Show() []Shown {
 	var list []Shown
 	add := func(key, text string, at patterns.Source) {
@@ -56,7 +57,7 @@ func (s *Spec) Show() []Shown {
 	}
 	for _, p := range slices.Concat(s.Programs, s.Tools) {
 		table, err := json.Marshal(p.table)
-		if err != nil { // dates and the like, which no key may have
+		if err != nil { // dates and similar values, which no key can have
 			table = []byte(err.Error())
 		}
 		add(p.section, p.Name+" "+string(table), p.Source)
@@ -64,7 +65,7 @@ func (s *Spec) Show() []Shown {
 	return list
 }
 
-// String writes a granular rule in one line: "ask tools=Bash commands=npm".
+// String returns a granular rule on one line: "ask tools=Bash commands=npm".
 func (r *RuleSpec) String() string {
 	out := r.Action
 	for _, c := range []struct {

@@ -10,24 +10,25 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// LocalName is the name of a workspace's policy that stays out of its
+// LocalName is the name of a workspace's policy that is kept out of its
 // repository.
 const LocalName = "agent-wrapper.local.toml"
 
-// Dirs are the directories that policies are looked for in; "" is none.
+// Dirs lists the directories in which policies are looked for. Empty ones are
+// skipped.
 type Dirs struct {
 	Managed   string // /etc/agent-wrapper
 	User      string // $XDG_CONFIG_HOME/agent-wrapper
 	Workspace string
 }
 
-// File is where a policy may stand.
+// File is the location of a policy, which need not exist.
 type File struct {
 	Kind Kind
 	Path string
 }
 
-// Files are the places in which policies are looked for, there or not.
+// Files returns the locations in which policies are looked for.
 func (d Dirs) Files() []File {
 	var files []File
 	for _, f := range []struct {
@@ -41,9 +42,9 @@ func (d Dirs) Files() []File {
 	return files
 }
 
-// Find reads the policies that are there. Managed and user ones are trusted, the
-// others if trust holds their settings. A policy that is wrong is an
-// error: to go on without it could loosen something.
+// Find reads the policies that exist. Managed and user policies are trusted,
+// the others if trust holds their settings. An invalid policy is an error,
+// since to continue without it could loosen something.
 func (d Dirs) Find(trust *Trust, place patterns.Place) ([]Source, error) {
 	var found []Source
 	var errs []error
@@ -60,8 +61,8 @@ func (d Dirs) Find(trust *Trust, place patterns.Place) ([]Source, error) {
 	return found, errors.Join(errs...)
 }
 
-// Read reads one policy: of kind FrontMatter the head of a chat file. An error
-// names the file; that it is not there is fs.ErrNotExist.
+// Read reads one policy; for kind FrontMatter, the head of a chat file. An
+// error names the file. The error for a missing file is fs.ErrNotExist.
 func (f File) Read(trust *Trust, place patterns.Place) (Source, error) {
 	spec, err := f.spec()
 	if err != nil {
@@ -81,7 +82,7 @@ func (f File) Read(trust *Trust, place patterns.Place) (Source, error) {
 }
 
 func (f File) spec() (*Spec, error) {
-	if f.Kind == Project || f.Kind == Local { // it is found, nobody named it
+	if f.Kind == Project || f.Kind == Local { // found rather than named by the user
 		if err := regular(f.Path); err != nil {
 			return nil, err
 		}
@@ -93,7 +94,7 @@ func (f File) spec() (*Spec, error) {
 }
 
 // ReadHead reads the permission settings at the head of a chat file. A file
-// without any is an empty policy.
+// without settings is an empty policy.
 func ReadHead(path string) (*Spec, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -90,8 +90,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsTrusted: there is no setting that can change and leave the
-// digest as it is.
+// TestEverySettingIsTrusted checks that a change of any setting changes the
+// digest.
 func TestEverySettingIsTrusted(t *testing.T) {
 	digest := func(text string) string {
 		s, err := Parse([]byte(text), "x")
@@ -156,8 +156,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestBrokenTrust: a list that cannot be read trusts nothing, and is not
-// written over.
+// TestBrokenTrust checks that an unreadable list trusts nothing and is not
+// overwritten.
 func TestBrokenTrust(t *testing.T) {
 	for _, text := range []string{"", "{", `{"v":2,"files":[]}`, `{"v":1,"files":[],"more":1}`, `{"v":1,"v":1,"files":[]}`, "null"} {
 		dir := t.TempDir()
@@ -199,9 +199,9 @@ func TestFrontMatterIsASource(t *testing.T) {
 	}
 }
 
-// TestLinksAreNotTrusted: a source that is a symbolic link is not what a person
-// has trusted, even if it leads there: a repository may hold a link to whatever
-// file of this person, and would take its settings for its own.
+// TestLinksAreNotTrusted checks that a source that is a symbolic link is not
+// trusted, even if it leads to a trusted file: a repository could contain a
+// link to any file of the user and so adopt its settings.
 func TestLinksAreNotTrusted(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -252,8 +252,9 @@ func TestLinksAreNotTrusted(t *testing.T) {
 	}
 }
 
-// A source that is found in a workspace is a file: to open a pipe would wait for
-// its writer, and a terminal would be read in the person's place.
+// TestSourcesAreFiles checks that a source found in a workspace must be a
+// regular file: opening a pipe would block until it has a writer, and a
+// terminal would take the user's input.
 func TestSourcesAreFiles(t *testing.T) {
 	for _, name := range []string{os.DevNull, "/dev/zero", t.TempDir()} {
 		if _, err := os.Stat(name); err != nil {
@@ -276,7 +277,7 @@ func TestSourcesAreFiles(t *testing.T) {
 	}
 }
 
-// knows reports whether the file is on the list, with these settings or others.
+// knows reports whether the file is in the list, with any settings.
 func (t *Trust) knows(path string) bool {
 	return slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path })
 }

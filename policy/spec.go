@@ -65,46 +65,47 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// FileName is the name that a policy file has by custom.
+// FileName is the conventional name of a policy file.
 const FileName = "agent-wrapper.toml"
 
-// Spec is a policy as it is written. The zero value is a policy without
-// rules, in mode default.
+// Spec is the parsed but uncompiled form of a policy. The zero value is a
+// policy without rules in mode default.
 type Spec struct {
 	Mode                                        string
 	Allow, Ask, Deny, SessionAllow, SessionDeny []Item
-	// Approved are rules that a person said "always" to: session allows from
-	// the start.
+	// Approved lists the rules to which a person answered "always". The session
+	// allows them from the start.
 	Approved []Item
-	// Protect are paths that are protected as .git is: see
+	// Protect lists paths that are protected as .git is: see
 	// permission.ParseProtected for their form.
 	Protect                      []Item
 	Unlisted, Risk, Catastrophic string
 	Rules                        []RuleSpec
 	Programs                     []TableSpec // by name
 	Tools                        []TableSpec // by name
-	// Whitelists are files that bind commands as well (package whitelist), as
-	// they are written: relative to the file that names them.
+	// Whitelists lists files that restrict commands further (package whitelist),
+	// as written: relative to the file that names them.
 	Whitelists []Item
 	Escalation EscalationSpec
-	// WhitelistBypass is off where no run may lift a whitelist.
+	// WhitelistBypass is "off" if no run may lift a whitelist.
 	WhitelistBypass string
-	// Profile names the tables of risk, SensitivePaths says whether a read of a
+	// Profile names the risk tables. SensitivePaths determines whether reading a
 	// sensitive path is only noted.
 	Profile, SensitivePaths string
 	RiskOverrides           []OverrideSpec
 
-	// Gate is an allow list behind Allow that has to name an action as well.
+	// Gate is a second allow list, which must allow an action in addition to
+	// Allow.
 	Gate []Item
-	// Further are policies that are asked as well; the strictest decision
+	// Further lists policies that are evaluated as well; the strictest decision
 	// counts (see permission.Policy).
 	Further []*Spec
 
-	// places are where the settings stand that are no lists, by their key.
+	// places holds the place of each setting that is not a list, by its key.
 	places map[string]patterns.Source
 }
 
-// TableSpec is what a policy says of one program, or of one tool.
+// TableSpec is the entry of one program or of one tool.
 type TableSpec struct {
 	Name   string
 	Source patterns.Source
@@ -120,13 +121,13 @@ type Item struct {
 	Source patterns.Source
 }
 
-// RuleSpec is one granular rule. Each condition that is given must be met.
+// RuleSpec is one granular rule. All conditions that are given must hold.
 type RuleSpec struct {
 	Tools, Paths, Commands, Patterns, Domains []string
 	Action                                    string // allow, ask or deny
 	Message                                   string
-	// Match are tool uses that the rule must answer, NotMatch such that it
-	// must not: "Bash(rm -r x)", or only "rm -r x" if Tools is one tool.
+	// Match lists tool uses that the rule must answer, NotMatch those that it must
+	// not: "Bash(rm -r x)", or only "rm -r x" if Tools is a single tool.
 	Match, NotMatch []Item
 	Source          patterns.Source
 }
@@ -140,7 +141,7 @@ func ReadFile(path string) (*Spec, error) {
 	return Parse(data, path)
 }
 
-// readFile reads a file, but no more than shows that it is too long.
+// readFile reads a file, at most one byte more than may be parsed.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -150,8 +151,8 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, stricttoml.MaxSize+1))
 }
 
-// Parse reads the text of a policy file; name is for errors and the sources
-// of rules.
+// Parse parses the text of a policy file. The name appears in errors and in the
+// sources of rules.
 func Parse(data []byte, name string) (*Spec, error) {
 	var t table
 	lines, err := stricttoml.Decode(data, name, &t)
@@ -164,8 +165,8 @@ func Parse(data []byte, name string) (*Spec, error) {
 	}), nil
 }
 
-// Add adds the rules of other to those of s; a setting that other has takes
-// the place of that of s.
+// Add adds the rules of other to s. A setting that other has replaces that of
+// s.
 func (s *Spec) Add(other *Spec) {
 	s.Allow = append(s.Allow, other.Allow...)
 	s.Ask = append(s.Ask, other.Ask...)
@@ -191,8 +192,8 @@ func (s *Spec) Add(other *Spec) {
 	}
 }
 
-// withTables returns the entries of both; of two for one program, or one tool, the
-// second.
+// withTables returns the entries of both. Of two entries for the same program
+// or tool it keeps the second.
 func withTables(old, more []TableSpec) []TableSpec {
 	var list []TableSpec
 	for _, p := range old {
@@ -203,7 +204,7 @@ func withTables(old, more []TableSpec) []TableSpec {
 	return append(list, more...)
 }
 
-// settings are the keys that have one value.
+// settings returns pointers to the settings that have a single value.
 func (s *Spec) settings() map[string]*string {
 	return map[string]*string{
 		"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "profile": &s.Profile, "sensitive_paths": &s.SensitivePaths,
@@ -218,8 +219,8 @@ func (s *Spec) place(key string, at patterns.Source) {
 	s.places[key] = at
 }
 
-// table is the form of a policy in a file, and with the session's rules in
-// tests and rows.
+// table is the form of a policy in a file; in tests and rows it also has the
+// rules of the session.
 type table struct {
 	Mode         string      `toml:"mode" json:"mode"`
 	Allow        []string    `toml:"allow" json:"allow"`
@@ -231,9 +232,9 @@ type table struct {
 	Risk         string      `toml:"risk" json:"risk"`
 	Catastrophic string      `toml:"catastrophic" json:"catastrophic"`
 	Rules        []ruleTable `toml:"rules" json:"rules"`
-	// Programs are tables in the form of package catalogfile, which reads them.
+	// Programs holds tables in the form of package catalogfile, which parses them.
 	Programs map[string]map[string]any `toml:"programs" json:"-"`
-	// Tools are tables in the form of toolKeys.
+	// Tools holds tables in the form of toolKeys.
 	Tools           map[string]map[string]any `toml:"tools" json:"-"`
 	Whitelist       string                    `toml:"whitelist" json:"-"`
 	Escalation      escalationTable           `toml:"escalation" json:"-"`
@@ -255,8 +256,8 @@ type escalationTable struct {
 	Webhook string   `toml:"webhook" json:"-"`
 }
 
-// sessionTable is a table with the rules of a session, which a file may not
-// have.
+// sessionTable is a table with the rules of a session, which are not permitted
+// in a file.
 type sessionTable struct {
 	table
 	SessionAllow []string `toml:"session_allow" json:"session_allow"`
@@ -275,8 +276,8 @@ type ruleTable struct {
 	NotMatch []string `toml:"not_match" json:"not_match"`
 }
 
-// spec turns a table into a Spec; place says where the value at a path
-// stands.
+// spec converts a table to a Spec; place returns the place of the value at a
+// path.
 func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	s := &Spec{
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
@@ -306,7 +307,8 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	return s
 }
 
-// tableSpecs are the entries of a section with the places of all that they say.
+// tableSpecs returns the entries of a section with the places of all their
+// values.
 func tableSpecs(section string, tables map[string]map[string]any, place func(path string) patterns.Source) []TableSpec {
 	var list []TableSpec
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
@@ -347,8 +349,8 @@ func (r ruleTable) spec(path string, place func(string) patterns.Source) RuleSpe
 	}
 }
 
-// items gives the rules of a list their places. The place of a string is its
-// quote; the rule begins behind it.
+// items returns the rules of a list with their places. The place of a string is
+// its opening quote; the rule begins after it.
 func items(texts []string, key string, place func(string) patterns.Source) []Item {
 	var list []Item
 	for i, text := range texts {
@@ -361,7 +363,7 @@ func items(texts []string, key string, place func(string) patterns.Source) []Ite
 	return list
 }
 
-// oneOf returns an error unless a setting has one of the values, or none.
+// oneOf returns an error unless a setting is empty or has one of the values.
 func (s *Spec) oneOf(key string, values ...string) error {
 	value, given := *s.settings()[key], s.places[key].Line > 0
 	if value == "" && !given || slices.Contains(values, value) {
@@ -370,12 +372,12 @@ func (s *Spec) oneOf(key string, values ...string) error {
 	return s.fault(key, fmt.Errorf("%s is %q, want %s", key, value, orList(values)))
 }
 
-// fault gives an error about a setting its place.
+// fault returns an error about a setting with its place.
 func (s *Spec) fault(key string, err error) error {
 	return at(s.places[key], err)
 }
 
-// placed writes a place as file:line:col.
+// placed returns a place as file:line:col.
 func placed(at patterns.Source) string {
 	if at.Line == 0 {
 		return at.Name

@@ -158,8 +158,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestCompileErrors: everything that is wrong is said, each with its place,
-// and what comes out denies everything.
+// TestCompileErrors checks that all errors are reported, each with its place,
+// and that the resulting policy denies everything.
 func TestCompileErrors(t *testing.T) {
 	spec, err := Parse([]byte(`mode = "yolo"
 allow = ["bash", "Read", "bashful("]
@@ -226,8 +226,8 @@ func TestExamples(t *testing.T) {
 	}{
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "ls; npm i"}}}, true},
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "ls"}}}, false},
-		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "$X i"}}}, true},   // what may be npm is asked
-		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "deny", Match: []Item{{Text: "$X i"}}}, false}, // … but not denied
+		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "$X i"}}}, true},   // $X may be npm, so it is asked about
+		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "deny", Match: []Item{{Text: "$X i"}}}, false}, // … but it is not denied
 		{RuleSpec{Tools: []string{"Read"}, Paths: []string{"gen/**"}, Action: "deny", NotMatch: []Item{{Text: "Rad(x)"}}}, false},
 		{RuleSpec{Tools: []string{"Read"}, Paths: []string{"gen/**"}, Action: "deny", NotMatch: []Item{{Text: "genx"}}}, true},
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "allow", Match: []Item{{Text: "npm i; ls"}}}, false},

@@ -17,33 +17,33 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// TestOptions change what RunTests does.
+// TestOptions modify RunTests.
 type TestOptions struct {
-	// Update writes the decisions that cases get into their files, where they
-	// differ from what is expected or nothing is.
+	// Update writes the decisions of the cases into their files where they differ
+	// from the expectation or there is none.
 	Update bool
-	// Evaluator puts together what decides a case, all but its file system: by
-	// spec, which is the policy in file with what the case adds. An error says
-	// why that cannot be used. nil is a policy by itself, and then one that names
-	// a whitelist is an error.
+	// Evaluator returns the evaluator for a case, complete except for its file
+	// system. spec is the policy in file with the additions of the case. An error
+	// says why they cannot be used. If Evaluator is nil, the policy alone decides,
+	// and one that names a whitelist is an error.
 	Evaluator func(file string, spec *Spec, place patterns.Place) (*permission.Evaluator, error)
 }
 
-// Report is what came out of the tests of a directory.
+// Report is the outcome of the tests of a directory.
 type Report struct {
 	Results []Result
-	// Untouched are the rules of the policies that say nothing in any case.
+	// Untouched lists the rules of the policies that have no effect in any case.
 	Untouched []Item
-	Rules     int // of the policies, touched or not
-	Updated   int // expectations that were written
+	Rules     int // of the policies, including untouched ones
+	Updated   int // expectations that were rewritten
 }
 
-// Result is what came out of one case.
+// Result is the outcome of one case.
 type Result struct {
 	Case
 	Got    Expectation
 	Reason string // of the decision
-	// Diff is "" if the decision is the expected one.
+	// Diff is "" if the decision is as expected.
 	Diff string
 }
 
@@ -58,13 +58,14 @@ func (r *Report) Failed() []Result {
 	return failed
 }
 
-// casesPattern is what files of cases are called.
+// casesPattern matches the names of files of cases.
 const casesPattern = "*.cases.toml"
 
-// RunTests decides the cases in all *.cases.toml below dir (but not in hidden
-// directories and node_modules) by the policy beside them: agent-wrapper.toml in the same directory, or else in the
-// nearest one above it, up to dir. The error says what could not be read; a
-// case that gets another decision than expected is none.
+// RunTests decides the cases in all *.cases.toml files below dir, except in
+// hidden directories and node_modules. The policy of a file is the
+// agent-wrapper.toml in the same directory, or else in the nearest parent up to
+// dir. The error reports what could not be read; a decision other than the
+// expected one is not an error.
 func RunTests(dir string, opt TestOptions) (Report, error) {
 	files, err := caseFiles(dir)
 	if err != nil {
@@ -118,7 +119,7 @@ type tester struct {
 	report   Report
 }
 
-// byItself decides by a policy and nothing beside it.
+// byItself returns an evaluator of the policy alone.
 func byItself(_ string, spec *Spec, place patterns.Place) (*permission.Evaluator, error) {
 	for _, item := range spec.Whitelists {
 		return nil, at(item.Source, errors.New("the policy names a whitelist, which is not read here"))
@@ -133,9 +134,9 @@ func byItself(_ string, spec *Spec, place patterns.Place) (*permission.Evaluator
 // underTest is one policy file with its coverage.
 type underTest struct {
 	spec *Spec
-	// evaluator decides by the policy, or by it and more.
+	// evaluator returns an evaluator of the policy, possibly with more.
 	evaluator func(spec *Spec, place patterns.Place) (*permission.Evaluator, error)
-	// err is why the policy does not load; told, that it was said.
+	// err is why the policy does not load; told is set once that was reported.
 	err     error
 	told    bool
 	cases   []Case
@@ -181,7 +182,7 @@ func (t *tester) file(path string) error {
 	return update(path, data, changed)
 }
 
-// policyFor finds the policy of the cases in a directory.
+// policyFor returns the policy of the cases in a directory.
 func (t *tester) policyFor(dir string) (*underTest, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		path := filepath.Join(at, FileName)
@@ -211,8 +212,8 @@ func (t *tester) policyAt(path string) *underTest {
 	return p
 }
 
-// coverage counts the rules of the policy and lists those that say something
-// in no case, not even where no other rule is in the way.
+// coverage counts the rules of the policy and lists those that have no effect
+// in any case, even when no other rule precedes them.
 func (p *underTest) coverage() (rules int, untouched []Item) {
 	if p.err != nil {
 		return 0, nil
@@ -257,8 +258,8 @@ func (s *Spec) singles() []single {
 	return all
 }
 
-// touches reports whether the rule says something in one of the cases, where
-// nothing stands beside it.
+// touches reports whether the rule, as the only one of its policy, has an
+// effect in one of the cases.
 func (p *underTest) touches(alone single) bool {
 	only := &underTest{evaluator: func(spec *Spec, place patterns.Place) (*permission.Evaluator, error) {
 		return byItself("", spec, place)
@@ -271,7 +272,7 @@ func (p *underTest) touches(alone single) bool {
 	return false
 }
 
-// sourcesOf are the sources of the rules that a trace speaks of.
+// sourcesOf returns the sources of the rules in a trace.
 func sourcesOf(trace *permission.Trace) map[patterns.Source]bool {
 	sources := map[patterns.Source]bool{trace.Whole.Source: true}
 	for _, action := range trace.Actions {
@@ -282,7 +283,7 @@ func sourcesOf(trace *permission.Trace) map[patterns.Source]bool {
 	return sources
 }
 
-// specOf is the policy of one case.
+// specOf returns the policy of one case.
 func (p *underTest) specOf(c Case) *Spec {
 	spec := &Spec{}
 	spec.Add(p.spec)
@@ -292,7 +293,8 @@ func (p *underTest) specOf(c Case) *Spec {
 	return spec
 }
 
-// slips says in which cases a tool's name is nearly that of one that is there.
+// slips returns an error for cases whose tool has nearly the name of a known
+// tool.
 func (p *underTest) slips(cases []Case) error {
 	var errs []error
 	for _, c := range cases {
@@ -316,7 +318,7 @@ func (p *underTest) run(c Case) (Result, error) {
 	return Result{Case: c, Got: got, Reason: d.Reason, Diff: difference(c.Want, got)}, nil
 }
 
-// decide is the decision on a case by a policy, with how it came about.
+// decide returns the decision on a case by a policy, with its trace.
 func (p *underTest) decide(spec *Spec, c Case) (permission.Decision, *permission.Trace, error) {
 	set := c.Setting.or(Setting{})
 	place, err := set.place()
@@ -337,12 +339,12 @@ func difference(want, got Expectation) string {
 	if want == (Expectation{}) {
 		return fmt.Sprintf("nothing is expected; the decision is %q\n", got)
 	}
-	// The spaces of cmp are now this one, now that one.
+	// At random, cmp prints some spaces as no-break spaces.
 	return strings.ReplaceAll(cmp.Diff(want, got.given(want)), "\u00a0", " ")
 }
 
-// update writes the changed expectations into a file of cases, if they then
-// read as they should.
+// update writes the changed expectations into a file of cases, after checking
+// that the new text parses as intended.
 func update(path string, data []byte, changed []Case) error {
 	if len(changed) == 0 {
 		return nil
@@ -354,8 +356,8 @@ func update(path string, data []byte, changed []Case) error {
 	return atomicfile.Write(path, next, 0o644)
 }
 
-// reads checks that the text that is to be written has the expectations that
-// it should, and the same cases.
+// reads checks that the new text has the changed expectations and otherwise the
+// same cases.
 func reads(next []byte, path string, data []byte, changed []Case) error {
 	before, err := ParseCases(data, path)
 	if err != nil {
@@ -380,7 +382,7 @@ func reads(next []byte, path string, data []byte, changed []Case) error {
 	return nil
 }
 
-// Text writes the report for a person: each failure with its place and diff
+// Text returns the report for a person: each failure with its place and diff
 // (-want +got), and a line of totals.
 func (r *Report) Text(coverage bool) string {
 	var b strings.Builder

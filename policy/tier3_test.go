@@ -8,8 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// kept are specs with a rule in each place from which it gets into the session
-// of a run, and names the place.
+// kept returns specs that hold the rule in each of the places from which it
+// gets into the session of a run, by the name of the place.
 func kept(t *testing.T, rule string) map[string]*Spec {
 	t.Helper()
 	list := []Item{{Text: rule, Source: patterns.Source{Name: "test"}}}
@@ -36,8 +36,9 @@ func kept(t *testing.T, rule string) map[string]*Spec {
 	return specs
 }
 
-// TestKeptRulesReachNoTier3: wherever a rule of the session comes from, it
-// answers for no command of tier 3. One of the policy's own that names it does.
+// TestKeptRulesReachNoTier3 checks that a rule of the session, whatever its
+// origin, does not apply to commands of tier 3, while a rule of the policy that
+// names one does.
 func TestKeptRulesReachNoTier3(t *testing.T) {
 	places := 0
 	for _, rule := range []string{"Bash(halt)", "Bash(halt:*)", "Bash(hal*)", "Bash", "Bash(halt; npm i)"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// toolKey is a key of [tools.NAME]. Its value is one text, or, with list, one or
-// several.
+// toolKey is a key of [tools.NAME]. Its value is a string, or with list a
+// string or an array of strings.
 type toolKey struct {
 	name, text string
 	list       func(m *tools.Mapping) *[]string
@@ -34,15 +34,14 @@ var toolKeys = []toolKey{
 	{name: "text", text: "fields that say nothing about what is done", list: func(m *tools.Mapping) *[]string { return &m.Text }},
 }
 
-// likeKey names the server whose ready table is that of an MCP server.
+// likeKey names the server whose ready table describes an MCP server.
 const likeKey = "like"
 
-// toolTable is what is known of tools that are not built in, nil if the policy
-// says nothing of any.
+// toolTable returns the mappings of the policy, nil if it has none.
 func (s *Spec) toolTable() (*tools.Table, error) {
 	mappings := map[string]tools.Mapping{}
 	var errs []error
-	for _, like := range []bool{true, false} { // what is said of a single tool counts more
+	for _, like := range []bool{true, false} { // the entry of a single tool takes precedence
 		for i := range s.Tools {
 			if _, is := s.Tools[i].table[likeKey]; is == like {
 				errs = append(errs, s.Tools[i].mapTo(mappings))
@@ -55,8 +54,8 @@ func (s *Spec) toolTable() (*tools.Table, error) {
 	return tools.NewTable(mappings)
 }
 
-// ParseRule reads a rule of a list as it would be read in this policy, which may
-// map tools that the rule names.
+// ParseRule parses a rule of a list as in this policy, whose mapped tools the
+// rule may name.
 func (s *Spec) ParseRule(text string, list patterns.List, src patterns.Source) (*patterns.Rule, []patterns.Warning, error) {
 	known, err := s.toolTable()
 	if err != nil {
@@ -65,7 +64,8 @@ func (s *Spec) ParseRule(text string, list patterns.List, src patterns.Source) (
 	return patterns.ParseWith(known, text, list, src)
 }
 
-// mapTo adds what an entry says of its tool, or of the tools of its server.
+// mapTo adds the mapping of an entry for its tool, or for the tools of its
+// server.
 func (t *TableSpec) mapTo(mappings map[string]tools.Mapping) error {
 	if value, is := t.table[likeKey]; is {
 		return t.likeServer(value, mappings)
@@ -81,7 +81,7 @@ func (t *TableSpec) mapTo(mappings map[string]tools.Mapping) error {
 	return nil
 }
 
-// mapping reads the entry of one tool.
+// mapping parses the entry of one tool.
 func (t *TableSpec) mapping() (m tools.Mapping, err error) {
 	for _, key := range slices.Sorted(maps.Keys(t.table)) {
 		fail := func(format string, args ...any) (tools.Mapping, error) {
@@ -114,7 +114,7 @@ func toolKeyNames() []string {
 	return append(names, likeKey)
 }
 
-// textsOf is a value as texts, none if it holds anything else.
+// textsOf returns a value as strings, none if it holds anything else.
 func textsOf(value any) (texts []string, isList bool) {
 	list, isList := value.([]any)
 	if !isList {
@@ -130,7 +130,7 @@ func textsOf(value any) (texts []string, isList bool) {
 	return texts, isList
 }
 
-// likeServer adds the ready table for a server.
+// likeServer adds the ready table of a server.
 func (t *TableSpec) likeServer(value any, mappings map[string]tools.Mapping) error {
 	place := t.places[stricttoml.Path(t.section, t.Name, likeKey)]
 	like, _ := value.(string)

@@ -36,7 +36,8 @@ func decideMapped(t *testing.T, spec *Spec, tool string, input string) permissio
 	return permission.Evaluate(p, session, &use, workspace.Fake{Dir: "/w"}, nil)
 }
 
-// A mapped tool needs its own rule, and one for what its fields say.
+// TestTools checks that a mapped tool needs a rule of its own, and one for what
+// its fields mean.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	spec, err := Parse([]byte(mappedPolicy), "p.toml")
@@ -56,7 +57,7 @@ func TestTools(t *testing.T) {
 		{"read_file", `{"path":"src/a.go","also":["src/b.go","x"]}`, "ask", "read x"},
 		{"mcp__fs__write_file", `{"path":"/w/src/a.go","content":"x"}`, "ask", "write /w/src/a.go"},
 		{"mcp__fs__read_file", `{"path":"/w/src/a.go","head":3}`, "allow", "mcp__fs"},
-		{"mcp__fs__read_file", `{"path":"src/a.go"}`, "ask", "read src/a.go"}, // the server has a directory of its own
+		{"mcp__fs__read_file", `{"path":"src/a.go"}`, "ask", "read src/a.go"}, // the server has its own working directory
 		{"mcp__fs__unheard", `{"path":"/etc/x"}`, "allow", "mcp__fs"},
 		{"mcp__hub__search", `{"q":"x"}`, "allow", "mcp__hub"},
 		{"mcp__hub__search", `{"q":"x","then":"y"}`, "ask", "the field then"},
@@ -70,7 +71,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// What an entry may not say is an error with its place.
+// TestToolErrors checks that an invalid entry is an error with its place.
 func TestToolErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -101,8 +102,8 @@ func TestToolErrors(t *testing.T) {
 	}
 }
 
-// What a file says that nobody trusts counts beside the policy, so it can only
-// take away.
+// TestUntrustedTools checks that the mappings of an untrusted file apply in
+// addition to the policy, so that they can only narrow.
 func TestUntrustedTools(t *testing.T) {
 	t.Parallel()
 	trusted, err := Parse([]byte(mappedPolicy), "user.toml")
@@ -127,7 +128,8 @@ func TestUntrustedTools(t *testing.T) {
 	}
 }
 
-// What a managed policy says of a tool stays, whatever a later one says.
+// TestManagedTools checks that later policies cannot change a managed policy's
+// mapping.
 func TestManagedTools(t *testing.T) {
 	t.Parallel()
 	managed, err := Parse([]byte(mappedPolicy), "managed.toml")

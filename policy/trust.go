@@ -14,15 +14,15 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
-// Trust is the list of files whose permission settings a person has looked at
-// and trusts. What is trusted is a digest of the settings, not the file: a chat
-// file goes on growing, and stays trusted until its settings change.
+// Trust is the list of files whose permission settings a person has reviewed
+// and trusts. A digest of the settings is trusted, not the file: a chat file
+// keeps growing, and stays trusted until its settings change.
 type Trust struct {
 	path  string // of the list
 	files []Trusted
 }
 
-// Trusted is one file of the list.
+// Trusted is one file in the list.
 type Trusted struct {
 	Path   string `json:"path"`   // RealPath of the file
 	Digest string `json:"digest"` // Spec.Digest of its settings
@@ -34,14 +34,14 @@ type trustFile struct {
 	Files []Trusted `json:"files"`
 }
 
-// maxTrust is the longest list that is read, in bytes.
+// maxTrust is the maximum length of a list that is read, in bytes.
 const maxTrust = 4 << 20
 
 // trustName is the name of the list in the state directory.
 const trustName = "trust.json"
 
-// ReadTrust reads the list in a state directory. A list that is not there is
-// empty. With an error the list is empty too: nothing is trusted.
+// ReadTrust reads the list in a state directory. A missing list is empty. If
+// there is an error the list is empty as well: nothing is trusted.
 func ReadTrust(stateDir string) (*Trust, error) {
 	t := &Trust{path: filepath.Join(stateDir, trustName)}
 	data, err := os.ReadFile(t.path)
@@ -62,8 +62,8 @@ func ReadTrust(stateDir string) (*Trust, error) {
 	return t, nil
 }
 
-// Covers reports whether the settings that were read from a path are trusted as
-// they are. A file that is a symbolic link is not trusted, wherever it leads.
+// Covers reports whether the settings that were read from a path are trusted in
+// their present form. A symbolic link is never trusted, wherever it leads.
 func (t *Trust) Covers(path string, settings *Spec) (bool, error) {
 	real, err := RealPath(path)
 	if link := new(linkError); errors.As(err, &link) {
@@ -89,7 +89,7 @@ func (t *Trust) Set(path string, settings *Spec) error {
 	})
 }
 
-// Remove ends the trust in a file; false if there was none.
+// Remove ends the trust in a file. It reports whether the file was trusted.
 func (t *Trust) Remove(path string) (bool, error) {
 	was := false
 	err := t.change(func(files []Trusted) []Trusted {
@@ -101,7 +101,7 @@ func (t *Trust) Remove(path string) (bool, error) {
 	return was, err
 }
 
-// change replaces the list by what comes of it, as it is now on disk.
+// change applies an edit to the list that is now on disk.
 func (t *Trust) change(edit func([]Trusted) []Trusted) error {
 	dir := filepath.Dir(t.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -114,7 +114,7 @@ func (t *Trust) change(edit func([]Trusted) []Trusted) error {
 	defer unlock()
 	now, err := ReadTrust(dir)
 	if err != nil {
-		return err // to write would lose what stands there
+		return err // writing would lose its contents
 	}
 	files := edit(now.files)
 	slices.SortFunc(files, func(a, b Trusted) int { return strings.Compare(a.Path, b.Path) })
@@ -129,10 +129,10 @@ func (t *Trust) change(edit func([]Trusted) []Trusted) error {
 	return nil
 }
 
-// RealPath is the path that trust in a file is bound to: absolute, the symbolic
-// links of its directory followed. Of a file that is itself a link there is
-// none, which a linkError says: whoever may make links, as a repository does,
-// would choose which trusted file's settings count there.
+// RealPath returns the path to which trust in a file is bound: absolute, with
+// the symbolic links of its directory resolved. A file that is itself a link
+// has none, and the error is a linkError: a repository can create links, and
+// would choose which trusted file's settings apply there.
 func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -152,8 +152,8 @@ func RealPath(path string) (string, error) {
 	return real, nil
 }
 
-// linkError is that of a file that cannot be trusted, because it is a symbolic
-// link.
+// linkError is the error for a file that cannot be trusted because it is a
+// symbolic link.
 type linkError struct {
 	Path   string
 	Target string // the file behind it

@@ -9,9 +9,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// parseUse reads a tool use in its short form: "Bash(rm -rf x)", or only the
-// name of a tool, whose input is then empty. The text stands for the command,
-// path, URL or name that the tool is asked for, and ends at the last ")".
+// parseUse parses the short form of a tool use: "Bash(rm -rf x)", or only the
+// name of a tool, whose input is then empty. The text is the value of the
+// tool's main field, such as the command or path, and ends at the last ")".
 func parseUse(short string) (tool string, input json.RawMessage, err error) {
 	name, rest, hasText := strings.Cut(short, "(")
 	switch {
@@ -32,7 +32,7 @@ func notName(r rune) bool {
 func textUse(tool, text string) (string, json.RawMessage, error) {
 	field := tools.Builtin(tool).Main()
 	if _, _, err := patterns.Parse(tool, patterns.Ask, patterns.Source{}); field == "" && err != nil {
-		return "", nil, err // a near miss of a tool's name
+		return "", nil, err // a tool's name with a slip
 	}
 	if field == "" {
 		return "", nil, fmt.Errorf("tool use %s(...): a text says nothing about this tool; give its whole input", tool)

@@ -10,15 +10,15 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// Problem is something in a policy file that keeps it from loading, or, as a
-// warning, that loads and should be looked at.
+// Problem is an error in a policy file, which prevents it from loading, or a
+// warning about something that loads but should be reviewed.
 type Problem struct {
 	Source  patterns.Source
 	Warning bool
 	Text    string
 }
 
-// String is the problem on one line: "file:line:col: error: text".
+// String returns the problem on one line: "file:line:col: error: text".
 func (p *Problem) String() string {
 	level := "error: "
 	if p.Warning {
@@ -27,9 +27,9 @@ func (p *Problem) String() string {
 	return at(p.Source, errors.New(level+p.Text)).Error()
 }
 
-// Validate reads the text of a policy file as strictly as it is loaded, and
-// returns all that is wrong with it, the errors first. Paths in it are taken
-// relative to some workspace: whether they exist is not looked at.
+// Validate parses the text of a policy file as strictly as loading does, and
+// returns everything wrong with it, the errors first. Relative paths are taken
+// in an arbitrary workspace: whether they exist is not checked.
 func Validate(data []byte, name string) []Problem {
 	spec, err := Parse(data, name)
 	if err != nil {
@@ -38,8 +38,8 @@ func Validate(data []byte, name string) []Problem {
 	return spec.validate()
 }
 
-// Validate is the function of that name for a file: of kind FrontMatter the head
-// of a chat. The error is that the file cannot be read.
+// Validate is like the function Validate, for a file; for kind FrontMatter, for
+// the head of a chat. The error is that the file cannot be read.
 func (f File) Validate() ([]Problem, error) {
 	if f.Kind != FrontMatter {
 		data, err := readFile(f.Path)
@@ -64,7 +64,7 @@ func (s *Spec) validate() []Problem {
 	found := problems(err)
 	for _, key := range listNames() {
 		for _, item := range *s.listed(key) {
-			_, warnings, _ := s.ParseRule(item.Text, listKeys[key], item.Source) // Compile has said why not
+			_, warnings, _ := s.ParseRule(item.Text, listKeys[key], item.Source) // Compile has reported the error
 			for _, w := range warnings {
 				place := column(w.Source, w.Col)
 				found = append(found, Problem{place, true, shortened(w.String(), place)})
@@ -74,7 +74,7 @@ func (s *Spec) validate() []Problem {
 	return found
 }
 
-// problems takes an error apart that joins several.
+// problems splits an error that joins several.
 func problems(err error) []Problem {
 	if err == nil {
 		return nil
@@ -90,7 +90,7 @@ func problems(err error) []Problem {
 	return []Problem{{Source: place, Text: shortened(err.Error(), place)}}
 }
 
-// placeOf is where an error says that the fault is.
+// placeOf returns the place that an error states.
 func placeOf(err error) patterns.Source {
 	var file *stricttoml.Error
 	var head *frontmatter.Error
@@ -109,7 +109,7 @@ func placeOf(err error) patterns.Source {
 	return patterns.Source{}
 }
 
-// column is the place of a column of a rule.
+// column returns the place of a column of a rule.
 func column(s patterns.Source, col int) patterns.Source {
 	if s.Col > 0 {
 		col += s.Col - 1
@@ -118,7 +118,7 @@ func column(s patterns.Source, col int) patterns.Source {
 	return s
 }
 
-// shortened is the text of an error without its place before it.
+// shortened returns the text of an error without its leading place.
 func shortened(text string, place patterns.Source) string {
 	return strings.TrimPrefix(text, at(place, errors.New("")).Error())
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestValidate: everything that is wrong is said, each with its place.
+// TestValidate checks that all errors are reported, each with its place.
 func TestValidate(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", ""},

@@ -17,19 +17,19 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// approvedList is the list of rules that a person said "always" to.
+// approvedList is the list of rules to which a person answered "always".
 const approvedList = "approved"
 
-// listKeys are the keys of a policy file whose value is a list of rules, and
-// the list that each is read for.
+// listKeys holds the keys of a policy file whose value is a list of rules, with
+// the list as which each is parsed.
 var listKeys = map[string]patterns.List{
 	"allow": patterns.Allow, approvedList: patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny,
 }
 
-// listNames are the keys of lists in alphabetical order.
+// listNames returns the keys of lists in alphabetical order.
 func listNames() []string { return slices.Sorted(maps.Keys(listKeys)) }
 
-// listed are the rules of one of listKeys.
+// listed returns the rules of one of listKeys.
 func (s *Spec) listed(key string) *[]Item {
 	switch key {
 	case "allow":
@@ -42,17 +42,17 @@ func (s *Spec) listed(key string) *[]Item {
 	return &s.Deny
 }
 
-// newFile is the head of a policy file that AddRule makes.
+// newFile is the head of a policy file that AddRule creates.
 const newFile = "# Permission rules for agent-wrapper.\n# \"Always\" at a question adds lines here; edit them as you like.\n"
 
-// AddRule adds a rule to a list of a policy file, allow, ask or deny, and
-// returns where the rule stands then. All else in the file stays as it is,
-// byte for byte. A rule that the list has already is no change; a file that is
-// not there is made, for its owner only. A symbolic link is followed.
+// AddRule adds a rule to the allow, ask or deny list of a policy file, and
+// returns the place of the rule. The rest of the file stays as it is, byte for
+// byte. A rule that the list already has is not added again. A missing file is
+// created, accessible to its owner only. A symbolic link is followed.
 //
-// The file is replaced in one step, under a lock against other writers, and
-// only if the new text reads as the old policy and the rule: a file that
-// cannot be read as a policy is not touched.
+// The file is replaced atomically, under a lock against other writers, and only
+// if the new text parses as the old policy with the rule. A file that cannot be
+// parsed as a policy is not touched.
 func AddRule(path, key, rule string) (patterns.Source, error) {
 	list, ok := listKeys[key]
 	if !ok {
@@ -60,7 +60,7 @@ func AddRule(path, key, rule string) (patterns.Source, error) {
 	}
 	own, err := ReadFile(path)
 	if err != nil {
-		own = &Spec{} // addTo says why
+		own = &Spec{} // addTo reports the error
 	}
 	parsed, err := own.usableRule(rule, list)
 	if err != nil {
@@ -81,8 +81,8 @@ func AddRule(path, key, rule string) (patterns.Source, error) {
 	return addTo(target, path, key, parsed)
 }
 
-// usableRule reads a rule that is to be written. One that would be refused, or
-// never match, is an error.
+// usableRule parses a rule that is to be written. A rule that would be rejected
+// or never match is an error.
 func (s *Spec) usableRule(text string, list patterns.List) (*patterns.Rule, error) {
 	rule, warnings, err := s.ParseRule(text, list, patterns.Source{})
 	if err != nil {
@@ -96,8 +96,7 @@ func (s *Spec) usableRule(text string, list patterns.List) (*patterns.Rule, erro
 	return rule, nil
 }
 
-// addTo adds the rule to the file, which is locked; name is what the file is
-// called.
+// addTo adds the rule to the file, which is locked. Errors call the file name.
 func addTo(file, name, key string, rule *patterns.Rule) (patterns.Source, error) {
 	old, err := readPolicy(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,8 +120,8 @@ func readPolicy(path string) ([]byte, error) {
 	return readFile(path)
 }
 
-// regular says what is wrong with a path that leads to no regular file: to open
-// a pipe would wait for its writer.
+// regular reports a path that does not lead to a regular file: opening a pipe
+// would block until it has a writer.
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -131,8 +130,8 @@ func regular(path string) error {
 	return err
 }
 
-// withRule is the text of a policy with a rule more, and where the rule stands
-// in it.
+// withRule returns the text of a policy with the rule added, and the place of
+// the rule in it.
 func withRule(old []byte, name, key string, rule *patterns.Rule) (next []byte, at patterns.Source, err error) {
 	var t table
 	lines, err := stricttoml.Decode(old, name, &t)
@@ -155,7 +154,7 @@ func withRule(old []byte, name, key string, rule *patterns.Rule) (next []byte, a
 	return next, items[len(items)-1].Source, nil
 }
 
-// find returns the item of a list that is the rule, in whatever spelling.
+// find returns the item of a list that is the same rule, in any spelling.
 func (s *Spec) find(key string, rule *patterns.Rule) (Item, bool) {
 	for _, item := range *s.listed(key) {
 		if same, _, err := s.ParseRule(item.Text, listKeys[key], item.Source); err == nil && same.String() == rule.String() {
@@ -165,8 +164,8 @@ func (s *Spec) find(key string, rule *patterns.Rule) (Item, bool) {
 	return Item{}, false
 }
 
-// is reports whether s says what old says, and one rule more at the end of a
-// list. Places do not count.
+// is reports whether s equals old with one rule added at the end of a list,
+// except for places.
 func (s *Spec) is(old *Spec, key, rule string) bool {
 	want, got := old.unplaced(), s.unplaced()
 	list := want.listed(key)
@@ -174,7 +173,7 @@ func (s *Spec) is(old *Spec, key, rule string) bool {
 	return reflect.DeepEqual(want, got)
 }
 
-// unplaced is a copy of s without the places of what it says.
+// unplaced returns a copy of s without places.
 func (s *Spec) unplaced() *Spec {
 	c := *s
 	c.places = nil
@@ -213,7 +212,7 @@ func unplacedItems(items []Item) []Item {
 	return list
 }
 
-// insertRule puts a quoted rule at the end of a list.
+// insertRule inserts a quoted rule at the end of a list.
 func insertRule(old []byte, lines stricttoml.Lines, key, rule string) []byte {
 	array, ok := lines[key]
 	if !ok {
@@ -230,15 +229,15 @@ func insertRule(old []byte, lines stricttoml.Lines, key, rule string) []byte {
 	return a.insert(rule)
 }
 
-// arrayText is an array in a text.
+// arrayText is an array in the text of a file.
 type arrayText struct {
 	text       []byte
 	start, end int               // of its brackets
 	last       *stricttoml.Place // its last element, nil if it is empty
-	comma      int               // behind the last element's comma, 0 if it has none
+	comma      int               // after the comma of the last element, 0 if it has none
 }
 
-// comma returns where the comma behind an element ends, 0 if there is none.
+// comma returns the end of the comma after an element, 0 if there is none.
 func comma(text []byte, at int) int {
 	for ; at < len(text); at++ {
 		switch text[at] {
@@ -256,9 +255,9 @@ func comma(text []byte, at int) int {
 	return 0
 }
 
-// insert puts an element behind the last. An array whose closing bracket has a
-// line of its own gets a line more, another one stays on its line; a comma
-// stands behind the new element if it stands behind the last.
+// insert inserts an element after the last one. If the closing bracket has its
+// own line, so does the new element. A comma follows the new element if one
+// followed the last.
 func (a *arrayText) insert(element string) []byte {
 	closing := lineStart(a.text, a.end)
 	ownLine := closing > a.start && blank(a.text[closing:a.end])
@@ -278,8 +277,8 @@ func (a *arrayText) insert(element string) []byte {
 	return splice(a.text, a.last.End, ","+a.gap()+element)
 }
 
-// gap is what stands before an element whose array does not end on a line of
-// its own: what stands before the last element, or a blank.
+// gap returns what separates an element from the one before on the same line:
+// what precedes the last element, or a space.
 func (a *arrayText) gap() string {
 	at := lineStart(a.text, a.last.Start)
 	if at > a.start && blank(a.text[at:a.last.Start]) {
@@ -288,8 +287,8 @@ func (a *arrayText) gap() string {
 	return " "
 }
 
-// indent is what stands before an element on its own line; closing is where
-// the line of the closing bracket begins.
+// indent returns the indentation of an element on its own line; closing is the
+// start of the line of the closing bracket.
 func (a *arrayText) indent(closing int) string {
 	if a.last != nil {
 		at := lineStart(a.text, a.last.Start)
@@ -300,8 +299,8 @@ func (a *arrayText) indent(closing int) string {
 	return string(a.text[closing:a.end]) + "  "
 }
 
-// insertKey adds a list that the file does not have: behind the last key that
-// is in no table, since a key behind a table's header belongs to the table.
+// insertKey adds a list that the file lacks after the last key outside all
+// tables, since a key after the header of a table belongs to the table.
 func insertKey(old []byte, lines stricttoml.Lines, key, rule string) []byte {
 	end := eol(old, 0)
 	text := key + " = [" + end + "  " + rule + "," + end + "]" + end
@@ -319,8 +318,8 @@ func insertKey(old []byte, lines stricttoml.Lines, key, rule string) []byte {
 	return splice(old, at, text)
 }
 
-// newKeyAt is where a new key outside all tables may stand: at the beginning
-// of a line or at the end of the file.
+// newKeyAt returns where a new key outside all tables may be inserted: at the
+// beginning of a line or at the end of the file.
 func newKeyAt(text []byte, lines stricttoml.Lines) int {
 	if last := lines[""].End; last > 0 {
 		return lineEnd(text, last)
@@ -337,9 +336,9 @@ func newKeyAt(text []byte, lines stricttoml.Lines) int {
 	return aboveComment(text, lineStart(text, first))
 }
 
-// aboveComment is where the comment begins that ends at a line; the line
-// itself if there is none, or if the text begins with it: then it is about the
-// whole file.
+// aboveComment returns the start of the comment directly above a line. It
+// returns the line itself if there is none, or if the comment begins the text
+// and therefore describes the whole file.
 func aboveComment(text []byte, line int) int {
 	at := line
 	for at > 0 {
@@ -355,13 +354,13 @@ func aboveComment(text []byte, line int) int {
 	return line
 }
 
-// mark is the byte order mark, which may only stand at the beginning.
+// mark is the byte order mark, which is only valid at the beginning.
 const mark = "\ufeff"
 
-// lineStart returns where the line of a byte begins.
+// lineStart returns the start of the line of a byte.
 func lineStart(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }
 
-// lineEnd returns where the line of a byte ends, its line end included.
+// lineEnd returns the end of the line of a byte, including its line ending.
 func lineEnd(text []byte, at int) int {
 	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1
@@ -369,7 +368,8 @@ func lineEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// eol is how lines end behind a place of the text, or before it.
+// eol returns the line ending that is used after a position of the text, or
+// else before it.
 func eol(text []byte, at int) string {
 	end := lineEnd(text, at)
 	if end == at || text[end-1] != '\n' {
@@ -383,7 +383,7 @@ func eol(text []byte, at int) string {
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// splice puts text into another.
+// splice inserts text into another.
 func splice(text []byte, at int, insert string) []byte {
 	out := make([]byte, 0, len(text)+len(insert))
 	out = append(out, text[:at]...)

@@ -19,8 +19,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// TestAddRuleForms: the rule takes the form that the list has. "|" stands for
-// the ends of what is new.
+// TestAddRuleForms checks that the rule takes the form of the list. "|" marks
+// the ends of the new text.
 func TestAddRuleForms(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"one line", `allow = ["Read"|, "Bash(x)"|]`},
@@ -90,7 +90,7 @@ func rule(t *testing.T, text string, list patterns.List) *patterns.Rule {
 	return r
 }
 
-// TestAddRule goes over the life of a file.
+// TestAddRule follows a file from its creation.
 func TestAddRule(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", FileName)
 	steps := []struct {
@@ -101,7 +101,7 @@ func TestAddRule(t *testing.T) {
 		{"deny", `Bash(echo "a")`, 9, 4},
 		{"ask", "WebFetch", 13, 4},
 		{"deny", "Read(.env)", 10, 4},
-		{"deny", ` Bash( echo "a") `, 9, 4}, // stands already
+		{"deny", ` Bash( echo "a") `, 9, 4}, // is in the list already
 		{"allow", "Bash(npm test)", 6, 4},
 	}
 	for _, s := range steps {
@@ -135,7 +135,7 @@ ask = [
 	alone(t, filepath.Dir(path), FileName)
 }
 
-// alone fails if a directory holds anything but a file.
+// alone fails the test if a directory contains anything but one file.
 func alone(t *testing.T, dir, name string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -164,7 +164,8 @@ func TestAddRuleFollowsLinks(t *testing.T) {
 	}
 }
 
-// TestAddRuleRefuses: what cannot be done leaves the file as it was.
+// TestAddRuleRefuses checks that an impossible change leaves the file as it
+// was.
 func TestAddRuleRefuses(t *testing.T) {
 	tests := []struct{ name, text, key, rule, want string }{
 		{"no such list", "", "mode", "Bash(x)", "no list of rules"},
@@ -199,7 +200,7 @@ func TestAddRuleRefuses(t *testing.T) {
 	}
 }
 
-// TestAddRuleTogether: no writer loses what another one writes.
+// TestAddRuleTogether checks that concurrent writers lose nothing.
 func TestAddRuleTogether(t *testing.T) {
 	path := filepath.Join(write(t, FileName, "# mine\n"), FileName)
 	const writers, rules = 8, 10
@@ -220,13 +221,13 @@ func TestAddRuleTogether(t *testing.T) {
 	}
 }
 
-// TestEveryList: a list of the file that AddRule does not know would be left
-// out of what it compares.
+// TestEveryList checks that AddRule knows all lists of a file, since it would
+// leave another one out of its comparison.
 func TestEveryList(t *testing.T) {
 	lists := 0
 	for i := range reflect.TypeFor[table]().NumField() {
 		f := reflect.TypeFor[table]().Field(i)
-		if f.Type != reflect.TypeFor[[]string]() || f.Tag.Get("toml") == "protect" { // paths, no rules
+		if f.Type != reflect.TypeFor[[]string]() || f.Tag.Get("toml") == "protect" { // paths rather than rules
 			continue
 		}
 		lists++
@@ -251,7 +252,7 @@ func TestEveryList(t *testing.T) {
 	}
 }
 
-// added checks what withRule did to a text.
+// added checks the change that withRule made to a text.
 func added(t interface{ Fatalf(string, ...any) }, old []byte, key string, r *patterns.Rule) {
 	before, err := Parse(old, "p")
 	if err != nil {
@@ -286,8 +287,7 @@ func added(t interface{ Fatalf(string, ...any) }, old []byte, key string, r *pat
 	}
 }
 
-// insertions counts the places at which something was put into a text to make
-// another of it.
+// insertions counts the places at which text was inserted into old to get next.
 func insertions(old, next []byte) int {
 	n := 0
 	for len(next) > 0 {
@@ -300,10 +300,10 @@ func insertions(old, next []byte) int {
 			break
 		}
 		n++
-		if bytes.HasSuffix(next, old) { // what is left of old may stand in what was put in as well
+		if bytes.HasSuffix(next, old) { // the inserted text may contain the rest of old as well
 			return n
 		}
-		at := 1 // more than one place: the first is a comma
+		at := 1 // if there are several places, the first is a comma
 		next = next[at:]
 	}
 	if len(old) > 0 {
@@ -312,7 +312,7 @@ func insertions(old, next []byte) int {
 	return n
 }
 
-// FuzzAddRule: any policy stays what it is, with the rule.
+// FuzzAddRule checks that any policy keeps its meaning, with the rule added.
 func FuzzAddRule(f *testing.F) {
 	f.Add(full, uint8(0), "Bash(x y:*)")
 	f.Add("\ufeff# x\r\nallow = [ 'a',\r\n\t'b' # c\r\n , # d\r\n ]\r\n[[rules]]", uint8(0), `Bash(echo "a" 'b')`)
@@ -328,7 +328,7 @@ func FuzzAddRule(f *testing.F) {
 	})
 }
 
-// TestAddRuleProperty is FuzzAddRule over files that are mostly policies.
+// TestAddRuleProperty is FuzzAddRule for texts that mostly are policies.
 func TestAddRuleProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old := someFile(t)
@@ -379,9 +379,9 @@ func someFile(t *rapid.T) string {
 	return text
 }
 
-// TestAddRuleCannotWrite: where nothing can be written the error says so, and
-// nothing is left behind. (A directory without the right to write stops all but
-// root; that a file stands where a directory should stops everybody.)
+// TestAddRuleCannotWrite checks that a failed write is reported and leaves
+// nothing behind. (A directory without write permission stops everybody but
+// root; a file in place of a directory stops root as well.)
 func TestAddRuleCannotWrite(t *testing.T) {
 	dir := write(t, "p.toml", "allow = []\n")
 	if _, err := AddRule(filepath.Join(dir, "p.toml", "deep", "q.toml"), "allow", "Read"); !errors.Is(err, syscall.ENOTDIR) {
