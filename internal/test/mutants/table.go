@@ -841,9 +841,9 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a dry run counts nothing", File: "whitelist/journal.go",
-		Old:  `	case kindHallucination:
+		Old: `	case kindHallucination:
 		s.count++`,
-		New:  `	case kindHallucination, kindDryRun:
+		New: `	case kindHallucination, kindDryRun:
 		s.count++`,
 		Test: "TestDryRun",
 	},
