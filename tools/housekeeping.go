@@ -7,16 +7,17 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// harmless reports whether a field's value makes the tool do nothing but its
+// harmless reports whether a value of a field keeps the use of the tool to
 // housekeeping.
 type harmless func(value any) bool
 
-// Housekeeping reports whether uses of a tool may be housekeeping, which counts as
-// listed in every mode, and if so which field of an input, the first by name, makes
-// its use more than that: "" if there is none. The list of these tools is closed,
-// and so are their fields: a use with another one, or with a value that is not
-// harmless, may run, fetch or write something and needs a rule as that of any tool
-// does. They are those of the agent CLI's own schemas, 2.1.197 to 2.1.330.
+// Housekeeping reports whether uses of a tool may be housekeeping, which counts
+// as listed in every mode. beyond is the first field of the input, by name,
+// that makes the use more than that, "" if there is none. The list of these
+// tools is closed, and so are their fields: a use with another field, or with a
+// value that is not harmless, may run, fetch or write something and needs a
+// rule like that of any tool. The fields are those of the agent CLI's own
+// schemas, 2.1.197 to 2.1.330.
 func Housekeeping(tool string, input map[string]any) (beyond string, may bool) {
 	t := builtins[tool]
 	if t == nil || t.chores == nil {
@@ -30,7 +31,7 @@ func Housekeeping(tool string, input map[string]any) (beyond string, may bool) {
 	return "", true
 }
 
-// fields are some that may hold anything.
+// fields returns fields that may have any value.
 func fields(names ...string) map[string]harmless {
 	all := map[string]harmless{}
 	for _, name := range names {
@@ -39,19 +40,20 @@ func fields(names ...string) map[string]harmless {
 	return all
 }
 
-// subagent: what a subagent does is decided use by use. Its isolation is not
-// among the fields: to make a worktree git runs what the repository's hooks and
-// settings name, and "remote" starts it on another machine.
+// subagent holds the fields of the tools that start a subagent, whose own tool
+// uses are decided one by one. Its isolation is not among them: to create a
+// worktree, git runs what the repository's hooks and settings name, and
+// "remote" starts the subagent on another machine.
 var subagent = map[string]harmless{
 	"description": whatever, "prompt": whatever, "subagent_type": whatever, "model": whatever, "effort": whatever,
 	"run_in_background": whatever, "name": whatever, "team_name": whatever, "resume": whatever, "max_turns": whatever,
 	"mode": oneOf("plan", "default", "dontAsk"),
 }
 
-// sendMessage: a message to an agent of the session. One to another session
-// makes something else run, perhaps elsewhere, and to approve a plan is for a
-// person. What stands behind message are fields that the agent CLI adds for
-// whoever looks on.
+// sendMessage holds the fields of a message to an agent of the session. A
+// message to another session makes something else run, perhaps elsewhere, and
+// the approval of a plan is up to a person. The fields after message are added
+// by the agent CLI for display.
 var sendMessage = map[string]harmless{
 	"to": agentName, "summary": whatever, "message": plainMessage,
 	"type": messageType, "recipient": agentName, "recipient_kind": oneOf("main", "agent", "name"),
@@ -72,7 +74,7 @@ var (
 	sessionName = lazyregexp.New(`^(session|cse|local)_`)
 )
 
-// agentName: a name without the marks of an address.
+// agentName reports whether the value is a plain name rather than an address.
 func agentName(value any) bool {
 	name, ok := value.(string)
 	return ok && plainName.MatchString(name) && !sessionName.MatchString(name)

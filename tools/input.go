@@ -7,31 +7,33 @@ import (
 	"strings"
 )
 
-// Use is one thing that a use of a mapped tool does.
+// Use is one effect of a use of a mapped tool.
 type Use struct {
-	Does  Kind   // 0: nobody knows what the field means
+	Does  Kind   // 0: the meaning of the field is unknown
 	Field string // of the input: "paths[2]"
 	Text  string // the command line, the path, the URL
-	Tree  bool   // with all that lies below the path
+	Tree  bool   // includes everything below the path
 }
 
-// Uses are what a use of a mapped tool does.
+// Uses holds the effects of a use of a mapped tool.
 type Uses struct {
 	List []Use
-	// Dir is where command lines run and what paths are relative to, as the input
-	// says it, "" if it does not. Unplaced: then the directory of the tool use does
-	// not count. An MCP server is a process of its own, with its own directory.
+	// Dir is the directory in which command lines run and to which paths are
+	// relative, as given by the input, or "". If Unplaced is set, the directory of
+	// the tool use does not apply: an MCP server is a separate process with its
+	// own directory.
 	Dir      string
 	Unplaced bool
 	Dialect  string // of the command lines: "bash", "sh", "zsh"; "" is bash
-	Name     string // what the tool is asked for, "" if no field says it
+	Name     string // what a rule names, "" if no field holds it
 }
 
-// maxUses is how many uses one input may have; the rest counts as unknown.
+// maxUses is the maximum number of uses of one input; the rest counts as
+// unknown.
 const maxUses = 200
 
-// Read tells what a use of a tool does, by its input. It is not ok for a tool
-// without a mapping.
+// Read returns what a use of a tool does according to its input. It is not ok
+// for a tool without a mapping.
 func (t *Table) Read(tool string, input map[string]any) (u Uses, ok bool) {
 	m := t.lookup(tool)
 	if m == nil {
@@ -43,14 +45,14 @@ func (t *Table) Read(tool string, input map[string]any) (u Uses, ok bool) {
 	return u, true
 }
 
-// inputWalk goes through an input.
+// inputWalk is a walk through an input.
 type inputWalk struct {
 	*mapped
 	uses *Uses
 }
 
 // object visits the members of an object. at is its place in the input
-// ("edits[2]"), shape the same without the indexes ("edits[]").
+// ("edits[2]"), and shape is the same without the indexes ("edits[]").
 func (w *inputWalk) object(at, shape string, object map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		dot := "."
@@ -94,7 +96,7 @@ func (w *inputWalk) value(at, shape string, value any) {
 	w.add(Use{Field: at})
 }
 
-// meant are the fields of the mapping that a value is.
+// meant returns the fields of the mapping that have a shape.
 func (w *inputWalk) meant(shape string) []field {
 	var list []field
 	for _, f := range w.fields {
@@ -105,7 +107,7 @@ func (w *inputWalk) meant(shape string) []field {
 	return list
 }
 
-// text notes what a field says.
+// text records the use that a field holds.
 func (w *inputWalk) text(f field, at, text string) {
 	switch {
 	case f.key == "directory":
@@ -113,7 +115,7 @@ func (w *inputWalk) text(f field, at, text string) {
 	case f.key == "name":
 		w.uses.Name = text
 	case f.does == Fetch && !isWeb(text):
-		w.add(Use{Field: at}) // file:///etc/passwd is no host
+		w.add(Use{Field: at}) // file:///etc/passwd has no host
 	default:
 		w.add(Use{Does: f.does, Field: at, Text: text, Tree: f.tree})
 	}
@@ -124,7 +126,7 @@ func isWeb(url string) bool {
 	return found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
 }
 
-// add notes a use. What comes behind the limit is one unknown.
+// add records a use. Those beyond the limit are recorded as one unknown use.
 func (w *inputWalk) add(u Use) {
 	switch n := len(w.uses.List); {
 	case n < maxUses:

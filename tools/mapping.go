@@ -9,37 +9,36 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// Mapping says what the fields of the input of a tool mean that is not built in:
-// one of an MCP server, or of a Go program. It adds to what rules see of a use:
-// rules for Bash see its command lines, rules for Read, Write and Edit its paths,
-// rules for WebFetch its URLs. The tool itself needs its own rule all the same. A
-// field that the mapping does not name may mean anything, and so may one that it
-// names and that is no text.
+// Mapping describes the fields of the input of a tool that is not built in, but
+// belongs to an MCP server or a Go program. It adds to what rules match: rules
+// for Bash match its command lines, rules for Read, Write and Edit its paths,
+// rules for WebFetch its URLs. The tool itself needs its own rule all the same.
+// A field that the mapping does not name may mean anything, and so may one that
+// it names whose value is not text.
 //
-// A field is a key of the input, "path"; of an object in it, "options.cwd"; or of
-// all elements of a list, "paths[]" or "edits[].path".
+// A field is a key of the input, "path"; of an object in it, "options.cwd"; or
+// of all elements of a list, "paths[]" or "edits[].path".
 type Mapping struct {
 	Command   []string // command lines
 	Read      []string // paths of what is read
 	ReadTree  []string // paths of directories that are read with all below them
-	Write     []string // paths of what is written, made or removed
+	Write     []string // paths of what is written, created or removed
 	WriteTree []string // the same with all below them
 	URL       []string // URLs that are fetched
-	// Directory is the field that says where command lines run and what paths are
-	// relative to; "": the directory of the tool use.
+	// Directory is the field with the directory in which command lines run and to
+	// which paths are relative; the default is the directory of the tool use.
 	Directory string
 	// Name is the field that a rule names in parentheses, as in deploy(staging).
 	Name string
 	// Dialect is the shell of the command lines, one of Dialects; "" is bash.
 	Dialect string
-	// Remote are fields about another machine, Text are fields that say nothing
-	// about what is done; a name stands for all that lies below it. Rules see
-	// neither.
+	// Remote lists fields about another machine, Text fields that do not affect
+	// what is done. A name includes everything below it. Rules match neither.
 	Remote, Text []string
 }
 
-// Dialects are the shells that a mapping may name. Lines for the last two are not
-// read, they are opaque.
+// Dialects lists the shells that a mapping may name. Lines of the last two are
+// not parsed: they are opaque.
 var Dialects = [...]string{"bash", "sh", "zsh", "powershell", "cmd"}
 
 // Table holds the mappings of tools. It is read-only; nil is an empty one.
@@ -47,27 +46,27 @@ type Table struct {
 	tools map[string]*mapped
 }
 
-// mapped is a mapping in the form in which inputs are read by it.
+// mapped is a mapping in the form used to read inputs.
 type mapped struct {
 	Mapping
 	fields []field
 }
 
-// field is one field of a mapping, with the key that it stands in.
+// field is one field of a mapping, with the key that lists it.
 type field struct {
 	path, key string
 	role
 }
 
-// role is what a field stands for.
+// role is the meaning of a field.
 type role struct {
-	does Kind // 0: nothing that rules see
+	does Kind // 0: nothing that rules match
 	tree bool
-	all  bool // also what lies below the field
+	all  bool // includes what is below the field
 }
 
-// NewTable checks mappings, by the names of their tools, and makes a table of
-// them. An error says which tool and which field.
+// NewTable checks mappings, which are keyed by tool, and returns a table of
+// them. An error names the tool and the field.
 func NewTable(mappings map[string]Mapping) (*Table, error) {
 	t := &Table{tools: map[string]*mapped{}}
 	for _, name := range slices.Sorted(maps.Keys(mappings)) {
@@ -83,8 +82,7 @@ func NewTable(mappings map[string]Mapping) (*Table, error) {
 // Has reports whether the table has a mapping for a tool.
 func (t *Table) Has(tool string) bool { return t.lookup(tool) != nil }
 
-// Names reports whether a field says what a mapped tool is asked for, so that a
-// rule can name it.
+// Names reports whether a mapped tool has a field that a rule can name.
 func (t *Table) Names(tool string) bool {
 	m := t.lookup(tool)
 	return m != nil && m.Name != ""
@@ -97,7 +95,7 @@ func (t *Table) lookup(tool string) *mapped {
 	return t.tools[tool]
 }
 
-// checkName says why a tool cannot be mapped, nil if it can.
+// checkName returns why a tool cannot be mapped, nil if it can.
 func checkName(name string) error {
 	if name == "" {
 		return fmt.Errorf("it has no name")
@@ -113,14 +111,14 @@ func checkName(name string) error {
 	return nil
 }
 
-// named is a key of a mapping with the fields that it gives.
+// named is a key of a mapping with its fields.
 type named struct {
 	key    string
 	fields []string
 	role   role
 }
 
-// roles are the keys of a mapping that name fields.
+// roles returns the keys of a mapping that name fields.
 func (m *Mapping) roles() []named {
 	list := []named{
 		{"command", m.Command, role{does: Command}},
@@ -158,8 +156,8 @@ func (m Mapping) compile(tool string) (*mapped, error) {
 	return c, nil
 }
 
-// add adds a field. One that is read, written, run or fetched may be several of
-// these, but nothing else beside.
+// add adds a field. One that is read, written, run or fetched may have several
+// of these roles, but no others.
 func (m *mapped) add(path string, r named) error {
 	if err := checkField(path, r.key); err != nil {
 		return err
@@ -173,10 +171,10 @@ func (m *mapped) add(path string, r named) error {
 	return nil
 }
 
-// fieldForm is the form of a field's name.
+// fieldForm matches the names of fields.
 var fieldForm = lazyregexp.New(`^[^.\[\]]+(\[\])*(\.[^.\[\]]+(\[\])*)*$`)
 
-// checkField says what is wrong with the name of a field.
+// checkField returns what is wrong with the name of a field.
 func checkField(path, key string) error {
 	switch {
 	case !fieldForm.MatchString(path):

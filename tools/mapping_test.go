@@ -53,7 +53,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// The ready tables can be used, for whatever server.
+// TestServers checks that the ready tables are valid, whatever the server's
+// name.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	for _, name := range Servers() {
@@ -64,7 +65,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// FuzzRead: nothing of an input is overlooked. Whatever stands in it is used, or
+// FuzzRead checks that no value of an input is overlooked: each is used, or
 // below a field that is declared to mean nothing.
 func FuzzRead(f *testing.F) {
 	for _, input := range []string{`{"cmd":"ls"}`, `{"a":{"b":["c",{"d":null}]},"t":{"x":1}}`, `{"":[],"a.b":{}}`, `{"cmd":[["x"]]}`} {
@@ -88,8 +89,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// leaves are the places of the values that are no objects and no lists, but for
-// those below t and a.c.
+// leaves returns the places of the values other than objects and lists, except
+// for those below t and a.c.
 func leaves(value any, at string) []string {
 	var list []string
 	switch v := value.(type) {

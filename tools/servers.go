@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Servers are the names of the MCP servers of which the table knows the tools.
+// Servers returns the names of the MCP servers whose tools the table describes.
 func Servers() []string { return slices.Sorted(maps.Keys(servers)) }
 
-// Server returns what the tools of an MCP server mean, by their names without
-// "mcp__server__", and whether it is known. It counts for no server of itself: a
-// repository chooses the names of its servers, so a policy has to say which of them
-// is such a one.
+// Server returns the mappings of the tools of an MCP server, by their names
+// without "mcp__server__", and whether it is known. They apply to no server by
+// default: a repository chooses the names of its servers, so a policy must
+// declare which server is such a one.
 func Server(name string) (map[string]Mapping, bool) {
 	m, known := servers[name]
 	return m, known
 }
 
-// servers are what the tools of common MCP servers take, by the schemas that the
-// servers give themselves. A field that runs code, or that a server gives to a
-// program as it is, is left out on purpose: it is asked about.
+// servers holds the inputs of the tools of common MCP servers, according to the
+// servers' own schemas. A field that runs code, or that a server passes to a
+// program unchanged, is omitted on purpose, so that it is asked about.
 var servers = map[string]map[string]Mapping{
 	// github.com/modelcontextprotocol/servers, src/filesystem
 	"filesystem": {
@@ -43,7 +43,7 @@ var servers = map[string]map[string]Mapping{
 		"fetch": {URL: some("url"), Text: some("max_length", "start_index", "raw")},
 	},
 	// github.com/modelcontextprotocol/servers, src/git. What git_diff and
-	// git_checkout hand to git could be an option that writes (CVE-2025-68144).
+	// git_checkout pass to git could be an option that writes (CVE-2025-68144).
 	"git": {
 		"git_status":        {ReadTree: repository},
 		"git_diff_unstaged": {ReadTree: repository, Text: some("context_lines")},
@@ -59,7 +59,7 @@ var servers = map[string]map[string]Mapping{
 		"git_checkout":      {WriteTree: repository},
 		"git_init":          {Write: repository},
 	},
-	// github.com/g0t4/mcp-server-commands, and what others call the same
+	// github.com/g0t4/mcp-server-commands, and tools of the same names elsewhere
 	"shell": {
 		"run_command":       {Command: some("command"), Directory: "workdir"},
 		"run_shell_command": {Command: some("command"), Directory: "directory", Text: some("description")},

@@ -1,13 +1,13 @@
-// Package tools holds what is known of the tools of an agent: what the fields of
-// their inputs mean, how a rule names what they are asked for, and which uses of
-// them are housekeeping. The packages that read, match, show and record tool uses
-// ask it, so that a fact about a tool stands here and nowhere else.
+// Package tools holds the facts about the tools of an agent: what the fields of
+// their inputs mean, how a rule names what they are asked for, and which uses
+// of them are housekeeping. The packages that read, match, show and record tool
+// uses take these facts from here.
 package tools
 
-// Kind is what a tool does with a field of its input.
+// Kind is what a tool does with the value of a field.
 type Kind uint8
 
-// The kinds; the zero value is none.
+// The kinds. The zero value means none of them.
 const (
 	Command Kind = iota + 1 // runs it as a command line
 	Read                    // reads the path
@@ -15,9 +15,9 @@ const (
 	Fetch                   // fetches the URL
 )
 
-// The tools that a rule for a command line, a path or a URL is written with. Such
-// a rule is about what any tool does; one for another tool that does the same
-// (Grep, MultiEdit) is about that tool only.
+// The tools in whose name rules for command lines, paths and URLs are written.
+// Such a rule applies to all tools; a rule for another tool that does the same
+// (Grep, MultiEdit) applies to that tool only.
 const (
 	Bash     = "Bash"
 	Reader   = "Read"
@@ -26,58 +26,65 @@ const (
 	WebFetch = "WebFetch"
 )
 
-// General returns the tool that rules for a kind are written with, "" for none.
+// General returns the tool in whose name rules for a kind are written, "" for
+// none.
 func (k Kind) General() string {
 	return [...]string{Command: Bash, Read: Reader, Write: Editor, Fetch: WebFetch}[min(k, Fetch)]
 }
 
-// Tool is what is known of a built-in tool.
+// Tool describes a built-in tool.
 type Tool struct {
-	// Does is what the tool does with Field; 0 for one that is used as a whole.
+	// Does is what the tool does with Field; 0 for a tool that is matched as a
+	// whole.
 	Does  Kind
 	Field string
-	// Optional: without the field it is the directory of the shell.
+	// Optional reports that the default of the field is the directory of the
+	// shell.
 	Optional bool
-	// Tree: everything below the path as well.
+	// Tree reports that everything below the path is included.
 	Tree bool
 	// Glob names a field with a pattern whose leading directories are followed
 	// from the path.
 	Glob string
 
-	// Names are the fields that may say what a tool that is used as a whole is
-	// asked for; the first that is there counts.
+	// Names lists the fields that may hold what a tool that is matched as a whole
+	// is asked for. The first field that is present counts.
 	Names []string
-	// Short: a text in parentheses behind the tool's name stands for the field.
+	// Short reports that text in parentheses after the tool's name is the field's
+	// value.
 	Short bool
-	// Asked names the field that says best what the tool is asked for, where that
-	// is neither Field nor one of Names.
+	// Asked names the field that best describes what the tool is asked for, if
+	// that is neither Field nor one of Names.
 	Asked string
 
 	// Twin is another name of the same tool.
 	Twin string
-	// chores are the fields that a use may have that is housekeeping; nil: none is.
+	// chores holds the fields that a housekeeping use may have; nil if no use is
+	// one.
 	chores map[string]harmless
 }
 
-// The tools that are neither allowed nor refused by lists and modes, and the field
-// that asks to run outside the sandbox.
+// The tools that lists and modes neither allow nor deny, and the field that
+// requests to run outside the sandbox.
 const (
 	AskQuestion = "AskUserQuestion"
 	ExitPlan    = "ExitPlanMode"
 	Unsandboxed = "dangerouslyDisableSandbox"
 )
 
-// Builtin returns what is known of a tool of the agent CLI, nil for another tool.
+// Builtin returns the built-in tool of the agent CLI with that name, or nil.
 func Builtin(name string) *Tool { return builtins[name] }
 
-// Builtins calls f with the name of each tool of the agent CLI, in no order.
+// Builtins calls f with the name of each tool of the agent CLI, in unspecified
+// order.
 func Builtins(f func(name string)) {
 	for name := range builtins {
 		f(name)
 	}
 }
 
-// Main is the field that says what the tool is asked for, "" if none does.
+// Main returns the field that describes what the tool is asked for, "" if there
+// is none.
 func (t *Tool) Main() string {
 	switch {
 	case t == nil:
@@ -90,8 +97,8 @@ func (t *Tool) Main() string {
 	return ""
 }
 
-// builtins are the tools of the agent CLI. A name that is nearly one of them is
-// taken for a slip.
+// builtins holds the tools of the agent CLI. A name that is nearly one of
+// theirs is taken for a misspelling.
 var builtins = map[string]*Tool{
 	"Bash":         {Does: Command, Field: "command"},
 	"Monitor":      {Does: Command, Field: "command"},
@@ -142,17 +149,17 @@ var builtins = map[string]*Tool{
 	"TeamCreate": {}, "TeamDelete": {}, "Sleep": {}, "REPL": {},
 }
 
-// known are the fields that are looked at in the input of any tool.
+// known lists the fields that may matter in the input of any tool.
 var known = []string{
 	"command", "file_path", "notebook_path", "path", "pattern", "url", Unsandboxed,
 	"questions", "answers", "skill", "subagent_type", "query", "name",
 }
 
-// Known returns the fields of which an input may have no twin, equal but for its
-// case: an agent and its tool could read two different ones.
+// Known returns the fields that an input must not repeat in another letter
+// case, since an agent and its tool could then read different values.
 func Known() []string { return known }
 
-// synonyms are names that people write for a built-in tool.
+// synonyms holds names that people use for built-in tools.
 var synonyms = map[string]string{
 	"create": "Write", "createfile": "Write", "writefile": "Write",
 	"update": "Edit", "editfile": "Edit", "strreplace": "Edit", "patch": "Edit",
@@ -164,13 +171,13 @@ var synonyms = map[string]string{
 	"subagent": "Agent", "mcp": "mcp__server__tool",
 }
 
-// Synonym returns the built-in tool that people mean by a name in lower case, ""
+// Synonym returns the built-in tool that people mean by a lower-case name, ""
 // for none.
 func Synonym(name string) string { return synonyms[name] }
 
-// Name returns what a tool is asked for: the text of its naming field (the skill of
-// Skill, the agent type of Task). It is "" for tools without one, and when the field
-// is not there or is no string.
+// Name returns what a tool is asked for: the text of its naming field (the
+// skill of Skill, the agent type of Task). It is "" for tools without such a
+// field, and if the field is missing or is not a string.
 func Name(tool string, input map[string]any) string {
 	t := builtins[tool]
 	if t == nil {
@@ -184,10 +191,10 @@ func Name(tool string, input map[string]any) string {
 	return ""
 }
 
-// Asked returns in one text what a tool is asked for: the command, the path, the
-// pattern, the URL, or what Name says; "" if its input does not say it where the
-// tool reads it. What an agent puts beside that is nothing to the tool, and is not
-// to be shown in its place.
+// Asked returns in one text what a tool is asked for: the command, the path,
+// the pattern, the URL, or what Name returns. It is "" if the input does not
+// have it in the field that the tool reads. Other fields do not affect the tool
+// and must not be shown instead.
 func Asked(tool string, input map[string]any) string {
 	t := builtins[tool]
 	if t == nil {

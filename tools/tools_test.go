@@ -22,7 +22,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Asked names what the tool reads, and nothing that stands beside it.
+// TestAsked checks that Asked returns what the tool reads, and no other field.
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	all := map[string]any{
