@@ -1,13 +1,14 @@
-// Command all runs every check of the project one after the other, goes on
-// after a failure, and ends with the line "N passed, N failed, N skipped".
+// Command all runs every check of the project, one after the other. It
+// continues after a failure and ends with the line "N passed, N failed, N
+// skipped".
 //
 //	go run ./internal/test/all [-long] [-fuzztime D] [-seed N] [step ...]
 //
-// Without steps it runs all of them. A check that cannot run where it stands
-// is skipped and says why; with CI=true in the environment a skip is a
-// failure. With -long it runs the long forms (AW_LONG=1 for the tests) and
-// keeps the raw output, with commit and seed, under docs/proof/.
-// The exit code is 1 if anything failed.
+// Without arguments it runs all steps. A check that cannot run in this
+// environment is skipped with a reason; with CI=true in the environment a skip
+// is a failure. With -long it runs the long forms (AW_LONG=1 for the tests) and
+// keeps the raw output, with commit and seed, under docs/proof/. The exit code
+// is 1 if anything failed.
 package main
 
 import (
@@ -62,8 +63,8 @@ func fuzzTime(given time.Duration, long bool) time.Duration {
 	return 3 * time.Second
 }
 
-// choose returns the steps of these names, in the order of the table; no name
-// stands for all.
+// choose returns the named steps in the order of the table, or all steps if
+// there are no names.
 func choose(names []string) ([]step, error) {
 	if len(names) == 0 {
 		return steps, nil

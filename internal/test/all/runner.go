@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// runner runs commands and counts.
+// runner runs commands and counts their results.
 type runner struct {
 	Tally
 	ctx      context.Context
-	out      io.Writer // of the step that runs
+	out      io.Writer // of the current step
 	console  io.Writer
 	seed     int64
 	long     bool
@@ -28,7 +28,7 @@ func newRunner(ctx context.Context, out io.Writer, seed int64) *runner {
 	return &runner{ctx: ctx, out: out, console: out, seed: seed, began: time.Now()}
 }
 
-// step runs one step; its output is kept when this is the long form.
+// step runs one step. In the long form it keeps the output.
 func (r *runner) step(s step) {
 	if r.ctx.Err() != nil {
 		r.Fail(s.name + ": interrupted")
@@ -43,11 +43,11 @@ func (r *runner) step(s step) {
 	r.printf("-- %s took %s\n", s.name, time.Since(began).Round(time.Second))
 }
 
-// keep sends the output to docs/proof/NAME.txt as well, until the function
-// that it returns is called.
+// keep also writes the output to docs/proof/NAME.txt until the returned
+// function is called.
 func (r *runner) keep(name string) func() {
 	dir := filepath.Join("docs", "proof")
-	file, err := (*os.File)(nil), os.MkdirAll(dir, 0o755) // git keeps no empty folder
+	file, err := (*os.File)(nil), os.MkdirAll(dir, 0o755) // git does not keep empty directories
 	if err == nil {
 		file, err = os.Create(filepath.Join(dir, name+".txt"))
 	}
@@ -64,7 +64,7 @@ func (r *runner) keep(name string) func() {
 	}
 }
 
-// summary ends the output and returns the exit code.
+// summary writes the end of the output and returns the exit code.
 func (r *runner) summary() int {
 	fmt.Fprintf(r.console, "\nthe whole took %s\n", time.Since(r.began).Round(time.Second))
 	r.Print(r.console)
@@ -76,7 +76,7 @@ func (r *runner) summary() int {
 
 func (r *runner) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
 
-// command is a child with the environment of the tests.
+// command returns a command with the environment of the tests.
 func (r *runner) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(r.ctx, name, args...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("AW_SEED=%d", r.seed), fmt.Sprintf("AW_E2E_SEED=%d", r.seed))
@@ -86,7 +86,7 @@ func (r *runner) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs a command and returns what it wrote, errors included.
+// output runs a command and returns its output, including standard error.
 func (r *runner) output(name string, args ...string) (string, error) {
 	out, err := r.command(name, args...).CombinedOutput()
 	return string(out), err
@@ -98,7 +98,7 @@ func (r *runner) quiet(name string, args ...string) bool {
 	return err == nil
 }
 
-// check counts a command that must succeed.
+// check runs a command that must succeed, and counts it.
 func (r *runner) check(what, name string, args ...string) {
 	out, err := r.output(name, args...)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *runner) check(what, name string, args ...string) {
 	r.Pass()
 }
 
-// checkEmpty counts a command that must succeed and say nothing.
+// checkEmpty runs a command that must succeed without output, and counts it.
 func (r *runner) checkEmpty(what, name string, args ...string) {
 	out, err := r.output(name, args...)
 	if err != nil || strings.TrimSpace(out) != "" {

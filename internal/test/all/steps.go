@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// The tools that are not in go.mod, by version.
+// The versions of tools that are not in go.mod.
 const (
 	staticcheck = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
 	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.8.0"
 )
 
-// step is one part of the whole.
+// step is one group of checks.
 type step struct {
 	name string
 	run  func(*runner)
 }
 
-// steps in the order in which they run.
+// steps holds the steps in the order in which they run.
 var steps = []step{
 	{"install", install},
 	{"lint", lint},
@@ -38,17 +38,18 @@ var steps = []step{
 	{"e2e", e2e},
 }
 
-// debian are the programs that tests compare with, and their packages.
+// debian holds the programs with which tests compare, and their packages.
 var debian = map[string]string{
 	"bash": "bash", "dash": "dash", "zsh": "zsh", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
-	// real programs of the effects test
+	// programs that the effects test runs
 	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
 	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils",
 	"lz4": "lz4", "patch": "patch", "rg": "ripgrep", "rsync": "rsync", "sqlite3": "sqlite3", "strings": "binutils", "tree": "tree",
 	"unzip": "unzip", "xxd": "xxd", "xz": "xz-utils", "zip": "zip", "zstd": "zstd",
 }
 
-// install gets what the tests need: Debian packages when root, npm packages.
+// install installs what the tests need: Debian packages if root, and npm
+// packages.
 func install(r *runner) {
 	var missing []string
 	for program, pkg := range debian {
@@ -67,7 +68,7 @@ func install(r *runner) {
 	r.check("npm packages of e2e", "npm", "ci", "--prefix", "e2e", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 }
 
-// newer reports whether the file a is there and not older than b.
+// newer reports whether the file a exists and is not older than b.
 func newer(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)
@@ -96,8 +97,8 @@ func lint(r *runner) {
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
-// vuln looks for known holes in what is linked. Without its database there is
-// nothing to compare with; that is said and counts for nothing.
+// vuln looks for known vulnerabilities in what is linked. If their database
+// cannot be reached, it reports that and counts nothing.
 func vuln(r *runner) {
 	out, err := r.output("go", "run", govulncheck, "./...")
 	switch {
@@ -111,7 +112,7 @@ func vuln(r *runner) {
 	}
 }
 
-// concurrent are the packages that start goroutines or are used by several.
+// concurrent lists the packages that start goroutines or are used concurrently.
 var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./cmd/..."}
 
 func race(r *runner) {
@@ -121,8 +122,8 @@ func race(r *runner) {
 	r.goTest(append([]string{"-race"}, concurrent...)...)
 }
 
-// audit changes, cuts and kills the record of decisions in every way, and times
-// it; the short forms are among the unit tests.
+// audit alters, truncates and interrupts the record of decisions in many ways,
+// and measures its speed. The short forms are among the unit tests.
 func audit(r *runner) {
 	if !r.long {
 		r.printf("audit: every change, cut and kill in the long form only\n")
@@ -134,8 +135,8 @@ func audit(r *runner) {
 	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./audit")
 }
 
-// execute kills the runner of plans in mid-run, and holds each program that ran
-// against the decision before it; the short form is among the unit tests.
+// execute kills the runner of plans while it runs, and compares each program
+// that ran with the decision before it. The short form is among the unit tests.
 func execute(r *runner) {
 	if !r.long {
 		r.printf("execute and exec: 200 kills each in the long form only\n")
@@ -147,9 +148,9 @@ func execute(r *runner) {
 	r.goTest("-count=1", "-timeout", "1h", "-run", "KilledExec$|TestExec[A-Z]", "./cmd/agent-wrapper", "-args", "-exec-kills", "200")
 }
 
-// whitelist measures what a list made by whitelist init refuses of good commands
-// of public projects, and what it lets pass of wrong ones, and kills those who
-// count what is made up; its figures are shown.
+// whitelist measures how many good commands of public projects a list made by
+// whitelist init rejects and how many wrong ones it accepts, and kills
+// processes that count hallucinated commands. It shows the figures.
 func whitelist(r *runner) {
 	kills := "10"
 	if r.long {
@@ -160,9 +161,9 @@ func whitelist(r *runner) {
 	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows|TestKill$", "./whitelist", "-args", "-kills", kills)
 }
 
-// differential gives generated command lines to real bash, dash and zsh and
-// compares what they would run, and which variables they show, with what was read;
-// its figures are shown.
+// differential runs generated command lines in real bash, dash and zsh, and
+// compares the programs that they would run and the variables that they print
+// with the analysis. It shows the figures.
 func differential(r *runner) {
 	bash, dash, zsh, shown := "5000", "1000", "2000", "1000"
 	if r.long {
@@ -175,8 +176,8 @@ func differential(r *runner) {
 		"-args", "-bash", bash, "-dash", dash, "-zsh", zsh, "-shown", shown, "-seed", fmt.Sprint(r.seed))
 }
 
-// effects runs generated command lines that are allowed in a throw-away root and
-// holds the rules against what they did; its figures are shown.
+// effects runs generated command lines that are allowed in a disposable root,
+// and checks that the rules cover their effects. It shows the figures.
 func effects(r *runner) {
 	lines := "1000"
 	if r.long {
@@ -189,16 +190,16 @@ func effects(r *runner) {
 		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
 }
 
-// mutants removes guards of the analyser and looks whether the tests notice: a
-// few of them, in the long form all.
+// mutants removes guards of the analyser and checks that a test then fails: for
+// a few of them, or in the long form for all.
 func mutants(r *runner) {
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "mutants", "-run", "^TestMutants$", "./internal/test/mutants")
 }
 
-// manuals compares the catalogue with the manual pages of Debian's packages,
-// which it downloads and unpacks: only in the long form.
+// manuals compares the catalogue with the manual pages of Debian packages,
+// which it downloads and unpacks. It runs in the long form only.
 func manuals(r *runner) {
 	if !r.long {
 		r.printf("manuals: compared in the long form only\n")
@@ -206,24 +207,24 @@ func manuals(r *runner) {
 	}
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
-	r.quiet("apt-get", "update") // as root; else the lists that are there
+	r.quiet("apt-get", "update") // as root; otherwise the present lists are used
 	r.goTest("-count=1", "-timeout", "30m", "-tags", "manuals", "-run", "^TestManuals$", "./internal/test/manuals")
 }
 
-// fuzz runs every fuzz target for a while. To make an interesting input smaller
-// may take a minute by default, in which nothing else is tried.
+// fuzz runs every fuzz target for a while. Minimizing an interesting input
+// could take a minute by default, during which nothing else is tried.
 func fuzz(r *runner) {
 	for _, target := range r.fuzzTargets() {
 		r.goTest("-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", r.fuzztime.String(), "-fuzzminimizetime", "10x", target.pkg)
 	}
 }
 
-// e2e drives the real agent CLI.
+// e2e tests with the real agent CLI.
 func e2e(r *runner) { r.goTest("-count=1", "-tags", "e2e", "-timeout", "2h", "./e2e") }
 
 type target struct{ pkg, name string }
 
-// fuzzTargets finds the fuzz targets of all packages in their sources.
+// fuzzTargets finds the fuzz targets in the source of all packages.
 func (r *runner) fuzzTargets() []target {
 	var found []target
 	filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {

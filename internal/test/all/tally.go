@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Tally counts what came out. The zero value is an empty count.
+// Tally counts the results of checks. The zero value is an empty count.
 type Tally struct {
-	CI                      bool // a skip is a failure
-	Verbose                 bool // show what passing tests write
+	CI                      bool // treat a skip as a failure
+	Verbose                 bool // show the output of passing tests
 	Passed, Failed, Skipped int
 	Failures, Skips         []string // "where: why"
 }
 
-// Pass counts one check that held.
+// Pass counts a check that passed.
 func (t *Tally) Pass() { t.Passed++ }
 
-// Fail counts one check that did not hold.
+// Fail counts a check that failed.
 func (t *Tally) Fail(where string) {
 	t.Failed++
 	t.Failures = append(t.Failures, where)
 }
 
-// Skip counts one check that did not run.
+// Skip counts a check that did not run.
 func (t *Tally) Skip(where, why string) {
 	if t.CI {
 		t.Fail(where + ": skipped, and CI=true: " + why)
@@ -38,7 +38,7 @@ func (t *Tally) Skip(where, why string) {
 // OK reports whether nothing failed and something ran.
 func (t *Tally) OK() bool { return t.Failed == 0 && t.Passed > 0 }
 
-// Print writes the failures, the skips and the closing line.
+// Print writes the failures, the skips and the summary line.
 func (t *Tally) Print(out io.Writer) {
 	for _, s := range t.Skips {
 		fmt.Fprintln(out, "skipped", s)
@@ -59,7 +59,7 @@ type event struct {
 type reading struct {
 	tally  *Tally
 	out    io.Writer
-	output map[string][]string // of the tests that still run
+	output map[string][]string // of the tests that are still running
 	failed map[string]int      // tests that failed, by package
 	passed map[string]int
 }
@@ -83,7 +83,7 @@ func (t *Tally) Read(stream io.Reader, out io.Writer) error {
 	}
 }
 
-// line takes one line; what is no event is passed on.
+// line processes one line. Lines that are not events are passed through.
 func (r *reading) line(line string) {
 	var e event
 	if json.Unmarshal([]byte(line), &e) != nil {
@@ -100,8 +100,8 @@ func (r *reading) line(line string) {
 	}
 }
 
-// test takes an event of one test. A parent is not counted beside its
-// subtests' failures twice: every test that ran is one.
+// test processes an event of one test. A parent does not count beside its
+// subtests' failures twice: every test that ran counts once.
 func (r *reading) test(e event) {
 	key := e.Package + " " + e.Test
 	switch e.Action {
@@ -124,8 +124,8 @@ func (r *reading) test(e event) {
 	}
 }
 
-// pkg takes an event of a whole package. One that failed without a failed test
-// (it does not build, or ended early) counts by itself.
+// pkg processes an event of a package. A package that failed without a failed
+// test (it does not build, or ended early) counts by itself.
 func (r *reading) pkg(e event) {
 	switch e.Action {
 	case "output":
@@ -154,8 +154,8 @@ func (r *reading) show(key string) {
 	delete(r.output, key)
 }
 
-// loud tells whether a package's own output is worth a line: not the
-// "ok", "PASS" and "no test files" of the go command.
+// loud reports whether output of a package is worth showing: lines such as
+// "ok", "PASS" and "no test files" of the go command are not.
 func loud(text string) bool {
 	for _, quiet := range []string{"ok  \t", "PASS", "?   \t", "FAIL", "\t", "exit status", "coverage:"} {
 		if strings.HasPrefix(text, quiet) {
@@ -165,7 +165,7 @@ func loud(text string) bool {
 	return strings.TrimSpace(text) != ""
 }
 
-// reason finds what a skipped test said.
+// reason returns the message of a skipped test.
 func reason(output []string) string {
 	for _, text := range output {
 		text = strings.TrimSpace(text)

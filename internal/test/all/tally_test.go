@@ -56,7 +56,7 @@ func TestSkipFailsInCI(t *testing.T) {
 	}
 }
 
-// A run in which nothing ran is no success.
+// TestNothingRanIsNotOK checks that a run without any check is not a success.
 func TestNothingRanIsNotOK(t *testing.T) {
 	if (&Tally{}).OK() {
 		t.Error("an empty tally is OK")

@@ -1,6 +1,6 @@
 // Package corpus holds attack and benign cases for tests: rows of a file, and
-// generators that say the same thing with other names, paths and programs.
-// Only tests use it.
+// generators of variants with other names, paths and programs. It is for tests
+// only.
 package corpus
 
 import (
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Row is one case: a tool use under a policy, and what must come of it. Its
+// Row is one case: a tool use under a policy, with the required outcome. Its
 // JSON form is a line for "agent-wrapper check --jsonl".
 type Row struct {
 	ID      string         `json:"id"`
@@ -58,7 +58,7 @@ func Read(path string) ([]Row, error) {
 	return rows, sc.Err()
 }
 
-// Holds reports whether a behavior is what the row demands, or stronger.
+// Holds reports whether a behavior is at least as strict as the row requires.
 func (r *Row) Holds(behavior string) bool {
 	switch r.Must {
 	case "allow":
@@ -71,7 +71,7 @@ func (r *Row) Holds(behavior string) bool {
 	return behavior == "ask" || behavior == "deny"
 }
 
-// Classes are the classes of rows, sorted.
+// Classes returns the classes of the rows, sorted.
 func Classes(rows []Row) []string {
 	set := map[string]bool{}
 	for _, r := range rows {
@@ -80,8 +80,8 @@ func Classes(rows []Row) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Generate makes n rows of a class: each says what a row of the class says,
-// with other names, in another place of a line.
+// Generate returns n rows of a class. Each is a variant of a row of the class,
+// with other names or in another place of a command line.
 func Generate(rows []Row, class string, n int, seed uint64) []Row {
 	g := generator{r: rand.New(rand.NewPCG(seed, uint64(len(class))))}
 	var of []Row
@@ -106,7 +106,7 @@ func (g *generator) variant(r Row) Row {
 	return g.wrap(g.rename(r))
 }
 
-// names are the words that a row may say in another way, with the ways.
+// names holds words that may be replaced in a row, with their replacements.
 var names = []struct {
 	word string
 	with []string
@@ -121,18 +121,18 @@ var names = []struct {
 	{"app.js", []string{"main.ts", "index.js"}},
 }
 
-// payloads are programs that stand for something that no rule of a row names:
-// they may be replaced by any program that the row does not speak of.
+// payloads are programs that stand for any program that no rule of a row names.
+// They may be replaced by any program that does not occur in the row.
 var payloads = map[string][]string{
 	"touch": {"frob", "chmodx", "deploytool", "zap2"},
 	"rm":    {"zap", "wipefile", "del3"},
 	"curl":  {"fetchit", "getter"},
 }
 
-// fixed are the classes whose rows hang on what one program's options mean.
+// fixed matches the classes whose rows depend on the options of one program.
 var fixed = regexp.MustCompile(`^(gtfo|option|cd-|bash-reads|redirect|path-|symlink|url|mcp|deny-evasion|pipe-|interpreter|exec-wrapper|cd|heredoc)`)
 
-// builds finds the programs that have a subcommand build.
+// builds matches the programs that have a subcommand build.
 var builds = regexp.MustCompile(`\b(cargo|go|docker|compose|podman|buildx|dotnet|swift|bazel|helm|nix|zig|vite|next|hugo|poetry|uv) build\b`)
 
 func command(r Row) string {
@@ -140,8 +140,7 @@ func command(r Row) string {
 	return line
 }
 
-// rename says the row with other names, the same ones in the rules and in the
-// input.
+// rename renames words of the row, consistently in the rules and in the input.
 func (g *generator) rename(r Row) Row {
 	swap := map[string]string{}
 	for _, n := range names {
@@ -149,7 +148,7 @@ func (g *generator) rename(r Row) Row {
 			continue // these rows spell one host in many ways
 		}
 		if n.word == "build" && (strings.HasPrefix(r.Class, "gtfo-") || builds.MatchString(command(r))) {
-			continue // it is a subcommand there: with another one the line does something else
+			continue // it is a subcommand there, and another one would do something else
 		}
 		if g.r.IntN(3) > 0 {
 			swap[n.word] = g.pick(n.with...)
@@ -169,8 +168,8 @@ func (g *generator) rename(r Row) Row {
 	return substitute(r, swap)
 }
 
-// spells reports whether a program that a rule of the row names stands in its
-// line letter by letter, so that both can be renamed together.
+// spells reports whether the line contains, letter by letter, a program that a
+// rule of the row names, so that both can be renamed together.
 func spells(r Row, word string) bool {
 	line := command(r)
 	re := regexp.MustCompile(`(^|[\s;&|(])` + word + `($|[\s;&|)])`)
@@ -189,7 +188,7 @@ func substitute(r Row, swap map[string]string) Row {
 	}
 	re := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + strings.Join(parts, "|") + `)($|[^A-Za-z0-9_])`)
 	replace := func(s string) string {
-		for range 2 { // neighbours share the blank between them
+		for range 2 { // neighbours share the space between them
 			s = re.ReplaceAllStringFunc(s, func(m string) string {
 				at := re.FindStringSubmatch(m)
 				return at[1] + swap[at[2]] + at[3]
@@ -246,11 +245,11 @@ func mapStrings(v any, f func(string) string) any {
 	return v
 }
 
-// plain are the lines that may stand inside another construct: what follows
-// them cannot change how they are read.
+// plain matches the lines that may be put inside another construct, because
+// what follows them cannot change how they are parsed.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_ ./:=,@%+~$"{}*?|&;<>-]+$`)
 
-// wrap puts a line into another place where it means the same.
+// wrap puts a line into another place where it has the same meaning.
 func (g *generator) wrap(r Row) Row {
 	line, ok := r.Input["command"].(string)
 	if !ok || r.Shell == "zsh" || !plain.MatchString(line) || strings.Contains(line, "<<") ||

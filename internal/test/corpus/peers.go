@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Peer is a case of another engine's tests in neutral form.
+// Peer is a case from the tests of another engine in neutral form.
 type Peer struct {
 	ID       string   `json:"id"`
 	Source   string   `json:"source"` // engine:part
@@ -16,12 +16,12 @@ type Peer struct {
 	Rules    *Policy  `json:"rules"`
 	Tool     string   `json:"tool"`
 	Input    string   `json:"input"`    // the tool's naming field, or the whole input as JSON
-	Expected string   `json:"expected"` // allow, ask, deny; unknown: no rule is about it
-	Parts    []string `json:"parts"`    // split: the commands of the line,
+	Expected string   `json:"expected"` // allow, ask, deny; unknown if no rule is about it
+	Parts    []string `json:"parts"`    // for split, the commands of the line,
 	Roots    []string `json:"roots"`    // or only their programs
-	// Ordered: in the original the last rule that matches decides.
+	// Ordered reports that in the original the last matching rule decides.
 	Ordered bool `json:"ordered"`
-	// Lost is what the neutral form does not say of the original.
+	// Lost describes what the neutral form omits of the original.
 	Lost     string            `json:"lost"`
 	Cwd      string            `json:"cwd"`
 	Symlinks map[string]string `json:"symlinks"`
@@ -63,8 +63,8 @@ func (p *Peer) Use() map[string]any {
 	return map[string]any{}
 }
 
-// Policy returns the rules of the case. A case about redirections has none:
-// the programs that it runs are allowed.
+// Policy returns the rules of the case. A case about redirections has none: the
+// programs that it runs are allowed.
 func (p *Peer) Policy() Policy {
 	if p.Rules != nil {
 		return *p.Rules

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Seed is a case of the documents that the project was created from: what they,
-// the tests and tables of the programs they speak of, and attacks on these
-// programs expect of a command line.
+// Seed is a case from the documents on which the project is based: what these
+// documents, the tests and tables of the programs that they discuss, and
+// attacks on these programs expect of a command line.
 type Seed struct {
 	ID      string `json:"id"`
 	System  string `json:"system"` // S1: three tiers, S2: whitelist, S4: terminal
 	Kind    string `json:"kind"`   // seed, adversarial, upstream-test, upstream-doc, upstream-list (a bare name)
 	Command string `json:"command"`
-	Shell   string `json:"shell"` // cmd or powershell; "": a Unix shell
+	Shell   string `json:"shell"` // cmd or powershell; "" for a Unix shell
 	Source  string `json:"source"`
 	Expect  struct {
 		Tier            int     `json:"tier"`
-		Risk            string  `json:"risk"` // several with | between
+		Risk            string  `json:"risk"` // alternatives are separated by |
 		Decision        string  `json:"decision"`
 		RememberPattern *string `json:"remember_pattern"`
 		RuleMatch       *bool   `json:"rule_match"`
 		RuleResult      string  `json:"rule_result"`
-		Result          string  `json:"result"` // of a whitelist; several with | between
+		Result          string  `json:"result"` // of a whitelist; alternatives are separated by |
 	} `json:"expect"`
 	Input struct {
 		Role    string   `json:"agent_role"`
@@ -36,7 +36,7 @@ type Seed struct {
 	} `json:"input"`
 }
 
-// ReadSeeds reads a file of such cases.
+// ReadSeeds reads a file of seeds.
 func ReadSeeds(path string) ([]Seed, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -55,9 +55,9 @@ func ReadSeeds(path string) ([]Seed, error) {
 	return rows, sc.Err()
 }
 
-// Asks returns what a case asks for: "class" (a tier or a risk), "whitelist",
+// Asks returns what the case tests: "class" (a tier or a risk), "whitelist",
 // "roles", "force", "ladder", "match" or "rules". Each is tested in the package
-// that answers it.
+// that implements it.
 func (s *Seed) Asks() string {
 	switch {
 	case s.System == "S2":
@@ -76,7 +76,7 @@ func (s *Seed) Asks() string {
 	return "class"
 }
 
-// Wants is what a case expects, in words.
+// Wants returns a description of what the case expects.
 func (s *Seed) Wants() string {
 	switch {
 	case s.Asks() == "whitelist":
@@ -93,7 +93,7 @@ func (s *Seed) Wants() string {
 	return fmt.Sprint("tier ", s.Expect.Tier)
 }
 
-// Meets reports whether a risk and its tier are what a case expects.
+// Meets reports whether the case expects this risk and its tier.
 func (s *Seed) Meets(risk string, tier int) bool {
 	if s.Expect.Risk == "" {
 		return s.Expect.Tier == tier
@@ -106,15 +106,14 @@ func (s *Seed) Meets(risk string, tier int) bool {
 	return false
 }
 
-// SeedDeviation is a case that is not met as it is written.
+// SeedDeviation is a case that is not met as written.
 type SeedDeviation struct {
-	Got string // what holds here
+	Got string // the actual result
 	Why string
 }
 
-// SeedDeviations are the cases, by their ids, that are not met as they are
-// written. Weaker than the case is only what was settled where two documents
-// disagree.
+// SeedDeviations holds the cases, by their ids, that are not met as written. A
+// result is weaker than its case only where two documents disagree.
 var SeedDeviations = map[string]SeedDeviation{
 	"S1-C114": {"moderate", "`kill -9` of one process: seed 4 has kill moderate, and that holds; only process 1 and all processes are forbidden"},
 	"S1-C115": {"moderate", "`kill` of one process, as above"},
