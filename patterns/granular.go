@@ -159,8 +159,8 @@ func (g *Granular) Specific() bool {
 	return len(s.Paths)+len(s.Commands)+len(s.Patterns)+len(s.Domains) > 0
 }
 
-// Reads reports whether an ask or deny has paths that are read.
-func (g *Granular) Reads() bool { return len(g.paths) > 0 && g.spec.Action != Allow }
+// Paths reports whether the rule is an ask or a deny with paths.
+func (g *Granular) Paths() bool { return len(g.paths) > 0 && g.spec.Action != Allow }
 
 // String returns the rule in one line, for messages.
 func (g *Granular) String() string {

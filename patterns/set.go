@@ -14,6 +14,7 @@ type Set struct {
 	place  Place
 	rules  []*Rule
 	reads  bool // some rules name what is read, by whatever tool
+	edits  bool // some rules name what is written, by whatever tool
 	*index      // nil if there are at most unindexed rules, which are gone through one by one
 }
 
@@ -75,6 +76,7 @@ func NewSet(place Place, rules ...*Rule) *Set {
 		b.bind(place, len(s.rules))
 		s.rules = append(s.rules, b)
 		s.reads = s.reads || b.family == ofReads && !b.bare
+		s.edits = s.edits || b.family == ofEdits && !b.bare
 		if s.index != nil {
 			s.add(b)
 		}
@@ -93,6 +95,9 @@ func (s *Set) Rules() []*Rule {
 
 // Reads reports whether rules with a path for what is read are in the set.
 func (s *Set) Reads() bool { return s != nil && s.reads }
+
+// Edits reports whether rules with a path for what is written are in the set.
+func (s *Set) Edits() bool { return s != nil && s.edits }
 
 // Len returns the number of rules.
 func (s *Set) Len() int {

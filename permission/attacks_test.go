@@ -238,6 +238,36 @@ func TestPerhapsRead(t *testing.T) {
 	}
 }
 
+// A word of a command that lies below a denied path, or names a directory above
+// it, is possibly a write of it, unless the catalogue tells what the program does
+// with the word.
+func TestPerhapsWritten(t *testing.T) {
+	s := spec{allow: "Bash", deny: "Edit(src/**)", env: fakeFS{files: []string{workspace + "/src"}}}
+	for _, line := range []string{
+		"unheard src/a", "unheard src", "unheard ./src/", "unheard -osrc/a", "unheard -o=src/a", "unheard --out=src", "unheard --opt k=src/a",
+		"unheard $PWD/src/a", "unheard a/../src/b", "unheard src/$x", "unheard src/*.c", "cd src && unheard a", "cd src && unheard .",
+		"unheard 'tee > \"src/a\"'", "rclone copy a src", "gcc -Wl,-Map=src/a b.c", "gcc -Xlinker -Map=src/a b.c", "mysqladmin --debug=d:t:o,src/a status",
+		"python gen.py src/a", "sh gen.sh src/a", "docker run -v $PWD/src:/w i", "npx unheard src", "timeout 9 unheard src/a",
+		"unheard .", "unheard ..", "unheard /home/dev", "jest --unheard src/a",
+	} {
+		check(t, s, row{"Bash: " + line, "ask deny-list Edit(src/**) held"})
+	}
+	for _, line := range []string{
+		"cat src/a", "ls src", "grep -r x src", "git status src", "git diff -- src", "python src/a.py", "awk 1 src/a", "wc -l src/a",
+		"unheard a", "unheard a/src", "unheard srcs/a", "unheard $x", "unheard ./$x", "unheard http://h/src/a", "unheard --exclude=src/a", "echo src/a",
+		"eslint src", "jest src/a", "mypy src", "npm run x",
+	} {
+		check(t, s, row{"Bash: " + line, "allow default Bash"})
+	}
+	check(t, spec{allow: "Bash", ask: "Edit(src/**)"}, row{"Bash: unheard src/a", "ask ask-list Edit(src/**)"})
+	// A rule about everything names no file.
+	check(t, spec{allow: "Bash", deny: "Edit"}, row{"Bash: unheard src/a", "allow default Bash"})
+	rules := spec{allow: "Bash", rules: []patterns.GranularSpec{{Tools: []string{"Edit"}, Paths: []string{"src/**"}, Action: patterns.Deny}}}
+	if d := rules.decideOn(t, using("Bash", "unheard src/a")); d.Behavior != Ask || !d.Held {
+		t.Errorf("granular: %s", outcome(d))
+	}
+}
+
 // The agent's file tools take blanks off the ends of a path: what is asked for
 // with them is another file than it seems.
 func TestBlanksAroundPath(t *testing.T) {

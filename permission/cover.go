@@ -2,6 +2,8 @@ package permission
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -113,51 +115,115 @@ func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patt
 	switch {
 	case m != patterns.No || a.does == nil:
 		return rule, m
-	case a.sub.Kind == patterns.RunCommand && set.Reads():
-		return e.possibleRead(set, a)
+	case a.sub.Kind == patterns.RunCommand:
+		return e.unsaid(set, a)
 	case !a.does.Recursive || a.sub.Path == nil:
 		return rule, m
 	}
 	return e.below(set, a, q)
 }
 
-// possibleRead looks for a rule that names a file which the command of a may read
-// although nothing says so. Rules for everything are not about it.
-func (e *evaluation) possibleRead(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
-	reads := e.mayRead(a)
-	for i := range reads {
-		if rule, m := set.Match(&reads[i], patterns.Query{Specific: true}); m != patterns.No {
+// unsaid looks for a rule that names a file which the command of a may read or
+// write although nothing says so. Rules for everything are not about it.
+func (e *evaluation) unsaid(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
+	if set.Reads() {
+		if rule := unsaidOne(set, e.mayRead(a)); rule != nil {
+			return rule, patterns.Maybe
+		}
+	}
+	if set.Edits() {
+		writes := e.mayWrite(a)
+		if rule := unsaidOne(set, writes); rule != nil {
+			return rule, patterns.Maybe
+		}
+		if rule := e.unsaidBelow(set, writes); rule != nil {
 			return rule, patterns.Maybe
 		}
 	}
 	return nil, patterns.No
 }
 
+func unsaidOne(set *patterns.Set, subs []patterns.Subject) *patterns.Rule {
+	for i := range subs {
+		if rule, m := set.Match(&subs[i], patterns.Query{Specific: true}); m != patterns.No {
+			return rule
+		}
+	}
+	return nil
+}
+
+// unsaidBelow looks for a rule about paths below what may be a directory whose
+// files are written.
+func (e *evaluation) unsaidBelow(set *patterns.Set, subs []patterns.Subject) *patterns.Rule {
+	for i := range subs {
+		for _, rule := range set.Near(subs[i].Path) {
+			if !rule.Bare() && subs[i].Path.Below(rule, &subs[i]) && e.holds(&subs[i], rule) {
+				return rule
+			}
+		}
+	}
+	return nil
+}
+
+// holds asks the file system whether a path that the rule covers lies below that
+// of sub; what it cannot be asked may exist if all that the rule covers lies there.
+func (e *evaluation) holds(sub *patterns.Subject, rule *patterns.Rule) bool {
+	for _, form := range sub.Path.Forms() {
+		if e.env != nil && len(form.Holes) == 0 {
+			if e.walk(walk{dir: form.Text, rule: rule, hidden: true}) {
+				return true
+			}
+		} else if slices.ContainsFunc(rule.Roots(), func(root string) bool { return within(root, form.Text) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a path is a directory or lies below it.
+func within(name, dir string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}
+
 // mayRead are the reads that the command of a may do although nothing says so.
 func (e *evaluation) mayRead(a *act) []patterns.Subject {
 	if a.reads == nil {
-		words := a.does.PossibleReads()
-		a.reads = make([]patterns.Subject, 0, len(words))
-		for _, word := range words {
-			a.reads = append(a.reads, patterns.Subject{
-				Kind: patterns.ReadPath, Tool: a.sub.Tool, Path: patterns.NewPath(word, e.dir, e.policy.Place, e.resolve),
-			})
-		}
+		a.reads = e.subjects(patterns.ReadPath, a, a.does.PossibleReads())
 	}
 	return a.reads
 }
 
+// mayWrite is mayRead for writes.
+func (e *evaluation) mayWrite(a *act) []patterns.Subject {
+	if a.writes == nil {
+		a.writes = e.subjects(patterns.WritePath, a, a.does.PossibleWrites())
+	}
+	return a.writes
+}
+
+func (e *evaluation) subjects(kind patterns.Kind, a *act, paths []shell.Word) []patterns.Subject {
+	subs := make([]patterns.Subject, 0, len(paths))
+	for _, name := range paths {
+		subs = append(subs, patterns.Subject{
+			Kind: kind, Tool: a.sub.Tool, Path: patterns.NewPath(name, e.dir, e.policy.Place, e.resolve),
+		})
+	}
+	return subs
+}
+
 // meets is what a granular rule that asks or denies has to do with an action,
-// or with what its command may read.
+// or with what its command may read or write.
 func (e *evaluation) meets(g *patterns.Granular, i int) patterns.Match {
 	a := &e.acts[i]
 	m := g.Match(&a.sub)
-	if m != patterns.No || a.sub.Kind != patterns.RunCommand || !g.Reads() {
+	if m != patterns.No || a.sub.Kind != patterns.RunCommand || !g.Paths() {
 		return m
 	}
-	for _, sub := range e.mayRead(a) {
-		if g.Match(&sub) != patterns.No {
-			return patterns.Maybe
+	for _, subs := range [2][]patterns.Subject{e.mayRead(a), e.mayWrite(a)} {
+		for k := range subs {
+			if g.Match(&subs[k]) != patterns.No {
+				return patterns.Maybe
+			}
 		}
 	}
 	return patterns.No

@@ -102,9 +102,10 @@ type action struct {
 	forms []shell.Word
 	// inside: the path is proven to lie inside the workspace.
 	inside bool
-	// reads are what its command may read, once that is looked at.
-	reads []patterns.Subject
-	words string // those of describe, once it is asked
+	// reads and writes are what its command may read and write, once that is
+	// looked at.
+	reads, writes []patterns.Subject
+	words         string // those of describe, once it is asked
 }
 
 // command reports whether a is part of a command line.

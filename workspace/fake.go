@@ -2,13 +2,15 @@ package workspace
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// Fake is a file system that consists of symbolic links: every other path
-// resolves to itself, and nothing exists below any directory. It implements
+// Fake is a file system that consists of symbolic links and of the directories
+// and files that rules for writing name: every other path resolves to itself, and
+// nothing else exists below any directory. It implements
 // permission.Env, for tests of policies and for decisions about other machines.
 // It reads nothing.
 type Fake struct {
@@ -56,5 +58,12 @@ func (f Fake) Links(dir string, depth int) bool {
 	return false
 }
 
-// Below returns false.
-func (f Fake) Below(string, *patterns.Rule, bool) bool { return false }
+// Below reports whether a directory that a rule for writing names, or a file that
+// it names, lies below dir.
+func (f Fake) Below(dir string, rule *patterns.Rule, _ bool) bool {
+	if about(rule).Kind != patterns.WritePath {
+		return false
+	}
+	above := strings.TrimSuffix(f.fold(path.Clean(dir)), "/") + "/"
+	return slices.ContainsFunc(rule.Roots(), func(root string) bool { return strings.HasPrefix(f.fold(root), above) })
+}

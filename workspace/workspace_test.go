@@ -66,8 +66,19 @@ func TestFakeResolve(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, %v; want %q", tt.path, got, ok, tt.want)
 		}
 	}
-	if fake.Below("/", nil, true) {
-		t.Error("something lies below a directory that is not there")
+	below := func(dir, rule string) bool {
+		r, _, err := patterns.Parse(rule, patterns.Deny, patterns.Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fake.Below(dir, patterns.NewSet(patterns.Place{Workspace: "/p", Home: "/h"}, r).Rules()[0], true)
+	}
+	for rule, want := range map[string][3]bool{ // of /, /p and /p/src
+		"Read(src/**)": {}, "Edit(src/**)": {true, true, false}, "Edit(./f)": {true, true, false}, "Edit(src/a/*.go)": {true, true, true}, "Edit(~/f)": {true, false, false},
+	} {
+		if got := [3]bool{below("/", rule), below("/p/", rule), below("/p/src", rule)}; got != want {
+			t.Errorf("below %s: %v", rule, got)
+		}
 	}
 }
 

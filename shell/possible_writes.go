@@ -1,0 +1,173 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
+
+// PossibleWrites returns the paths that a Command may write although nothing
+// says so: all words of a program without an entry, and of one with an entry
+// the words of which it says nothing, the values of options that it does not
+// list or that prove no allow, and the paths inside of these words. Where a
+// path is that of a directory, the files below it are meant as well. They are
+// absolute as far as they are known. Programs that only read have none.
+func (a *Action) PossibleWrites() []Word {
+	if a.Kind != Command {
+		return nil
+	}
+	p := possibleWrites{dirs: a.Dirs, words: a.Words}
+	if a.Program == nil {
+		for i := range a.Words[1:] {
+			p.unlisted(a.Words[i+1])
+		}
+		return p.paths
+	}
+	scan := ScanWords(a.Program, a.Words)
+	if scan.Prog.Safe {
+		return nil
+	}
+	p.prog = scan.Prog
+	for i := range scan.Args {
+		p.arg(scan.Args, i)
+	}
+	return p.paths
+}
+
+type possibleWrites struct {
+	prog  *program.Program
+	dirs  []Word
+	words []Word
+	paths []Word
+	// operands is how many operands were seen.
+	operands int
+}
+
+func (p *possibleWrites) arg(args []Arg, i int) {
+	arg := args[i]
+	switch arg.Kind {
+	case ArgOperand, ArgUnsure:
+		p.operands++
+		if p.unknownOperand() || i > 0 && p.takesNext(args[i-1]) && args[i-1].Word+1 == arg.Word {
+			p.word(p.words[arg.Word])
+		}
+	case ArgUnlisted:
+		p.unlisted(p.words[arg.Word])
+	case ArgOption:
+		p.option(arg)
+	}
+}
+
+// unknownOperand reports whether the entry does not say what the last operand
+// is for: it says so of none, or the operand is an argument of a script.
+func (p *possibleWrites) unknownOperand() bool {
+	switch p.prog.Operands {
+	case program.Unread:
+		return p.prog.Special == "" || adds[p.prog.Special]
+	case program.Script:
+		return p.operands > p.prog.Skip+1 && p.prog.Special != "awk" // what awk reads
+	}
+	return false
+}
+
+// takesNext reports whether the word behind an argument may be its value: it is
+// an option that the entry does not list, without a value of its own.
+func (p *possibleWrites) takesNext(arg Arg) bool {
+	w := &p.words[arg.Word]
+	return arg.Kind == ArgUnlisted && strings.HasPrefix(w.Text, "-") && strings.IndexByte(w.Text, '=') < 0
+}
+
+// unlisted is a word of which the entry, if there is one, says nothing: an
+// operand, -fvalue, --option=value. An option whose name says that its value
+// chooses files writes none.
+func (p *possibleWrites) unlisted(w Word) {
+	switch {
+	case !strings.HasPrefix(w.Text, "-") || w.holeAt(0):
+		p.word(w)
+	case strings.HasPrefix(w.Text, "--"):
+		if at := strings.IndexByte(w.Text, '='); at >= 0 && !choosing(w.Text[:at]) {
+			p.word(cutWord(w, at+1))
+		}
+	default:
+		p.parts(cutWord(w, 1))
+		p.part(cutWord(w, 2))
+	}
+}
+
+func (p *possibleWrites) option(arg Arg) {
+	if arg.ValueAt < 0 {
+		return
+	}
+	switch arg.Option.Effect {
+	case program.EffUnproven, program.EffSystem:
+		p.word(arg.Value)
+	case program.EffNone: // an entry that does not tell the operands stands for several programs
+		if p.prog.Operands == program.Unread && !slices.ContainsFunc(arg.Option.Names, choosing) {
+			p.word(arg.Value)
+		}
+	}
+}
+
+// word adds the word and its parts.
+func (p *possibleWrites) word(w Word) {
+	p.part(w)
+	p.parts(w)
+}
+
+// separators stand between the paths in a word: a=b, a:b, a,b, and in code of
+// a program of its own (tee > "a", $*).
+const separators = "=,:;\"'`()<>{}[]| \t\n"
+
+// parts adds what may be a path of its own in a word.
+func (p *possibleWrites) parts(w Word) {
+	if strings.IndexAny(w.Text, separators) < 0 {
+		return
+	}
+	for from := 0; from <= len(w.Text); {
+		end := strings.IndexAny(w.Text[from:], separators)
+		if end < 0 {
+			end = len(w.Text) - from
+		}
+		p.part(headWord(w, from, from+end))
+		from += end + 1
+	}
+	p.tails(w)
+}
+
+// tails adds what stands behind each separator that options and their values
+// are put together with, as a whole.
+func (p *possibleWrites) tails(w Word) {
+	for i := range len(w.Text) {
+		switch w.Text[i] {
+		case '=', ':', ',':
+			p.part(cutWord(w, i+1))
+		}
+	}
+}
+
+// part adds a path, if what is known of it can tell it from others. Of one that
+// ends in text which nobody knows it is the directory.
+func (p *possibleWrites) part(w Word) {
+	if at := anyText(&w); at >= 0 {
+		slash := strings.LastIndexByte(w.Text[:at], '/')
+		if slash <= 0 || strings.Trim(w.Text[:slash], "./") == "" {
+			return
+		}
+		w = headWord(w, 0, slash)
+	}
+	if w.Text == "" && len(w.Holes) == 0 || len(w.Text) > maxPath || strings.ContainsAny(w.Text, "\n\x00") || w.hasHole(Pipe) || free[w.Text] || strings.Contains(w.Text, "://") {
+		return
+	}
+	p.paths = append(p.paths, beneath(p.dirs, w)...)
+}
+
+// anyText is where the first hole for any text is, -1 for none.
+func anyText(w *Word) int {
+	for _, h := range w.Holes {
+		if h.Kind == AnyText {
+			return h.At
+		}
+	}
+	return -1
+}
