@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestRowsOf: a case is decided under its own policy and under the common ones; a
-// generated row under its own alone; what is no tool use is left out.
+// TestRowsOf checks that a case is decided under its own policy and under the
+// common ones, a generated row only under its own, and that other lines are
+// left out.
 func TestRowsOf(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"id":"a","tool":"Bash","input":{"command":"ls"},"policy":{"allow":["Bash"]}}`: "own none bare narrow edits",
@@ -29,7 +30,8 @@ func TestRowsOf(t *testing.T) {
 	}
 }
 
-// TestLooser: what allows more is counted, whatever else differs.
+// TestLooser checks that a row that allows more is counted, whatever else
+// differs.
 func TestLooser(t *testing.T) {
 	answers := func(words ...string) (all []answer) {
 		for _, w := range words {

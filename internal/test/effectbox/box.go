@@ -1,15 +1,15 @@
 //go:build linux
 
-// Package effectbox runs command lines with real programs inside a throw-away
-// root, and tells which programs were started and which files were changed.
-// Only tests use it.
+// Package effectbox runs command lines with real programs inside a disposable
+// root, and reports which programs were started and which files were changed.
+// It is for tests only.
 //
-// The root is a fresh tmpfs with its own mount, process, network and IPC
-// namespaces. Lines run as an unprivileged user. The programs of the machine are there
-// read-only, but every name on PATH and in /bin is a logger (folder logger)
-// that first writes down its arguments. A name that has no real program is a
-// stub. The folders of Tree are the only ones that a line can write to; they
-// are compared before and after, and made anew when something changed.
+// The root is a new tmpfs with its own mount, process, network and IPC
+// namespaces. Lines run as an unprivileged user. The programs of the machine
+// are available read-only, but every name on PATH and in /bin is a logger
+// (directory logger) that first records its arguments. A name without a real
+// program is a stub. Lines can write to the directories of Tree only, which are
+// compared before and after, and recreated if anything changed.
 package effectbox
 
 import (
@@ -41,12 +41,13 @@ func Main() {
 	os.Exit(0)
 }
 
-// Config says what the box holds.
+// Config describes the contents of the box.
 type Config struct {
-	// Real are the names of programs that are real; one that the machine does
-	// not have is left out. Stubs are the names that only log.
+	// Real lists the programs that are real; those missing on the machine are
+	// omitted. Stubs lists names that only log.
 	Real, Stubs []string
-	// Tree is what a line finds. Dir is where it starts, Home its home.
+	// Tree is the initial state for each line, Dir its working directory, Home its
+	// home.
 	Tree      []File
 	Dir, Home string
 	Timeout   time.Duration // of one line; 0 is 2 s
@@ -73,10 +74,10 @@ const (
 
 // Started is a program that a line started.
 type Started struct {
-	Name   string // of the file that was started; "run" for a script of the tree
+	Name   string // of the file that was started; "run" for a script in the tree
 	Argv   []string
 	Dir    string
-	Parent int // index of the one that started it, -1 for the shell
+	Parent int // index of its parent, -1 for the shell
 }
 
 // Change is a path that a line created, changed or removed.
@@ -85,7 +86,7 @@ type Change struct {
 	What string // "created", "removed", "content", "mode", "kind", "target", "time"
 }
 
-// Result is what a line did.
+// Result holds the effects of a line.
 type Result struct {
 	Started  []Started
 	Changes  []Change
@@ -96,18 +97,18 @@ type Result struct {
 // Request is one line.
 type Request struct {
 	Line  string
-	Extra []File // beside the tree
-	// Bare: the shell's own echo, printf, test … are off, so that the programs
-	// of these names are started and seen.
+	Extra []File // in addition to the tree
+	// Bare disables the shell's own echo, printf, test …, so that the programs
+	// with these names are started and logged.
 	Bare bool
 }
 
-// ErrNotRoot: a box can only be made by root, who can then become somebody else.
+// ErrNotRoot is returned if the user is not root, who alone can create a box.
 var ErrNotRoot = errors.New("the box needs root")
 
 // Box is a running box.
 type Box struct {
-	// Real are the programs that are real.
+	// Real lists the programs that are real.
 	Real []string
 
 	cmd *exec.Cmd
@@ -115,8 +116,8 @@ type Box struct {
 	out *bufio.Reader
 }
 
-// Open starts a box. It takes root, to make the namespaces and to become
-// somebody else. dir is an empty directory for its root.
+// Open starts a box. It requires root, to create the namespaces and to change
+// the user. dir is an empty directory for the root of the box.
 func Open(conf Config, dir string) (*Box, error) {
 	if os.Geteuid() != 0 {
 		return nil, ErrNotRoot
@@ -155,7 +156,7 @@ func Open(conf Config, dir string) (*Box, error) {
 	return b, nil
 }
 
-// isolated gives a process namespaces of its own.
+// isolated returns the attributes of a process with its own namespaces.
 func isolated() *syscall.SysProcAttr {
 	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 	return &syscall.SysProcAttr{Cloneflags: uintptr(flags), Pdeathsig: syscall.SIGKILL}
@@ -170,7 +171,7 @@ func buildLogger(to string) error {
 	return nil
 }
 
-// Run gives a line to the shell, with -c.
+// Run runs a line in the shell, with -c.
 func (b *Box) Run(req Request) (Result, error) {
 	var r Result
 	if err := b.call(req, &r); err != nil {

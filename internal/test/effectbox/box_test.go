@@ -37,13 +37,14 @@ func open(t *testing.T) *Box {
 	return box
 }
 
-// TestSeen: what a line starts and changes is seen, however it comes about.
+// TestSeen checks that what a line starts and changes is reported, however it
+// is done.
 func TestSeen(t *testing.T) {
 	box := open(t)
 	tests := []struct {
 		line    string
 		extra   []File
-		started string // argv, a record each; > for each ancestor
+		started string // argv, one record each; > for each ancestor
 		changes string
 	}{
 		{line: "c1 'a b' ''", started: "c1|a b|"},
@@ -51,7 +52,7 @@ func TestSeen(t *testing.T) {
 		{line: "echo x >n", changes: "/w/n created"},
 		{line: "echo x >/n; echo x >/usr/bin/c1; echo x >/log/bare; echo >/real/bin/cat"},
 		{line: "rm a d/b", started: "rm|a|d/b", changes: "/w/a removed, /w/d/b removed"},
-		{line: "cat a", started: "cat|a"}, // as it was again
+		{line: "cat a", started: "cat|a"}, // restored
 		{line: "chmod +x a; echo >>a", changes: "/w/a content"},
 		{line: "find d -exec c2 {} ';'", started: "find|d|-exec|c2|{}|;, >c2|d, >c2|d/b"},
 		{line: "echo x | xargs env X=1 c1", started: "xargs|env|X=1|c1, >env|X=1|c1|x, >>c1|x"},
@@ -70,7 +71,7 @@ func TestSeen(t *testing.T) {
 			t.Fatalf("%s: %v", tt.line, err)
 		}
 		started := list(got.Started)
-		if strings.Contains(tt.line, "&") { // no order between the two
+		if strings.Contains(tt.line, "&") { // the order of the two is not defined
 			slices.Sort(started)
 		}
 		if d := cmp.Diff(tt.started, strings.Join(started, ", ")); d != "" {
@@ -97,7 +98,8 @@ func list(all []Started) (out []string) {
 	return out
 }
 
-// TestIsolated: a line is nobody, alone, without a network, and ends.
+// TestIsolated checks that a line runs unprivileged, alone, without a network
+// and for a limited time.
 func TestIsolated(t *testing.T) {
 	box := open(t)
 	for _, tt := range []struct{ line, changed string }{

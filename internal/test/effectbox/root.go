@@ -15,14 +15,14 @@ import (
 // setup is the first request to the box.
 type setup struct {
 	Config
-	Logger string // path of the logger on the machine
+	Logger string // path of the logger outside the box
 }
 
-// nobody is who lines run as: an unprivileged user of the box alone, so that
-// its limits do not count the processes of others.
+// nobody is the user that runs lines: an unprivileged user of the box alone, so
+// that its limits do not count the processes of others.
 const nobody = 64999
 
-// build makes the root.
+// build builds the root.
 func build(root string, s *setup) (real []string, err error) {
 	if !filepath.IsAbs(root) {
 		return nil, fmt.Errorf("the root %q is not absolute", root)
@@ -66,10 +66,10 @@ func build(root string, s *setup) (real []string, err error) {
 	return programs(root, s)
 }
 
-// bare switches the builtins off that are also programs.
+// bare disables the builtins that exist as programs.
 const bare = "enable -n echo printf test [ pwd true false kill\n"
 
-// bind shows a directory of the machine in the root, read-only.
+// bind mounts a directory of the machine in the root, read-only.
 func bind(from, to string) error {
 	if _, err := os.Stat(from); os.IsNotExist(err) {
 		return nil
@@ -103,7 +103,8 @@ func devices(root string) error {
 	return nil
 }
 
-// programs puts the logger under every name, and the real programs behind it.
+// programs installs the logger under every name, and the real programs where it
+// finds them.
 func programs(root string, s *setup) (real []string, err error) {
 	logger := filepath.Join(root, "log/logger")
 	if err := copyFile(s.Logger, logger); err != nil {
@@ -128,7 +129,7 @@ func programs(root string, s *setup) (real []string, err error) {
 	return real, nil
 }
 
-// onMachine finds a program's place in the root.
+// onMachine finds the path of a program on the machine.
 func onMachine(name string) (string, bool) {
 	at, err := exec.LookPath(name)
 	if err != nil {

@@ -65,7 +65,8 @@ func serve(root string, stdin io.Reader, stdout io.Writer) error {
 	}
 }
 
-// enter makes the root the box's own: from here on nothing outside has a name.
+// enter makes the root that of the process: nothing outside has a path any
+// longer.
 func enter(root string) error {
 	if err := syscall.Chroot(root); err != nil {
 		return fmt.Errorf("enter the root: %w", err)
@@ -75,7 +76,7 @@ func enter(root string) error {
 
 const rlimitNproc = 6
 
-// limit bounds what a line may use; the box itself is bound as well.
+// limit limits the resources of a line, and of the box itself.
 func limit() error {
 	for what, to := range map[int]uint64{
 		syscall.RLIMIT_FSIZE: 4 << 20, syscall.RLIMIT_CORE: 0, syscall.RLIMIT_NOFILE: 256, syscall.RLIMIT_DATA: 2 << 30,
@@ -88,7 +89,7 @@ func limit() error {
 	return nil
 }
 
-// run runs one line and looks at what it did.
+// run runs one line and returns its effects.
 func (s *server) run(req *Request) (r Result, err error) {
 	if err := s.tree.reset(req.Extra); err != nil {
 		return r, fmt.Errorf("make the tree: %w", err)
@@ -111,9 +112,9 @@ func (s *server) run(req *Request) (r Result, err error) {
 	return r, err
 }
 
-// shell runs the line and waits until nothing of it is left. All processes of
-// the namespace are its descendants: they become children of this one when
-// their parents end.
+// shell runs the line and waits until all of its processes have ended. All
+// processes of the namespace are its descendants: they become children of this
+// one when their parents end.
 func (s *server) shell(req *Request) (timedOut bool, err error) {
 	env := []string{"PATH=/usr/bin:/bin", "HOME=" + s.conf.Home, "LC_ALL=C.UTF-8", "TMPDIR=/tmp", "PWD=" + s.conf.Dir}
 	if req.Bare {
@@ -134,7 +135,7 @@ func (s *server) shell(req *Request) (timedOut bool, err error) {
 	var killed atomic.Bool
 	timer := time.AfterFunc(timeout, func() {
 		killed.Store(true)
-		if os.Getpid() == 1 { // in a namespace of its own: all but this process
+		if os.Getpid() == 1 { // in its own namespace: all but this process
 			_ = syscall.Kill(-1, syscall.SIGKILL)
 		}
 	})
@@ -150,7 +151,7 @@ func (s *server) shell(req *Request) (timedOut bool, err error) {
 	}
 }
 
-// started reads the trace.
+// started parses the trace.
 func started(data []byte) ([]Started, error) {
 	var out []Started
 	ids, pids := map[string]int{}, map[string]int{}
@@ -177,7 +178,8 @@ func started(data []byte) ([]Started, error) {
 	return out, nil
 }
 
-// next takes one record: its fields are counted, and each has its length.
+// next returns the fields of the next record, which has their number and the
+// length of each.
 func next(data []byte) (fields []string, rest []byte, err error) {
 	number := func() int {
 		if len(data) < 4 {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// tree is the part of the root that lines can write to; the process is inside
-// the root.
+// tree is the part of the root that lines can write to, seen from inside the
+// root.
 type tree struct {
 	base   []File
-	tops   []string // its folders just below the root
-	extra  []File   // that is there now
+	tops   []string // its directories directly below the root
+	extra  []File   // the additional files that exist now
 	before map[string]state
 	dirty  bool
 }
 
-// state is what is looked at of a file.
+// state is the part of a file's state that is compared.
 type state struct {
 	kind  Kind
 	mode  fs.FileMode
@@ -33,10 +33,11 @@ type state struct {
 	data  []byte // content, up to maxData, or the target
 }
 
-// maxData is how much of a file is compared beside its size and time.
+// maxData is how much of a file's content is compared, besides its size and
+// time.
 const maxData = 64 << 10
 
-// old is the time that every file of the tree bears.
+// old is the modification time of every file of the tree.
 var old = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newTree(base []File) *tree {
@@ -50,7 +51,7 @@ func newTree(base []File) *tree {
 	return t
 }
 
-// reset makes the tree as a line should find it.
+// reset restores the tree for a new line.
 func (t *tree) reset(extra []File) error {
 	if !t.dirty && len(extra) == 0 && len(t.extra) == 0 {
 		return nil
@@ -93,7 +94,7 @@ func (t *tree) removeExtra() error {
 	return nil
 }
 
-// remake removes all that is there and makes the base.
+// remake removes everything and creates the tree anew.
 func (t *tree) remake() error {
 	t.extra = nil
 	for _, top := range t.tops {
@@ -147,7 +148,7 @@ func (t *tree) make(f File) error {
 	return os.Lchown(f.Path, nobody, nobody)
 }
 
-// age sets the time of a path, so that whatever touches it shows.
+// age sets the time of a path, so that any later change is visible.
 func (t *tree) age(name string) error {
 	fi, err := os.Lstat(name)
 	if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
@@ -156,7 +157,7 @@ func (t *tree) age(name string) error {
 	return os.Chtimes(name, old, old)
 }
 
-// look takes down the state of all of the tree.
+// look returns the state of the whole tree.
 func (t *tree) look() (map[string]state, error) {
 	out := make(map[string]state, len(t.before)+16)
 	for _, top := range t.tops {
@@ -200,7 +201,7 @@ func stateOf(name string) (state, error) {
 	return s, err
 }
 
-// changes compares the tree with how the line found it.
+// changes returns the differences between the tree and its initial state.
 func (t *tree) changes() ([]Change, error) {
 	after, err := t.look()
 	if err != nil {
@@ -232,8 +233,8 @@ func (t *tree) changes() ([]Change, error) {
 	return out, nil
 }
 
-// differs says what changed. The time of a directory says nothing by itself:
-// files that are gone again change it.
+// differs returns what changed. The time of a directory means nothing by
+// itself, since temporary files change it.
 func (s state) differs(now state) string {
 	switch {
 	case s.kind != now.kind:

@@ -1,6 +1,7 @@
-// Package effects holds a test: command lines that the engine allows are run
-// with real programs in a throw-away root, and whatever they started or wrote
-// must be covered by the rules. The test needs root and the build tag oracle:
+// Package effects holds a test that runs command lines that the engine allows,
+// with real programs in a disposable root, and checks that the rules cover
+// whatever they start or write. The test requires root and the build tag
+// oracle:
 //
 //	go test -tags oracle ./internal/test/effects -run Effects -args -lines 1000 -seed 1
 package effects

@@ -26,7 +26,7 @@ var (
 	seed  = flag.Uint64("seed", 0, "seed of the generator; 0 takes the time")
 )
 
-// With a line of its own the test shows what that one comes to.
+// With -line the test only shows the effects of that line.
 var (
 	oneLine = flag.String("line", "", "a command line to look at instead")
 	allow   = flag.String("allow", "", "its allow rules, separated by \"; \"; empty: it is run whatever is decided")
@@ -38,12 +38,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// leastAllowed is the share of lines, in percent, that must be allowed: an
-// engine that always asks would pass otherwise.
+// leastAllowed is the minimum percentage of lines that must be allowed, since
+// an engine that always asks would pass otherwise.
 const leastAllowed = 20
 
-// TestEffects gives generated lines and policies to the evaluator. What is
-// allowed is run, and whatever it started or changed must be covered.
+// TestEffects decides generated lines under generated policies. It runs those
+// that are allowed and checks that whatever they start or change is covered.
 func TestEffects(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -72,8 +72,8 @@ func TestEffects(t *testing.T) {
 	all[0].report()
 }
 
-// boxes is how many lines run at a time; the generator of each box has a seed
-// of its own, counted from the one that is given.
+// boxes is how many lines run concurrently. The generator of each box has its
+// own seed, counted from the given one.
 const boxes = 3
 
 func open(t *testing.T, tree []effectbox.File) *effectbox.Box {
@@ -94,7 +94,7 @@ func open(t *testing.T, tree []effectbox.File) *effectbox.Box {
 	return box
 }
 
-// look shows what one line does.
+// look shows the effects of one line.
 func look(t *testing.T, box *effectbox.Box, tree []effectbox.File) {
 	spec := &policy.Spec{Mode: *mode, Risk: "off"}
 	for _, text := range strings.Split(*allow, "; ") {
@@ -122,18 +122,18 @@ func look(t *testing.T, box *effectbox.Box, tree []effectbox.File) {
 	}
 }
 
-// experiment is what one box does.
+// experiment holds the state and the counts of one box.
 type experiment struct {
 	t     *testing.T
 	box   *effectbox.Box
 	g     *generator
 	env   workspace.Fake
-	links map[string]string // of the tree, for the judge
+	links map[string]string // of the tree
 	lines int
 	began time.Time
 
 	allowed, timeouts, started, changed, violations int
-	ran                                             map[string]int // how often a program ran
+	ran                                             map[string]int // how often each program ran
 }
 
 func (e *experiment) run() {
@@ -148,7 +148,8 @@ func (e *experiment) run() {
 	}
 }
 
-// next makes a line, decides it, runs it if that is allowed, and judges.
+// next generates a line, decides it, runs it if it is allowed, and judges its
+// effects.
 func (e *experiment) next() error {
 	line := e.g.line()
 	rules := e.g.policy(line)
@@ -216,7 +217,7 @@ func (e *experiment) report() {
 	}
 }
 
-// decide asks the engine.
+// decide returns the decision on a line.
 func decide(spec *policy.Spec, line string, env permission.Env) (permission.Decision, error) {
 	compiled, session, _, err := spec.Compile(place)
 	if err != nil {

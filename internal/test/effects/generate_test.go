@@ -13,17 +13,17 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// generator makes command lines, and policies that fit them.
+// generator generates command lines and policies that fit them.
 type generator struct {
 	r     *rand.Rand
 	names []string        // of the programs of the templates
 	taken map[string]bool // paths of the tree
 
-	// Of the line that is being made:
+	// The state of the current line:
 	depth    int
-	commands [][]string // the words of each simple command that are plain text
-	loops    []string   // names of variables of the loops around
-	sets     []string   // assignments that stand before the line
+	commands [][]string // the words of simple commands that are plain text
+	loops    []string   // variables of the enclosing loops
+	sets     []string   // assignments before the line
 	extra    []effectbox.File
 }
 
@@ -43,10 +43,10 @@ func (g *generator) pick(from []string) string { return from[g.r.IntN(len(from))
 
 func (g *generator) one(from ...string) string { return g.pick(from) }
 
-// in reports true once in n times.
+// in returns true once in n times on average.
 func (g *generator) in(n int) bool { return g.r.IntN(n) == 0 }
 
-// line makes a command line.
+// line returns a command line.
 func (g *generator) line() string {
 	g.depth, g.commands, g.loops, g.sets, g.extra = 0, nil, nil, nil, nil
 	body := g.list()
@@ -124,8 +124,8 @@ func (g *generator) compound() string {
 	return g.simple()
 }
 
-// setting sets a variable that bash evaluates, in the ways that bash has, to
-// text that would run a program.
+// setting returns an assignment of text that would run a program to a variable
+// that bash evaluates, in one of the forms that bash has.
 func (g *generator) setting() string {
 	name := g.one("RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "BASHPID", "LINENO", "COLUMNS", "PS4")
 	value := "'b[$(" + g.one("touch n60", "rm a.txt", "mv a.txt n61", "tee n62") + ")]'"
@@ -135,7 +135,7 @@ func (g *generator) setting() string {
 		"N=V; set -x", "readonly N=V", "N=5", "export N=5"))
 }
 
-// feed notes a command that stands there as text.
+// feed records a command that is part of a text.
 func (g *generator) feed(text string) {
 	words := strings.Fields(text)
 	g.note(words[0], words[1:])
@@ -165,10 +165,10 @@ func (g *generator) redirection() string {
 	return "> " + g.fill("%o")[0]
 }
 
-// simple makes a simple command.
+// simple returns a simple command.
 func (g *generator) simple() string { return strings.Join(g.command(), " ") }
 
-// command makes the words of a simple command, as shell source, and notes
+// command returns the words of a simple command as shell source, and records
 // them for the policy.
 func (g *generator) command() []string {
 	g.depth++
@@ -187,7 +187,7 @@ func (g *generator) command() []string {
 	return g.note(name, args)
 }
 
-// note keeps the words of a command that a rule could have.
+// note records those words of a command that a rule could have.
 func (g *generator) note(name string, args []string) []string {
 	words := []string{name}
 	for _, a := range args {
@@ -197,13 +197,13 @@ func (g *generator) note(name string, args []string) []string {
 		words = append(words, a)
 	}
 	if len(words) == len(args)+1 {
-		words = append(words, "") // all are plain: an exact rule can be made
+		words = append(words, "") // all words are plain, so an exact rule is possible
 	}
 	g.commands = append(g.commands, words)
 	return append([]string{g.spelled(name)}, args...)
 }
 
-// spelled writes the name of a program in one of its ways.
+// spelled returns the name of a program in one of its spellings.
 func (g *generator) spelled(name string) string {
 	switch g.r.IntN(60) {
 	case 0:
@@ -218,7 +218,7 @@ func (g *generator) spelled(name string) string {
 	return name
 }
 
-// fill makes the words of a template. The name is the program it is for.
+// fill returns the words of a template. The name is that of its program.
 func (g *generator) fill(template string, name ...string) []string {
 	var out []string
 	for _, token := range strings.Fields(template) {
@@ -246,7 +246,7 @@ func (g *generator) fill(template string, name ...string) []string {
 	return out
 }
 
-// token fills the placeholders of one word.
+// token replaces the placeholders of one word.
 func (g *generator) token(token string) string {
 	var sb strings.Builder
 	for i := 0; i < len(token); i++ {
@@ -286,7 +286,7 @@ func (g *generator) token(token string) string {
 	return sb.String()
 }
 
-// inputWord is a file that is read, or the variable of a loop.
+// inputWord returns a file to read, or the variable of a loop.
 func (g *generator) inputWord() string {
 	if len(g.loops) > 0 && g.in(2) {
 		f := g.loops[len(g.loops)-1]
@@ -295,7 +295,7 @@ func (g *generator) inputWord() string {
 	return g.pick(inputs)
 }
 
-// varied hides a word in a variable or a substitution now and then.
+// varied sometimes replaces a word by a variable or a substitution.
 func (g *generator) varied(word string) string {
 	switch g.r.IntN(40) {
 	case 0:
@@ -311,7 +311,7 @@ func (g *generator) varied(word string) string {
 	return word
 }
 
-// text is shell text, as sh -c gets it.
+// text returns shell text for sh -c.
 func (g *generator) text() string {
 	if g.depth > 3 {
 		return g.one("c1 x", "rm a.txt", "echo x >n50", "touch n51", "c2 \"$1\"", "cat \"$@\" >n52", "cat", "$0 x", "rm $1")
@@ -319,7 +319,7 @@ func (g *generator) text() string {
 	return g.list()
 }
 
-// raw fills the paths of a program in another language.
+// raw replaces the paths in a program in another language.
 func (g *generator) raw(text string) string {
 	for strings.Contains(text, "%o") {
 		text = strings.Replace(text, "%o", g.one("n60", "out/n61", "a.txt", "/outside/n62", "/tmp/n63", "/dev/null", "/dev/stdout", "sub/n64"), 1)
@@ -328,7 +328,7 @@ func (g *generator) raw(text string) string {
 	return strings.ReplaceAll(text, "%%", "%")
 }
 
-// quoted makes one word of any text.
+// quoted returns text as one word.
 func (g *generator) quoted(text string) string {
 	if !strings.ContainsAny(text, "\"\\$`!'") && g.in(4) {
 		return "\"" + text + "\""
@@ -336,8 +336,8 @@ func (g *generator) quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// option makes an option that the catalogue has for the program, or a letter
-// that it need not have.
+// option returns an option that the catalogue has for the program, or a letter
+// that it may not have.
 func (g *generator) option(words []string) []string {
 	prog := program.Lookup(words[0])
 	for _, w := range words[1:] {
@@ -368,7 +368,7 @@ func (g *generator) option(words []string) []string {
 	return g.written(all[g.r.IntN(len(all))])
 }
 
-// written writes an option and its value in one of the ways.
+// written returns an option and its value in one of their forms.
 func (g *generator) written(o *program.Option) []string {
 	name := strings.ReplaceAll(strings.ReplaceAll(g.pick(o.Names), "[no-]", g.one("", "no-")), "-#", "-1")
 	long := strings.HasPrefix(name, "--")
@@ -408,7 +408,7 @@ func (g *generator) value(o *program.Option) string {
 	return g.one("1", "x", ",", g.token("%x"), "n70", "/tmp/n71", "../n72")
 }
 
-// trap puts a file into the directory whose name is an option of the program.
+// trap creates a file in the directory whose name is an option of the program.
 func (g *generator) trap(name string) {
 	words := g.option([]string{name})
 	text, ok := literal(strings.Join(words, ""))
@@ -422,7 +422,7 @@ func (g *generator) trap(name string) {
 	g.extra = append(g.extra, effectbox.File{Path: at, Data: []byte("trap\n")})
 }
 
-// literal undoes the quotes of a word of plain text.
+// literal removes the quotes of a word of plain text.
 func literal(src string) (string, bool) {
 	var sb strings.Builder
 	for i := 0; i < len(src); i++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
-// rules is a policy as the judge sees it: it shares no code with the engine.
+// rules is a policy as the judge sees it. It shares no code with the engine.
 type rules struct {
 	mode   string // "default" or "acceptEdits"
 	allow  []rule
@@ -32,7 +32,7 @@ type kind uint8
 const (
 	prefix kind = iota
 	exact
-	star // words with one * word
+	star // words of which one is *
 	everything
 	wholeLine
 	edit
@@ -66,7 +66,7 @@ func (p *rules) spec() *policy.Spec {
 	return s
 }
 
-// policy makes rules that fit the line.
+// policy returns rules that fit the line.
 func (g *generator) policy(line string) *rules {
 	p := &rules{mode: "default"}
 	if g.in(4) {
@@ -101,8 +101,8 @@ func (g *generator) policy(line string) *rules {
 	return p
 }
 
-// rule makes an allow rule for a command; a last word that is empty says that
-// the others are all of it.
+// rule returns an allow rule for a command. An empty last word means that the
+// others are the whole command.
 func (g *generator) rule(words []string) rule {
 	whole := len(words) > 1 && words[len(words)-1] == ""
 	if whole {
@@ -123,22 +123,22 @@ func (g *generator) rule(words []string) rule {
 	return rule{kind: prefix, words: words[:n]}
 }
 
-// judge holds what a line did against the rules that allowed it.
+// judge compares the effects of a line with the rules that allowed it.
 type judge struct {
 	rules *rules
 	line  string
 	got   effectbox.Result
 	links map[string]string
-	free  bool // a rule covers whatever the line does
+	free  bool // a rule covers anything that the line does
 	sure  []bool
 	known []bool
 }
 
-// violations are what no rule covers.
+// violations returns the effects that no rule covers.
 func violations(p *rules, line string, got effectbox.Result, links map[string]string) (out []string) {
 	for i, s := range got.Started {
 		if s.Name != "run" && s.Name != path.Base(s.Argv[0]) {
-			got.Started[i].Argv[0] = s.Name // exec -a: the rules are for the program
+			got.Started[i].Argv[0] = s.Name // exec -a: the rules are about the program
 		}
 	}
 	j := &judge{rules: p, line: line, got: got, links: links, sure: make([]bool, len(got.Started)), known: make([]bool, len(got.Started))}
@@ -147,7 +147,7 @@ func violations(p *rules, line string, got effectbox.Result, links map[string]st
 		case r.kind == everything, r.kind == wholeLine && strings.TrimSpace(r.line) == strings.TrimSpace(line):
 			j.free = true
 		case r.kind == exact && slices.Contains(inShell, r.words[0]):
-			j.free = true // what it does cannot be told from what the shell does
+			j.free = true // its effects cannot be told from those of the shell
 		}
 	}
 	for i, s := range got.Started {
@@ -165,7 +165,7 @@ func violations(p *rules, line string, got effectbox.Result, links map[string]st
 	return out
 }
 
-// lineage shows a program and those above it.
+// lineage returns a program and its ancestors.
 func (j *judge) lineage(i int) string {
 	text := strings.Join(j.got.Started[i].Argv, "|")
 	for at := j.got.Started[i].Parent; at >= 0; at = j.got.Started[at].Parent {
@@ -174,13 +174,13 @@ func (j *judge) lineage(i int) string {
 	return text
 }
 
-// inShell are builtins that run something; an exact rule covers all of it.
+// inShell lists builtins that run something. An exact rule covers all of it.
 var inShell = []string{".", "source", "eval", "exec", "trap", "builtin", "command", "time"}
 
-// plain are the wrappers that need no rule.
+// plain lists the wrappers that need no rule.
 var plain = []string{"timeout", "nice", "nohup", "time", "stdbuf"}
 
-// covered reports whether a program that was started has its cover.
+// covered reports whether the start of a program is covered.
 func (j *judge) covered(i int) bool {
 	if !j.known[i] {
 		j.known[i] = true
@@ -200,12 +200,13 @@ func (j *judge) find(i int) bool {
 		}
 	}
 	if slices.Contains(writers, argv[0]) && j.rules.mode == "acceptEdits" {
-		return true // what it changes is looked at path by path
+		return true // its changes are checked path by path
 	}
 	return j.reached(i)
 }
 
-// standard is the name of a program that is called by its name or its place.
+// standard returns the name of a program that is called by its name or its
+// usual path.
 func standard(name string) string {
 	for _, dir := range []string{"/usr/bin/", "/bin/"} {
 		if rest, ok := strings.CutPrefix(name, dir); ok {
@@ -220,10 +221,10 @@ func (r rule) covers(argv []string) bool {
 	words := r.words
 	if r.kind <= star {
 		for len(words) > 1 && slices.Contains(inShell, words[0]) {
-			// The builtin leaves no trace, what it runs does.
+			// The builtin leaves no trace, but what it runs does.
 			for words = words[1:]; len(words) > 1 && strings.HasPrefix(words[0], "-"); words = words[1:] {
 				if words[0] == "-a" && len(words) > 2 {
-					words = words[1:] // the name that exec gives
+					words = words[1:] // the name given by exec
 				}
 			}
 			if argv[0] == standard(words[0]) {
@@ -242,7 +243,7 @@ func (r rule) covers(argv []string) bool {
 	return false
 }
 
-// expression matches what words with stars match.
+// expression returns a regular expression for words with stars.
 func expression(words []string) *regexp.Regexp {
 	text := "(?s)^"
 	for i, w := range words {
@@ -261,8 +262,8 @@ func expression(words []string) *regexp.Regexp {
 	return regexp.MustCompile(text + "$")
 }
 
-// reached reports whether a rule for a program above covers this one: a rule
-// for exactly the words above, or one whose words go on into this command.
+// reached reports whether a rule for an ancestor covers the program: a rule for
+// exactly its words, or one whose words extend into this command.
 func (j *judge) reached(i int) bool {
 	argv := j.got.Started[i].Argv
 	for at := j.got.Started[i].Parent; at >= 0; at = j.got.Started[at].Parent {
@@ -287,8 +288,8 @@ func (j *judge) reached(i int) bool {
 	return false
 }
 
-// own reports whether a program belongs to the one that started it: the words
-// of the line do not name it, and cannot.
+// own reports whether a program is internal to the one that started it: the
+// words of the line do not name it, and cannot.
 func (j *judge) own(i int) bool {
 	s := j.got.Started[i]
 	if s.Parent < 0 {
@@ -308,7 +309,7 @@ func (j *judge) own(i int) bool {
 		if len(above) > 1 && strings.HasPrefix(above[1], "/usr/lib/git-core/") {
 			return slices.Contains(gitScripts, name)
 		}
-		if above[1] == "-c" && j.own(s.Parent) { // the shell through which a program calls its compressor
+		if above[1] == "-c" && j.own(s.Parent) { // the shell in which a program calls its compressor
 			return len(argv) <= 2 && slices.Contains([]string{"gzip", "bzip2", "xz", "zstd", "lzma", "lzip", "lzop", "compress"}, name) && above[2] == strings.Join(argv, " ") ||
 				name == "unzip" && (argv[1] == "-v" || strings.HasPrefix(argv[1], "-t")) || j.script(argv, above)
 		}
@@ -339,11 +340,11 @@ func (j *judge) own(i int) bool {
 	return j.script(argv, above)
 }
 
-// gitScripts are what the shell scripts that belong to git start.
+// gitScripts lists what the shell scripts of git start.
 var gitScripts = strings.Fields("git sed uname basename sh expr cat sleep mkdir dirname grep cut which rm tr wc date")
 
-// script reports whether a program comes from the contents of a file of the
-// tree: those are not part of a tool use. A file that the line changed is.
+// script reports whether the contents of a file of the tree named a program.
+// Those are not part of a tool use, unless the line changed the file.
 func (j *judge) script(argv, above []string) bool {
 	if len(argv) != 2 || argv[0] != "c9" || !strings.HasPrefix(argv[1], "from-") {
 		return false
@@ -354,11 +355,11 @@ func (j *judge) script(argv, above []string) bool {
 	})
 }
 
-// writers are the programs whose purpose is to write their operands; link and
-// unlink are ln and rm for one name.
+// writers lists the programs whose purpose is to write their operands. With one
+// operand, link and unlink are like ln and rm.
 var writers = []string{"mkdir", "touch", "rm", "rmdir", "cp", "mv", "ln", "install", "chmod", "link", "unlink"}
 
-// mayChange reports whether a changed path has its cover.
+// mayChange reports whether a change is covered.
 func (j *judge) mayChange(c effectbox.Change) bool {
 	if j.free || !protected(c.Path) && j.byRule(c.Path) || j.temporary(c) {
 		return true
@@ -374,8 +375,8 @@ func (j *judge) mayChange(c effectbox.Change) bool {
 	return false
 }
 
-// temporary reports whether a path is the empty file or folder that mktemp
-// makes when it is told nothing.
+// temporary reports whether a path is the empty file or directory that mktemp
+// creates without arguments.
 func (j *judge) temporary(c effectbox.Change) bool {
 	rest, ok := strings.CutPrefix(c.Path, "/tmp/tmp.")
 	return ok && len(rest) >= 10 && c.What == "created" && slices.ContainsFunc(j.got.Started, func(s effectbox.Started) bool { return s.Name == "mktemp" })
@@ -383,13 +384,13 @@ func (j *judge) temporary(c effectbox.Change) bool {
 
 func inside(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// protected paths take a rule that names them, which no rule of the generator
-// does but one for exactly the command.
+// protected reports whether changing a path requires a rule that names it. The
+// generator has no such rules except exact ones.
 func protected(name string) bool {
 	return inside(name, work+"/.git/hooks") || name == work+"/.git/config" || name == home+"/.bashrc"
 }
 
-// byRule reports whether an edit rule covers a path.
+// byRule reports whether an Edit rule covers a path.
 func (j *judge) byRule(name string) bool {
 	for _, r := range j.rules.allow {
 		if r.kind != edit {
@@ -410,8 +411,8 @@ func (j *judge) byRule(name string) bool {
 	return false
 }
 
-// exactly reports whether an exact rule covers the program or one above it,
-// and with it all that it does.
+// exactly reports whether an exact rule covers the program or one of its
+// ancestors, and with it all of its effects.
 func (j *judge) exactly(i int) bool {
 	for at := i; at >= 0; at = j.got.Started[at].Parent {
 		for _, r := range j.rules.allow {
@@ -423,9 +424,9 @@ func (j *judge) exactly(i int) bool {
 	return false
 }
 
-// operand reports whether a path is one that a writing program was told to
-// write: an operand, what lies below or above it, its backup, or an entry of
-// its name in the last operand.
+// operand reports whether a writing program was asked to write a path: an
+// operand, a path below or above one, its backup, or an entry of its name in
+// the last operand.
 func (j *judge) operand(s effectbox.Started, name string) bool {
 	for _, arg := range s.Argv[1:] {
 		if path.Base(arg) == path.Base(name) && path.Dir(name) == s.Dir {
@@ -448,14 +449,14 @@ func (j *judge) operand(s effectbox.Started, name string) bool {
 			return true
 		}
 		if path.Dir(name) == path.Dir(at) && strings.HasPrefix(name, at) {
-			return true // a backup with a suffix
+			return true // a backup with its suffix
 		}
 	}
 	return false
 }
 
-// passed reports whether mkdir -p makes a folder on its way to another: a of
-// a/../b, which is named in the operand.
+// passed reports whether mkdir -p creates a directory on the way to another: a
+// of a/../b, which is named in the operand.
 func (j *judge) passed(arg, name string) bool {
 	for at := strings.Index(arg, "/.."); at >= 0; {
 		if j.resolve(arg[:at], false) == name {
@@ -470,8 +471,8 @@ func (j *judge) passed(arg, name string) bool {
 	return false
 }
 
-// resolve follows the links of the tree; the last part of a name only if last
-// is set.
+// resolve follows the links of the tree, for the last element of a name only if
+// last is set.
 func (j *judge) resolve(name string, last bool) string {
 	at, rest := "/", strings.Split(name, "/")
 	for n := 0; len(rest) > 0 && n < 100; n++ {
@@ -495,15 +496,15 @@ func (j *judge) resolve(name string, last bool) string {
 	return at
 }
 
-// changing are the subcommands of git that are there to change the files of
-// the repository's own directory.
+// changing lists the subcommands of git whose purpose is to change files in the
+// repository's own directory.
 var changing = []string{
 	"checkout", "restore", "reset", "stash", "clean", "mv", "rm", "merge", "pull", "rebase", "switch", "apply", "am",
 	"cherry-pick", "revert", "bisect", "read-tree", "filter-branch", "checkout-index", "worktree", "clone", "init", "submodule", "sparse-checkout", "st",
 }
 
-// repository reports whether a change is what a git command does to its own
-// repository.
+// repository reports whether a change is one that a git command makes in its
+// own repository.
 func (j *judge) repository(s effectbox.Started, c effectbox.Change) bool {
 	if standard(s.Argv[0]) != "git" || !inside(c.Path, work) || protected(c.Path) && !slices.Contains(s.Argv, "config") && !slices.Contains(s.Argv, "remote") && !slices.Contains(s.Argv, "branch") && !slices.Contains(s.Argv, "clone") && !slices.Contains(s.Argv, "init") {
 		return false

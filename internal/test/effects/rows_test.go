@@ -13,7 +13,8 @@ import (
 
 var rows = flag.String("rows", "", "a file that gets -lines rows for check --jsonl, each with a policy that fits its line; nothing runs")
 
-// TestRows writes what internal/test/decisiondiff compares two programs by.
+// TestRows writes rows with which internal/test/decisiondiff compares two
+// programs.
 func TestRows(t *testing.T) {
 	if *rows == "" {
 		t.Skip("no -rows")
@@ -43,7 +44,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// rowOf is a line under a policy, for check --jsonl.
+// rowOf returns a line under a policy as a row of check --jsonl.
 func rowOf(id, line string, p *rules) any {
 	list := map[string]any{"mode": p.mode, "allow": []string{}, "deny": []string{}}
 	for _, item := range p.spec().Allow {

@@ -4,8 +4,8 @@ package effects
 
 import "strings"
 
-// templates are the forms of a command behind its name. A placeholder is a
-// word, or a part of one:
+// templates holds the arguments of commands. A placeholder is a word or a part
+// of one:
 //
 //	%f a file that is read   %o a file that is written   %d a directory
 //	%n a number              %p a pattern                %x any word
@@ -13,7 +13,7 @@ import "strings"
 //	%O some options of the catalogue                     %C a command, word by word
 //	%F an expression of find                             %S names of tables of sqlite3
 //
-// A backslash stands before a character that only the shell sees.
+// A backslash precedes a character that only the shell sees.
 var templates = map[string][]string{
 	"awk":       {"%a %f", "%O %a %f", "-F : %a", "-f prog.awk %f", "-v x=%x %a %f", "-f prog.awk -- %a", "%a v=%x %f", "-W%x %a", "-o%o %a", "-i %x %a", "-l %x %a", "%a -o %o"},
 	"base64":    {"%O %f", "-d %f"},
@@ -358,7 +358,7 @@ upload-pack .
 x
 st`, "\n")
 
-// findParts are the pieces of an expression of find.
+// findParts holds the parts of an expression of find.
 var findParts = []string{
 	"-name %p", "-type f", "-type d", "-newer %f", "-print", "-print0", "-delete", "-exec %C {} \\;", "-exec %C {} +", "-execdir %C {} \\;",
 	"-exec %C \\;", "-ok %C {} \\;", "-fprint %o", "-fls %o", "-fprintf %o %x", "-fprint0 %o", "-maxdepth 1", "-o -name %p", "! -name %p",
@@ -368,7 +368,7 @@ var findParts = []string{
 	"-exec touch {} \\;", "-exec chmod 600 {} +", "-name %p -exec cp b.txt {} \\;", "-exec tee {} \\;", "-exec sed -i s/a/b/ {} +", "-type f -exec chmod 600 {} +", "-exec rm -f {} +", "-type l -exec rm {} +", "-name %p -exec mv {} out \\;",
 }
 
-// sedScripts, awkPrograms and sql hold %o for a path and %t for a command.
+// In sedScripts, awkPrograms and sql, %o is a path and %t a command.
 var sedScripts = []string{
 	"s/a/b/", "s/a/c1 x/e", "s/a/b/w %o", "w %o", "r %f", "e c1 x", "1e", "W %o", "$!d", "p;p", "y/a/b/", "/a/{p;w %o", "s|a|b|gw %o",
 	"s/a/b/;e c2", "i\\ text", "{w %o\n}", "s,x,y,;W %o", "F;=", "1!G;h;$!d", "s/x/\\n/w %o", "R list", "Q", "a\\\nw x", "/b/s//y/e", "0~2e",
@@ -392,10 +392,10 @@ var sql = []string{
 	".log %o", ".backup %o", ".save %o", "vacuum into '%o';", ".open %o", "select load_extension('x');", ".dump", "select edit('x','c1');", ".excel",
 }
 
-// readers, wrappers and writers say how often a program is taken.
+// often lists programs that are chosen more often, in proportion to their number.
 var often = strings.Fields("find find find xargs xargs sed sed awk sort tar tar cp mv rm git git git git git tee rsync zip env env timeout sh bash install ln touch")
 
-// kinds of words.
+// The kinds of words.
 var (
 	inputs = []string{
 		"a.txt", "b.txt", "c.md", "'a b'", "sub/d.txt", "./-o", "-o", "./--output=x", "--output=x", "-rf", "-delete", "./rm", "rm", "'$(c9)'", "'--checkpoint=1'", "lnk.txt", "ld/f",

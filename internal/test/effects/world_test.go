@@ -19,7 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
-// The places of the box.
+// The directories of the box.
 const (
 	home    = "/home/dev"
 	work    = "/home/dev/w"
@@ -28,7 +28,8 @@ const (
 
 var place = patterns.Place{Workspace: work, Home: home}
 
-// realPrograms are harmless in the box. All other names are stubs.
+// realPrograms lists programs that are harmless in the box. All other names are
+// stubs.
 var realPrograms = strings.Fields(`
 	awk gawk mawk base64 basename bash bc bzip2 cal cat chmod cksum cmp column comm cp cpio csplit cut
 	dash date dd df diff diff3 dirname du echo ed egrep env expand expr factor false fdfind fgrep file
@@ -38,16 +39,16 @@ var realPrograms = strings.Fields(`
 	sort split sqlite3 stat stdbuf strings tac tail tar tee test timeout touch tr tree true truncate
 	tsort tty uname unexpand uniq unlink unzip wc which xargs xxd xz zcat zgrep zip zstd`)
 
-// stubs are names that lines use, or that programs would start.
+// stubs lists names that lines use or that programs would start.
 var stubs = strings.Fields(`
 	c1 c2 c3 c9 busybox curl docker editor gh go gpg kubectl lz4cat make more node npm pager perl pip
 	python python3 scp ssh sudo time vi vim watch wget zsh`)
 
-// fewestReal is how many of the programs must be real.
+// fewestReal is the minimum number of programs that must be real.
 const fewestReal = 60
 
-// world is the tree that each line finds: names that look like options,
-// links that lead out, archives and a repository.
+// world returns the tree in which each line starts: names that look like
+// options, links that lead outside, archives and a repository.
 func world(t *testing.T) []effectbox.File {
 	t.Helper()
 	dir := func(name string) effectbox.File { return effectbox.File{Path: name, Kind: effectbox.Dir} }
@@ -86,7 +87,7 @@ func world(t *testing.T) []effectbox.File {
 	return append(tree, repository(t)...)
 }
 
-// members are what the archives hold.
+// members lists the contents of the archives.
 var members = []string{"in.txt", "-o", "sub/d.txt", "../up.txt", "/tmp/abs", "ld/through"}
 
 func tarball(t *testing.T, gz bool) []byte {
@@ -131,7 +132,7 @@ func zipped(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// repository is a .git with two commits of a.txt and sub/d.txt.
+// repository returns a .git with two commits of a.txt and sub/d.txt.
 func repository(t *testing.T) []effectbox.File {
 	t.Helper()
 	dir := t.TempDir()
@@ -165,7 +166,7 @@ func repository(t *testing.T) []effectbox.File {
 	return below(t, filepath.Join(dir, ".git"), work+"/.git")
 }
 
-// below copies a folder of the machine into the tree.
+// below returns the files of a directory of the machine, for the tree.
 func below(t *testing.T, from, to string) (out []effectbox.File) {
 	err := filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -186,7 +187,7 @@ func below(t *testing.T, from, to string) (out []effectbox.File) {
 	return out
 }
 
-// links are the links of the box and where they lead.
+// links returns the links of the box and their targets.
 func links(tree []effectbox.File) map[string]string {
 	out := map[string]string{"/bin": "usr/bin", "/sbin": "usr/bin", "/lib": "usr/lib", "/lib64": "usr/lib64"}
 	for _, f := range tree {
@@ -197,7 +198,7 @@ func links(tree []effectbox.File) map[string]string {
 	return out
 }
 
-// env answers for the box what the evaluator asks of the file system.
+// env returns the file system of the box for the evaluator.
 func env(tree []effectbox.File) workspace.Fake {
 	return workspace.Fake{Symlinks: links(tree), Dir: work}
 }

@@ -1,6 +1,7 @@
-// Package hallucinate makes wrong command lines of good ones: those that an agent
-// makes up, and those that somebody slips in. It knows nothing of how a
-// whitelist tells them, so that a test can measure one with them.
+// Package hallucinate derives wrong command lines from good ones: lines that an
+// agent might make up, and lines that an attacker might insert. It does not
+// depend on how a whitelist recognizes them, so that tests can use it to
+// measure a whitelist.
 package hallucinate
 
 import (
@@ -11,13 +12,13 @@ import (
 // Line is a wrong command line.
 type Line struct {
 	Text string
-	Kind string // "program", "subcommand", "script", "typo", "flag", "operator", "denied"
+	Kind string // "program", "subcommand", "script", "typo", "flag", "operator" or "denied"
 	From string // the good line
 }
 
-// Lines makes wrong lines of each good one. denied are options that the list
-// under test denies. A wrong line is never a good one in other words: what
-// stands in any good line of the same program is not put in.
+// Lines returns wrong lines for each good one. denied lists options that the
+// list under test denies. A wrong line is never a variant of a good one: words
+// of any good line of the same program are not inserted.
 func Lines(good, denied []string) []Line {
 	m := maker{good: map[string]bool{}, words: map[string][]string{}, denied: denied}
 	for _, line := range good {
@@ -37,10 +38,10 @@ type maker struct {
 	words  map[string][]string // by program
 	denied []string
 	lines  []Line
-	vars   string // of the line that is at work
+	vars   string // of the current line
 }
 
-// cut parts a line into its words and the variables before them.
+// cut splits a line into its words and the variables before them.
 func cut(line string) (words []string, vars string) {
 	words = strings.Fields(line)
 	for len(words) > 0 && strings.Contains(words[0], "=") {
@@ -56,7 +57,7 @@ func (m *maker) add(kind, from, text string) {
 	}
 }
 
-// known reports whether a good line of the program has the word.
+// known reports whether a good line of the program contains the word.
 func (m *maker) known(program, word string) bool { return slices.Contains(m.words[program], word) }
 
 func (m *maker) from(line string) {
@@ -96,15 +97,16 @@ func (m *maker) from(line string) {
 	}
 }
 
-// inventions are subcommands and scripts, strangers programs, that no good line
-// has.
+// inventions holds subcommands and scripts, and strangers programs, that no
+// good line has.
 var (
 	inventions = []string{"publish", "deploy-prod", "exec-remote", "selfdestruct", "login", "unsafe-mode", "x"}
 	strangers  = []string{"npmx", "superbuild", "nc", "telnet", "./run-me"}
 )
 
-// named are the words that name what a program does: its subcommand, and the
-// script that it runs. Programs of which that is not known have none.
+// named returns the indexes of the words that name what a program does: its
+// subcommand, and the script that it runs. It returns none for unknown
+// programs.
 func named(words []string) []int {
 	at := 1
 	for at < len(words) && (strings.HasPrefix(words[at], "-") || strings.HasPrefix(words[at], "+")) {
@@ -133,7 +135,7 @@ func (m *maker) replaced(words []string, at int, word string) string {
 	return m.vars + strings.Join(out, " ")
 }
 
-// typos are what fingers make of a word: two letters swapped, one left out, one
+// typos returns misspellings of a word: two letters swapped, one omitted, one
 // doubled, one wrong.
 func typos(word string) []string {
 	if len(word) < 3 || strings.ContainsAny(word, `"'\`) {
@@ -149,8 +151,8 @@ func typos(word string) []string {
 	return out
 }
 
-// flags puts in options that no program has: at the end, behind the program,
-// with a value, with one dash, in quotes.
+// flags adds options that no program has: at the end, after the program, with a
+// value, with one dash, quoted.
 func (m *maker) flags(line string, words []string) {
 	behind := func(flag string) string {
 		return m.vars + strings.Join(slices.Insert(slices.Clone(words), 1, flag), " ")
@@ -161,7 +163,7 @@ func (m *maker) flags(line string, words []string) {
 	}
 }
 
-// operators puts in what a shell runs, reads or writes: with blanks and without.
+// operators adds what a shell runs, reads or writes, with spaces and without.
 func (m *maker) operators(line string) {
 	for _, op := range []string{"|", "&", ";", "&&", "||", ">", "<", ">>", "<<<", "2>", "&>", "|&", "\n"} {
 		m.add("operator", line, line+" "+op+" id")
@@ -179,7 +181,7 @@ func (m *maker) operators(line string) {
 	m.add("operator", line, line+";")
 }
 
-// denials puts in options that the list denies, in several spellings.
+// denials adds options that the list denies, in several spellings.
 func (m *maker) denials(line string, words []string) {
 	for _, flag := range m.denied {
 		for _, spelled := range []string{flag, flag + "=1", `"` + flag + `"`, flag[:3] + "''" + flag[3:], `\` + flag} {

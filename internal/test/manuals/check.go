@@ -15,8 +15,8 @@ type Entry struct {
 	Chain []*program.Program // git, git log
 }
 
-// Find returns the entry that a page is about, by its name: git-log is git log
-// where the catalogue has git and no git-log.
+// Find returns the entry for a page, by its name: git-log is git log if the
+// catalogue has git and no git-log.
 func Find(page string) (Entry, bool) {
 	parts := strings.Split(page, "-")
 	for n := len(parts); n > 0; n-- {
@@ -30,7 +30,7 @@ func Find(page string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// below goes down to the subcommand that parts name.
+// below descends to the subcommand named by parts.
 func (e *Entry) below(parts []string) bool {
 	if len(parts) == 0 {
 		return true
@@ -49,7 +49,7 @@ func (e *Entry) below(parts []string) bool {
 	return false
 }
 
-// Fault is what the catalogue does not know of an option of a manual page.
+// Fault is a difference between an option of a manual page and the catalogue.
 type Fault struct {
 	Option string
 	What   string
@@ -58,8 +58,8 @@ type Fault struct {
 func (f Fault) String() string { return f.Option + ": " + f.What }
 
 // Check compares the options of a page with an entry. A name that the entry
-// does not list is a fault, and so is a value where the page shows none, or
-// none where it shows one.
+// does not list is a fault, and so is a listed value that the page does not
+// show, or a shown one that the entry does not list.
 func (e Entry) Check(options []Option) (faults []Fault) {
 	for _, o := range options {
 		listed := e.option(o.Name)
@@ -72,7 +72,7 @@ func (e Entry) Check(options []Option) (faults []Fault) {
 	return faults
 }
 
-// option returns what the entry has under a name, or nil.
+// option returns the option of the entry with that name, or nil.
 func (e Entry) option(name string) *program.Option {
 	for i := len(e.Chain) - 1; i >= 0; i-- {
 		p := e.Chain[i]
@@ -100,8 +100,8 @@ func number(name string) bool {
 	return strings.Trim(rest, "0123456789") == "" || strings.EqualFold(rest, "num") || strings.EqualFold(rest, "number")
 }
 
-// agree reports whether one of the values that the page shows is the one that
-// is listed.
+// agree reports whether one of the values that the page shows is the listed
+// one.
 func agree(shown []Value, listed program.ValueMode, name string) bool {
 	if listed == program.Optional && slices.Contains(shown, None) && slices.Contains(shown, Required) {
 		return true

@@ -16,12 +16,13 @@ import (
 	"testing"
 )
 
-// enough is how many programs, subcommands not counted, are to be compared.
+// enough is the minimum number of programs to compare, not counting
+// subcommands.
 const enough = 100
 
-// TestManuals compares the catalogue with the manual pages of Debian's
-// packages. They are downloaded and unpacked into a folder of the test; nothing
-// is installed, and no program of theirs is run.
+// TestManuals compares the catalogue with the manual pages of Debian packages.
+// They are downloaded and unpacked into a directory of the test; nothing is
+// installed, and none of their programs is run.
 func TestManuals(t *testing.T) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		t.Skip("there is no apt-get: the pages come from Debian's packages")
@@ -44,7 +45,7 @@ func TestManuals(t *testing.T) {
 	c.leftOver(t)
 }
 
-// comparison counts what has been compared.
+// comparison counts what was compared.
 type comparison struct {
 	programs, quirks       map[string]bool
 	pages, options, faults int
@@ -78,8 +79,8 @@ func (c *comparison) page(t *testing.T, pkg, version, file string) {
 	t.Logf("%s (%s %s): %d options, %d unknown", strings.Join(entry.Words, " "), pkg, version, len(options), unknown)
 }
 
-// leftOver reports pages that were not found or hold no option, and quirks
-// that explain nothing.
+// leftOver reports pages that were not found or have no options, and unused
+// quirks.
 func (c *comparison) leftOver(t *testing.T) {
 	for name, read := range c.programs {
 		if !read {
@@ -104,14 +105,14 @@ func (c *comparison) leftOver(t *testing.T) {
 	}
 }
 
-// bare reports whether the page is of a subcommand of which the catalogue lists
-// no options, so that each of them proves nothing.
+// bare reports whether the page is about a subcommand for which the catalogue
+// lists no options, so that a missing one means nothing.
 func (e Entry) bare() bool {
 	last := e.Chain[len(e.Chain)-1]
 	return len(e.Chain) > 1 && len(last.Options)+len(last.Shared) == 0
 }
 
-// fetch downloads a package into a folder and unpacks it there; it returns the
+// fetch downloads a package and unpacks it into a directory. It returns the
 // package's version and its manual pages.
 func fetch(ctx context.Context, pkg, dir string) (version string, files []string, err error) {
 	if err := run(ctx, dir, "apt-get", "download", "-qq", pkg); err != nil {

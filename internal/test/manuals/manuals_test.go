@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spellings are pieces of manual pages, and the options in them with what is
-// shown behind them.
+// spellings holds pieces of manual pages with the options in them and their
+// values.
 var spellings = []struct{ name, page, want string }{
 	{"help2man", ".TP\n\\fB\\-o\\fR, \\fB\\-\\-output\\fR=\\fI\\,FILE\\/\\fR\nwrite to FILE", "-o=required --output=required"},
 	{"optional value", ".TP\n\\fB\\-\\-color\\fR[=\\fI\\,WHEN\\/\\fR]\nx", "--color=optional"},
@@ -61,8 +61,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestCheck: a name that is not listed is a fault, and so is a value that is
-// listed and not shown, or shown and not listed.
+// TestCheck checks that an unlisted name is a fault, and so is a value that is
+// listed but not shown, or shown but not listed.
 func TestCheck(t *testing.T) {
 	e := Entry{Words: []string{"x"}, Chain: []*program.Program{{Options: []program.Option{
 		{Names: []string{"-a", "--all"}},
@@ -85,8 +85,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestTables: the packages' pages are of programs that the catalogue has, and
-// quirks of pages that are compared.
+// TestTables checks that the pages of packages are about programs of the
+// catalogue, and quirks about pages that are compared.
 func TestTables(t *testing.T) {
 	all := map[string]bool{}
 	for pkg, list := range pages {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Value tells whether a manual shows a value behind an option.
+// Value describes the value that a manual shows after an option.
 type Value uint8
 
 // The values; the zero value is invalid. A page may show several for one name.
@@ -13,11 +13,11 @@ const (
 	None     Value = iota + 1 // --all
 	Required                  // --output=FILE, -o FILE, -oFILE
 	Optional                  // --color[=WHEN]
-	Perhaps                   // -c [FILE]: a next word that may be there
-	Attached                  // -B#, -bNUM: behind a letter, which may leave it out
+	Perhaps                   // -c [FILE]: the next word, if it is one
+	Attached                  // -B#, -bNUM: directly after a letter, possibly omitted
 )
 
-// Option is a name of an option and what the page shows behind it.
+// Option is a name of an option and the value that the page shows for it.
 type Option struct {
 	Name   string
 	Values []Value
@@ -45,14 +45,14 @@ func Options(page string) []Option {
 	return all
 }
 
-// found is an option as it stands in a tag.
+// found is an option in a tag.
 type found struct {
 	name  string
 	value Value
 }
 
-// readTag returns the options that a line names; -o, --output=FILE shows the
-// value once for both.
+// readTag returns the options that a line names. In -o, --output=FILE the value
+// applies to both.
 func readTag(tag string) []Option {
 	var list []found
 	tag, _, _ = strings.Cut(tag, "\x02: ")
@@ -71,8 +71,9 @@ func readTag(tag string) []Option {
 	return shared(list)
 }
 
-// nextOption is where the next option of a tag begins, or -1. Between options
-// stand commas, bars, "or" and the like; behind other words they are prose.
+// nextOption returns where the next option of a tag begins, or -1. Options are
+// separated by commas, bars, "or" and the like; after other words they are
+// prose.
 func nextOption(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -88,7 +89,7 @@ func nextOption(text string) int {
 	return -1
 }
 
-// nameByte reports whether the byte may stand first behind a dash.
+// nameByte reports whether the byte may be the first after a dash.
 func nameByte(text string, i int) bool {
 	c := text[i]
 	return c == '-' && i+1 < len(text) && (alnum(text[i+1]) || strings.HasPrefix(text[i+1:], "[no-]")) ||
@@ -99,7 +100,7 @@ func alnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// readOption reads one option at the start of text and returns what is left.
+// readOption reads one option at the start of text and returns the rest.
 func readOption(text string) (found, string) {
 	end := 1
 	for end < len(text) && text[end] == '-' {
@@ -122,8 +123,7 @@ func readOption(text string) (found, string) {
 	return found{name, value}, rest
 }
 
-// readValue reads what stands behind the name of an option, which may be a
-// letter.
+// readValue reads the value after the name of an option, which may be a letter.
 func readValue(text string, letter bool) (Value, string) {
 	if text == "" {
 		return None, ""
@@ -154,7 +154,7 @@ func readValue(text string, letter bool) (Value, string) {
 	return None, text
 }
 
-// spaced reads the value behind a blank.
+// spaced reads the value after a space.
 func spaced(text string) (Value, string) {
 	switch {
 	case text == "" || strings.IndexByte("-,|/:;)]", text[0]) >= 0:
@@ -174,7 +174,7 @@ func spaced(text string) (Value, string) {
 	return Required, rest
 }
 
-// word is the length of the value at the start of text.
+// word returns the length of the value at the start of text.
 func word(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -192,7 +192,7 @@ func word(text string) int {
 	return len(text)
 }
 
-// bracket is the length of the bracket at the start of text.
+// bracket returns the length of the bracket at the start of text.
 func bracket(text string) int {
 	if i := strings.IndexByte(text, ']'); i >= 0 {
 		return i + 1
@@ -200,7 +200,7 @@ func bracket(text string) int {
 	return len(text)
 }
 
-// shared gives the names of one tag the value that it shows for one of them.
+// shared gives all names of one tag the value that is shown for one of them.
 func shared(list []found) (out []Option) {
 	var shown Value
 	for _, f := range list {
@@ -224,8 +224,8 @@ func shared(list []found) (out []Option) {
 	return out
 }
 
-// inherited is what an option that shows no value takes in a tag where another
-// shows one: the same, unless the tag shows the name both ways.
+// inherited returns the values of an option without a value in a tag where
+// another one has a value: the same, unless the tag shows the name both ways.
 func inherited(list []found, f found, shown Value) []Value {
 	for _, g := range list {
 		if slices.Contains(both(f.name), g.name) && g.value != None {
@@ -237,7 +237,7 @@ func inherited(list []found, f found, shown Value) []Value {
 	case shown == Required && letter && at+1 < len(list) && list[at+1].value == Required:
 		return []Value{Required}
 	case letter && (shown == Optional || bothWays(list)):
-		return []Value{None} // -F, --classify[=WHEN]: only the long name takes it
+		return []Value{None} // -F, --classify[=WHEN]: only the long name has it
 	}
 	return []Value{None, shown}
 }

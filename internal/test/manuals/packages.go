@@ -2,9 +2,9 @@ package manuals
 
 import "strings"
 
-// pages are Debian's packages and the manual pages of theirs that are compared
-// with the catalogue. "git-*" is every page of that beginning whose subcommand
-// has an entry with options.
+// pages holds Debian packages with those of their manual pages that are
+// compared with the catalogue. "git-*" means every page with that prefix whose
+// subcommand has an entry with options.
 var pages = map[string]string{
 	"ack":             "ack",
 	"apache2-utils":   "ab",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// quirks are the faults that are none, by the reason and the page.
+// quirks holds differences that are not faults, by reason and page.
 var quirks = []struct {
 	why   string
 	pages map[string]string
@@ -45,7 +45,7 @@ var quirks = []struct {
 	}},
 }
 
-// explained returns why a fault of a page is none, or "".
+// explained returns the reason why a fault of a page is a quirk, or "".
 func explained(page string, f Fault) string {
 	for _, q := range quirks {
 		if slices.Contains(strings.Fields(q.pages[page]), f.Option) {

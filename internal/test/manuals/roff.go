@@ -1,19 +1,20 @@
-// Package manuals reads the options of a program from its manual page, and
-// holds the catalogue of package shell against them. It is for a test: the
-// pages are those of Debian's packages, which the test downloads and unpacks
-// without installing anything.
+// Package manuals reads the options of a program from its manual page and
+// compares them with the catalogue. It is for a test only: the pages are those
+// of Debian packages, which the test downloads and unpacks without installing
+// anything.
 package manuals
 
 import "strings"
 
-// The marks around text in italics, which is what stands for a value.
+// The marks around text in italics, which denotes a value.
 const (
 	italic  = '\x01'
 	upright = '\x02'
 )
 
-// Tags returns the lines of a manual page, in man or mdoc macros, that head the
-// description of an option. Fonts are undone but for the marks of italics.
+// Tags returns the lines of a manual page, in man or mdoc macros, that
+// introduce the description of an option. Fonts are removed except for the
+// marks of italics.
 func Tags(page string) []string {
 	r := reader{}
 	lines := strings.Split(strings.ReplaceAll(page, "\\\n", ""), "\n")
@@ -31,8 +32,8 @@ type reader struct {
 	tags   []string
 	wanted bool   // the next text is a tag
 	loose  bool   // the next text is a tag if an indented block follows
-	open   bool   // the tag goes on in the next line (mdoc: Xo)
-	joined string // text that goes on in the next line (\c)
+	open   bool   // the tag continues in the next line (mdoc: Xo)
+	joined string // text that continues in the next line (\c)
 }
 
 func (r *reader) line(line, next string) {
@@ -61,7 +62,7 @@ func (r *reader) line(line, next string) {
 	}
 }
 
-// item reads .IP: its tag, or the text behind a bullet.
+// item reads .IP: its tag, or the text after a bullet.
 func (r *reader) item(args []string) {
 	r.wanted, r.loose = false, false
 	if len(args) == 0 {
@@ -120,7 +121,7 @@ func request(line string) (string, []string) {
 	return words[0], words[1:]
 }
 
-// arguments splits a request at blanks; quotes hold words together.
+// arguments splits a request at spaces; quotes hold words together.
 func arguments(text string) (words []string) {
 	for {
 		text = strings.TrimLeft(text, " \t")
@@ -137,7 +138,7 @@ func arguments(text string) (words []string) {
 	}
 }
 
-// argument is the length of the first word of text.
+// argument returns the length of the first word of text.
 func argument(text string) int {
 	quoted := text[0] == '"'
 	i := 0
@@ -159,8 +160,8 @@ func argument(text string) int {
 	return len(text)
 }
 
-// fonts undoes the requests that print their words in one font or in two that
-// alternate.
+// fonts removes the requests that print their words in one font or in two
+// alternating fonts.
 func fonts(name string, args []string) (string, bool) {
 	switch name {
 	case "B", "SM", "SB":
@@ -187,7 +188,7 @@ func alternate(words []string, slanted bool) string {
 	return sb.String()
 }
 
-// escapes are those that print a character, or none.
+// escapes replaces the escapes that print one character or none.
 var escapes = strings.NewReplacer(
 	`\-`, "-", `\.`, ".", `\e`, "\\", `\ `, " ", `\~`, " ", `\&`, "", `\|`, "", `\^`, "", `\,`, "", `\/`, "", `\%`, "", `\:`, "", `\c`, "", `\'`, "'", `\0`, " ",
 	`\(hy`, "-", `\(mi`, "-", `\(en`, "-", `\(aq`, "'", `\(dq`, `"`, `\(bv`, "|", `\(ha`, "^", `\(ti`, "~", `\(lq`, `"`, `\(rq`, `"`, `\(bu`, "*", `\[ci]`, "o", `\[u2022]`, "*", `\[bu]`, "*",
@@ -197,14 +198,14 @@ var escapes = strings.NewReplacer(
 	`\fC`, string(upright), `\*(C`, "", `\*(R"`, "", `\s-1`, "", `\s0`, "", `\s+1`, "", `\s-2`, "", `\s+2`, "", `\*(--`, "--", `\*(-`, "-",
 )
 
-// plain undoes the escapes of a line.
+// plain replaces the escapes of a line.
 func plain(line string) string { return escapes.Replace(line) }
 
 // mdocText prints the words of an mdoc item: Fl v is -v, Ar is a value.
 func mdocText(words []string) string {
 	var sb strings.Builder
 	var macro string
-	glue := true // no blank before the next word
+	glue := true // no space before the next word
 	put := func(text string) {
 		if !glue {
 			sb.WriteByte(' ')

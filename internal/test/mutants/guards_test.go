@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// sample returns the mutants of this run: all of them with AW_LONG, else two
-// that AW_SEED picks.
+// sample returns the mutants of this run: all of them with AW_LONG, otherwise
+// two chosen by AW_SEED.
 func sample() []Mutant {
 	if os.Getenv("AW_LONG") != "" {
 		return Table
@@ -20,7 +20,7 @@ func sample() []Mutant {
 	return Table[at : at+2]
 }
 
-// TestMutants removes guards of the table, one at a time.
+// TestMutants removes the guards of the table, one at a time.
 func TestMutants(t *testing.T) {
 	table := sample()
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))

@@ -1,10 +1,10 @@
 // Package mutants checks the tests: it removes one guard of the analyser at a
-// time and looks whether the test that is to hold it fails.
+// time and checks that the test for that guard fails.
 //
 //	AW_LONG=1 go test -tags mutants -v ./internal/test/mutants
 //
-// For tests only. A guard is removed in a copy of its file, which the go
-// command reads in its place (-overlay); the files themselves stay as they are.
+// It is for tests only. A guard is removed in a copy of its file, which the go
+// command reads instead (-overlay); the files themselves are not changed.
 package mutants
 
 import (
@@ -20,17 +20,17 @@ import (
 	"strings"
 )
 
-// Mutant is a program without one of its guards.
+// Mutant is the program without one of its guards.
 type Mutant struct {
-	Guard string // what is removed, in words
-	File  string // from the root of the module, with slashes
-	Old   string // stands in the file exactly once
+	Guard string // a description of what is removed
+	File  string // relative to the root of the module, with slashes
+	Old   string // occurs in the file exactly once
 	New   string
-	Pkg   string // of the test, "./shell"; "" is that of the file
+	Pkg   string // package of the test, "./shell"; "" is that of the file
 	Test  string // must fail: "TestX" or "TestX/part_of_it"
 }
 
-// pkg is the package of the test.
+// pkg returns the package of the test.
 func (m *Mutant) pkg() string {
 	if m.Pkg != "" {
 		return m.Pkg
@@ -39,7 +39,7 @@ func (m *Mutant) pkg() string {
 }
 
 // Kill runs the mutant's test in the module at root, and returns nil if it
-// fails as it must. dir is a folder for the mutated file.
+// fails as it must. dir is a directory for the mutated file.
 func (m *Mutant) Kill(ctx context.Context, root, dir string) error {
 	overlay, err := m.write(root, dir)
 	if err != nil {
@@ -60,8 +60,8 @@ func (m *Mutant) Kill(ctx context.Context, root, dir string) error {
 	return nil
 }
 
-// write makes the mutated file and the overlay that names it, and returns the
-// overlay's path.
+// write writes the mutated file and the overlay that refers to it, and returns
+// the path of the overlay.
 func (m *Mutant) write(root, dir string) (string, error) {
 	file := filepath.Join(root, filepath.FromSlash(m.File))
 	data, err := os.ReadFile(file)
@@ -83,7 +83,7 @@ func (m *Mutant) write(root, dir string) (string, error) {
 	)
 }
 
-// Baseline runs the tests of the mutants without any mutation: they must pass.
+// Baseline runs the tests of the mutants without any mutation. They must pass.
 func Baseline(ctx context.Context, root string, table []Mutant) error {
 	tests := map[string][]string{}
 	for i := range table {
@@ -98,7 +98,7 @@ func Baseline(ctx context.Context, root string, table []Mutant) error {
 	return nil
 }
 
-// pattern is the name of a test for -run.
+// pattern returns the argument of -run for a test.
 func pattern(name string) string {
 	parts := strings.Split(name, "/")
 	for i := range parts {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestKill holds the ways in which a mutant may come out, in a small module.
+// TestKill checks the possible outcomes of a mutant in a small module.
 func TestKill(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOWORK", "off")
@@ -51,8 +51,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestTable holds what the table promises: at least twenty guards, in every
-// part of the analyser, and no text that has left its file.
+// TestTable checks the table: it has at least twenty guards, in every part of
+// the analyser, and each text still occurs in its file.
 func TestTable(t *testing.T) {
 	if len(Table) < 20 {
 		t.Errorf("%d guards, want at least 20", len(Table))

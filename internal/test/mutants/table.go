@@ -1,12 +1,12 @@
 package mutants
 
-// noTier3 is where the rules of a session are kept from tier 3.
+// noTier3 is the code that excludes the rules of a session from tier 3.
 const noTier3 = `	if e.strict(i) {
 		return answer{}
 	}
 	rule := e.cover(e.session.allow, i)`
 
-// Table is the guards that are removed, each with the test that holds it.
+// Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
 		Guard: "a comment that ends in a backslash", File: "shell/survey.go",

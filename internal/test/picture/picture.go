@@ -1,4 +1,4 @@
-// Package picture draws what a program wrote to a terminal as an SVG, for the
+// Package picture renders the terminal output of a program as an SVG, for the
 // README. The same text gives the same bytes.
 package picture
 
@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// Measures in pixels.
+// Sizes in pixels.
 const (
 	lineHeight = 18
 	charWidth  = 8
 	margin     = 16
 )
 
-// words are coloured where they begin a line.
+// words are coloured at the beginning of a line.
 var words = []struct{ word, colour string }{
 	{"ALLOW", "#3fb950"}, {"DENY", "#f85149"}, {"ASK", "#d29922"}, {"warning:", "#d29922"}, {"error:", "#f85149"}, {"$ ", "#58a6ff"}, {"? ", "#58a6ff"}, {"  > ", "#58a6ff"},
 }
 
-// SVG draws text, which is printable characters and line feeds.
+// SVG renders text, which consists of printable characters and line feeds.
 func SVG(title, text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	width := 0
@@ -41,7 +41,7 @@ func SVG(title, text string) string {
 	return out.String()
 }
 
-// paint is a line with its first word coloured.
+// paint returns a line with its first word coloured.
 func paint(line string) string {
 	for _, w := range words {
 		if rest, ok := strings.CutPrefix(line, w.word); ok {

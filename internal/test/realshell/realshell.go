@@ -1,14 +1,15 @@
 //go:build linux
 
-// Package realshell runs command lines in a real shell inside a throw-away
-// root, and tells which commands the shell would have run. Only tests use it.
+// Package realshell runs command lines in a real shell inside a disposable
+// root, and reports which commands the shell would have run. It is for tests
+// only.
 //
-// The root holds bash, dash and zsh with their libraries and nothing else; it
-// has its own mount, network, process and IPC namespaces, and the shells run
-// as a user without rights. A library that is preloaded into the shells
-// (shim/shim.c, built with cc) lets every command be found, and notes its argv
-// instead of running it. So nothing but shells ever runs, and the lines run as
-// they would: both sides of && and ||, names with a slash, exec.
+// The root holds bash, dash and zsh with their libraries and nothing else. It
+// has its own mount, network, process and IPC namespaces, and the shells run as
+// an unprivileged user. A library preloaded into the shells (shim/shim.c, built
+// with cc) makes every command seem to exist, and records its argv instead of
+// running it. So only shells ever run, and lines behave as usual: both sides of
+// && and ||, names with a slash, exec.
 package realshell
 
 import (
@@ -31,7 +32,7 @@ import (
 	"time"
 )
 
-// boxEnv marks the process that is the box.
+// boxEnv marks the process of the box.
 const boxEnv = "AGENT_WRAPPER_BOX"
 
 //go:embed shim/shim.c
@@ -50,7 +51,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// Box is a running box. It serves one line at a time.
+// Box is a running box. It runs one line at a time.
 type Box struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -58,7 +59,7 @@ type Box struct {
 	shim string
 }
 
-// Result is what the shell did with one line.
+// Result describes what the shell did with one line.
 type Result struct {
 	Commands []Run
 	TimedOut bool
@@ -66,12 +67,12 @@ type Result struct {
 
 // Run is one command that the shell would have run.
 type Run struct {
-	Path string   // what was given to execve; /none/NAME for a name from PATH
-	Argv []string // with Argv[0]
+	Path string   // the argument of execve; /none/NAME for a name from PATH
+	Argv []string // including Argv[0]
 }
 
-// Words are the words of the command as the line gave them: the name is the
-// path's, because exec -a gives another.
+// Words returns the words of the command as the line gave them. The name is
+// taken from the path, because exec -a changes it.
 func (r Run) Words() []string {
 	if len(r.Argv) == 0 {
 		return []string{r.Path}
@@ -81,17 +82,17 @@ func (r Run) Words() []string {
 	switch {
 	case said == r.Path, strings.Contains(said, "/") && strings.HasSuffix(r.Path, strings.TrimLeft(said, ".")):
 		name = said // exec makes it absolute
-	case slices.Contains(searched, dir): // exec -a gives another name
+	case slices.Contains(searched, dir): // changed by exec -a
 	default:
 		name = strings.Replace(r.Path, "/w/", "./", 1)
 	}
 	return append([]string{name}, r.Argv[1:]...)
 }
 
-// searched are the directories in which the shim finds every name.
+// searched lists the directories in which the shim finds every name.
 var searched = []string{"/none/", "/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"}
 
-// request is one line: Argv[0] is the shell.
+// request is one line. Argv[0] is the shell.
 type request struct{ Argv []string }
 
 // Open starts a box. dir is an empty directory for the root.
@@ -134,7 +135,7 @@ func (b *Box) start(dir string) error {
 	return b.cmd.Start()
 }
 
-// buildShim compiles the shim into a directory of its own.
+// buildShim compiles the shim into a new directory.
 func buildShim() (string, error) {
 	dir, err := os.MkdirTemp("", "realshell")
 	if err != nil {
@@ -150,12 +151,12 @@ func buildShim() (string, error) {
 	return out, nil
 }
 
-// Run starts a shell with arguments (the last is nearly always the line) and
-// waits until it and all that it started have ended.
+// Run starts a shell with arguments, of which the last is usually the line, and
+// waits until it and all of its descendants have ended.
 func (b *Box) Run(argv ...string) (Result, error) {
 	for _, a := range argv {
 		if strings.IndexByte(a, 0) >= 0 {
-			return Result{}, nil // no argument can hold it
+			return Result{}, nil // no argument can contain NUL
 		}
 	}
 	if err := json.NewEncoder(b.in).Encode(encode(argv)); err != nil {
@@ -176,7 +177,7 @@ func (b *Box) Run(argv ...string) (Result, error) {
 	return r, err
 }
 
-// encode quotes the arguments: JSON knows no bytes that are not UTF-8.
+// encode quotes the arguments, since JSON cannot represent invalid UTF-8.
 func encode(argv []string) request {
 	var r request
 	for _, a := range argv {
@@ -200,7 +201,7 @@ func (b *Box) Close() error {
 	return b.cmd.Wait()
 }
 
-// serve is the box: it builds the root and runs the lines that come in.
+// serve is the box: it builds the root and runs the lines that it receives.
 func serve(root string) error {
 	if err := build(root); err != nil {
 		return fmt.Errorf("build the box: %w", err)
@@ -224,7 +225,7 @@ func serve(root string) error {
 	}
 }
 
-// shells are the programs of the root.
+// shells lists the programs of the root.
 var shells = []string{"/bin/bash", "/bin/dash", "/bin/sh", "/bin/zsh"}
 
 func build(root string) error {
@@ -258,7 +259,7 @@ func build(root string) error {
 	return errors.Join(copyModules(root), copyLocale(root))
 }
 
-// writeFor writes a file that everybody in the box may write.
+// writeFor writes a file that every user in the box can write.
 func writeFor(path, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		return err
@@ -266,7 +267,7 @@ func writeFor(path, text string) error {
 	return os.Chmod(path, 0o666)
 }
 
-// catalogue is a file of translations, in the order of their messages, as
+// catalogue returns a file of translations, in the order of their messages, as
 // gettext(3) reads it (GNU gettext manual, "The Format of GNU MO Files").
 func catalogue(messages [][2]string) string {
 	const magic, header = 0x950412de, 28
@@ -297,8 +298,8 @@ func copyFile(root, from, to string) error {
 	return os.WriteFile(to, data, 0o755)
 }
 
-// copyProgram copies a program and its libraries to the same places. One that
-// is not installed is left out.
+// copyProgram copies a program and its libraries to the same paths. A missing
+// program is skipped.
 func copyProgram(root, program string) error {
 	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -338,8 +339,9 @@ func copyModules(root string) error {
 	return nil
 }
 
-// copyLocale copies the locale C.UTF-8, where it is not part of the C library:
-// without it the shells would run in the locale C, and bash translates nothing.
+// copyLocale copies the locale C.UTF-8 if it is not part of the C library.
+// Without it the shells would run in the locale C, in which bash does not
+// translate.
 func copyLocale(root string) error {
 	const dir = "/usr/lib/locale/C.utf8"
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -348,13 +350,13 @@ func copyLocale(root string) error {
 	return os.CopyFS(filepath.Join(root, dir), os.DirFS(dir))
 }
 
-// The time that a line may take, and what it leaves running behind it.
+// The time limits of a line and of what it leaves running.
 const (
 	lineTime = time.Second
 	restTime = 200 * time.Millisecond
 )
 
-// runLine runs one line in a fresh directory.
+// runLine runs one line in a new directory.
 func runLine(root string, quoted []string) (Result, error) {
 	if err := freshDir(filepath.Join(root, "w")); err != nil {
 		return Result{}, err
@@ -374,8 +376,8 @@ func runLine(root string, quoted []string) (Result, error) {
 	return Result{Commands: records(data), TimedOut: timedOut}, err
 }
 
-// runAll runs a shell and waits for all that it started. The box is the first
-// process of its namespace: whoever loses its parent becomes its child.
+// runAll runs a shell and waits for all of its descendants. The box is the
+// first process of its namespace, so orphans become its children.
 func runAll(root string, argv []string) (timedOut bool, err error) {
 	in, err := os.Open(filepath.Join(root, "stdin"))
 	if err != nil {
@@ -423,14 +425,15 @@ func waitAll(pid int) (timedOut bool) {
 	}
 }
 
-// canDrop: without a full mapping of users there is no nobody to become.
+// canDrop reports whether the user can be changed to nobody, who only exists
+// with a full mapping of users.
 func canDrop() bool {
 	data, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && !strings.HasSuffix(strings.TrimSpace(string(data)), " 1")
 }
 
-// records reads what the shim wrote, with the strings quoted; a record that
-// was cut ends it.
+// records parses what the shim wrote, in which strings are quoted. It stops at
+// a truncated record.
 func records(data []byte) []Run {
 	var out []Run
 	next := func() (string, bool) {

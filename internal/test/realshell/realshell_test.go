@@ -23,7 +23,7 @@ func open(t testing.TB) *Box {
 	return box
 }
 
-// TestBoxTellsWhatRuns holds what the box reports of a line, in each shell.
+// TestBoxTellsWhatRuns checks what the box reports for a line in each shell.
 func TestBoxTellsWhatRuns(t *testing.T) {
 	box := open(t)
 	for _, tt := range []struct{ line, want string }{
@@ -50,7 +50,7 @@ func TestBoxTellsWhatRuns(t *testing.T) {
 				cmds = append(cmds, strings.Join(c.Words(), "|"))
 			}
 			want := tt.want
-			if shell[0] != "/bin/zsh" { // zsh splits no variable, and expands none of its blanks
+			if shell[0] != "/bin/zsh" { // zsh does not split variables, nor remove their spaces
 				want = strings.NewReplacer("c16 i1", "c16|i1", "-n c18 '", "-n|c18|'", "o1|*", "o1|-rf|a.txt|b|sub").Replace(want)
 			}
 			if text := strings.Join(cmds, ";"); text != want {
@@ -60,9 +60,9 @@ func TestBoxTellsWhatRuns(t *testing.T) {
 	}
 }
 
-// TestBoxTranslates holds that bash in the box finds the catalogue, and expands
-// what it says. bash translates when it reads a line, so the variables are set
-// in one before.
+// TestBoxTranslates checks that bash in the box finds the catalogue and expands
+// its translations. As bash translates when it reads a line, the variables are
+// set in an earlier line.
 func TestBoxTranslates(t *testing.T) {
 	got, err := open(t).Run("/bin/bash", "-c", "TEXTDOMAINDIR=/t; TEXTDOMAIN=x\nc1 $\"hello\"")
 	if err != nil {

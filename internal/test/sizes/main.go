@@ -1,5 +1,6 @@
-// Command sizes prints, as a Markdown table, how large the packages of the tree
-// are: lines of code without tests, exported names, and the lengths of functions.
+// Command sizes prints the sizes of the packages of the tree as a Markdown
+// table: lines of code without tests, exported names, and the lengths of
+// functions.
 //
 //	go run ./internal/test/sizes
 package main
@@ -18,7 +19,7 @@ import (
 	"strings"
 )
 
-// size is how large a package is.
+// size is the size of a package.
 type size struct {
 	lines, exported int
 	functions       []int // lengths in lines

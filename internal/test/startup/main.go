@@ -1,14 +1,14 @@
 //go:build unix
 
-// Command startup measures what it costs to start agent-wrapper: the time and the
-// page faults of the process `agent-wrapper version`, in turn with an empty Go
-// program, with a program that only imports the libraries that agent-wrapper
-// imports (their initialization is the floor), and with other builds that are
-// named.
+// Command startup measures the cost of starting agent-wrapper: the time and the
+// page faults of the process `agent-wrapper version`. For comparison it
+// measures an empty Go program, a program that only imports the libraries that
+// agent-wrapper imports (their initialization is the lower bound), and other
+// builds named as arguments.
 //
 //	go run ./internal/test/startup [-n RUNS] [PROGRAM ...]
 //
-// It is run at the root of the module.
+// It must be run in the root of the module.
 package main
 
 import (
@@ -48,14 +48,14 @@ func main() {
 	write(programs)
 }
 
-// program is a program that is started, and what its runs cost.
+// program is a program that is started, with the cost of its runs.
 type program struct {
 	name, path string
 	times      []time.Duration
 	faults     []int64 // pages that were mapped without reading a disk
 }
 
-// build builds the programs that every measurement has, in a directory.
+// build builds into a directory the programs that every measurement includes.
 func build(dir string) ([]*program, error) {
 	libraries, err := libraries()
 	if err != nil {
@@ -85,8 +85,8 @@ func build(dir string) ([]*program, error) {
 	return programs, nil
 }
 
-// libraries are the packages that the project's own packages in agent-wrapper
-// import and that are not its own.
+// libraries returns the packages outside the project that are imported by its
+// packages in agent-wrapper.
 func libraries() ([]string, error) {
 	out, err := exec.Command("go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./cmd/agent-wrapper").Output()
 	if err != nil {
@@ -104,7 +104,7 @@ func libraries() ([]string, error) {
 	return slices.DeleteFunc(slices.Compact(all), own), nil
 }
 
-// measure runs the programs in turn, so that what else the machine does falls on
+// measure runs the programs in turn, so that other load on the machine affects
 // all of them. The first round, which fills caches, is not counted.
 func measure(programs []*program, runs int) error {
 	for n := range runs + 1 {
@@ -121,7 +121,7 @@ func measure(programs []*program, runs int) error {
 	return nil
 }
 
-// start runs a program to its end.
+// start runs a program to completion.
 func start(path string) (time.Duration, int64, error) {
 	cmd := exec.Command(path, "version")
 	begin := time.Now()
@@ -137,7 +137,7 @@ func start(path string) (time.Duration, int64, error) {
 	return took, int64(usage.Minflt), nil
 }
 
-// write writes a row for each program; the ratios are to the first.
+// write writes a row for each program, with ratios to the first.
 func write(programs []*program) {
 	least, middle := programs[0].fastest()
 	fmt.Println("program         fastest          median           page faults")
@@ -148,7 +148,7 @@ func write(programs []*program) {
 	}
 }
 
-// fastest is the fastest and the median run; it sorts the runs.
+// fastest returns the fastest and the median run. It sorts the runs.
 func (p *program) fastest() (fast, median time.Duration) {
 	slices.Sort(p.times)
 	slices.Sort(p.faults)

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Command logger stands in the box under the name of every program. It writes
-// down that the program was started, and then becomes the real program if
-// there is one; else it is a stub that prints words nobody should run.
+// Command logger is installed in the box under the name of every program. It
+// records that the program was started, and then becomes the real program if
+// there is one. Otherwise it is a stub that prints words that nothing should
+// run.
 package main
 
 import (
@@ -26,14 +27,15 @@ func main() {
 		become(name, args, env) // a real program that is itself a script
 	}
 	if name == "run" && len(args) > 1 {
-		args = args[1:] // #!/usr/bin/run: the script is what was started
+		args = args[1:] // #!/usr/bin/run: the program that was started is the script
 	}
 	id := record(name, args, env)
 	become(name, args, append(without(env), parent+id))
 	syscall.Write(1, []byte(stub))
 }
 
-// argv is the argument vector; package os is left out for the time it takes.
+// argv returns the argument vector without package os, which would take longer
+// to start.
 func argv() []string {
 	data := readFile("/proc/self/cmdline")
 	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
@@ -56,7 +58,7 @@ func readFile(name string) []byte {
 	}
 }
 
-// ownName is the name of the file that was started, whatever argv says.
+// ownName returns the name of the file that was started, whatever its argv.
 func ownName() string {
 	buf := make([]byte, 4096)
 	n, err := syscall.Readlink("/proc/self/exe", buf)
@@ -69,10 +71,10 @@ func ownName() string {
 func script(args []string) bool { return len(args) > 1 && strings.HasPrefix(args[1], "/real/") }
 
 func become(name string, args, env []string) {
-	_ = syscall.Exec(real+name, args, env) // it returns where there is no real program
+	_ = syscall.Exec(real+name, args, env) // returns if there is no real program
 }
 
-// record appends what was started to the trace, in one write, and returns its
+// record appends what was started to the trace in one write, and returns its
 // id.
 func record(name string, args, env []string) string {
 	var now syscall.Timeval
@@ -96,7 +98,7 @@ func record(name string, args, env []string) string {
 		_, err = syscall.Write(fd, out)
 	}
 	if err != nil {
-		syscall.Exit(126) // nothing runs unseen
+		syscall.Exit(126) // nothing may run unrecorded
 	}
 	syscall.Close(fd)
 	return id
