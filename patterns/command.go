@@ -10,41 +10,41 @@ import (
 
 // commandRule is the specifier of a Bash rule.
 type commandRule struct {
-	// lines are whole command lines: the rule matches a line that is equal to
-	// one of them, and then everything that it does.
+	// lines are whole command lines: the rule matches a line that equals one of
+	// them, including everything that it does.
 	lines []string
 	// exact are argument lists: the rule matches a command with these words.
 	exact [][]string
 
-	// words are those of a prefix or wildcard rule, nil for the others; the
-	// bytes wild and home are not literal. open: any words may follow.
+	// words are those of a prefix or wildcard rule, nil for other rules; the bytes
+	// wild and home are not literal. If open is set, any words may follow.
 	words []string
 	open  bool
-	// literal is the number of words at the beginning without a wildcard.
+	// literal is the number of leading words without a wildcard.
 	literal int
-	// gaps: there is a wildcard that is not the open end.
+	// gaps is set if there is a wildcard other than the open end.
 	gaps bool
 
-	urls   []urlWord   // an allow: the URLs among the words
-	shapes []*shape    // how ask and deny read the words and the exact lists
+	urls   []urlWord   // the URLs among the words of an allow rule
+	shapes []*shape    // the words and the exact lists as interpreted for ask and deny
 	text   textPattern // the words as one text with wildcards
 }
 
-// The limits of a pattern with wildcards.
+// The limits of patterns with wildcards.
 const (
 	maxPattern = 4 << 10 // bytes of a command pattern
 	maxStars   = 64
 )
 
-// keywords begin or continue a compound command: on their own they are
-// fragments of one, and no program.
+// keywords begin or continue a compound command. On their own they are
+// fragments of one, not programs.
 var keywords = map[string]bool{
 	"if": true, "then": true, "elif": true, "else": true, "fi": true, "for": true, "while": true,
 	"until": true, "do": true, "done": true, "case": true, "esac": true, "select": true,
 	"function": true, "coproc": true, "{": true, "}": true, "!": true,
 }
 
-// commandSpec reads the specifier of a Bash rule.
+// commandSpec parses the specifier of a Bash rule.
 func (p *parser) commandSpec(r *Rule, spec string) (string, error) {
 	if strings.Trim(spec, "*") == "" {
 		r.bare = true
@@ -87,7 +87,7 @@ func afterMark(spec string) string {
 	return "…"
 }
 
-// earlyColon refuses ":*" that is not at the end: some take it for a wildcard.
+// earlyColon rejects ":*" before the end, which may be mistaken for a wildcard.
 func (p *parser) earlyColon(body string, t *ruleText) error {
 	if !t.stars || t.here {
 		return nil
@@ -107,8 +107,8 @@ func (p *parser) keyword(spec string, t *ruleText) error {
 		"remove it, or name the command itself")
 }
 
-// exactSpec reads a specifier without wildcards. Text that the agent CLI saved
-// is read as it stands and with its escapes undone.
+// exactSpec parses a specifier without wildcards. Text saved by the agent CLI
+// is parsed both unchanged and with its escapes undone.
 func (p *parser) exactSpec(r *Rule, spec string) error {
 	texts := []string{spec}
 	if plain := unescape(spec); plain != spec {
@@ -133,15 +133,15 @@ func (p *parser) exactSpec(r *Rule, spec string) error {
 	return nil
 }
 
-// lineOnly warns that an ask or deny rule is about one line only.
+// lineOnly warns that an ask or deny rule matches a single line only.
 func (p *parser) lineOnly(t *ruleText) {
 	if p.list != Allow {
 		p.warn(Note, p.from+max(t.operator, t.dynamic, 0), "the rule is about exactly this line, not about a command in another line")
 	}
 }
 
-// fragment reports whether text, which is no simple command, can never be a
-// line of its own although the parser may read it.
+// fragment reports whether text, which is not a simple command, can never be a
+// complete line although it may parse.
 func fragment(text string, t *ruleText) bool {
 	switch {
 	case len(t.words) == 0 || t.comment >= 0 && len(t.words) > 0 && strings.HasPrefix(t.words[0], "#"):
@@ -154,14 +154,14 @@ func fragment(text string, t *ruleText) bool {
 	return t.here && len(t.words) > 0 && t.assigned == 0 && hereTarget(t.words[0], text)
 }
 
-// hereTarget reports whether text is the rest of "cat > FILE <<EOF" without
-// its beginning: a path where the program should be, and a here-document.
+// hereTarget reports whether text is the rest of "cat > FILE <<EOF" without its
+// beginning: a path in place of the program, and a here-document.
 func hereTarget(word, text string) bool {
 	name := word[strings.LastIndexByte(word, '/')+1:]
 	return strings.Contains(name, ".") && strings.HasPrefix(strings.TrimLeft(text[min(len(word), len(text)):], " "), "<<")
 }
 
-// unreadable says why a specifier can never be a command line.
+// unreadable returns an error if a specifier can never be a command line.
 func (p *parser) unreadable(spec string, t *ruleText) error {
 	switch {
 	case len(t.words) > 0 && keywords[t.words[0]]:
@@ -178,7 +178,7 @@ func (p *parser) unreadable(spec string, t *ruleText) error {
 	return p.dead(p.from, "it is no command line that a shell can read", "name the command, as in Bash(git status)")
 }
 
-// wildLine is for wildcards in what is no simple command.
+// wildLine handles wildcards in a specifier that is not a simple command.
 func (p *parser) wildLine(r *Rule, spec, body string, t *ruleText) error {
 	fix := "write a rule for each command, as in " + p.parts(body)
 	switch {
@@ -205,7 +205,7 @@ func (p *parser) wildLine(r *Rule, spec, body string, t *ruleText) error {
 	return nil
 }
 
-// parts names the rules that somebody who wrote a compound line may want.
+// parts lists the rules that may have been meant by a compound line.
 func (p *parser) parts(body string) string {
 	var rules []string
 	for _, part := range strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune("|&;()\n", r) }) {
@@ -229,8 +229,8 @@ func (p *parser) parts(body string) string {
 	return strings.Join(rules, " and ")
 }
 
-// leading returns the program and subcommand that a part of a line begins
-// with, "" if they are not clear.
+// leading returns the program and subcommand with which a part of a line
+// begins, "" if they are not clear.
 func leading(t *ruleText) string {
 	words := t.words[t.assigned:]
 	if len(words) == 0 {
@@ -252,13 +252,13 @@ func isName(word string) bool {
 	return word != ""
 }
 
-// printable undoes the marks in a word of a rule.
+// printable replaces the marks in a word of a rule by their source text.
 func printable(word string) string {
 	return strings.NewReplacer(wildcard, "*", homeMark, "~").Replace(word)
 }
 
-// openQuote reads Bash(python3 -c ' *) and Bash(python3 -c ":*): the quote
-// opens an argument of which nothing more is said.
+// openQuote parses Bash(python3 -c ' *) and Bash(python3 -c ":*): the quote
+// opens an argument that may be anything.
 func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error {
 	rest := body[t.open+1:]
 	head := splitText(body[:t.open], p.list == Allow)
@@ -278,7 +278,7 @@ func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error
 	return p.wildSpec(r, head, true)
 }
 
-// wildSpec reads a prefix or a pattern: the words of one simple command with
+// wildSpec parses a prefix or a pattern: the words of one simple command with
 // wildcards.
 func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
 	c := r.command
@@ -307,7 +307,7 @@ func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
 	return nil
 }
 
-// timed takes off the keyword time: it is no word of the command that is timed.
+// timed removes the keyword time, which is not a word of the timed command.
 func (p *parser) timed(words []string) []string {
 	if len(words) < 2 || words[0] != "time" || strings.HasPrefix(words[1], "-") || strings.HasPrefix(words[1], wildcard) {
 		return words
@@ -335,10 +335,10 @@ func (p *parser) wildWarnings(r *Rule, prefix bool) {
 	}
 }
 
-// runners are programs that run what their arguments say, or remove without
-// asking: a rule that allows them with any argument allows nearly everything.
-// find, awk, xargs, env and the plain wrappers are none: what they are told to
-// run needs cover of its own.
+// runners are programs that run what their arguments say, or remove files
+// without asking: a rule that allows them with any argument allows nearly
+// everything. It omits find, awk, xargs, env and the plain wrappers, since what
+// they run must be allowed itself.
 var runners = map[string]string{
 	"sh": "", "bash": "", "zsh": "", "dash": "", "ksh": "", "fish": "", "eval": "", "exec": "", "source": "", ".": "",
 	"python": "", "python2": "", "python3": "", "node": "", "deno": "", "bun": "", "ruby": "", "perl": "", "php": "", "lua": "",
@@ -348,8 +348,8 @@ var runners = map[string]string{
 	"dd": "overwrites whatever it is told to",
 }
 
-// broad says why an allow rule allows far more than it seems to, "" if it does
-// not.
+// broad returns why an allow rule allows far more than it seems to, "" if it
+// does not.
 func broad(c *commandRule) string {
 	name := c.words[0][strings.LastIndexByte(c.words[0], '/')+1:]
 	starred := strings.HasSuffix(name, wildcard)

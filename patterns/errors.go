@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Error says why a rule is not loaded: where, what, and what to write instead.
+// Error is the reason why a rule is not loaded: its place, the fault, and what
+// to write instead.
 type Error struct {
 	Source Source
 	Rule   string // the text of the rule
@@ -24,17 +25,17 @@ func (e *Error) Error() string {
 	return msg
 }
 
-// WarningKind tells what a warning is about.
+// WarningKind is the subject of a warning.
 type WarningKind uint8
 
 // The kinds of warnings.
 const (
-	Note   WarningKind = iota + 1 // reads differently from what may have been meant
+	Note   WarningKind = iota + 1 // may differ from what was meant
 	Danger                        // allows far more than it seems to
 	Dead                          // never matches anything
 )
 
-// Warning is what a rule that is loaded should be looked at for.
+// Warning is a reason to review a rule that is loaded.
 type Warning struct {
 	Kind   WarningKind
 	Source Source
@@ -47,7 +48,7 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%srule %s: %s", w.Source.at(w.Col), shown(w.Rule), w.Text)
 }
 
-// at is the place of a column of a rule, for the beginning of a message.
+// at returns the place of a column of a rule as the beginning of a message.
 func (s Source) at(col int) string {
 	if s.Name == "" {
 		return ""
@@ -68,7 +69,7 @@ func column(text string, i int) int {
 
 const maxShown = 120
 
-// shown is the text of a rule for a message: on one line, not too long.
+// shown returns the text of a rule for a message: on one line, not too long.
 func shown(rule string) string {
 	if len(rule) > maxShown {
 		at := maxShown

@@ -8,8 +8,8 @@ import (
 )
 
 // ExactRule returns the text of the narrowest allow rule that covers the
-// subject, "" if there is none: when a part of it is known only when it runs,
-// or when it is not clear what it names.
+// subject. It is "" if there is none, because a part of the subject is only
+// known at run time or it is not clear what the subject names.
 func ExactRule(sub *Subject) string {
 	text := exactText(sub)
 	if text == "" {
@@ -56,9 +56,9 @@ func exactCommand(a *shell.Action) string {
 	return CommandRule(a.Words, false)
 }
 
-// CommandRule returns the text of the rule for commands of exactly these words,
-// or, if open, for those that begin with them; "" if a word is not known or the
-// rule cannot be written.
+// CommandRule returns the text of the rule for commands of exactly these words
+// or, if open is set, for those that begin with them. It is "" if a word is not
+// known or the rule cannot be written.
 func CommandRule(words []shell.Word, open bool) string {
 	if len(words) == 0 || !allKnown(words) {
 		return ""
@@ -77,7 +77,7 @@ func CommandRule(words []shell.Word, open bool) string {
 	return "Bash(" + text + ")"
 }
 
-// quoted is a word as a shell reads it back, without what is read as an escape
+// quoted returns a word quoted for a shell, avoiding what parses as an escape
 // of a saved rule.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word, safeBytes) == "" && !assigns(word) {
@@ -95,8 +95,9 @@ var doubleQuoted = strings.NewReplacer(
 
 const safeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%^"
 
-// exactPath names a path; when it leads through a symbolic link, where it
-// leads has to be named as well, and no one pattern does.
+// exactPath returns a rule for a path, "" for one that leads through a symbolic
+// link: its target would have to be named as well, which no single pattern
+// does.
 func exactPath(tool string, p *Path) string {
 	if p == nil || p.odd != "" || p.lost || len(p.forms) != 1 || p.forms[0].text == "" {
 		return ""
@@ -114,8 +115,8 @@ func exactUse(sub *Subject) string {
 	return sub.Tool + "(" + sub.Name + ")"
 }
 
-// Nearest returns the rule, of rules taken from a set, that comes nearest to
-// one for exactly the subject, nil if none is near.
+// Nearest returns the rule, of rules taken from a set, that is most similar to
+// a rule for exactly the subject, nil if none is similar.
 func Nearest(rules []*Rule, sub *Subject) *Rule {
 	var best *Rule
 	most, want := 0, ExactRule(sub)
@@ -143,7 +144,7 @@ func (r *Rule) near(sub *Subject, want string) int {
 	return most
 }
 
-// alike returns how many bytes two texts have in common at their beginning.
+// alike returns the length of the common prefix of two texts in bytes.
 func alike(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -152,7 +153,7 @@ func alike(a, b string) int {
 	return n
 }
 
-// common returns how many leading names of a path the pattern has as well.
+// common returns the number of leading names of a path that the pattern shares.
 func (g *pathGlob) common(f *form) int {
 	n := 0
 	for n < len(f.segs) && n < len(g.names) && !g.names[n].many && g.names[n].match(&f.segs[n], g.fold, false) {
@@ -161,8 +162,8 @@ func (g *pathGlob) common(f *form) int {
 	return n
 }
 
-// Explain says in a few words why a rule, taken from a set, is not about a
-// subject, "" if it is.
+// Explain returns a short reason why a rule, taken from a set, does not match a
+// subject, "" if it does.
 func Explain(r *Rule, sub *Subject) string {
 	fresh := *sub
 	switch m := r.match(&fresh, Query{}); {
@@ -216,7 +217,7 @@ func kindName(sub *Subject) string {
 	return "the tool " + sub.Tool
 }
 
-// explain says why a command rule does not match a command.
+// explain returns why a command rule does not match a command.
 func (c *commandRule) explain(sub *Subject) string {
 	a := sub.Command
 	want := c.words
@@ -253,7 +254,7 @@ func (c *commandRule) explain(sub *Subject) string {
 	return "the words do not fit"
 }
 
-// explainPath says why a path rule does not match a path.
+// explainPath returns why a path rule does not match a path.
 func (r *Rule) explainPath(p *Path) string {
 	switch {
 	case len(r.globs) == 0:

@@ -11,24 +11,24 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// GranularSpec is a granular rule as it is written in a policy: tools, what
-// they do, and the answer. A rule without conditions is about all that its
-// tools do; with conditions, about what one of them matches.
+// GranularSpec is a granular rule as written in a policy: tools, conditions,
+// and the answer. A rule without conditions applies to all uses of its tools;
+// one with conditions applies to uses that meet any of them.
 type GranularSpec struct {
 	Tools    []string // names of tools, as in a bare rule; at least one
 	Paths    []string // path patterns, as in Read(...)
-	Commands []string // beginnings of commands: "rm", "git push"
-	Patterns []string // RE2, matched against the words of each simple command joined by blanks
+	Commands []string // prefixes of commands: "rm", "git push"
+	Patterns []string // RE2, matched against the words of each simple command joined by spaces
 	Domains  []string // hosts, as in WebFetch(...)
 	Action   List
-	Message  string // for the model, when the rule denies
+	Message  string // for the model if the rule denies
 	Source   Source
-	Known    *tools.Table // tools that are not built in
+	Known    *tools.Table // describes tools that are not built in
 }
 
 // Granular is a granular rule, compiled. It is read-only.
 type Granular struct {
-	// Source is where the rule comes from.
+	// Source is the origin of the rule.
 	Source Source
 
 	spec     GranularSpec
@@ -39,14 +39,14 @@ type Granular struct {
 	domains  []*Rule
 }
 
-// pattern is a regular expression and the literal text that whatever it
-// matches begins with.
+// pattern is a regular expression, and the literal prefix of all that it
+// matches.
 type pattern struct {
 	re    *regexp.Regexp
 	begin string
 }
 
-// maxRegexp is the longest regular expression, in bytes.
+// maxRegexp is the maximum length of a regular expression in bytes.
 const maxRegexp = 1000
 
 // CompileGranular compiles a granular rule for a place.
@@ -90,7 +90,7 @@ func (g *Granular) fail(what, fix string) error {
 	return &Error{Source: g.spec.Source, Rule: g.String(), Col: 1, What: what, Fix: fix}
 }
 
-// parse reads the items of a field as rules of one form.
+// parse parses the items of a field as rules of one form.
 func (g *Granular) parse(place Place, field, form string, items []string) ([]*Rule, error) {
 	var rules []*Rule
 	for i, item := range items {
@@ -114,8 +114,8 @@ func (g *Granular) parse(place Place, field, form string, items []string) ([]*Ru
 	return rules, nil
 }
 
-// list is the list that a field's items are read for. The name of a tool is
-// not what decides: its items are read alike for all actions.
+// list returns the list as whose rules the items of a field are parsed. Names
+// of tools are the exception, since they must parse alike for all actions.
 func (g *Granular) list(field string) List {
 	if field == "tools" && g.spec.Action != Allow {
 		return Ask
@@ -150,7 +150,7 @@ func compilePattern(text string) (*pattern, error) {
 // Action returns the answer of the rule.
 func (g *Granular) Action() List { return g.spec.Action }
 
-// Message returns the rule's words for the model, "" if it has none.
+// Message returns the message of the rule for the model, "" if it has none.
 func (g *Granular) Message() string { return g.spec.Message }
 
 // Specific reports whether the rule has conditions.
@@ -162,7 +162,7 @@ func (g *Granular) Specific() bool {
 // Paths reports whether the rule is an ask or a deny with paths.
 func (g *Granular) Paths() bool { return len(g.paths) > 0 && g.spec.Action != Allow }
 
-// String returns the rule in one line, for messages.
+// String returns the rule on one line, for messages.
 func (g *Granular) String() string {
 	s := &g.spec
 	text := strings.Join(s.Tools, ",")
@@ -177,8 +177,8 @@ func (g *Granular) String() string {
 	return shown(s.Action.String() + " " + text)
 }
 
-// Match says whether the rule is about a subject. For an allow the answer is
-// Yes or No.
+// Match matches the rule against a subject. For an allow rule the result is Yes
+// or No.
 func (g *Granular) Match(sub *Subject) Match {
 	best := No
 	for _, t := range g.tools {
@@ -194,8 +194,8 @@ func (g *Granular) Match(sub *Subject) Match {
 	return best
 }
 
-// tool says whether the subject is something that one of the tools does. The
-// names Read, Edit and WebFetch stand for what other tools do as well.
+// tool matches the tools of the rule against the subject. The names Read, Edit
+// and WebFetch include other tools that do the same.
 func (g *Granular) tool(t *Rule, sub *Subject) Match {
 	if sub.Tool == t.tool && sub.Tool != "" {
 		return Yes
@@ -203,8 +203,7 @@ func (g *Granular) tool(t *Rule, sub *Subject) Match {
 	return t.match(sub, Query{})
 }
 
-// condition says whether one of the conditions about the subject's kind is
-// met.
+// condition matches the conditions about the subject's kind.
 func (g *Granular) condition(sub *Subject) Match {
 	best := No
 	switch sub.Kind {
@@ -233,7 +232,7 @@ func (g *Granular) condition(sub *Subject) Match {
 	return best
 }
 
-// hides says whether an opaque spot may do what a condition is about.
+// hides returns whether an opaque spot may meet a condition.
 func (g *Granular) hides(may shell.Effects) Match {
 	s := &g.spec
 	var about shell.Effects
@@ -249,8 +248,9 @@ func (g *Granular) hides(may shell.Effects) Match {
 	return maybeIf(s.Action != Allow && may&about != 0)
 }
 
-// match matches the words of a command, joined by blanks. Ask and deny see the
-// program by its last path segment too; an allow needs every word known.
+// match matches the words of a command joined by spaces. For ask and deny the
+// program is also matched by its last path segment; for allow every word must
+// be known.
 func (p *pattern) match(sub *Subject, list List) Match {
 	if sub.Command == nil || len(sub.Command.Words) == 0 {
 		return No
@@ -274,8 +274,8 @@ func (p *pattern) match(sub *Subject, list List) Match {
 	return maybeIf(p.mayBegin(text[:head]) || len(name) < len(text) && head >= len(words[0].Text) && p.mayBegin(name[:head-len(text)+len(name)]))
 }
 
-// reaches reports whether the literal beginning of the expression names what
-// an allow for the command has to name (shell.Action.Reach).
+// reaches reports whether the literal prefix of the expression includes the
+// words that an allow rule for the command must name (shell.Action.Reach).
 func (p *pattern) reaches(a *shell.Action) bool {
 	if a.Reach == 0 || a.Reach >= len(a.Words) {
 		return a.Reach == 0
@@ -284,13 +284,13 @@ func (p *pattern) reaches(a *shell.Action) bool {
 	return len(p.begin) > len(named)
 }
 
-// mayBegin reports whether a text that begins so may be matched.
+// mayBegin reports whether a text with this prefix may match.
 func (p *pattern) mayBegin(known string) bool {
 	n := min(len(known), len(p.begin))
 	return known[:n] == p.begin[:n]
 }
 
-// plainText joins words by blanks, leaving out what is not known.
+// plainText joins words by spaces, omitting unknown text.
 func plainText(words []shell.Word) (text string, known bool) {
 	known = true
 	parts := make([]string, len(words))
@@ -301,7 +301,7 @@ func plainText(words []shell.Word) (text string, known bool) {
 	return strings.Join(parts, " "), known
 }
 
-// unknownFrom returns the length of the known beginning of the joined words.
+// unknownFrom returns the length of the known prefix of the joined words.
 func unknownFrom(words []shell.Word) int {
 	n := 0
 	for i := range words {

@@ -7,10 +7,10 @@ import (
 // hostRule is the specifier of a WebFetch rule.
 type hostRule struct {
 	name string // canonical
-	subs bool   // "*.": the subdomains
+	subs bool   // "*.": its subdomains
 }
 
-// hostSpec reads the specifier of a WebFetch rule.
+// hostSpec parses the specifier of a WebFetch rule.
 func (p *parser) hostSpec(r *Rule, spec string) (string, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(spec, "domain:"))
 	at := p.from + len(spec) - len(text)
@@ -57,8 +57,8 @@ func (p *parser) checkHost(at int, text, name string) error {
 	return nil
 }
 
-// match says whether the rule is about a URL. An allow is about exactly the
-// host, or with "*." its subdomains; ask and deny are about both.
+// match matches the rule against a URL. An allow rule matches exactly the host
+// or, with "*.", its subdomains; ask and deny rules match both.
 func (h *hostRule) match(u *URL, list List) Match {
 	if list == Allow {
 		return yesIf(u.host != "" && h.allows(u.host))

@@ -2,10 +2,10 @@ package patterns
 
 import "strings"
 
-// SplitList splits a list of rules as it is given on the command line:
-// "Bash(git push:*),Read,Edit(a,b)" is three rules. Commas inside parentheses
-// belong to the rule; "\(" and "\)" do not count as parentheses. Empty items
-// are left out.
+// SplitList splits a list of rules as given on the command line: "Bash(git
+// push:*),Read,Edit(a,b)" holds three rules. Commas inside parentheses belong
+// to the rule; "\(" and "\)" do not count as parentheses. Empty items are
+// omitted.
 func SplitList(text string) ([]string, error) {
 	var items []string
 	depth, start, opened := 0, 0, 0

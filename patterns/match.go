@@ -2,14 +2,14 @@ package patterns
 
 import "github.com/agent-wrapper/agent-wrapper/shell"
 
-// bound returns a copy of the rule that is ready to match at a place.
+// bound returns a copy of the rule that is prepared for a place.
 func (r *Rule) bound(place Place, order int) *Rule {
 	b := *r
 	b.bind(place, order)
 	return &b
 }
 
-// bind makes the rule ready to match at a place.
+// bind prepares the rule for a place.
 func (r *Rule) bind(place Place, order int) {
 	r.place, r.order, r.globs = place, order, nil
 	if r.command != nil {
@@ -22,8 +22,8 @@ func (r *Rule) bind(place Place, order int) {
 	}
 }
 
-// match says whether the rule, bound to a place, is about a subject. For an
-// allow the answer is Yes or No.
+// match matches the rule, bound to a place, against a subject. For an allow
+// rule the result is Yes or No.
 func (r *Rule) match(sub *Subject, q Query) Match {
 	if r.bare && q.Specific || r.bare && r.family == ofAll && r.list == Allow || !r.spells(q.Named) {
 		return No
@@ -51,8 +51,8 @@ func (r *Rule) match(sub *Subject, q Query) Match {
 	return No
 }
 
-// hiddenBy returns what an opaque spot has to be able to do for the rule to be
-// about it.
+// hiddenBy returns the effects of which an opaque spot must have one for the
+// rule to match it.
 func (r *Rule) hiddenBy() shell.Effects {
 	switch {
 	case r.family == ofLines:
@@ -69,7 +69,7 @@ func (r *Rule) hiddenBy() shell.Effects {
 	return 0
 }
 
-// matchLines is for rules about command lines.
+// matchLines matches a rule about command lines.
 func (r *Rule) matchLines(sub *Subject, q Query) Match {
 	switch {
 	case sub.Tool != r.tool:
@@ -85,7 +85,7 @@ func (r *Rule) matchLines(sub *Subject, q Query) Match {
 	return maybeIf(sub.May&shell.MayRun != 0)
 }
 
-// about reports whether the rule's paths are of the subject's kind and tool.
+// about reports whether the rule's paths apply to the subject's kind and tool.
 func (r *Rule) about(sub *Subject) bool {
 	switch r.family {
 	case ofReads:
@@ -128,7 +128,7 @@ func (r *Rule) matchPath(p *Path, tree bool) Match {
 	return best
 }
 
-// proves reports whether each form of a path is matched for certain.
+// proves reports whether all forms of a path certainly match.
 func (r *Rule) proves(p *Path, tree bool) bool {
 	for i := range p.forms {
 		proven := false
@@ -152,7 +152,7 @@ func (r *Rule) matchURL(sub *Subject) Match {
 	return r.host.match(sub.URL, r.list)
 }
 
-// matchTool is for rules about the use of a tool.
+// matchTool matches a rule about the use of a tool.
 func (r *Rule) matchTool(sub *Subject) Match {
 	if r.name != nil && r.name.server {
 		return r.name.matchServer(sub.Tool, r.list)
@@ -166,8 +166,8 @@ func (r *Rule) matchTool(sub *Subject) Match {
 	return r.name.match(sub.Name, r.list)
 }
 
-// Covers reports whether the rule, taken from a set, may be about an absolute
-// path, as it stands: symbolic links are not followed.
+// Covers reports whether the rule, taken from a set, may match an absolute path
+// as written: symbolic links are not followed.
 func (r *Rule) Covers(name string) bool {
 	if !r.family.path() {
 		return false
@@ -180,9 +180,10 @@ func (r *Rule) Covers(name string) bool {
 	return r.matchPath(p, false) > No
 }
 
-// Roots returns the directories, or paths, below which everything lies that
-// the rule, taken from a set, is about: for "src/**/*.go" the directory src of
-// the workspace. It is nil if the rule is about no path, "/" if about any.
+// Roots returns directories or paths that include everything that the rule,
+// taken from a set, may match: for "src/**/*.go" the directory src of the
+// workspace. It is nil if the rule matches no paths, and "/" if it may match
+// any.
 func (r *Rule) Roots() []string {
 	if !r.family.path() {
 		return nil
@@ -201,9 +202,8 @@ func (r *Rule) Roots() []string {
 	return roots
 }
 
-// Below reports whether the rule may be about a path that lies below p, for
-// something that goes through a whole directory; sub tells what is done there
-// and by which tool.
+// Below reports whether the rule may match a path below p, for an action on a
+// whole directory; sub holds the kind of the action and its tool.
 func (p *Path) Below(r *Rule, sub *Subject) bool {
 	if !r.about(sub) {
 		return false
@@ -224,10 +224,10 @@ func (p *Path) Below(r *Rule, sub *Subject) bool {
 	return false
 }
 
-// All reports whether the rule, taken from a set, is about whatever lies
-// directly below p, by any of its forms: what goes through the directory meets
-// it unless there is nothing, and so does what writes there under names of its
-// own.
+// All reports whether the rule, taken from a set, matches everything directly
+// below p, in any of its forms. An action on the whole directory then meets the
+// rule unless the directory is empty, and so does one that writes files there
+// under names of its own.
 func (p *Path) All(r *Rule) bool {
 	if p == nil {
 		return false
@@ -243,13 +243,13 @@ func (p *Path) All(r *Rule) bool {
 	return false
 }
 
-// deeper is a path of which nothing is known but that it lies below f.
+// deeper returns a path of which is only known that it is below f.
 func (f *form) deeper(more ...segment) form {
 	segs := append(f.segs[:len(f.segs):len(f.segs)], segment{holes: []shell.Hole{{Kind: shell.Glob}}})
 	return form{segs: append(segs, more...)}
 }
 
-// holdsTree reports whether the pattern matches all that lies below a path.
+// holdsTree reports whether the pattern matches everything below a path.
 func (g *pathGlob) holdsTree(f *form) bool {
 	if n := len(g.names); n == 0 || !g.names[n-1].many {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// bind returns the rule's words for a place: home directories filled in.
+// bind returns the rule's words for a place, with home directories filled in.
 func (c *commandRule) bind(place Place, list List) *commandRule {
 	b := *c
 	b.exact = nil
@@ -21,7 +21,7 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 		return &b
 	}
 	if b.words = fillHome(c.words, place.Home, list); b.words == nil {
-		b.words = []string{homeMark} // no word of a command has this byte
+		b.words = []string{homeMark} // no word of a command contains this byte
 		b.open, b.gaps = false, false
 	}
 	b.gaps = b.gaps || strings.IndexByte(strings.Join(b.words, ""), wild) >= 0
@@ -36,8 +36,9 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 	return &b
 }
 
-// fillHome fills in the home directory. If it is unknown, any text may stand
-// for it in ask and deny; an allow then matches nothing, and nil is returned.
+// fillHome fills in the home directory. If that is unknown, it may be any text
+// for ask and deny; an allow rule then matches nothing, and fillHome returns
+// nil.
 func fillHome(words []string, dir string, list List) []string {
 	if !strings.Contains(strings.Join(words, ""), homeMark) {
 		return words
@@ -55,8 +56,8 @@ func fillHome(words []string, dir string, list List) []string {
 	return filled
 }
 
-// matchLine reports whether the rule is about exactly the line of the subject.
-// A simple command may be written as an exact rule as well.
+// matchLine reports whether the rule matches exactly the line of the subject.
+// For a simple command this includes exact rules.
 func (c *commandRule) matchLine(sub *Subject) bool {
 	if len(c.lines) == 0 || sub.Line == "" || !sub.Simple && !c.hasCompound() {
 		return false
@@ -70,13 +71,13 @@ func (c *commandRule) matchLine(sub *Subject) bool {
 	return false
 }
 
-// hasCompound reports whether one of the lines is more than a simple command.
+// hasCompound reports whether one of the lines is not a simple command.
 func (c *commandRule) hasCompound() bool { return len(c.lines) > len(c.exact) }
 
-// allows reports whether an allow rule proves a command allowed.
+// allows matches an allow rule against a command.
 func (c *commandRule) allows(sub *Subject, q Query) Match {
 	if q.Reach > 0 && c.words != nil && c.literal <= q.Reach {
-		return No // an exact rule reaches over everything
+		return No // an exact rule reaches beyond everything
 	}
 	a := sub.Command
 	if c.matchLine(sub) && !(a != nil && a.Elsewhere && (sub.Simple || sub.Outside)) {
@@ -112,8 +113,8 @@ func equal(want []string, words []shell.Word) bool {
 	return len(want) == len(words) && begins(want, words, false)
 }
 
-// begins reports whether words begin with the wanted ones, all of them known;
-// with open set more may follow.
+// begins reports whether words begin with the wanted ones, all of which must be
+// known. Unless open is set, no words may follow.
 func begins(want []string, words []shell.Word, open bool) bool {
 	if len(words) < len(want) || len(words) > len(want) && !open {
 		return false
@@ -126,12 +127,12 @@ func begins(want []string, words []shell.Word, open bool) bool {
 	return true
 }
 
-// allowsText matches a pattern with wildcards against the words joined.
+// allowsText matches a pattern with wildcards against the joined words.
 func (c *commandRule) allowsText(sub *Subject) bool {
 	words := sub.Command.Words
 	first := c.words[0]
 	if strings.IndexByte(first, wild) >= 0 && !strings.Contains(first, "/") && strings.Contains(words[0].Text, "/") {
-		return false // "py*" names programs, not ways to one
+		return false // "py*" matches names of programs, not paths
 	}
 	if c.inPath() && climbs(c.extended(words)) {
 		return false
@@ -142,8 +143,8 @@ func (c *commandRule) allowsText(sub *Subject) bool {
 	return c.text.match(sub.joined(false))
 }
 
-// inPath reports whether a wildcard stands in a word with a slash: such a word
-// names a directory, which ".." must not leave.
+// inPath reports whether there is a wildcard in a word with a slash: such a
+// word names a directory, which ".." must not leave.
 func (c *commandRule) inPath() bool {
 	for _, w := range c.words {
 		if strings.Contains(w, "/") && strings.IndexByte(w, wild) >= 0 {
@@ -153,8 +154,8 @@ func (c *commandRule) inPath() bool {
 	return false
 }
 
-// extended returns the words that a wildcard in a path may reach into: the one
-// that it stands in, if nothing of the rule follows.
+// extended returns the words into which a wildcard in a path may extend: its
+// own word, if no word of the rule follows.
 func (c *commandRule) extended(words []shell.Word) []shell.Word {
 	if n := len(c.words); c.rest() && n <= len(words) {
 		return words[n-1 : n]
@@ -175,7 +176,7 @@ func climbs(words []shell.Word) bool {
 	return false
 }
 
-// rest reports whether the only wildcard stands at the very end.
+// rest reports whether the only wildcard is at the very end.
 func (c *commandRule) rest() bool {
 	return len(c.text.chunks) == 2 && c.text.chunks[1] == ""
 }
@@ -201,7 +202,7 @@ func (sub *Subject) joined(loose bool) string {
 	return *cache
 }
 
-// possible says whether an ask or deny rule is about a command, or may be.
+// possible matches an ask or deny rule against a command.
 func (c *commandRule) possible(sub *Subject, place Place) Match {
 	if c.matchLine(sub) {
 		return Yes
@@ -220,8 +221,8 @@ func (c *commandRule) possible(sub *Subject, place Place) Match {
 	return best
 }
 
-// possibleText matches a pattern with wildcards against the words joined, with
-// the program as it is written and by its last path segment.
+// possibleText matches a pattern with wildcards against the joined words, with
+// the program as written and by its last path segment.
 func (c *commandRule) possibleText(sub *Subject) Match {
 	words := sub.Command.Words
 	if allKnown(words) {
@@ -243,8 +244,8 @@ func (c *commandRule) possibleText(sub *Subject) Match {
 	return maybeIf(!strings.Contains(c.words[0], "/") && c.text.meets(c.steps(words, true)))
 }
 
-// steps turns the words into steps; with base set, the program is cut to its
-// last path segment.
+// steps converts the words to steps. With base set, the program is reduced to
+// its last path segment.
 func (c *commandRule) steps(words []shell.Word, base bool) []step {
 	var steps []step
 	for i := range words {
@@ -260,8 +261,8 @@ func (c *commandRule) steps(words []shell.Word, base bool) []step {
 	return steps
 }
 
-// lastSteps cuts the steps of a program's name to those of its last segment;
-// a run that may hold a slash is where the segment may begin.
+// lastSteps reduces the steps of a program's name to those of its last segment.
+// A run that may contain a slash may be the beginning of the segment.
 func lastSteps(steps []step) []step {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if !steps[i].any && steps[i].byte == '/' {
@@ -283,7 +284,7 @@ func allKnown(words []shell.Word) bool {
 	return true
 }
 
-// lastSegment returns the name that a program's path ends in.
+// lastSegment returns the last name in a program's path.
 func lastSegment(text string) string {
 	at := strings.LastIndexByte(text, '/')
 	if at < 0 {
@@ -297,6 +298,6 @@ func lastSegment(text string) string {
 	}
 }
 
-// trimBlanks removes what the shell skips around a line. A carriage return is
-// part of a word there, so it stays.
+// trimBlanks removes what the shell skips around a line. A carriage return
+// would be part of a word, so it stays.
 func trimBlanks(line string) string { return strings.Trim(line, " \t\n") }

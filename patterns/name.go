@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// nameRule is about the name that a tool is asked for, or, for an MCP server,
-// about the names of its tools.
+// nameRule matches the name that a tool is asked for or, for an MCP server, the
+// names of its tools.
 type nameRule struct {
-	server  bool     // text is that of an MCP tool's name
-	chunks  []string // literal parts, any characters between them
-	prefix  bool     // "x:*": x itself, or x and more behind a ":" or a blank
-	slash   bool     // a "/" before the name does not count
-	literal int      // for a server in an allow: the length of mcp__server__
+	server  bool     // the name is that of an MCP tool
+	chunks  []string // literal parts with any characters between them
+	prefix  bool     // "x:*": x itself, or x followed by ":" or a space and more
+	slash   bool     // a "/" before the name is ignored
+	literal int      // for a server in an allow rule, the length of mcp__server__
 }
 
-// mcpRule reads a rule whose tool is the name of an MCP server or tool, with
-// wildcards.
+// mcpRule parses a rule whose tool is the name of an MCP server or tool,
+// possibly with wildcards.
 func (p *parser) mcpRule(r *Rule) error {
 	name := r.tool
 	if at := strings.IndexFunc(name, notInMCP); at >= 0 {
@@ -51,8 +51,9 @@ func suggestServer(server string) string {
 
 func notInMCP(r rune) bool { return r != '*' && (notInName(r) || r == '/') }
 
-// matchServer says whether the rule is about an MCP tool. How a name with more
-// than two "__" is cut is not known: it proves nothing.
+// matchServer matches the rule against the name of an MCP tool. A name with
+// more than two "__" proves nothing, since it is ambiguous where the server's
+// name ends.
 func (n *nameRule) matchServer(tool string, list List) Match {
 	exact := len(n.chunks) == 1
 	p := textPattern{chunks: n.chunks}
@@ -72,7 +73,7 @@ func (n *nameRule) matchServer(tool string, list List) Match {
 	return yesIf(p.match(tool) && !strings.Contains(rest, "__") && rest[0] != '_')
 }
 
-// nameSpec reads the specifier of a tool that is asked for something by name.
+// nameSpec parses the specifier of a tool that is asked for something by name.
 func (p *parser) nameSpec(r *Rule, spec string) (string, error) {
 	if strings.Trim(spec, "*") == "" {
 		if r.name == nil {
@@ -106,7 +107,7 @@ func (p *parser) nameSpec(r *Rule, spec string) (string, error) {
 	return spec, nil
 }
 
-// powerShell reads a rule for a shell whose lines are not read here.
+// powerShell parses a rule for a shell whose lines are not parsed.
 func (p *parser) powerShell(r *Rule, spec string) error {
 	r.name = &nameRule{}
 	if p.list != Allow {
@@ -121,7 +122,7 @@ func (p *parser) powerShell(r *Rule, spec string) error {
 	return nil
 }
 
-// match says whether the rule is about the name that a tool is asked for.
+// match matches the rule against the name that a tool is asked for.
 func (n *nameRule) match(name string, list List) Match {
 	if len(n.chunks) == 0 {
 		return No
@@ -141,7 +142,7 @@ func (n *nameRule) match(name string, list List) Match {
 	if trimmed := strings.TrimSpace(name); trimmed != name {
 		return n.match(trimmed, list)
 	}
-	// A skill may be named with the plugin that it comes from, or without.
+	// A skill may be named with or without the plugin that it belongs to.
 	if at := strings.LastIndexByte(name, ':'); at >= 0 && n.fits(name[at+1:]) {
 		return Maybe
 	}

@@ -2,17 +2,17 @@ package patterns
 
 import "strings"
 
-// Named is the end of a path, from one of its names on, that a rule has to
-// spell: the first Least names stand in its pattern as they are, one behind the
-// other, and what the pattern says behind them is this path as well. A wildcard
-// spells nothing. Last: nothing stands behind them.
+// Named is the end of a path, from one of its names on, that a rule must spell
+// out. The first Least names must occur in the rule's pattern literally and
+// adjacent; whatever follows them in the pattern counts as part of this path. A
+// wildcard does not spell out anything. Last requires that nothing follows them.
 type Named struct {
 	Names []string
 	Least int
 	Last  bool
 }
 
-// spells reports whether the rule's pattern spells each of the paths.
+// spells reports whether the rule's pattern spells out each of the paths.
 func (r *Rule) spells(paths []Named) bool {
 	for i := range paths {
 		if !r.spellsOne(&paths[i]) {
@@ -31,7 +31,7 @@ func (r *Rule) spellsOne(n *Named) bool {
 	case !r.family.path() || len(r.paths) == 0:
 		return false
 	}
-	for i := range r.paths { // with braces, each of the patterns
+	for i := range r.paths { // with braces there are several patterns
 		if !r.paths[i].spells(n) {
 			return false
 		}
@@ -52,8 +52,7 @@ func (pr *pathRule) spells(n *Named) bool {
 	return false
 }
 
-// is reports whether a name of a pattern is literally this one, letter case
-// aside.
+// is reports whether a name of a pattern is literally text, ignoring case.
 func (s *name) is(text string) bool {
 	return !s.many && !s.wild && strings.EqualFold(s.literal, text)
 }
@@ -73,8 +72,8 @@ func (c *commandRule) spells(n *Named) bool {
 	return false
 }
 
-// beforePath and behindPath are the bytes between which a path may stand in the
-// text of a rule for commands.
+// beforePath and behindPath are the bytes that may enclose a path in the text
+// of a rule for commands.
 const (
 	beforePath = "/=: \t\n'\"<>|&;()"
 	behindPath = " \t\n'\"<>|&;():"
@@ -104,8 +103,8 @@ func hasPrefixFold(text, prefix string) bool {
 	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
 }
 
-// Spells reports whether a granular rule is about a path by a pattern that
-// spells it.
+// Spells reports whether a granular rule matches a path with a pattern that
+// spells it out.
 func (g *Granular) Spells(sub *Subject, paths []Named) bool {
 	best := No
 	for _, t := range g.tools {

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// nearness finds the path rules of a set that may be about something below a
-// directory. It is made when it is first asked for.
+// nearness finds the path rules of a set that may match something below a
+// directory. It is built on first use.
 type nearness struct {
 	once  sync.Once
 	names []string // the directories that rules begin with, sorted
 }
 
-// fewRules is how many rules are gone through one by one.
+// fewRules is the number of rules up to which all are tried.
 const fewRules = 8
 
-// Near returns, in their order, rules that may be about what lies below p
-// (Path.Below); no other rule of the set is. The caller does not change them.
+// Near returns, in their order, all rules that may match something below p
+// (Path.Below), and possibly others. The caller must not modify the slice.
 func (s *Set) Near(p *Path) []*Rule {
 	switch {
 	case s == nil || p == nil:
@@ -40,7 +40,7 @@ func (s *Set) Near(p *Path) []*Rule {
 		count += d.count
 	}
 	if count > len(s.rules)/fewRules {
-		return s.rules // to sort them would cost more than to go through all
+		return s.rules // sorting the rules would cost more than trying all of them
 	}
 	near := slices.Concat(s.bare[ReadPath], s.bare[WritePath])
 	for _, d := range dirs {
@@ -50,8 +50,8 @@ func (s *Set) Near(p *Path) []*Rule {
 	return slices.Compact(near)
 }
 
-// nearForm appends what the rules have that begin with the directory text, with
-// one that it lies in, or with one below it.
+// nearForm appends the rules that begin with the directory text, one of its
+// parents, or a directory below it.
 func (s *Set) nearForm(dirs []*dirRules, text string) []*dirRules {
 	add := func(name string) {
 		if d := s.dirs[name]; d != nil {

@@ -355,8 +355,8 @@ func (j *judge) script(argv, above []string) bool {
 	})
 }
 
-// writers lists the programs whose purpose is to write their operands. With one
-// operand, link and unlink are like ln and rm.
+// writers lists the programs whose purpose is to write their operands; link and
+// unlink are ln and rm for a single file.
 var writers = []string{"mkdir", "touch", "rm", "rmdir", "cp", "mv", "ln", "install", "chmod", "link", "unlink"}
 
 // mayChange reports whether a change is covered.
