@@ -207,7 +207,7 @@ func namesOfFind(words []Word) []Word {
 
 // namesOfLs returns the places of the names printed by ls. For a directory ls prints
 // the names in it without the directory, so that they are relative to the directory
-// of whoever uses them.
+// of the command that uses them.
 func namesOfLs(n *nameWords, bare bool) []Word {
 	switch {
 	case n.has("-d") || len(n.operands) == 0:

@@ -7,12 +7,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// PossibleWrites returns the paths that a Command may write although nothing
-// says so: all words of a program without an entry, and of one with an entry
-// the words of which it says nothing, the values of options that it does not
-// list or that prove no allow, and the paths inside of these words. Where a
-// path is that of a directory, the files below it are meant as well. They are
-// absolute as far as they are known. Programs that only read have none.
+// PossibleWrites returns the paths that a Command may write without a Write of its
+// own: all words of a program without an entry; for one with an entry, words that it
+// does not describe and values of options that are unlisted or unproven; and the
+// paths inside such words. A directory stands for the files below it as well. The
+// paths are absolute as far as they are known. Programs that only read have none.
 func (a *Action) PossibleWrites() []Word {
 	if a.Kind != Command {
 		return nil
@@ -40,7 +39,7 @@ type possibleWrites struct {
 	dirs  []Word
 	words []Word
 	paths []Word
-	// operands is how many operands were seen.
+	// operands is the number of operands so far.
 	operands int
 }
 
@@ -59,28 +58,27 @@ func (p *possibleWrites) arg(args []Arg, i int) {
 	}
 }
 
-// unknownOperand reports whether the entry does not say what the last operand
-// is for: it says so of none, or the operand is an argument of a script.
+// unknownOperand reports whether the entry does not describe the last operand: it
+// describes none, or the operand is an argument of a script.
 func (p *possibleWrites) unknownOperand() bool {
 	switch p.prog.Operands {
 	case program.Unread:
 		return p.prog.Special == "" || adds[p.prog.Special]
 	case program.Script:
-		return p.operands > p.prog.Skip+1 && p.prog.Special != "awk" // what awk reads
+		return p.operands > p.prog.Skip+1 && p.prog.Special != "awk" // the operands of awk are read
 	}
 	return false
 }
 
-// takesNext reports whether the word behind an argument may be its value: it is
-// an option that the entry does not list, without a value of its own.
+// takesNext reports whether the word after an argument may be its value, because the
+// argument is an unlisted option without a value of its own.
 func (p *possibleWrites) takesNext(arg Arg) bool {
 	w := &p.words[arg.Word]
 	return arg.Kind == ArgUnlisted && strings.HasPrefix(w.Text, "-") && strings.IndexByte(w.Text, '=') < 0
 }
 
-// unlisted is a word of which the entry, if there is one, says nothing: an
-// operand, -fvalue, --option=value. An option whose name says that its value
-// chooses files writes none.
+// unlisted adds the paths of a word that no entry describes: an operand, -fvalue,
+// --option=value. The values of options that select files by their name are left out.
 func (p *possibleWrites) unlisted(w Word) {
 	switch {
 	case !strings.HasPrefix(w.Text, "-") || w.holeAt(0):
@@ -102,7 +100,7 @@ func (p *possibleWrites) option(arg Arg) {
 	switch arg.Option.Effect {
 	case program.EffUnproven, program.EffSystem:
 		p.word(arg.Value)
-	case program.EffNone: // an entry that does not tell the operands stands for several programs
+	case program.EffNone: // an entry that does not describe operands stands for several programs
 		if p.prog.Operands == program.Unread && !slices.ContainsFunc(arg.Option.Names, choosing) {
 			p.word(arg.Value)
 		}
@@ -115,11 +113,11 @@ func (p *possibleWrites) word(w Word) {
 	p.parts(w)
 }
 
-// separators stand between the paths in a word: a=b, a:b, a,b, and in code of
-// a program of its own (tee > "a", $*).
+// separators separate the paths in a word: a=b, a:b, a,b, and in code in a program's
+// own language (tee > "a", $*).
 const separators = "=,:;\"'`()<>{}[]| \t\n"
 
-// parts adds what may be a path of its own in a word.
+// parts adds the parts of a word that may be paths.
 func (p *possibleWrites) parts(w Word) {
 	if strings.IndexAny(w.Text, separators) < 0 {
 		return
@@ -135,8 +133,7 @@ func (p *possibleWrites) parts(w Word) {
 	p.tails(w)
 }
 
-// tails adds what stands behind each separator that options and their values
-// are put together with, as a whole.
+// tails adds the rest of the word after each separator of options and values.
 func (p *possibleWrites) tails(w Word) {
 	for i := range len(w.Text) {
 		switch w.Text[i] {
@@ -146,8 +143,8 @@ func (p *possibleWrites) tails(w Word) {
 	}
 }
 
-// part adds a path, if what is known of it can tell it from others. Of one that
-// ends in text which nobody knows it is the directory.
+// part adds a path if its known text distinguishes it from others. If it ends in
+// unknown text, its directory is added.
 func (p *possibleWrites) part(w Word) {
 	if at := anyText(&w); at >= 0 {
 		slash := strings.LastIndexByte(w.Text[:at], '/')
@@ -162,7 +159,7 @@ func (p *possibleWrites) part(w Word) {
 	p.paths = append(p.paths, beneath(p.dirs, w)...)
 }
 
-// anyText is where the first hole for any text is, -1 for none.
+// anyText returns the position of the first hole for any text, or -1.
 func anyText(w *Word) int {
 	for _, h := range w.Holes {
 		if h.Kind == AnyText {
