@@ -8,25 +8,26 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// maxPath is the longest path that is matched, in bytes; a longer one proves
-// nothing.
+// maxPath is the maximum length of a path that is matched, in bytes. Longer
+// paths prove nothing.
 const maxPath = 4 << 10
 
-// Path is a path of a tool use, prepared once for all rules: as it is written
-// and, with symbolic links followed, as it is resolved. It is read-only.
+// Path is a path of a tool use, prepared once for all rules, both as written
+// and with symbolic links resolved. It is read-only.
 type Path struct {
 	place Place
-	// forms are the written form, then the resolved one if it differs; an
-	// allow needs each of them, ask and deny any.
+	// forms holds the written form, then the resolved one if it differs. An allow
+	// rule must match both, an ask or deny rule any.
 	forms []form
-	first [1]form // room for forms
-	// also are further readings, for ask and deny only.
+	first [1]form // storage for forms
+	// also holds further interpretations, for ask and deny only.
 	also []form
 	// odd is why the path may name another file than it seems to, "" if it does
-	// not; nothing is proven then, and ask and deny rules may match.
+	// not. Such a path proves nothing, and ask and deny rules may match it.
 	odd string
-	// lost: it is not known where symbolic links lead, so nothing is proven;
-	// blind: although the path is known, so that it may be any other.
+	// lost is set if the target of symbolic links is unknown, so that nothing is
+	// proven; blind is set if that is so although the path is known, so that the
+	// target may be any path.
 	lost, blind bool
 }
 
@@ -46,13 +47,13 @@ type segment struct {
 	deep  bool
 }
 
-// NewPath prepares a path. dir is the directory that a relative one starts
-// from, "" if it is unknown. resolve follows symbolic links in an absolute
-// path; not ok, or no function, is unknown.
+// NewPath prepares a path. dir is the directory to which a relative path
+// refers, "" if it is unknown. resolve resolves symbolic links in an absolute
+// path; if it is nil or not ok, their target is unknown.
 func NewPath(word shell.Word, dir string, place Place, resolve func(string) (string, bool)) *Path {
 	p := &Path{place: place}
 	if word.Split && !globOnly(word.Holes) {
-		// What it falls apart into need not end as the word does.
+		// The fields into which the word may split need not end as the word does.
 		word.Holes = append(word.Holes[:len(word.Holes):len(word.Holes)], shell.Hole{At: len(word.Text)})
 	}
 	switch {
@@ -82,8 +83,8 @@ func NewPath(word shell.Word, dir string, place Place, resolve func(string) (str
 	return p
 }
 
-// globOnly reports whether all that is unknown comes from pathname expansion,
-// and something is.
+// globOnly reports whether there is unknown text and all of it comes from
+// pathname expansion.
 func globOnly(holes []shell.Hole) bool {
 	for _, h := range holes {
 		if h.Kind == shell.AnyText {
@@ -93,9 +94,9 @@ func globOnly(holes []shell.Hole) bool {
 	return len(holes) > 0
 }
 
-// asciiForm is a form with unknown text for each letter that is not ASCII: a
-// file system without regard to case may take it for other letters, or for
-// none.
+// asciiForm returns the form with unknown text in place of each non-ASCII
+// letter, which a case-insensitive file system may equate with other letters or
+// ignore.
 func asciiForm(f form) form {
 	var out form
 	for _, s := range f.segs {
@@ -117,8 +118,8 @@ func asciiForm(f form) form {
 	return out
 }
 
-// passesMagic reports whether a path that is not cleaned goes through a link
-// of the kernel and up again.
+// passesMagic reports whether a path, before cleaning, goes through a link of
+// the kernel and up again.
 func passesMagic(text string) bool {
 	var segs []segment
 	for _, name := range strings.Split(text, "/") {
@@ -138,7 +139,7 @@ func unknownForm() form {
 	return form{segs: []segment{{deep: true}}, word: shell.Word{Holes: []shell.Hole{{}}}}
 }
 
-// tilde reads a "~" at the beginning, as the file tools do; a file of that
+// tilde interprets a "~" at the beginning as the file tools do. A file of that
 // name is possible as well.
 func (p *Path) tilde(word *shell.Word, dir string) {
 	rest, ok := strings.CutPrefix(word.Text, "~")
@@ -153,7 +154,7 @@ func (p *Path) tilde(word *shell.Word, dir string) {
 	*word = shift(*word, 1, p.place.Home)
 }
 
-// shift replaces the first n bytes of a word by head.
+// shift replaces the first n bytes of a word with head.
 func shift(word shell.Word, n int, head string) shell.Word {
 	holes := make([]shell.Hole, len(word.Holes))
 	for i, h := range word.Holes {
@@ -166,7 +167,7 @@ func shift(word shell.Word, n int, head string) shell.Word {
 	return word
 }
 
-// rooted makes a word absolute. A relative path without a known directory may
+// rooted makes a word absolute. A relative path in an unknown directory may
 // begin anywhere.
 func rooted(word shell.Word, dir string) shell.Word {
 	if strings.HasPrefix(word.Text, "/") && (len(word.Holes) == 0 || word.Holes[0].At > 0) {
@@ -215,7 +216,7 @@ func knownForm(text string) form {
 	return f
 }
 
-// cut returns the part of a word from one byte to another as a segment.
+// cut returns the part of a word from one byte offset to another as a segment.
 func cut(word shell.Word, from, to int) segment {
 	s := segment{text: word.Text[from:to]}
 	for _, h := range word.Holes {
@@ -227,8 +228,8 @@ func cut(word shell.Word, from, to int) segment {
 	return s
 }
 
-// push adds a segment, cleaning as it goes: unknown text may hold slashes and
-// lead up again, so that nothing before it is certain.
+// push adds a segment, cleaning the path. Unknown text may contain slashes and
+// "..", so that nothing before it is certain.
 func (f *form) push(s segment) {
 	last := -1
 	for i, h := range s.holes {
@@ -258,8 +259,8 @@ func (f *form) push(s segment) {
 	}
 }
 
-// cleanWord removes doubled slashes and "." from a word with holes, for those
-// who look at the known part of it.
+// cleanWord removes doubled slashes and "." from the known part of a word with
+// holes.
 func cleanWord(word shell.Word) shell.Word {
 	if len(word.Holes) == 0 {
 		return shell.Word{Text: path.Clean(word.Text)}
@@ -276,7 +277,7 @@ func cleanWord(word shell.Word) shell.Word {
 	return shell.Word{Text: clean.Text, Holes: clean.Holes}
 }
 
-// resolve adds the form with symbolic links followed: of the whole path, or of
+// resolve adds the form with symbolic links resolved, in the whole path or in
 // the directory before the first unknown name.
 func (p *Path) resolve(word shell.Word, written form, resolve func(string) (string, bool)) {
 	lead, rest := word.Text, ""
@@ -310,9 +311,9 @@ func (p *Path) resolve(word shell.Word, written form, resolve func(string) (stri
 	}
 }
 
-// Plain returns the path if all of it is known, no link leads elsewhere and
-// nothing about it is odd: two such paths of equal text match alike. Otherwise
-// it returns "".
+// Plain returns the path if all of it is known, it contains no symbolic links
+// and nothing about it is odd: rules match two such paths of equal text alike.
+// Otherwise it returns "".
 func (p *Path) Plain() string {
 	if p.odd != "" || p.lost || p.blind || len(p.also) > 0 || len(p.forms) != 1 {
 		return ""
@@ -320,9 +321,9 @@ func (p *Path) Plain() string {
 	return p.forms[0].text
 }
 
-// Expands returns the directory, links resolved, in which pathname expansion
-// begins to make names of the path, and how many levels below it the path
-// goes; 0 if its names are known, or nothing is.
+// Expands returns the directory, with links resolved, in which pathname
+// expansion begins to create names of the path, and the number of levels of the
+// path below it. depth is 0 if the names are known, or if nothing is.
 func (p *Path) Expands() (dir string, depth int) {
 	if p.odd != "" || p.lost || len(p.forms) == 0 {
 		return "", 0
@@ -344,23 +345,23 @@ func joined(segs []segment) string {
 	return strings.Join(names, "/")
 }
 
-// Lose notes that it is not known where the path leads, so that it proves
+// Lose records that the target of the path is unknown, so that it proves
 // nothing.
 func (p *Path) Lose() { p.lost = true }
 
-// Doubt notes why the path may name another file than it seems to.
+// Doubt records why the path may name another file than it seems to.
 func (p *Path) Doubt(why string) {
 	if p.odd == "" {
 		p.odd = why
 	}
 }
 
-// deep reports whether nothing is certain about where the path leads.
+// deep reports whether nothing is known about where the path leads.
 func (f *form) deep() bool { return len(f.segs) > 0 && f.segs[0].deep }
 
 const leadsAway = "it leads through /proc or /dev to wherever a process is"
 
-// suspect notes what makes a form name another file than it seems to.
+// suspect records why a form may name another file than it seems to.
 func (p *Path) suspect(f *form) {
 	if p.odd != "" {
 		return
@@ -376,8 +377,8 @@ func (p *Path) suspect(f *form) {
 	}
 }
 
-// magic reports whether a path goes through a link of the kernel that leads to
-// what a process has open, its directory or its root.
+// magic reports whether a path goes through a link of the kernel to a process's
+// open files, directory or root.
 func magic(segs []segment) bool {
 	switch {
 	case len(segs) < 2:
@@ -401,9 +402,9 @@ func kernelLink(segs []segment) bool {
 	return false
 }
 
-// foldedName reports whether a name is one that a file system without regard
-// to case may take for another: a trailing dot or blank, a short 8.3 name, a
-// backslash or a colon.
+// foldedName reports whether a case-insensitive file system may equate a name
+// with another: one with a trailing dot or space, a short 8.3 name, or one with
+// a backslash or a colon.
 func foldedName(segs []segment) bool {
 	for i := range segs {
 		text := segs[i].text
@@ -430,9 +431,9 @@ func isASCII(text string) bool {
 	return true
 }
 
-// Forms returns the path as it is written and, if that differs, as it is
-// resolved: absolute and cleaned as far as they are known, with holes for what
-// is not. The caller does not change them.
+// Forms returns the path as written and, if it differs, as resolved: absolute
+// and cleaned as far as known, with holes for unknown text. The caller must not
+// modify them.
 func (p *Path) Forms() []shell.Word {
 	words := make([]shell.Word, 0, len(p.forms))
 	for i := range p.forms {
@@ -441,13 +442,13 @@ func (p *Path) Forms() []shell.Word {
 	return words
 }
 
-// String returns the path as it is written, with "…" for what is not known.
+// String returns the path as written, with "…" for unknown text.
 func (p *Path) String() string {
 	return p.forms[0].word.Filled("…")
 }
 
-// Inside says whether the path lies inside the workspace or is the workspace
-// itself: Yes only if both forms prove it.
+// Inside reports whether the path is the workspace or inside it. It is Yes only
+// if both forms prove it.
 func (p *Path) Inside() Match {
 	if p.place.Workspace == "" {
 		return Maybe
@@ -462,7 +463,7 @@ func (p *Path) Inside() Match {
 	return best
 }
 
-// within says whether a form lies in a directory, which is cleaned.
+// within reports whether a form is in a directory, whose path is clean.
 func (f *form) within(dir string, fold bool) Match {
 	switch {
 	case f.deep():
@@ -493,8 +494,9 @@ func (f *form) within(dir string, fold bool) Match {
 	return Yes
 }
 
-// Within is what Inside says of the path that NewPath prepares. The workspace
-// itself, which commands take their settings from, needs no preparing.
+// Within returns the result of Inside for the path that NewPath would prepare.
+// It is faster for the workspace itself, from which commands take their
+// settings.
 func Within(word shell.Word, dir string, place Place, resolve func(string) (string, bool)) Match {
 	if resolve != nil && word.Known() && word.Text == place.Workspace && !place.Fold && ordinary(word.Text) {
 		if real, ok := resolve(word.Text); ok && real == word.Text {
@@ -505,7 +507,7 @@ func Within(word shell.Word, dir string, place Place, resolve func(string) (stri
 }
 
 // ordinary reports whether an absolute path is clean and names what it seems
-// to: nothing of it has to be looked at twice.
+// to, so that it needs no further checks.
 func ordinary(text string) bool {
 	if text == "" || text[0] != '/' || len(text) > maxPath || strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "/dev/") {
 		return false

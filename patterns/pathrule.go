@@ -14,10 +14,10 @@ import (
 // The limits of a path pattern.
 const (
 	maxPathPattern = 512 // bytes
-	maxBraces      = 64  // patterns that braces may stand for
+	maxBraces      = 64  // patterns after the expansion of braces
 )
 
-// anchor is what a path pattern starts from.
+// anchor is the starting point of a path pattern.
 type anchor uint8
 
 const (
@@ -34,20 +34,21 @@ type pathRule struct {
 	text string // as written, without its anchor
 }
 
-// name is the pattern of one segment: literal text, a glob, or "**".
+// name is the pattern of one segment: literal text, a glob or "**".
 type name struct {
 	text    string // as written
 	literal string // without escapes, if it has no wildcards
 	many    bool   // "**": any number of segments
 	wild    bool
-	glob    *glob.Pattern // of a wild one, without separators and braces
+	glob    *glob.Pattern // of a name with wildcards, without separators and braces
 }
 
-// pathSpec reads a path pattern.
+// pathSpec parses a path pattern.
 func (p *parser) pathSpec(r *Rule, spec string) (string, error) {
 	if spec == "*" && p.list != Allow || r.family == ofReadsBy && strings.Trim(spec, "*") == "" {
-		// As a pattern it would mean what lies below the workspace only: an ask or
-		// deny means more by it, and so does Grep(*), which reads the workspace.
+		// As a pattern it would only match what is below the workspace. An ask or
+		// deny rule means more, and so does Grep(*), which reads the workspace
+		// itself.
 		r.bare = true
 		return spec, nil
 	}
@@ -96,7 +97,7 @@ func isWindows(spec string) bool {
 	return len(spec) > 2 && spec[1] == ':' && (spec[2] == '\\' || spec[2] == '/') && isAlnum(spec[0])
 }
 
-// newPathRule reads a pattern without braces.
+// newPathRule parses a pattern without braces.
 func newPathRule(text string) (pathRule, error) {
 	pr := pathRule{text: text}
 	rest := text
@@ -111,7 +112,7 @@ func newPathRule(text string) (pathRule, error) {
 		pr.from = atWorkspace
 	}
 	if strings.HasSuffix(rest, "/") && strings.Trim(rest, "/") != "" {
-		rest += "**" // a directory is what lies in it
+		rest += "**" // a directory means its contents
 	}
 	for _, part := range strings.Split(rest, "/") {
 		if part == "" || part == "." {
@@ -136,7 +137,7 @@ func (pr *pathRule) up() error {
 	return errors.New(`".." in a pattern: paths are compared without it`)
 }
 
-// newName reads the pattern of one segment.
+// newName parses the pattern of one segment.
 func newName(text string) (name, error) {
 	n := name{text: text}
 	if len(text) > 1 && strings.Trim(text, "*") == "" {
@@ -159,9 +160,9 @@ func newName(text string) (name, error) {
 	return n, nil
 }
 
-// segmentGlob turns the pattern of a segment into one for package glob: runs
-// of stars are one star, braces are characters, "[^" is "[!". It reports
-// whether there is a wildcard.
+// segmentGlob converts the pattern of a segment to one for package glob: runs
+// of stars become one star, braces are escaped, and "[^" becomes "[!". It
+// reports whether there is a wildcard.
 func segmentGlob(text string) (source string, wild bool, err error) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -203,7 +204,7 @@ func segmentGlob(text string) (source string, wild bool, err error) {
 	return b.String(), wild, nil
 }
 
-// classEnd returns the place behind the "]" that closes the class at i, -1 if
+// classEnd returns the index after the "]" that closes the class at i, -1 if
 // there is none.
 func classEnd(text string, i int) int {
 	for j := i + 1; j < len(text); j++ {
@@ -233,8 +234,8 @@ func unescapeName(text string) string {
 	return b.String()
 }
 
-// braces expands {a,b} into patterns without braces. Braces without a comma
-// are characters.
+// braces expands {a,b} into patterns without braces. Braces without a comma are
+// literal.
 func braces(text string) ([]string, error) {
 	out := []string{""}
 	for i := 0; i < len(text); {
@@ -263,7 +264,7 @@ func braces(text string) ([]string, error) {
 	return out, nil
 }
 
-// braceAt returns the alternatives of the brace at i and the place behind it,
+// braceAt returns the alternatives of the brace at i and the index after it,
 // nil if there is none.
 func braceAt(text string, i int) (alts []string, end int, err error) {
 	if text[i] != '{' {
@@ -314,20 +315,20 @@ func expand(parts []string, end int) ([]string, int, error) {
 	return alts, end, nil
 }
 
-// pathGlob is a path pattern at a place: absolute.
+// pathGlob is a path pattern made absolute for a place.
 type pathGlob struct {
 	names []name
-	// prefix is the directory that all matches lie in, or, if the pattern has no
-	// wildcard, the path itself.
+	// prefix is the directory that contains all matches or, if whole is set
+	// because the pattern has no wildcard, the path itself.
 	prefix string
 	whole  bool
-	// below: what lies below a match matches as well (ask and deny), as far as
-	// the path is known.
+	// below is set if everything below a match matches as well (ask and deny), as
+	// far as the path is known.
 	below bool
 	fold  bool
 }
 
-// bind makes the pattern absolute. It reports false if what it starts from is
+// bind makes the pattern absolute. It reports false if its starting point is
 // unknown.
 func (pr *pathRule) bind(place Place, list List) (pathGlob, bool) {
 	g := pathGlob{fold: place.Fold, below: list != Allow}
@@ -357,7 +358,7 @@ func (pr *pathRule) bind(place Place, list List) (pathGlob, bool) {
 	return g, true
 }
 
-// folded returns the name for a file system without regard to case.
+// folded returns the name for a case-insensitive file system.
 func (n name) folded(fold bool) name {
 	if !fold || !n.wild {
 		return n
@@ -372,8 +373,8 @@ func (n name) folded(fold bool) name {
 	return n
 }
 
-// finish computes the literal beginning. What lies below is matched only by a
-// pattern that ends in a literal name.
+// finish computes the literal prefix. Only a pattern that ends in a literal
+// name matches what is below it.
 func (g *pathGlob) finish() {
 	literal := 0
 	for literal < len(g.names) && !g.names[literal].wild && !g.names[literal].many {
@@ -391,8 +392,8 @@ func (g *pathGlob) finish() {
 	}
 }
 
-// match says whether a form of a path is matched. For an allow (proof) what is
-// unknown has to be matched whatever it is.
+// match matches a form of a path. For an allow rule (proof) unknown text must
+// match whatever it is.
 func (g *pathGlob) match(f *form, proof bool) Match {
 	if f.text != "" && g.prefix != "" && !g.behind(f.text) {
 		return No
@@ -428,7 +429,7 @@ func (g *pathGlob) match(f *form, proof bool) Match {
 	return Maybe
 }
 
-// behind reports whether a path may begin with the literal beginning.
+// behind reports whether a path may begin with the literal prefix.
 func (g *pathGlob) behind(text string) bool {
 	n := len(g.prefix)
 	if len(text) < n {
@@ -440,8 +441,8 @@ func (g *pathGlob) behind(text string) bool {
 	return text[:n] == g.prefix && (len(text) == n || text[n] == '/')
 }
 
-// skip goes on over a "**" that stands for no segment; at the end of a pattern
-// it stands for one at least.
+// skip passes a "**" that matches no segment. At the end of a pattern it
+// matches at least one.
 func (g *pathGlob) skip(row []bool) {
 	for i := 0; i+1 < len(g.names); i++ {
 		if row[i] && g.names[i].many {
@@ -450,8 +451,8 @@ func (g *pathGlob) skip(row []bool) {
 	}
 }
 
-// step goes on over one segment of the path. It reports whether a match is
-// still possible.
+// step consumes one segment of the path. It reports whether a match is still
+// possible.
 func (g *pathGlob) step(row, next []bool, s *segment, proof bool) bool {
 	alive := false
 	for i, on := range row {
@@ -466,7 +467,7 @@ func (g *pathGlob) step(row, next []bool, s *segment, proof bool) bool {
 			}
 			alive = true
 		case i == len(g.names):
-			// The pattern has ended; only "**" at its end goes on.
+			// The pattern has ended; only a final "**" matches more.
 			if i > 0 && g.names[i-1].many {
 				next[i], alive = true, true
 			}
@@ -483,7 +484,8 @@ func (g *pathGlob) step(row, next []bool, s *segment, proof bool) bool {
 	return alive
 }
 
-// match reports whether a segment is matched, or may be if it has holes.
+// match reports whether a segment matches or, if it has holes, may match; with
+// proof set, whether it matches whatever fills them.
 func (n *name) match(s *segment, fold, proof bool) bool {
 	if len(s.holes) > 0 {
 		if proof {
@@ -501,7 +503,7 @@ func (n *name) match(s *segment, fold, proof bool) bool {
 	return n.glob.Match(text) || sameName(n.text, s.text, fold)
 }
 
-// filler stands for unknown text where only a "*" may match it.
+// filler replaces unknown text that only a "*" may match.
 const filler = "\U0010FFFD"
 
 // holds reports whether a glob matches a segment whatever fills its holes.
@@ -512,8 +514,8 @@ func (n *name) holds(s *segment) bool {
 	return n.glob.Match((&shell.Word{Text: s.text, Holes: s.holes}).Filled(filler))
 }
 
-// meets reports whether a segment with holes can be one that is matched. In a
-// class any character is taken to be possible.
+// meets reports whether a segment with holes may match. A class is taken to
+// match any character.
 func (n *name) meets(s *segment, fold bool) bool {
 	chunks := []string{""}
 	last := func() *string { return &chunks[len(chunks)-1] }

@@ -1,34 +1,35 @@
 // Package patterns parses rules, Tool or Tool(specifier), and matches them
-// against the actions of a tool use. Every matcher answers No, Maybe or Yes:
-// an allow counts only on Yes, for an ask or a deny it is enough that it may
+// against the actions of a tool use. The result of every match is No, Maybe or
+// Yes: an allow rule counts only on Yes, an ask or deny rule counts if it may
 // match.
 //
-// A rule that cannot be read, or that can never match where it must not fail
-// silently, is an *Error with its place and what to write instead.
+// A rule that cannot be parsed, or one that can never match in a list where it
+// must not fail silently, is an *Error with its place and what to write
+// instead.
 //
-// Commands. Bash(git push:*) and Bash(git push *) are about commands that begin
-// with these words, Bash(git push) about exactly these; elsewhere "*" is any
+// Commands. Bash(git push:*) and Bash(git push *) match commands that begin
+// with these words, Bash(git push) matches exactly these. Elsewhere "*" is any
 // run of characters inside one command, and nothing else is special. A quoted
-// "*" is a character in an allow. What is no simple command of known words is
-// about the whole line. An allow compares the words as they are; ask and deny
-// see the program by its last path segment, options wherever they stand and
-// however they are spelled, operands as paths.
+// "*" is a literal character in an allow rule. A specifier that is not a simple
+// command of known words matches the whole line. An allow rule compares the
+// words as written; ask and deny rules compare the last path segment of the
+// program, options in any position and spelling, and operands as paths.
 //
-// Paths. src/** and ./x are in the workspace, *.md is there at any depth, /x
-// and //x are absolute, ~/x is in the home directory. "*" and "?" stay in one
-// name, "**" is any number of names, at the end at least one; a pattern's name
-// also matches itself as it is written. In ask and deny a pattern that ends in
-// a literal name covers what lies below it.
+// Paths. src/** and ./x are in the workspace, *.md matches there at any depth,
+// /x and //x are absolute, ~/x is in the home directory. "*" and "?" match
+// inside one name, "**" matches any number of names, at the end at least one. A
+// name in a pattern also matches itself literally. In ask and deny rules a
+// pattern that ends in a literal name includes everything below it.
 //
-// Hosts. WebFetch(d) allows exactly that host, *.d its subdomains; ask and deny
-// see the host and its subdomains for both.
+// Hosts. WebFetch(d) allows exactly that host, *.d its subdomains; in ask and
+// deny rules both match the host and its subdomains.
 //
-// Names. Skill(x), Task(x), mcp__server, mcp__server__tool, with "*" for any
-// characters; x:* is x, or x with more behind a ":" or a blank.
+// Names. Skill(x), Task(x), mcp__server and mcp__server__tool may contain "*"
+// for any characters; x:* is x, or x followed by ":" or a space and more.
 //
-// The package touches no file, process, clock or environment: what is known
-// of the machine comes in Place, symbolic links in the function given to
-// NewPath.
+// The package does not access files, processes, the clock or the environment:
+// what is known of the machine comes from Place, symbolic links from the
+// function passed to NewPath.
 package patterns
 
 import (
@@ -45,36 +46,35 @@ import (
 type Rule struct {
 	list   List
 	source Source
-	tool   string // the tool's name, "*" for every tool
+	tool   string // the name of the tool, "*" for every tool
 	text   string // as printed
 	bare   bool   // without a specifier, or with one that means everything
 	family family
 
 	command *commandRule // of a rule for Bash with a specifier
-	paths   []pathRule   // of a rule with a path pattern, one for each form without braces
+	paths   []pathRule   // of a rule with a path pattern, one for each expansion of braces
 	host    *hostRule    // of a rule with a host
 	name    *nameRule    // of a rule with a name, or for an MCP server
 
-	// Set when the rule is put into a set.
+	// Set when the rule is added to a set.
 	place Place
 	globs []pathGlob
 	order int
 }
 
-// String returns the rule as it is written: parsing it again gives the same
-// rule.
+// String returns the rule in a form that parses as the same rule.
 func (r *Rule) String() string { return r.text }
 
-// Tool returns the name of the tool that the rule is about, "*" for all.
+// Tool returns the name of the tool in the rule, "*" for all tools.
 func (r *Rule) Tool() string { return r.tool }
 
-// Bare reports whether the rule is about everything that its tool does.
+// Bare reports whether the rule matches everything that its tool does.
 func (r *Rule) Bare() bool { return r.bare }
 
-// List returns the list that the rule was read for.
+// List returns the list as whose rule the rule was parsed.
 func (r *Rule) List() List { return r.list }
 
-// Source returns where the rule comes from.
+// Source returns the origin of the rule.
 func (r *Rule) Source() Source { return r.source }
 
 func (l List) String() string {
@@ -91,18 +91,18 @@ func (l List) String() string {
 
 func (m Match) String() string { return [...]string{"no", "maybe", "yes"}[min(m, Yes)] }
 
-// maxRule is the longest text of a rule, in bytes: that of a command line.
+// maxRule is the maximum length of a rule in bytes: that of a command line.
 const maxRule = 64 << 10
 
-// Parse reads one rule of a list. The warnings are about rules that are loaded
-// but never match, allow more than they seem to, or read differently from what
-// may have been meant. The error is an *Error.
+// Parse parses one rule of a list. The warnings are about rules that are loaded
+// but never match, allow more than they seem to, or may differ from what was
+// meant. The error is an *Error.
 func Parse(text string, list List, src Source) (*Rule, []Warning, error) {
 	return ParseWith(nil, text, list, src)
 }
 
-// ParseWith is Parse where tools exist beside those that are built in: their names
-// are no slips.
+// ParseWith is like Parse, but also accepts the names of tools that are not
+// built in.
 func ParseWith(known *tools.Table, text string, list List, src Source) (*Rule, []Warning, error) {
 	p := &parser{text: strings.TrimSpace(text), list: list, src: src, known: known}
 	rule, err := p.parse()
@@ -129,8 +129,8 @@ func (p *parser) warn(kind WarningKind, at int, text string) {
 	p.warnings = append(p.warnings, Warning{Kind: kind, Source: p.src, Rule: p.text, Col: column(p.text, at), Text: text})
 }
 
-// dead is for a rule that can never match: in an allow list it is loaded with
-// a warning, in ask and deny it is an error.
+// dead reports a rule that can never match. In an allow list it is loaded with
+// a warning, in ask and deny lists it is an error.
 func (p *parser) dead(at int, what, fix string) error {
 	if p.list != Allow {
 		return p.fail(at, what+", so it would never match", fix)
@@ -190,12 +190,12 @@ func (p *parser) checkText() error {
 	return nil
 }
 
-// unseen reports whether a character does not show, or shows as a blank.
+// unseen reports whether a character is invisible or looks like a space.
 func unseen(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || r > unicode.MaxASCII && unicode.IsSpace(r)
 }
 
-// invalidAt returns the place of the first byte that is not UTF-8.
+// invalidAt returns the index of the first byte that is not UTF-8.
 func invalidAt(text string) int {
 	for i, r := range text {
 		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
@@ -207,7 +207,7 @@ func invalidAt(text string) int {
 
 func forbiddenRune(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
-// cut takes the rule apart at its first "(" and its last ")".
+// cut splits the rule at its first "(" and its last ")".
 func (p *parser) cut() (name, spec string, hasSpec bool, err error) {
 	open := strings.IndexByte(p.text, '(')
 	colon := strings.IndexByte(p.text, ':')
@@ -231,7 +231,7 @@ func (p *parser) cut() (name, spec string, hasSpec bool, err error) {
 	return strings.TrimSpace(p.text[:open]), p.text[open+1 : end], true, nil
 }
 
-// colonForm refuses Tool:pattern, as some other engines write it.
+// colonForm rejects Tool:pattern, the syntax of some other engines.
 func (p *parser) colonForm(at int) error {
 	name, rest := p.text[:at], p.text[at+1:]
 	if strings.HasPrefix(name, "mcp__") && strings.HasPrefix(rest, "*") {
@@ -246,7 +246,7 @@ func (p *parser) colonForm(at int) error {
 	return p.fail(at, `a ":" after the tool's name`, fix)
 }
 
-// fromRegexp guesses the rule that a regular expression was meant for.
+// fromRegexp guesses the rule that a regular expression was meant to be.
 func fromRegexp(name, re string, f family) string {
 	glob := strings.NewReplacer(`\.`, ".", "^", "", "$", "").Replace(strings.TrimSpace(re))
 	if glob == ".*" || glob == "" {
@@ -261,7 +261,7 @@ func fromRegexp(name, re string, f family) string {
 	return name + "(" + strings.ReplaceAll(glob, ".*", "*") + ")"
 }
 
-// checkTool finds the family of the rule's tool.
+// checkTool determines the family of the rule's tool.
 func (p *parser) checkTool(r *Rule) error {
 	name := r.tool
 	if name == "*" {
@@ -298,8 +298,8 @@ func (p *parser) everyTool(r *Rule) error {
 	return nil
 }
 
-// specifier reads what stands in the parentheses, and returns it as it is
-// printed.
+// specifier parses the text in the parentheses, and returns it in printable
+// form.
 func (p *parser) specifier(r *Rule, spec string) (string, error) {
 	p.from += len(spec) - len(strings.TrimLeft(spec, " \t\n"))
 	spec = strings.TrimSpace(spec)

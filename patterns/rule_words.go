@@ -2,8 +2,8 @@ package patterns
 
 import "strings"
 
-// In the words of a rule two bytes that no UTF-8 text holds stand for what is
-// not literal.
+// In the words of a rule, two bytes that UTF-8 text cannot contain represent
+// what is not literal.
 const (
 	wild = '\xff' // "*": any run of characters
 	home = '\xfe' // "~" or "$HOME" at the beginning of a word
@@ -15,21 +15,20 @@ const (
 // ruleText is the text of a Bash specifier, split as a shell would split it.
 type ruleText struct {
 	words []string
-	// stars holds a "*" that stands for any run of characters; quoted ones do
-	// not count.
+	// stars reports a "*" that is a wildcard; quoted ones are not.
 	stars bool
-	// operator is the place of the first |, &, ;, <, >, (, ) or newline outside
-	// quotes, -1 if there is none; here: it begins a here-document.
+	// operator is the index of the first |, &, ;, <, >, (, ) or newline outside
+	// quotes, -1 if there is none. here reports that it begins a here-document.
 	operator int
 	here     bool
-	// dynamic is the place of the first expansion whose value is known only
-	// when the line runs, -1.
+	// dynamic is the index of the first expansion whose value is only known at run
+	// time, or -1.
 	dynamic int
-	// comment is the place of a "#" that begins a comment, -1.
+	// comment is the index of a "#" that begins a comment, or -1.
 	comment int
-	// open is the place of a quote that is not closed, -1.
+	// open is the index of an unclosed quote, or -1.
 	open int
-	// assigned counts the words at the beginning that assign a variable.
+	// assigned is the number of leading words that assign variables.
 	assigned int
 }
 
@@ -38,8 +37,8 @@ func (t *ruleText) plain() bool {
 	return t.operator < 0 && t.dynamic < 0 && t.comment < 0 && t.open < 0 && t.assigned == 0 && len(t.words) > 0
 }
 
-// splitText splits text into words with quote removal. With literal set, a
-// quoted "*" is the character itself; otherwise every "*" is wild.
+// splitText splits text into words, removing quotes. With literal set, a quoted
+// "*" is a literal character; otherwise every "*" is a wildcard.
 func splitText(text string, literal bool) *ruleText {
 	s := splitter{text: text, literal: literal, out: &ruleText{operator: -1, dynamic: -1, comment: -1, open: -1}}
 	for s.at < len(text) {
@@ -54,7 +53,7 @@ type splitter struct {
 	at      int
 	literal bool
 	word    []byte
-	begun   bool // a word has begun, perhaps with nothing but quotes
+	begun   bool // a word has begun, possibly with empty quotes only
 	quoted  bool // a part of it is quoted
 	out     *ruleText
 }
@@ -97,7 +96,7 @@ func (s *splitter) step() {
 	s.at++
 }
 
-// run reads letters and digits, of which most text is.
+// run reads a run of letters and digits, which make up most text.
 func (s *splitter) run() {
 	from := s.at
 	for s.at < len(s.text) && isAlnum(s.text[s.at]) {
@@ -122,7 +121,7 @@ func (s *splitter) star(quoted bool) {
 	}
 }
 
-// end ends the word that has begun.
+// end ends the current word.
 func (s *splitter) end() {
 	if !s.begun {
 		return
@@ -221,7 +220,7 @@ func (s *splitter) backslash() {
 	s.at++
 }
 
-// dollar reads "$" or "`". $HOME at the beginning of a word is the home
+// dollar reads a "$" or "`". $HOME at the beginning of a word is the home
 // directory; every other expansion is dynamic.
 func (s *splitter) dollar(quoted bool) {
 	rest := s.text[s.at:]
@@ -266,7 +265,7 @@ func (s *splitter) tilde() {
 	s.at++
 }
 
-// mark notes the first place of something.
+// mark records the first index of something.
 func mark(place *int, at int) {
 	if *place < 0 {
 		*place = at
@@ -293,7 +292,7 @@ func assigns(word string) bool {
 	return false
 }
 
-// unescape undoes what the agent CLI does to a command that it saves as a
+// unescape reverts the changes of the agent CLI to a command that it saves as a
 // rule: it writes "\(" and "\)" for parentheses and "”" for "'".
 func unescape(text string) string {
 	if !strings.ContainsAny(text, `\'`) {
