@@ -7,28 +7,29 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Set is the rules of a list, bound to a place and indexed, so that a match
-// costs the same however many rules there are. Rules whose program or
-// directory is a wildcard are gone through one by one. It is read-only.
+// Set is the rules of a list, bound to a place and indexed, so that the cost of
+// a match does not depend on their number. Rules whose program or directory is
+// a wildcard are tried one by one. It is read-only.
 type Set struct {
 	place  Place
 	rules  []*Rule
-	reads  bool // some rules name what is read, by whatever tool
-	edits  bool // some rules name what is written, by whatever tool
-	*index      // nil if there are at most unindexed rules, which are gone through one by one
+	reads  bool // some rules match what is read by any tool
+	edits  bool // some rules match what is written by any tool
+	*index      // nil if there are at most unindexed rules, which are tried one by one
 }
 
-// unindexed is up to how many rules an index costs more than it saves. What may be
-// kept for a question is tried in sets of one rule.
+// unindexed is the number of rules up to which an index costs more than it
+// saves. The rules that a question offers to keep are tried in sets of one
+// rule.
 const unindexed = 4
 
-// index finds the rules that may be about a subject.
+// index finds the rules that may match a subject.
 type index struct {
 	bare     [FetchURL + 1][]*Rule // rules about everything of a kind; [0]: everything of every kind
 	lines    rulesBy               // rules for whole lines
-	programs rulesBy               // allow: by the first word; ask and deny: by its last path segment
-	exactly  bool                  // there are programs by the first word
-	loosely  bool                  // there are programs by the last path segment
+	programs rulesBy               // by the first word for allow, by its last path segment for ask and deny
+	exactly  bool                  // some programs are keyed by the first word
+	loosely  bool                  // some programs are keyed by the last path segment
 	loose    []*Rule               // command rules without a literal program
 	commands []*Rule               // all command rules
 	dirs     map[string]*dirRules  // path rules by the directory that they begin with
@@ -37,20 +38,20 @@ type index struct {
 	fetches  []*Rule
 	tools    rulesBy
 	servers  []*Rule // MCP rules with a wildcard for the server
-	hidden   []*Rule // for each effect the first rule that an opaque spot may meet
+	hidden   []*Rule // for each effect the first rule that matches an opaque spot
 	near     nearness
 }
 
-// dirRules are the path rules that begin with one directory.
+// dirRules holds the path rules that begin with one directory.
 type dirRules struct {
 	any  []*Rule // ending in a wildcard
 	last rulesBy // by the literal name that they end in
-	// count is how many rules there are, those with braces for each form.
+	// count is the number of rules, counting each expansion of braces.
 	count int
 }
 
-// rulesBy is rules by what they are looked up by. Most sets have rules of one kind,
-// so that a map is made when it gets its first rule.
+// rulesBy holds rules by the key under which they are looked up. Most sets have
+// rules of one kind only, so a map is created with its first rule.
 type rulesBy map[string][]*Rule
 
 func (m *rulesBy) add(key string, r *Rule) {
@@ -60,7 +61,7 @@ func (m *rulesBy) add(key string, r *Rule) {
 	(*m)[key] = append((*m)[key], r)
 }
 
-// NewSet binds rules to a place. The rules of the set are copies.
+// NewSet returns a set of copies of the rules, bound to a place.
 func NewSet(place Place, rules ...*Rule) *Set {
 	s := &Set{place: place, rules: make([]*Rule, 0, len(rules))}
 	if len(rules) > unindexed {
@@ -84,8 +85,8 @@ func NewSet(place Place, rules ...*Rule) *Set {
 	return s
 }
 
-// Rules returns the rules of the set in their order. The caller does not
-// change the slice.
+// Rules returns the rules of the set in their order. The caller must not modify
+// the slice.
 func (s *Set) Rules() []*Rule {
 	if s == nil {
 		return nil
@@ -93,10 +94,10 @@ func (s *Set) Rules() []*Rule {
 	return s.rules
 }
 
-// Reads reports whether rules with a path for what is read are in the set.
+// Reads reports whether the set has rules with a path for what is read.
 func (s *Set) Reads() bool { return s != nil && s.reads }
 
-// Edits reports whether rules with a path for what is written are in the set.
+// Edits reports whether the set has rules with a path for what is written.
 func (s *Set) Edits() bool { return s != nil && s.edits }
 
 // Len returns the number of rules.
@@ -107,7 +108,7 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-// add puts a rule into the index.
+// add adds a rule to the index.
 func (s *Set) add(r *Rule) {
 	s.indexHidden(r)
 	if r.bare {
@@ -162,8 +163,8 @@ func (s *Set) indexTool(r *Rule) {
 	}
 }
 
-// serverOf returns mcp__server__ of the name of an MCP tool, "" if it is not
-// there in full.
+// serverOf returns mcp__server__ of the name of an MCP tool, "" if the name is
+// incomplete.
 func serverOf(tool string) string {
 	rest, ok := strings.CutPrefix(tool, "mcp__")
 	at := strings.Index(rest, "__")
@@ -199,7 +200,7 @@ func (s *Set) program(name string, r *Rule) {
 	s.programs.add(key, r)
 }
 
-// key is what a program is looked up by.
+// key returns the key under which a program is looked up.
 func (s *Set) key(program string, list List) string {
 	if list == Allow {
 		return program
@@ -234,7 +235,7 @@ func (s *Set) indexPath(r *Rule) {
 	}
 }
 
-// dir returns the rules that begin with a directory, for one more.
+// dir returns the rules that begin with a directory, in order to add one.
 func (s *Set) dir(prefix string) *dirRules {
 	if s.dirs == nil {
 		s.dirs = map[string]*dirRules{}
@@ -253,7 +254,7 @@ func (s *Set) fold(text string) string {
 	return text
 }
 
-// indexHidden keeps the first rule that an opaque spot of each effect meets.
+// indexHidden keeps the first rule for an opaque spot of each effect.
 func (s *Set) indexHidden(r *Rule) {
 	if r.list == Allow {
 		return
@@ -270,9 +271,9 @@ func (s *Set) indexHidden(r *Rule) {
 	}
 }
 
-// Match returns the rule that matches the subject best, and how: of two that
-// match alike, the first. A set of allow rules answers Yes or No. The subject
-// must not be in use by another goroutine.
+// Match returns the rule with the strongest match for the subject, the first of
+// several, and that match. For a set of allow rules it is Yes or No. The
+// subject must not be in use by another goroutine.
 func (s *Set) Match(sub *Subject, q Query) (*Rule, Match) {
 	if s == nil || len(s.rules) == 0 {
 		return nil, No
@@ -301,7 +302,7 @@ func (s *Set) Match(sub *Subject, q Query) (*Rule, Match) {
 	return f.best, f.match
 }
 
-// finder keeps the best match so far.
+// finder holds the best match so far.
 type finder struct {
 	sub   *Subject
 	q     Query
@@ -385,7 +386,7 @@ func (s *Set) findPath(f *finder) {
 	}
 }
 
-// findForm looks up the rules that begin with a directory of the path.
+// findForm looks up the rules that begin with a parent directory of the path.
 func (s *Set) findForm(f *finder, text string) {
 	s.findDir(f, "", text)
 	for at := 1; at < len(text); at++ {

@@ -10,11 +10,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// shape is how ask and deny read the words of a rule: the program, its
-// positional words in order, and its options anywhere before "--".
+// shape is the interpretation of a rule's words for ask and deny: the program,
+// its positional words in order, and its options anywhere before "--".
 type shape struct {
-	// words are the program, its subcommands, operands and options; within a
-	// word a wildcard may stand. Without a program (any) they are options only.
+	// words are the program, its subcommands, operands and options, and may
+	// contain wildcards. If there is no program (any), they are options only.
 	words []string
 	any   bool
 	open  bool // more operands and options may follow
@@ -22,18 +22,19 @@ type shape struct {
 	read atomic.Pointer[reading]
 }
 
-// reading is a shape as the entry of a program reads it.
+// reading is a shape interpreted by the entry of a program.
 type reading struct {
 	prog  *program.Program
 	words []shell.Word
 	scan  shell.Scan
 }
 
-// stranger stands for the entry of a program that the catalogue does not have.
+// stranger is the entry of programs that the catalogue lacks.
 var stranger = &program.Program{Operands: program.Unread}
 
-// shapesOf reads the words of a rule with wildcards. "push*" at the end is at
-// least "push *", "/*" and "--author=*" are also patterns of one word.
+// shapesOf interprets the words of a rule with wildcards. A final "push*" is
+// treated as "push *" as well; "/*" and "--author=*" remain patterns of one
+// word.
 func shapesOf(words []string, open bool) []*shape {
 	last := len(words) - 1
 	head, starred := strings.CutSuffix(words[last], wildcard)
@@ -54,8 +55,9 @@ func usable(s *shape) []*shape {
 	return []*shape{s}
 }
 
-// shapeOf reads words as a shape, nil if they cannot be read so. Options may
-// stand behind a wildcard word, operands not: what they are behind is unknown.
+// shapeOf interprets words as a shape, nil if that is impossible. A wildcard
+// word may be followed by options, but not by operands, whose position would be
+// unknown.
 func shapeOf(words []string, open bool) *shape {
 	s := &shape{open: open}
 	gap := false
@@ -76,8 +78,8 @@ func shapeOf(words []string, open bool) *shape {
 	return s
 }
 
-// match says whether the shape is found in a command, or in a command that an
-// unfamiliar program may run.
+// match matches the shape against a command, and against commands that an
+// unknown program may run.
 func (s *shape) match(sub *Subject, place Place) Match {
 	a := sub.Command
 	best := s.matchWords(a.Words, a.Program, sub, a.Dirs, place)
@@ -107,7 +109,7 @@ func (s *shape) matchWords(words []shell.Word, prog *program.Program, sub *Subje
 	}
 	switch {
 	case !known && words[0].Split:
-		return Maybe // the words that it becomes may be any
+		return Maybe // it may split into any words
 	case !known && s.any:
 		return maybeIf(mayHaveOptions(words[1:]))
 	case !known:
@@ -135,8 +137,8 @@ func mayHaveOptions(words []shell.Word) bool {
 	return false
 }
 
-// scanned returns the words of the subject's command as its program reads
-// them.
+// scanned returns the words of the subject's command as interpreted by its
+// program.
 func (sub *Subject) scanned() shell.Scan {
 	if sub.scan.Prog == nil {
 		sub.scan = shell.ScanWords(sub.Command.Program, sub.Command.Words)
@@ -144,7 +146,7 @@ func (sub *Subject) scanned() shell.Scan {
 	return sub.scan
 }
 
-// reading returns the rule's words as the program reads its arguments.
+// reading returns the rule's words as interpreted by the program.
 func (s *shape) reading(prog *program.Program) *reading {
 	if r := s.read.Load(); r != nil && r.prog == prog {
 		return r
@@ -161,8 +163,8 @@ func (s *shape) reading(prog *program.Program) *reading {
 	return r
 }
 
-// isProgram says whether a command's first word names the rule's program. A
-// name without a slash is compared with the last path segment.
+// isProgram matches the rule's program against a command's first word. A name
+// without a slash is compared with the last path segment.
 func isProgram(want string, w *shell.Word, dirs []shell.Word, place Place) Match {
 	if strings.Contains(want, "/") {
 		return isProgramAt(want, w, dirs, place)
@@ -176,8 +178,8 @@ func isProgram(want string, w *shell.Word, dirs []shell.Word, place Place) Match
 	return maybeIf(nameMeets(want, w))
 }
 
-// staysFile reports whether a word that may fall apart begins with a known
-// directory and has no unknown text with slashes: "./bin/*.sh".
+// staysFile reports whether a word that may split begins with a known directory
+// and has no unknown text with slashes: "./bin/*.sh".
 func staysFile(w *shell.Word) bool {
 	for _, h := range w.Holes {
 		if h.Kind == shell.AnyText {
@@ -198,12 +200,12 @@ func sameName(a, b string, fold bool) bool {
 	return a == b || fold && strings.EqualFold(a, b)
 }
 
-// systemDirs often are one and the same directory.
+// systemDirs are directories that are often links to each other.
 var systemDirs = map[string]bool{
 	"/bin": true, "/sbin": true, "/usr/bin": true, "/usr/sbin": true, "/usr/local/bin": true, "/usr/local/sbin": true,
 }
 
-// isProgramAt says whether a command's first word is the program at a path.
+// isProgramAt matches a program given by a path against a command's first word.
 func isProgramAt(want string, w *shell.Word, dirs []shell.Word, place Place) Match {
 	name := lastSegment(want)
 	if !w.Known() {
@@ -214,7 +216,7 @@ func isProgramAt(want string, w *shell.Word, dirs []shell.Word, place Place) Mat
 	}
 	target := under(place.Workspace, want)
 	if !strings.Contains(w.Text, "/") {
-		return maybeIf(path.IsAbs(want)) // found along PATH
+		return maybeIf(path.IsAbs(want)) // found through PATH
 	}
 	if sameName(path.Clean(w.Text), path.Clean(want), place.Fold) {
 		return Yes
@@ -243,7 +245,7 @@ func sameFile(a, b string, fold bool) Match {
 	return maybeIf(systemDirs[path.Dir(a)] && systemDirs[path.Dir(b)])
 }
 
-// under returns a path seen from dir.
+// under returns the path of a name in dir.
 func under(dir, name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
@@ -279,8 +281,8 @@ func hasPrefix(have, want []string) bool {
 	return true
 }
 
-// astray is for a command whose subcommand is not the rule's: it may be, when
-// what stands before it is not listed or known only when the command runs.
+// astray handles a command whose subcommand is not the rule's. It may still be,
+// if a word before it is not listed or only known at run time.
 func (r *reading) astray(have *shell.Scan, words []shell.Word) Match {
 	agreed := 0
 	for agreed < len(have.Path) && have.Path[agreed] == r.scan.Path[agreed] {
@@ -305,7 +307,7 @@ func (r *reading) astray(have *shell.Scan, words []shell.Word) Match {
 	return maybeIf(anyOrder(r.words[1:], words[1:]))
 }
 
-// anyOrder reports whether each wanted word may be one of words.
+// anyOrder reports whether each wanted word may be among words.
 func anyOrder(want, words []shell.Word) bool {
 	for i := range want {
 		found := want[i].Text == "--"
@@ -353,7 +355,7 @@ func (r *reading) dashes(have *shell.Scan, words []shell.Word) Match {
 	return best
 }
 
-// option looks for an option that the entry lists.
+// option looks for an option that the program's entry lists.
 func (r *reading) option(want *shell.Arg, have *shell.Scan, words []shell.Word) Match {
 	best := No
 	for i := range have.Args {
@@ -372,8 +374,8 @@ func (r *reading) option(want *shell.Arg, have *shell.Scan, words []shell.Word) 
 	return best
 }
 
-// sameOption reports whether two options are one: entries of an alias have
-// copies.
+// sameOption reports whether two options are the same, including copies in the
+// entries of aliases.
 func (r *reading) sameOption(a, b *program.Option, have *shell.Scan) bool {
 	if a == b {
 		return true
@@ -382,7 +384,7 @@ func (r *reading) sameOption(a, b *program.Option, have *shell.Scan) bool {
 		len(a.Names) == len(b.Names)
 }
 
-// value compares the values of an option; a rule that names none means any.
+// value compares the values of an option. A rule without a value matches any.
 func value(want, have *shell.Arg) Match {
 	if want.ValueAt < 0 {
 		return Yes
@@ -393,7 +395,7 @@ func value(want, have *shell.Arg) Match {
 	return fits(want.Value.Text, &have.Value)
 }
 
-// unlisted looks for an option that the entry does not list, by its text.
+// unlisted looks by its text for an option that the entry does not list.
 func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word) Match {
 	text := r.words[want.Word].Text
 	if !strings.HasPrefix(text, "-") {
@@ -428,7 +430,7 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 }
 
 // unlistedWord looks for a subcommand that the entry does not list: the first
-// word that is no option.
+// word that is not an option.
 func (r *reading) unlistedWord(text string, have *shell.Scan, words []shell.Word) Match {
 	best, certain := No, Yes
 	subs := len(r.scan.Path)
@@ -454,8 +456,8 @@ func (r *reading) unlistedWord(text string, have *shell.Scan, words []shell.Word
 	return best
 }
 
-// flagText compares the text of two options: the same, with a value, or an
-// abbreviation.
+// flagText compares the texts of two options, which match if they are the same,
+// if one has a value, or if one abbreviates the other.
 func flagText(want string, w *shell.Word) Match {
 	if m := fits(want, w); m > No {
 		return m
@@ -473,12 +475,12 @@ func flagText(want string, w *shell.Word) Match {
 	return No
 }
 
-// cluster reports whether a word may be short options in one word.
+// cluster reports whether a word may be several short options.
 func cluster(text string) bool {
 	return len(text) > 1 && text[0] == '-' && text[1] != '-'
 }
 
-// named reports whether an option has a name.
+// named reports whether an option has this name.
 func named(o *program.Option, name string) bool {
 	for _, n := range o.Names {
 		if n == name {
@@ -488,7 +490,7 @@ func named(o *program.Option, name string) bool {
 	return false
 }
 
-// mayHold reports whether a word with holes can be an option, alone, with a
+// mayHold reports whether a word with holes may be an option, alone, with a
 // value, abbreviated, or in a cluster.
 func mayHold(w *shell.Word, o *program.Option, prog *program.Program) bool {
 	if len(w.Holes) == 0 || w.Split && w.MayBeOption() && !globOnly(w.Holes) {
@@ -518,9 +520,9 @@ func mayHold(w *shell.Word, o *program.Option, prog *program.Program) bool {
 	return false
 }
 
-// clusterMay reports whether a word with holes can be a cluster of short
-// options: what is known of it must be letters of options, unless one of them
-// takes the rest as its value.
+// clusterMay reports whether a word with holes may be a cluster of short
+// options: its known letters must be options, up to one that takes the rest as
+// its value.
 func clusterMay(w *shell.Word, prog *program.Program) bool {
 	switch prog.Style {
 	case program.Dash, program.Joined, program.NoOpts:
@@ -547,8 +549,8 @@ func clusterMay(w *shell.Word, prog *program.Program) bool {
 	return true
 }
 
-// takesValue reports whether a short option of the program takes a value: a
-// cluster may then end in any text.
+// takesValue reports whether the program has a short option with a value, so
+// that a cluster may end in any text.
 func takesValue(prog *program.Program) bool {
 	for o := range prog.All {
 		for _, n := range o.Names {
@@ -560,13 +562,13 @@ func takesValue(prog *program.Program) bool {
 	return false
 }
 
-// operands compares the positional words in order. have[k] says how well the
-// first k of the rule's have been found so far.
+// operands compares the positional words in order. found[k] is the match of the
+// first k words of the rule so far.
 func (r *reading) operands(have *shell.Scan, words []shell.Word, open bool) Match {
 	want := r.wanted()
 	found := make([]Match, len(want)+1)
 	found[0] = Yes
-	after := false // an option that may take this word as its value stands before
+	after := false // an option precedes that may take this word as its value
 	for i := range have.Args {
 		a := &have.Args[i]
 		switch a.Kind {
@@ -595,7 +597,8 @@ func (r *reading) wanted() []string {
 	return want
 }
 
-// operand goes on over one word of the command. skip: it may be no operand.
+// operand compares one word of the command. If skip is set, it may not be an
+// operand.
 func (r *reading) operand(found []Match, want []string, w *shell.Word, skip, certain, open bool) {
 	last := len(want)
 	many := w.Split && !w.Known()
@@ -626,8 +629,9 @@ func (r *reading) operand(found []Match, want []string, w *shell.Word, skip, cer
 	}
 }
 
-// sameOperand compares two operands. Paths are the same with "./" before or "/"
-// behind them; for a program that takes a mode, numbers are compared as such.
+// sameOperand compares two operands. A leading "./" and a trailing "/" of a
+// path are ignored. For a program that takes a mode, numbers are compared by
+// value.
 func (r *reading) sameOperand(want string, w *shell.Word) Match {
 	m := fits(want, w)
 	if m > No || !w.Known() || want == "" || w.Text == "" {
@@ -649,8 +653,8 @@ func (r *reading) sameOperand(want string, w *shell.Word) Match {
 	return No
 }
 
-// nothingElse is for an exact rule: behind the subcommand the command has no
-// option that the rule does not name.
+// nothingElse handles an exact rule: the command must not have an option after
+// the subcommand that the rule does not name.
 func (r *reading) nothingElse(have *shell.Scan, words []shell.Word) Match {
 	best := Yes
 	subs := len(have.Path)

@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// Match is the answer of a matcher. It is never a bool: allow must be proven,
-// ask and deny need only be possible.
+// Match is the result of a match. It is not a bool, because an allow rule must
+// certainly match, while for ask and deny a possible match suffices.
 type Match uint8
 
 // The answers, in order of strength.
@@ -18,24 +18,24 @@ const (
 	Yes
 )
 
-// List is the list that a rule stands in; it decides how the rule reads:
-// allow compares the exact word, ask and deny see through spelling.
+// List is the list that holds a rule. It determines the interpretation of the
+// rule: allow compares words as written, ask and deny normalize their spelling.
 type List uint8
 
-// The lists; the zero value is invalid.
+// The lists. The zero value is invalid.
 const (
 	Allow List = iota + 1
 	Ask
 	Deny
 )
 
-// Source is where a rule comes from.
+// Source is the origin of a rule.
 type Source struct {
 	Name      string // a file's path, a flag ("--deny"), "session"
 	Line, Col int    // from 1; 0 where there is none
 }
 
-// String returns the place as NAME:LINE:COL, as far as it is known.
+// String returns the source as NAME:LINE:COL, as far as it is known.
 func (s Source) String() string {
 	switch {
 	case s.Name == "" || s.Line == 0:
@@ -46,10 +46,10 @@ func (s Source) String() string {
 	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
 }
 
-// Kind is what a subject is about.
+// Kind is the kind of a subject.
 type Kind uint8
 
-// The kinds of subjects; the zero value is invalid.
+// The kinds of subjects. The zero value is invalid.
 const (
 	UseTool    Kind = iota + 1 // the tool itself: Name says what it is asked for
 	RunCommand                 // Command
@@ -59,57 +59,59 @@ const (
 	Hidden                     // an opaque spot: anything that May says
 )
 
-// Subject is one action of a tool use in the form that rules are matched
-// against.
+// Subject is one action of a tool use in the form against which rules are
+// matched.
 type Subject struct {
 	Kind Kind
-	// Tool is the tool of the tool use: "Bash" for everything that a command
-	// line does, "Edit", "mcp__server__tool".
+	// Tool is the tool of the tool use: "Bash" for all actions of a command line,
+	// "Edit", "mcp__server__tool".
 	Tool string
-	// Name is the tool's naming input field (Skill: the skill), "" if none.
+	// Name is the value of the tool's naming field (for Skill, the skill), or "".
 	Name string
-	// Known are the tools of a UseTool that are not built in.
+	// Known describes the tools that are not built in, for a UseTool.
 	Known *tools.Table
-	// Command of a RunCommand; its Words, Program and Dirs are read.
+	// Command belongs to a RunCommand. Its Words, Program and Dirs are used.
 	Command *shell.Action
-	// Fetches are the URLs that the command fetches, or has fetched.
+	// Fetches lists the URLs that the command fetches or lets another program
+	// fetch.
 	Fetches []shell.Word
-	// Line is the whole command line of a Bash subject, for rules that match
-	// a whole line.
+	// Line is the whole command line of a Bash subject, for rules that match whole
+	// lines.
 	Line string
-	// Simple: the line is one plain simple command (shell.Facts.Simple).
+	// Simple reports that the line is one plain simple command
+	// (shell.Facts.Simple).
 	Simple bool
-	// Outside: the line starts in a directory that is not proven to lie in the
+	// Outside reports that the line may start in a directory outside the
 	// workspace, which its words do not show.
 	Outside bool
 	Path    *Path
-	// Recursive: the path is read or written with all that lies below it; an
-	// allow for src/** then covers src itself.
+	// Recursive reports that the path is read or written with everything below it.
+	// An allow rule for src/** then includes src itself.
 	Recursive bool
 	URL       *URL
 	May       shell.Effects
 
-	// What matching has worked out of Command; a Subject is used by one
+	// Caches of what matching has derived from Command. A Subject is used by one
 	// goroutine at a time.
 	scan                  shell.Scan
 	strictText, looseText string
 }
 
-// Place is what relative patterns are relative to.
+// Place holds the directories to which patterns are relative.
 type Place struct {
 	Workspace string // absolute
 	Home      string // absolute, "" if unknown
 	Fold      bool   // the file system ignores case
 }
 
-// Query narrows what Set.Match looks for.
+// Query restricts the rules that Set.Match considers.
 type Query struct {
-	// Specific: leave bare rules (Bash, Bash(*), *) out.
+	// Specific excludes bare rules (Bash, Bash(*), *).
 	Specific bool
-	// Reach: only rules whose own literal words reach beyond this many words
-	// of the subject's command (a rule "xargs grep:*" reaches 2). An exact
-	// rule reaches beyond everything. 0 asks for nothing.
+	// Reach selects rules whose own literal words extend beyond this many words of
+	// the subject's command (for "xargs grep:*" they are 2). An exact rule extends
+	// beyond everything. 0 selects all rules.
 	Reach int
-	// Named: only rules that spell all of these paths.
+	// Named selects rules that spell out all of these paths.
 	Named []Named
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// In joined text two bytes that no word of a command line holds stand for what
-// is no character.
+// In joined text, two bytes that words of a command line cannot contain
+// represent what is not a character.
 const (
 	border = '\x00' // the end of one word and the beginning of the next
 	gap    = '\xff' // unknown text
@@ -19,10 +19,10 @@ const (
 // characters between them.
 type textPattern struct {
 	chunks []string
-	open   bool // the text may go on with further words
+	open   bool // the text may continue with further words
 }
 
-// newTextPattern joins the words of a rule. With loose set, a blank in a word
+// newTextPattern joins the words of a rule. With loose set, a space in a word
 // counts as the border of two words.
 func newTextPattern(words []string, open, loose bool) textPattern {
 	joined := strings.Join(words, "\x00")
@@ -69,9 +69,9 @@ func (p *textPattern) ends(rest string) bool {
 	return rest == "" || p.open && rest[0] == border
 }
 
-// joinWords joins the words of a command to the text that patterns are matched
-// against. Holes become gaps. With loose set, a blank in a word counts as the
-// border of two words.
+// joinWords joins the words of a command into the text against which patterns
+// are matched. Holes become gaps. With loose set, a space in a word counts as
+// the border of two words.
 func joinWords(words []shell.Word, loose bool) string {
 	size := 0
 	for i := range words {
@@ -102,7 +102,7 @@ func appendWord(text []byte, w *shell.Word, loose bool) []byte {
 		case loose && (c == ' ' || c == '\t' || c == '\n'):
 			c = border
 		case c == border || c == gap:
-			// No pattern holds these bytes; they must not look like a mark.
+			// No pattern contains these bytes, which must not be mistaken for a mark.
 			c = '\x01'
 		}
 		text = append(text, c)
@@ -114,11 +114,11 @@ func appendWord(text []byte, w *shell.Word, loose bool) []byte {
 // run of bytes.
 type step struct {
 	any  bool
-	kind shell.HoleKind // of an any: what may stand there
+	kind shell.HoleKind // of a run: the text that it may contain
 	byte byte
 }
 
-// admits reports whether byte c may stand in a run.
+// admits reports whether a run may contain the byte c.
 func (s step) admits(c byte) bool {
 	switch s.kind {
 	case shell.Glob:
@@ -129,7 +129,7 @@ func (s step) admits(c byte) bool {
 	return true
 }
 
-// wordSteps turns a word into steps; a word that may fall apart may hold
+// wordSteps converts a word to steps. A word that may split may contain
 // borders.
 func wordSteps(steps []step, w *shell.Word, loose bool) []step {
 	holes := w.Holes
@@ -176,12 +176,12 @@ func (p *textPattern) meets(steps []step) bool {
 	return m.ended()
 }
 
-// machine goes through a pattern in all possible ways at once: a bit for each
-// place in it that may be reached.
+// machine is a nondeterministic automaton: it holds a bit for each position in
+// the pattern that may have been reached.
 type machine struct {
-	size  int      // places; the bit behind the last is the end
-	bytes []byte   // the literal byte at each place
-	wild  []uint64 // the places of wildcards
+	size  int      // number of positions; the bit after the last is the end
+	bytes []byte   // the literal byte at each position
+	wild  []uint64 // the positions of wildcards
 	at    [256][]uint64
 	now   []uint64
 	next  []uint64
@@ -216,7 +216,7 @@ func newMachine(chunks []string) *machine {
 	return m
 }
 
-// oneWild makes one wildcard of several side by side.
+// oneWild merges adjacent wildcards.
 func oneWild(chunks []string) []string {
 	if len(chunks) < 3 || !slices.Contains(chunks[1:len(chunks)-1], "") {
 		return chunks
@@ -231,7 +231,7 @@ func oneWild(chunks []string) []string {
 	return append(kept, chunks[last])
 }
 
-// readByte goes on over one byte: literal places move on, wildcards stay.
+// readByte consumes one byte: literal positions advance, wildcards stay.
 func (m *machine) readByte(c byte) {
 	at := m.at[c]
 	carry := uint64(0)
@@ -246,7 +246,7 @@ func (m *machine) readByte(c byte) {
 	m.turn()
 }
 
-// readAnything goes on over text of which nothing is known.
+// readAnything consumes text of which nothing is known.
 func (m *machine) readAnything() {
 	full := uint64(0)
 	for i, now := range m.now {
@@ -259,7 +259,7 @@ func (m *machine) readAnything() {
 	m.turn()
 }
 
-// readSome goes on over a run of some kind of text.
+// readSome consumes a run of one kind of text.
 func (m *machine) readSome(s *step) {
 	copy(m.next, m.now)
 	for i, c := range m.bytes {
@@ -271,7 +271,7 @@ func (m *machine) readSome(s *step) {
 	m.turn()
 }
 
-// turn goes on over wildcards, which may be empty, and makes next the state.
+// turn passes wildcards, which may be empty, and makes next the current state.
 func (m *machine) turn() {
 	carry := uint64(0)
 	for i, next := range m.next {
@@ -291,11 +291,10 @@ func (m *machine) alive() bool {
 	return false
 }
 
-// ended reports whether the whole pattern may have been gone through.
+// ended reports whether the end of the pattern may have been reached.
 func (m *machine) ended() bool { return m.now[m.size/64]&(1<<(m.size%64)) != 0 }
 
-// fits says whether a word can be the word of a rule, which may hold
-// wildcards.
+// fits matches a word of a rule, which may contain wildcards, against a word.
 func fits(want string, w *shell.Word) Match {
 	if w.Known() {
 		if strings.IndexByte(want, wild) < 0 {

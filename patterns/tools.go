@@ -7,17 +7,17 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// family says which subjects a tool's rules are about.
+// family is the set of subjects that a tool's rules match.
 type family uint8
 
 const (
 	ofTool    family = iota // uses of the tool itself
 	ofLines                 // what a command line does
-	ofReads                 // reading a path, by whatever tool
+	ofReads                 // reading a path, by any tool
 	ofReadsBy               // reading a path by this tool only
-	ofEdits                 // writing a path, by whatever tool
+	ofEdits                 // writing a path, by any tool
 	ofEditsBy               // writing a path by this tool only
-	ofFetch                 // fetching a URL, by whatever tool
+	ofFetch                 // fetching a URL, by any tool
 	ofAll                   // "*": everything
 )
 
@@ -33,7 +33,7 @@ func familyOf(name string, t *tools.Tool) family {
 	return families[0]
 }
 
-// names are the fields of a tool that may say what it is asked for.
+// names returns the fields of a tool that may hold what it is asked for.
 func names(tool string) []string {
 	if t := tools.Builtin(tool); t != nil {
 		return t.Names
@@ -41,7 +41,7 @@ func names(tool string) []string {
 	return nil
 }
 
-// twin is another name of a tool, "" if it has none.
+// twin returns the other name of a tool, "" if it has none.
 func twin(tool string) string {
 	if t := tools.Builtin(tool); t != nil {
 		return t.Twin
@@ -49,13 +49,13 @@ func twin(tool string) string {
 	return ""
 }
 
-// sameTool reports whether a rule for the tool named a is about the tool b.
+// sameTool reports whether a rule for the tool named a applies to the tool b.
 func sameTool(a, b string) bool {
 	return a == b || b != "" && twin(a) == b
 }
 
-// nearMiss returns the built-in tool that a name was probably meant for, "" if
-// none is near.
+// nearMiss returns the built-in tool that a name was probably meant to be, ""
+// if none is near.
 func nearMiss(name string) string {
 	lower := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 	same, found, best := "", "", 3
@@ -73,14 +73,14 @@ func nearMiss(name string) string {
 	return cmp.Or(same, tools.Synonym(lower), found)
 }
 
-// stutters reports whether name is the built-in name with something stuck to
+// stutters reports whether name is the built-in name with something attached to
 // one end, as in BaBash.
 func stutters(name, builtin string) bool {
 	return len(builtin) >= 4 && (strings.HasSuffix(name, builtin) || strings.HasPrefix(name, builtin))
 }
 
-// distance returns the number of single-byte edits between two short names; a
-// swap of neighbours counts as one. It stops counting at 3.
+// distance returns the number of single-byte edits between two short names,
+// counting a swap of neighbours as one. It stops counting at 3.
 func distance(a, b string) int {
 	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
 		return 3

@@ -11,25 +11,25 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// URL is the URL of a fetch, read once for all rules. Programs do not agree on
-// what the host of an odd URL is: every host that one of them may take is
-// kept. It is read-only.
+// URL is the URL of a fetch, parsed once for all rules. Since programs disagree
+// on the host of an unusual URL, it holds every host that one of them may use.
+// It is read-only.
 type URL struct {
 	text string
-	// host is the one host that every reader of URLs takes, "" if there is
-	// none; only it proves an allow.
+	// host is the host on which all parsers of URLs agree, "" if there is none.
+	// Only it can prove an allow.
 	host string
-	// hosts are the hosts that one reader or another may take.
+	// hosts lists the hosts that some parser may use.
 	hosts []string
-	// any: it may be a host that is not among them.
+	// any is set if the host may be one that is not among them.
 	any bool
 	odd string // why nothing is proven
 }
 
-// maxURL is the longest URL that is read, in bytes.
+// maxURL is the maximum length of a URL that is parsed, in bytes.
 const maxURL = 16 << 10
 
-// NewURL reads a URL, which may have holes.
+// NewURL parses a URL, which may have holes.
 func NewURL(word shell.Word) *URL {
 	u := &URL{text: word.Text}
 	text := word.Text
@@ -59,22 +59,22 @@ func NewURL(word shell.Word) *URL {
 	return u
 }
 
-// String returns the text of the URL, without what is known only when the line
-// runs.
+// String returns the text of the URL without those parts that are only known at
+// run time.
 func (u *URL) String() string { return u.text }
 
-// Host returns the host that is asked for, "" if it is not certain.
+// Host returns the host of the URL, "" if it is not certain.
 func (u *URL) Host() string { return u.host }
 
-// endsAuthority reports whether the host of a URL ends in text, so that what
+// endsAuthority reports whether text completes the host of a URL, so that what
 // follows does not change it.
 func endsAuthority(text string) bool {
 	_, rest, ok := strings.Cut(text, "://")
 	return ok && strings.ContainsAny(rest, "/#") && !strings.HasPrefix(rest, "/")
 }
 
-// oddity says why a URL proves no allow, "" if it is a plain http(s) URL whose
-// host all readers agree on.
+// oddity returns why a URL proves no allow, "" if it is a plain http(s) URL on
+// whose host all parsers agree.
 func oddity(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
@@ -106,8 +106,8 @@ func oddity(text string) string {
 	return ""
 }
 
-// sameSpelling reports whether a host is written as its canonical form is, but
-// for letter case, a final dot and the letters that punycode stands for.
+// sameSpelling reports whether a host is in canonical form, ignoring case, a
+// final dot and the letters that punycode represents.
 func sameSpelling(host, name string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == name || strings.HasPrefix(host, "[") {
@@ -124,7 +124,7 @@ func isDigits(text string) bool {
 	return strings.Trim(text, "0123456789") == ""
 }
 
-// cutPort takes the port off an authority.
+// cutPort splits the port off an authority.
 func cutPort(authority string) (host, port string) {
 	at := strings.LastIndexByte(authority, ':')
 	if at < 0 || strings.LastIndexByte(authority, ']') > at {
@@ -133,7 +133,7 @@ func cutPort(authority string) (host, port string) {
 	return authority[:at], authority[at+1:]
 }
 
-// readings collects the hosts that readers of URLs may take.
+// readings collects the hosts that parsers of URLs may use.
 func (u *URL) readings(text string) {
 	web := webText(text)
 	u.web(web)
@@ -143,19 +143,19 @@ func (u *URL) readings(text string) {
 	}
 	scheme, rest, _ := strings.Cut(web, ":")
 	if !fetchScheme(scheme) && strings.Contains(rest, "://") {
-		u.any = true // view-source:, blob:, jar: … fetch what they hold
+		u.any = true // view-source:, blob:, jar: … fetch the URL that they contain
 	}
 }
 
-// webText is a URL as browsers clean it: outer blanks and control characters
-// off, tabs and newlines out.
+// webText returns a URL cleaned as by browsers, without surrounding spaces and
+// control characters and without any tabs and newlines.
 func webText(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 	return strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(text)
 }
 
-// web reads a URL as browsers do: backslashes are slashes, any number of them
-// may follow the scheme, the last "@" ends the user name.
+// web parses a URL as browsers do: backslashes are slashes, any number of them
+// may follow the scheme, and the last "@" ends the user name.
 func (u *URL) web(text string) {
 	scheme, rest, ok := strings.Cut(text, ":")
 	slashed := strings.ReplaceAll(text, `\`, "/")
@@ -177,8 +177,8 @@ func (u *URL) web(text string) {
 	u.add(rest)
 }
 
-// plain reads a URL as RFC 3986 has it, and as programs do that take a host
-// without a scheme.
+// plain parses a URL according to RFC 3986, and like programs that accept a
+// host without a scheme.
 func (u *URL) plain(text string) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	switch {
@@ -211,8 +211,8 @@ func (u *URL) plain(text string) {
 	u.add(rest)
 }
 
-// looksLikePort reports whether the text behind a colon may be a port: the
-// colon then ends a host, not a scheme.
+// looksLikePort reports whether the text after a colon may be a port, so that
+// the colon ends a host rather than a scheme.
 func looksLikePort(text string) bool {
 	return text != "" && text[0] >= '0' && text[0] <= '9'
 }
@@ -227,7 +227,7 @@ func isScheme(text string) bool {
 	return text != ""
 }
 
-// fetchScheme reports whether what follows the scheme is a host.
+// fetchScheme reports whether a scheme is followed by a host.
 func fetchScheme(scheme string) bool {
 	switch strings.ToLower(scheme) {
 	case "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "scp", "ssh", "git", "rsync", "svn", "telnet", "gopher",
@@ -237,8 +237,8 @@ func fetchScheme(scheme string) bool {
 	return strings.HasPrefix(strings.ToLower(scheme), "http") || strings.HasPrefix(strings.ToLower(scheme), "git+")
 }
 
-// add notes the host of an authority. One that is no name and no address may
-// be taken for anything.
+// add records the host of an authority. One that is neither a name nor an
+// address may mean any host.
 func (u *URL) add(authority string) {
 	host, port := cutPort(authority)
 	if at := strings.IndexByte(port, '\\'); at >= 0 || !isDigits(port) {
@@ -260,8 +260,9 @@ func (u *URL) add(authority string) {
 	u.hosts = append(u.hosts, name)
 }
 
-// canonical returns the one spelling of a host: lower case, punycode, no final
-// dot, addresses in their usual form. It reports false for what is no host.
+// canonical returns the canonical spelling of a host: lower case, punycode, no
+// final dot, addresses in their usual form. It reports false if host is not
+// one.
 func canonical(host string) (string, bool) {
 	if strings.HasPrefix(host, "[") {
 		addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
@@ -287,8 +288,8 @@ func canonical(host string) (string, bool) {
 	return name, name != "" && name[0] != '.' && !strings.Contains(name, "..")
 }
 
-// asciiName accepts ASCII names that IDNA refuses but resolvers take: with an
-// underscore or a hyphen at an odd place.
+// asciiName accepts ASCII names that IDNA rejects but resolvers accept: with an
+// underscore or with a hyphen in an unusual place.
 func asciiName(name string) (string, bool) {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "xn--") {
@@ -325,8 +326,8 @@ func percentDecode(host string) (string, bool) {
 	return b.String(), true
 }
 
-// addressText is the usual spelling of an address; one of version 4 inside one
-// of version 6 is that of version 4.
+// addressText returns the usual spelling of an address. For an IPv4-mapped IPv6
+// address this is that of the IPv4 address.
 func addressText(addr netip.Addr) string {
 	addr = addr.Unmap()
 	b := addr.As16()
@@ -348,9 +349,9 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// numericHost reads a host whose last part is a number as browsers and
-// resolvers do: up to four parts, decimal, octal or hexadecimal, the last one
-// filling what is left. The address is "" if it is none.
+// numericHost parses a host whose last part is a number like browsers and
+// resolvers: up to four parts, decimal, octal or hexadecimal, of which the last
+// fills the remaining bytes. The address is "" if there is none.
 func numericHost(name string) (addr string, isNumber bool) {
 	parts := strings.Split(name, ".")
 	if _, ok := number(parts[len(parts)-1]); !ok {
@@ -375,8 +376,8 @@ func numericHost(name string) (addr string, isNumber bool) {
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}).String(), true
 }
 
-// number reads a part of an address: 0x for hexadecimal, a leading 0 for
-// octal.
+// number parses a part of an address: hexadecimal after 0x, octal after a
+// leading 0.
 func number(part string) (uint64, bool) {
 	base, digits := 10, part
 	switch {
@@ -390,7 +391,7 @@ func number(part string) (uint64, bool) {
 	}
 	n, err := strconv.ParseUint(digits, base, 33)
 	if err != nil {
-		// Too large, or an octal number with an 8: it is a number all the same.
+		// Even if it is too large, or octal with an 8, it counts as a number.
 		return 1 << 40, part != "" && isDigits(part)
 	}
 	return n, true

@@ -6,12 +6,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// urlWord is a word of an allow rule with a URL in it: its parts as texts with
-// wildcards. A "*" in the host stays in the host.
+// urlWord is a word of an allow rule with a URL in it, whose parts are texts
+// with wildcards. A "*" in the host matches inside the host.
 type urlWord struct {
 	scheme, authority, rest textPattern
-	// wild: the host has a wildcard. tail: it ends the word, so that any path
-	// may follow.
+	// wild is set if the host has a wildcard. tail is set if that ends the word,
+	// so that any path may follow.
 	wild, tail bool
 }
 
@@ -32,7 +32,7 @@ func urlWords(words []string) []urlWord {
 
 func wildText(text string) textPattern { return textPattern{chunks: strings.Split(text, wildcard)} }
 
-// urlParts takes a word apart that is a URL, or an option with one behind "=".
+// urlParts splits a word that is a URL, or an option with a URL after "=".
 func urlParts(word string) (scheme, authority, rest string, ok bool) {
 	scheme, authority, ok = strings.Cut(word, "://")
 	scheme = scheme[strings.LastIndexByte(scheme, '=')+1:]
@@ -42,8 +42,7 @@ func urlParts(word string) (scheme, authority, rest string, ok bool) {
 	return scheme, authority, rest, ok
 }
 
-// matches reports whether a URL of a command is one that the rule's word
-// stands for.
+// matches reports whether the rule's word matches a URL of a command.
 func (u *urlWord) matches(w *shell.Word) bool {
 	scheme, authority, rest, ok := urlParts(string(appendWord(nil, w, false)))
 	if !ok || w.Split || !u.scheme.match(scheme) || !u.authority.match(authority) {
@@ -53,7 +52,7 @@ func (u *urlWord) matches(w *shell.Word) bool {
 		return false
 	}
 	if len(u.rest.chunks) > 1 && strings.Contains(strings.ToLower(rest), "%2e") {
-		return false // some programs read it as a dot, and go up
+		return false // some programs take it for a dot, and go up
 	}
 	return u.tail || u.rest.match(rest)
 }
