@@ -8,7 +8,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// benchRules are n rules as a policy has them; the wanted ones come last.
+// benchRules returns n rules like those of a policy, with the wanted ones last.
 func benchRules(b testing.TB, list List, n int) []*Rule {
 	var rules []*Rule
 	add := func(text string) {
@@ -36,7 +36,7 @@ func benchRules(b testing.TB, list List, n int) []*Rule {
 	return rules
 }
 
-// subjects of the benchmarks, by name.
+// benchSubjects returns the subjects of the benchmarks by name.
 func benchSubjects() map[string]*Subject {
 	subs := map[string]*Subject{
 		"prefix": commands("git status -s")[0],
@@ -49,8 +49,8 @@ func benchSubjects() map[string]*Subject {
 	return subs
 }
 
-// BenchmarkMatch matches against 10 to 10,000 rules: the cost should not
-// depend on their number.
+// BenchmarkMatch matches against 10 to 10,000 rules. The cost should not depend
+// on their number.
 func BenchmarkMatch(b *testing.B) {
 	for _, list := range []List{Allow, Deny} {
 		for _, n := range []int{10, 100, 1000, 10000} {
@@ -68,7 +68,7 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// BenchmarkLinear asks each rule in turn, for comparison.
+// BenchmarkLinear tries each rule in turn, for comparison.
 func BenchmarkLinear(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		set := NewSet(here, benchRules(b, Allow, n)...)
@@ -90,8 +90,8 @@ func sortedSubjects() []string {
 	return []string{"prefix", "exact", "miss", "path", "host", "mcp"}
 }
 
-// The index answers prefix and exact rules with known words, paths, hosts and
-// names without allocating.
+// TestMatchAllocatesNothing checks that the index matches prefix and exact
+// rules with known words, paths, hosts and names without allocating.
 func TestMatchAllocatesNothing(t *testing.T) {
 	set := NewSet(here, benchRules(t, Allow, 1000)...)
 	for name, sub := range benchSubjects() {
@@ -110,7 +110,7 @@ func BenchmarkNewSet(b *testing.B) {
 	}
 }
 
-// BenchmarkParse reads one rule of each form.
+// BenchmarkParse parses one rule of each form.
 func BenchmarkParse(b *testing.B) {
 	for _, text := range []string{"Bash(git push:*)", "Bash(git * main)", "Edit(src/**/*.go)", "WebFetch(domain:github.com)", "mcp__s__t"} {
 		b.Run(text, func(b *testing.B) {
@@ -122,8 +122,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkDoubling matches hostile patterns against input that doubles: the
-// time should at most be 2.5 times as long.
+// BenchmarkDoubling matches hostile patterns against input of doubling length.
+// The time should at most grow by a factor of 2.5.
 func BenchmarkDoubling(b *testing.B) {
 	for _, shape := range []struct{ name, rule, unit string }{
 		{"command stars", "Bash(x *a*a*a*a*b)", "a"},

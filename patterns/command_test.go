@@ -9,7 +9,7 @@ import (
 
 var here = Place{Workspace: "/home/dev/proj", Home: "/home/dev"}
 
-// rule parses a rule that has to load, bound to here.
+// rule parses a rule that must load, bound to here.
 func rule(t testing.TB, text string, list List) *Rule {
 	t.Helper()
 	r, _, err := Parse(text, list, Source{})
@@ -349,7 +349,7 @@ func TestDenyCommand(t *testing.T) {
 	}
 }
 
-// A word that may fall apart is no proof for a pattern that counts words.
+// A word that may split proves nothing for a pattern that counts words.
 func TestAllowSplitWords(t *testing.T) {
 	t.Parallel()
 	unknown := shell.Word{Holes: []shell.Hole{{}}, Split: true}
@@ -395,8 +395,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// An exact rule and a whole-line rule cover whatever the line does; a prefix
-// rule covers the command only.
+// Exact rules and whole-line rules cover everything that the line does; a
+// prefix rule covers the command only.
 func TestLineSubjects(t *testing.T) {
 	t.Parallel()
 	write := &Subject{Kind: WritePath, Tool: "Bash", Line: "sort -o a b", Simple: true, Path: NewPath(shell.Word{Text: "a"}, here.Workspace, here, same)}
@@ -484,5 +484,5 @@ func TestQuotingChangesNothing(t *testing.T) {
 	}
 }
 
-// same resolves every path to itself.
+// same is a resolver without symbolic links.
 func same(name string) (string, bool) { return name, true }

@@ -46,13 +46,13 @@ func readLines[T any](t testing.TB, name string) []T {
 	return rows
 }
 
-// TestBypass matches the attacks and controls on paths, URLs and names.
+// TestBypass matches the attacks and benign cases about paths, URLs and names.
 func TestBypass(t *testing.T) {
 	t.Parallel()
 	count := 0
 	for _, r := range readLines[row](t, "../testdata/cases/bypass.jsonl") {
 		if r.Tool == "Bash" {
-			continue // its lines are read by package shell
+			continue // its lines are for package shell
 		}
 		count++
 		got := r.decide()
@@ -66,8 +66,7 @@ func TestBypass(t *testing.T) {
 	}
 }
 
-// decide takes the strictest answer of the three lists; without an answer it
-// asks.
+// decide returns the strictest answer of the three lists, ask if there is none.
 func (r *row) decide() string {
 	place := Place{Workspace: r.Context.Cwd, Home: r.Context.Home, Fold: r.Context.Fs == "case-insensitive"}
 	if place.Workspace == "" {
@@ -118,7 +117,7 @@ func (r *row) subject(place Place) *Subject {
 	return sub
 }
 
-// links is a file system that has nothing but symbolic links.
+// links is a file system that only contains symbolic links.
 type links struct {
 	dir string
 	to  map[string]string
@@ -135,7 +134,7 @@ func (l links) resolve(name string) (string, bool) {
 	return "", false
 }
 
-// step follows the first link of a path.
+// step resolves the first link of a path.
 func (l links) step(name string) (string, bool) {
 	at := "/"
 	rest := strings.Split(name, "/")

@@ -22,7 +22,7 @@ func TestGranular(t *testing.T) {
 		name string
 		spec GranularSpec
 		no   []*Subject
-		// maybe is the answer in ask and deny; an allow says no.
+		// maybe lists subjects that ask and deny may match; an allow does not.
 		maybe []*Subject
 		yes   []*Subject
 	}{
@@ -88,8 +88,8 @@ func TestGranular(t *testing.T) {
 	}
 }
 
-// A regular expression proves nothing of a command that is known in part, or
-// that sets a variable.
+// TestGranularAllowNeedsKnownWords checks that a regular expression proves
+// nothing about a command that is partly unknown or sets a variable.
 func TestGranularAllowNeedsKnownWords(t *testing.T) {
 	t.Parallel()
 	g, err := CompileGranular(GranularSpec{Tools: []string{"Bash"}, Patterns: []string{"^ls"}, Action: Allow}, here)

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// dig makes a part of a word unknown.
+// dig replaces a part of a word by a hole.
 func dig(t *rapid.T, w shell.Word) shell.Word {
 	from := rapid.IntRange(0, len(w.Text)).Draw(t, "from")
 	to := rapid.IntRange(from, len(w.Text)).Draw(t, "to")
@@ -43,9 +43,9 @@ func commandOf(words []shell.Word) *Subject {
 	return &Subject{Kind: RunCommand, Tool: "Bash", Command: a, Line: "v=x; unlike any rule"}
 }
 
-// What an ask or deny finds in a known command it still finds, perhaps, when a
-// part of the command is unknown; what an allow proves with a part unknown, it
-// proves of every command that this may be.
+// TestUnknownCommandsStayPossible checks that ask and deny rules that match a
+// known command still may match when a part of it is unknown, and that an allow
+// that holds with a part unknown holds for every command that this may be.
 func TestUnknownCommandsStayPossible(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -73,7 +73,7 @@ func compareHoles(t *rapid.T, r *Rule, list List, known, unknown Match, a, b any
 	if list == Allow && unknown == Yes && known != Yes {
 		t.Fatalf("allow %s proves %+v but not %+v", r, b, a)
 	}
-	// What an unfamiliar program may run is looked for in known words only.
+	// Only known words are tried as commands of an unknown program.
 	if list != Allow && known == Yes && unknown == No {
 		t.Fatalf("%v %s is about %+v (%v) but not about %+v", list, r, a, known, b)
 	}

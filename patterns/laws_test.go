@@ -14,8 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Pieces of rules and of what they are matched against: few enough that they
-// often meet.
+// Pieces of rules and of subjects: few enough that they often match.
 var (
 	someWords  = []string{"git", "push", "rm", "-rf", "-r", "--force", "ls", "main", "a b", "/bin/rm", "x", "--", "sudo", "git/..", "-x", "unfamiliar", "time"}
 	somePaths  = []string{".env", "src/a.go", "src/b/c.md", "/etc/passwd", "~/.ssh/id", "../x", "a/.env/b", "/proc/self/cwd/x", "src/*.go", "$", "$/x", "SRC/a.go", "s\u00e9/x", "."}
@@ -81,7 +80,7 @@ func drawSubject(t *rapid.T, place Place) *Subject {
 		if a.Words[0].Known() {
 			a.Program = program.Lookup(lastSegment(a.Words[0].Text))
 		}
-		line := "v=x; " // a line that no rule is written as
+		line := "v=x; " // a line unlike any rule
 		for i := range a.Words {
 			line += quoted(a.Words[i].Text) + " "
 		}
@@ -102,8 +101,8 @@ func drawSubject(t *rapid.T, place Place) *Subject {
 	return sub
 }
 
-// A set answers what its rules answer one by one, whatever their order, and
-// names the first of the strongest.
+// TestSetIsItsRules checks that a set returns the strongest match of its rules,
+// whatever their order, and the first rule that has it.
 func TestSetIsItsRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -137,7 +136,7 @@ func TestSetIsItsRules(t *testing.T) {
 	})
 }
 
-// Adding a rule never makes a match weaker.
+// TestMoreRulesMatchMore checks that adding a rule never weakens a match.
 func TestMoreRulesMatchMore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +152,8 @@ func TestMoreRulesMatchMore(t *testing.T) {
 	})
 }
 
-// What an allow proves, a deny of the same text finds.
+// TestDenySeesWhatAllowCovers checks that a deny rule matches whatever an allow
+// rule of the same text certainly matches.
 func TestDenySeesWhatAllowCovers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,7 +188,7 @@ func TestPrintParse(t *testing.T) {
 	})
 }
 
-// dump is all that was read of a rule.
+// dump returns everything that was parsed from a rule.
 func dump(r *Rule) any {
 	var command, host, name any
 	if r.command != nil {
@@ -207,7 +207,8 @@ func dump(r *Rule) any {
 	return []any{r.tool, r.text, r.bare, r.family, command, paths, host, name, r.source}
 }
 
-// The exact rule for a subject covers it, and nothing that differs from it.
+// TestExactRule checks that the exact rule for a subject matches it, and
+// nothing that differs from it.
 func TestExactRule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -237,8 +238,8 @@ func quoteWords(sub *Subject) string {
 	return text
 }
 
-// fuzzHang fails a fuzz target whose input takes too long. A busy machine is no
-// hang: it has to take long three times.
+// fuzzHang fails a fuzz target if an input takes too long. It tries three
+// times, since the machine may be busy.
 func fuzzHang(t *testing.T, what string, f func()) {
 	t.Helper()
 	var took time.Duration
@@ -306,7 +307,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// fuzzSubject makes a subject of fuzzed text: words end at NUL, "$" and "*"
+// fuzzSubject returns a subject from fuzzed text: NUL ends a word, "$" and "*"
 // are unknown.
 func fuzzSubject(input string, kind uint8) *Subject {
 	switch kind % 4 {
@@ -327,8 +328,8 @@ func fuzzSubject(input string, kind uint8) *Subject {
 	return &Subject{Kind: UseTool, Tool: "Skill", Name: input}
 }
 
-// The exact rule for a command is about these very words: what is read as an
-// escape in a saved rule does not come into it.
+// TestExactRuleIsOneCommand checks that the exact rule for a command matches
+// these words only, whatever parses as an escape in a saved rule.
 func TestExactRuleIsOneCommand(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -351,7 +352,8 @@ func TestExactRuleIsOneCommand(t *testing.T) {
 	})
 }
 
-// A set is used by many goroutines at once, each with its own subjects.
+// TestSetIsSharedSafely matches a set in several goroutines, each with its own
+// subjects.
 func TestSetIsSharedSafely(t *testing.T) {
 	t.Parallel()
 	set := NewSet(here, rule(t, "Bash(git push --force:*)", Deny), rule(t, "Bash(rm -rf:*)", Deny), rule(t, "Bash(* --force)", Deny))
@@ -368,7 +370,8 @@ func TestSetIsSharedSafely(t *testing.T) {
 	group.Wait()
 }
 
-// Text without holes meets a pattern exactly if it matches it.
+// TestMeetsIsMatch checks that text without holes meets a pattern if and only
+// if it matches it.
 func TestMeetsIsMatch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -391,7 +394,8 @@ func TestMeetsIsMatch(t *testing.T) {
 	})
 }
 
-// No rule that Near leaves out is about anything below a path.
+// TestNearLeavesNothingOut checks that no rule that Near omits matches anything
+// below a path.
 func TestNearLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	left := 0
@@ -400,7 +404,7 @@ func TestNearLeavesNothingOut(t *testing.T) {
 		place.Fold = rapid.Bool().Draw(t, "fold")
 		list := rapid.SampledFrom([]List{Ask, Deny}).Draw(t, "list")
 		rules := []*Rule{drawRuleOf(t, list, func(r *Rule) bool { return r.family.path() })}
-		for i := range 12 * fewRules { // so that there is something to leave out
+		for i := range 12 * fewRules { // so that there is something to omit
 			r, _, err := Parse(fmt.Sprintf("Edit(//far/%d/x)", i), list, Source{})
 			if err != nil {
 				t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a rule has to end in.
+// TestSpellsLast checks the names with which a rule must end.
 func TestSpellsLast(t *testing.T) {
 	for rule, want := range map[string]bool{
 		"Edit(.github)": true, "Edit(.github/**)": false, "Edit(.github/x)": false, "Edit(//w/.github)": true, "Bash(rm -r .github)": true, "Bash(rm -r .github/x)": false,
@@ -20,7 +20,8 @@ func TestSpellsLast(t *testing.T) {
 	}
 }
 
-// A rule spells a path only where the names stand in it as they are.
+// TestSpells checks that a rule only spells out a path if it contains its names
+// literally.
 func TestSpells(t *testing.T) {
 	for _, tt := range []struct {
 		rule, path string

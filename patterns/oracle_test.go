@@ -13,7 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// drawGlob draws a path pattern and a path of an alphabet so small that they
+// drawGlob draws a path pattern and a path with an alphabet so small that they
 // often match.
 func drawGlob(t *rapid.T) (pattern, name string) {
 	part := rapid.StringMatching(`(a|b|\*|\?|\[ab\]|\[!a\]|ab|\*a){1,3}`)
@@ -31,8 +31,8 @@ func drawGlob(t *rapid.T) (pattern, name string) {
 	return "/" + strings.Join(parts, "/"), "/" + strings.Join(names, "/")
 }
 
-// Path patterns agree with doublestar; they part where "**" ends a pattern: in
-// a rule it does not match the directory itself.
+// TestPathsAgainstDoublestar checks that path patterns agree with doublestar,
+// except that in a rule a final "**" does not match the directory itself.
 func TestPathsAgainstDoublestar(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,8 +58,8 @@ func TestPathsAgainstDoublestar(t *testing.T) {
 	})
 }
 
-// Patterns agree with the regular expression that they stand for, also for
-// paths and commands.
+// TestAgainstRE2 checks that patterns agree with the equivalent regular
+// expression, for paths and commands.
 func TestAgainstRE2(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -92,7 +92,7 @@ func TestAgainstRE2(t *testing.T) {
 	})
 }
 
-// pathRegexp writes a path pattern as a regular expression.
+// pathRegexp returns the regular expression for a path pattern.
 func pathRegexp(pattern string) string {
 	re := ""
 	parts := strings.Split(pattern[1:], "/")
@@ -106,11 +106,11 @@ func pathRegexp(pattern string) string {
 			re += "/" + strings.NewReplacer("*", "[^/]*", "?", "[^/]", "[!", "[^/").Replace(part)
 		}
 	}
-	// Two "**" side by side are one.
+	// Two adjacent "**" are one.
 	return "^" + strings.ReplaceAll(re, "(/[^/]+)*(/[^/]+)+", "(/[^/]+)+") + "$"
 }
 
-// commandRegexp writes a command pattern as a regular expression.
+// commandRegexp returns the regular expression for a command pattern.
 func commandRegexp(text string) string {
 	words := strings.Fields(text)
 	open := len(words) > 1 && strings.Trim(words[len(words)-1], "*") == ""
@@ -124,12 +124,12 @@ func commandRegexp(text string) string {
 	return re + "$"
 }
 
-// hang is how long the shapes may take on a machine that is busy; they take a
-// hundredth of it, and without the guards more than eight seconds.
+// hang is the time limit for the patterns on a busy machine. They take a
+// hundredth of it, but more than eight seconds without the guards.
 const hang = time.Second
 
-// The shapes that take package glob seconds when its patterns have separators
-// or braces are admitted here, and cost little.
+// TestHostilePatterns checks that patterns that take package glob seconds, with
+// separators or braces, are accepted and cheap.
 func TestHostilePatterns(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 4000)
@@ -165,7 +165,7 @@ func TestHostilePatterns(t *testing.T) {
 	}
 }
 
-// clock is the shortest of three runs: the machine may be busy.
+// clock returns the shortest time of three runs, since the machine may be busy.
 func clock(f func()) time.Duration {
 	best := time.Hour
 	for range 3 {
@@ -176,8 +176,8 @@ func clock(f func()) time.Duration {
 	return best
 }
 
-// Package glob gets patterns without separators and braces only: with them it
-// takes seconds and gigabytes.
+// TestGlobSource checks that package glob only gets patterns without separators
+// and braces, with which it takes seconds and gigabytes.
 func TestGlobSource(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -206,7 +206,8 @@ func TestGlobSource(t *testing.T) {
 	})
 }
 
-// The versions before 1.0 of package glob miss matches.
+// TestGlobVersion checks the version of package glob: those before 1.0 miss
+// matches.
 func TestGlobVersion(t *testing.T) {
 	t.Parallel()
 	info, ok := debug.ReadBuildInfo()
@@ -221,7 +222,8 @@ func TestGlobVersion(t *testing.T) {
 			return
 		}
 	}
-	// A test binary may carry no list of modules: ask for what v0.2.3 gets wrong.
+	// A test binary may lack the list of modules: try patterns that v0.2.3 gets
+	// wrong.
 	for _, test := range [][2]string{{"a*?*b", "axb"}, {"?*a", "xa"}, {"*[!a]*", "ab"}} {
 		n, err := newName(test[0])
 		if err != nil || !n.glob.Match(test[1]) {
@@ -230,7 +232,8 @@ func TestGlobVersion(t *testing.T) {
 	}
 }
 
-// In a rule "**" also stands for no directory, and "*" stays in its own.
+// TestGlobstarIsOurs checks that in a rule "**" also matches no directory, and
+// that "*" matches inside one name.
 func TestGlobstarIsOurs(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// word reads a word of a test: "$" is unknown text, "*" a glob, "#" a number.
+// word parses a word of a test: "$" is unknown text, "*" a glob, "#" a number.
 func word(text string) shell.Word {
 	var w shell.Word
 	for _, r := range text {
@@ -81,8 +81,8 @@ func TestPathRules(t *testing.T) {
 	}
 }
 
-// A rule that names a directory by its literal name covers what lies in it: an
-// ask or deny, never an allow.
+// TestPathBelowLiteral checks that a rule that names a directory literally also
+// matches what is in it for ask and deny, but not for allow.
 func TestPathBelowLiteral(t *testing.T) {
 	t.Parallel()
 	checkPaths(t, here, []pathRow{
@@ -95,7 +95,7 @@ func TestPathBelowLiteral(t *testing.T) {
 	})
 }
 
-// pathRow is a rule for edits, a path, and what the rule has to say of it.
+// pathRow is an edit rule, a path, and the expected match.
 type pathRow struct {
 	rule string
 	list List
@@ -160,7 +160,8 @@ func TestUnknownPaths(t *testing.T) {
 	}
 }
 
-// An allow holds for what a glob finds if it holds for whatever that is.
+// TestAllowGlobbedPath checks that an allow rule matches the result of a glob
+// if it matches every possible result.
 func TestAllowGlobbedPath(t *testing.T) {
 	t.Parallel()
 	checkPaths(t, here, []pathRow{
@@ -364,7 +365,8 @@ func TestPathLimits(t *testing.T) {
 	}
 }
 
-// An allow for all that lies in a directory covers going through it.
+// TestAllowTree checks that an allow rule for everything in a directory matches
+// its recursive use.
 func TestAllowTree(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -394,7 +396,8 @@ func TestAllowTree(t *testing.T) {
 	}
 }
 
-// Within looks less closely at the workspace itself, and comes to the same.
+// TestWithin checks that the shortcut of Within for the workspace agrees with
+// Inside.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	leads := func(to string, ok bool) func(string) (string, bool) {

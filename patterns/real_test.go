@@ -9,14 +9,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 )
 
-// realRule is one rule out of real settings files.
+// realRule is one rule from a real settings file.
 type realRule struct {
 	Rule, List, Host string
 	Count            int
 }
 
-// TestRealRules loads every rule that people have in their settings, and keeps
-// what comes of it: plain, noted, dead, dangerous or refused.
+// TestRealRules loads rules from real settings files and compares the outcomes
+// with a golden file: plain, noted, dead, dangerous or rejected.
 func TestRealRules(t *testing.T) {
 	t.Parallel()
 	lists := map[string]List{"allow": Allow, "ask": Ask, "deny": Deny}
@@ -68,7 +68,8 @@ func sortedKeys(m map[string]int) []string {
 	return keys
 }
 
-// What a real allow rule names as a plain command, it covers.
+// TestRealRulesCoverThemselves checks that a real allow rule for a plain
+// command matches that command.
 func TestRealRulesCoverThemselves(t *testing.T) {
 	t.Parallel()
 	covered := 0

@@ -88,7 +88,7 @@ func TestHostRules(t *testing.T) {
 	}
 }
 
-// plainHoles is word, with "*" and "#" as they are.
+// plainHoles is word with literal "*" and "#".
 func plainHoles(text string) shell.Word {
 	var w shell.Word
 	for _, r := range text {
