@@ -33,6 +33,7 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 	} else {
 		b.shapes = append(b.shapes, shapesOf(b.words, b.open)...)
 	}
+	b.shapes = append(b.shapes, respelledShapes(b.shapes)...)
 	return &b
 }
 
@@ -202,8 +203,20 @@ func (sub *Subject) joined(loose bool) string {
 	return *cache
 }
 
-// possible matches an ask or deny rule against a command.
+// possible matches an ask or deny rule against a command in all its spellings.
 func (c *commandRule) possible(sub *Subject, place Place) Match {
+	best := c.possibly(sub, place)
+	if best == Yes {
+		return Yes
+	}
+	for _, other := range sub.spellings() {
+		best = max(best, min(other.sure, c.possibly(other.sub, place)))
+	}
+	return best
+}
+
+// possibly matches it against one spelling.
+func (c *commandRule) possibly(sub *Subject, place Place) Match {
 	if c.matchLine(sub) {
 		return Yes
 	}

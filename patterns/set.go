@@ -187,6 +187,11 @@ func (s *Set) indexCommand(r *Rule) {
 		}
 		s.program(c.words[0], r)
 	}
+	for _, sh := range c.shapes {
+		if sh.respelled {
+			s.program(sh.words[0], r)
+		}
+	}
 	for i, words := range c.exact {
 		if i == 0 || words[0] != c.exact[0][0] {
 			s.program(words[0], r)
@@ -344,6 +349,9 @@ func (s *Set) findCommand(f *finder) {
 		return
 	}
 	s.findProgram(f, head.Text)
+	for _, other := range f.sub.spellings() {
+		s.findProgram(f, other.sub.Command.Words[0].Text)
+	}
 	if a.Program != nil {
 		return
 	}

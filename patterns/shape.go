@@ -18,6 +18,9 @@ type shape struct {
 	words []string
 	any   bool
 	open  bool // more operands and options may follow
+	// respelled: the program is not the rule's own, but another name of it.
+	respelled bool
+	sure      Match // of a respelled one: how well it can match
 
 	read atomic.Pointer[reading]
 }
@@ -81,6 +84,16 @@ func shapeOf(words []string, open bool) *shape {
 // match matches the shape against a command, and against commands that an
 // unknown program may run.
 func (s *shape) match(sub *Subject, place Place) Match {
+	switch {
+	case !s.respelled:
+		return s.matchSubject(sub, place)
+	case sub.shortened && s.sure == Maybe:
+		return No // python3.12 is no python3.11, though both may be python3
+	}
+	return min(s.sure, s.matchSubject(sub, place))
+}
+
+func (s *shape) matchSubject(sub *Subject, place Place) Match {
 	a := sub.Command
 	best := s.matchWords(a.Words, a.Program, sub, a.Dirs, place)
 	if best > No || a.Program != nil || s.any || !a.Words[0].Known() {
@@ -115,6 +128,7 @@ func (s *shape) matchWords(words []shell.Word, prog *program.Program, sub *Subje
 	case !known:
 		prog = program.Lookup(lastSegment(s.words[0]))
 	}
+	entry := program.Spellings(prog, lastSegment(words[0].Text))
 	if prog == nil {
 		prog = stranger
 	}
@@ -125,7 +139,12 @@ func (s *shape) matchWords(words []shell.Word, prog *program.Program, sub *Subje
 	default:
 		have = sub.scanned()
 	}
-	return min(head, s.reading(prog).match(&have, words, s.open))
+	r := s.reading(prog)
+	m := r.match(&have, words, s.open)
+	if m == No && entry != nil && entry.Abbreviates {
+		m = maybeIf(r.abbreviated(&have, words, s.open))
+	}
+	return min(head, m)
 }
 
 func mayHaveOptions(words []shell.Word) bool {
@@ -370,6 +389,7 @@ func (r *reading) option(want *shell.Arg, have *shell.Scan, words []shell.Word) 
 		case shell.ArgOperand, shell.ArgUnlisted:
 			best = max(best, maybeIf(words[a.Word].Split && mayHold(&words[a.Word], want.Option, r.prog)))
 		}
+		best = max(best, maybeIf(best == No && otherForm(want.Option.Names, a, &words[a.Word])))
 	}
 	return best
 }
@@ -411,6 +431,7 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 		if a.Kind == shell.ArgOption && named(a.Option, text) {
 			return Yes
 		}
+		best = max(best, maybeIf(otherForm([]string{text}, a, &words[a.Word])))
 		if a.Kind != shell.ArgUnlisted && a.Kind != shell.ArgUnsure && a.Kind != shell.ArgOperand {
 			continue
 		}
@@ -569,16 +590,24 @@ func (r *reading) operands(have *shell.Scan, words []shell.Word, open bool) Matc
 	found := make([]Match, len(want)+1)
 	found[0] = Yes
 	after := false // an option precedes that may take this word as its value
+	among := No
+	if open { // an exact rule names all operands
+		among = r.among(have)
+	}
 	for i := range have.Args {
 		a := &have.Args[i]
 		switch a.Kind {
 		case shell.ArgUnlisted:
 			after = true
 		case shell.ArgOperand:
-			r.operand(found, want, &words[a.Word], after, true, open)
+			skip := among
+			if after {
+				skip = max(skip, Maybe)
+			}
+			r.operand(found, want, &words[a.Word], skip, true, open)
 			after = false
 		case shell.ArgUnsure:
-			r.operand(found, want, &words[a.Word], true, false, open)
+			r.operand(found, want, &words[a.Word], max(among, Maybe), false, open)
 		default:
 			after = false
 		}
@@ -597,9 +626,9 @@ func (r *reading) wanted() []string {
 	return want
 }
 
-// operand compares one word of the command. If skip is set, it may not be an
-// operand.
-func (r *reading) operand(found []Match, want []string, w *shell.Word, skip, certain, open bool) {
+// operand compares one word of the command. skip tells whether it may precede the
+// rule's next operand, or not be an operand.
+func (r *reading) operand(found []Match, want []string, w *shell.Word, skip Match, certain, open bool) {
 	last := len(want)
 	many := w.Split && !w.Known()
 	for k := last; k >= 0; k-- {
@@ -621,7 +650,8 @@ func (r *reading) operand(found []Match, want []string, w *shell.Word, skip, cer
 		}
 		switch {
 		case k == last && open:
-		case skip || many:
+		case skip == Yes:
+		case skip == Maybe || many:
 			found[k] = min(here, Maybe)
 		default:
 			found[k] = No
@@ -644,6 +674,9 @@ func (r *reading) sameOperand(want string, w *shell.Word) Match {
 	}
 	if strings.Contains(want, "/") && strings.IndexByte(want, wild) < 0 && path.Clean(want) == path.Clean(w.Text) {
 		return Yes
+	}
+	if r.prog.Facts&program.TaskRunner != 0 && r.sameTask(want, w.Text) {
+		return Maybe
 	}
 	if r.prog.Operands == program.ModeWrites || r.prog.Operands == program.ModeOutputs {
 		a, errA := strconv.ParseUint(want, 8, 32)

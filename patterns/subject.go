@@ -95,6 +95,9 @@ type Subject struct {
 	// goroutine at a time.
 	scan                  shell.Scan
 	strictText, looseText string
+	spelled               bool // others is known
+	shortened             bool // a version was left out of the program's name
+	others                []spelling
 }
 
 // Place holds the directories to which patterns are relative.

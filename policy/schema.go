@@ -166,7 +166,7 @@ func programSchema() object {
 		}
 	}
 	texts := object{{"type", "array"}, {"items", object{{"type", "string"}}}}
-	keys = append(keys, member{"names", texts}, member{"options", texts}, member{"sub", object{{"$ref", "#/$defs/programs"}}})
+	keys = append(keys, member{"names", texts}, member{"options", texts}, member{"also", texts}, member{"sub", object{{"$ref", "#/$defs/programs"}}})
 	program := object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
 	return object{{"type", "object"}, {"additionalProperties", program}}
 }

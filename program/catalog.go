@@ -76,7 +76,25 @@ func NewCatalog(tables map[string]any, place func(table []string, key string) st
 			c.own[name] = &p
 		}
 	}
+	c.spell(catalogfile.Aliases(entries))
 	return c, nil
+}
+
+// spell adds the other spellings of programs. One of a program that neither the
+// tables nor the built-in entries have is found only from its other side.
+func (c *Catalog) spell(aliases map[string][]catalogfile.Alias) {
+	for name, list := range aliases {
+		old := c.Lookup(name)
+		if old == nil {
+			continue
+		}
+		p := *old
+		p.Also = slices.Clone(p.Also)
+		for _, a := range list {
+			p.Also = append(p.Also, Alias{From: a.From, To: a.To, Part: a.Part})
+		}
+		c.own[name] = &p
+	}
 }
 
 // notName holds characters that no name to be looked up contains.
@@ -89,7 +107,7 @@ func extended(old *Program, e *catalogfile.Entry, name string) (Program, error) 
 		switch {
 		case catalogfile.Builtin(key):
 			return Program{}, e.Errorf(key, "a policy's own entries have no %s", key)
-		case old != nil:
+		case old != nil && key != "also":
 			return Program{}, e.Errorf(key, "%s is known: only options and subcommands can be added", name)
 		}
 	}
@@ -140,7 +158,7 @@ func fresh(e *catalogfile.Entry, name string) (Program, error) {
 		Inherit: e.Flag("inherit"), Ends: e.Flag("ends"), Safe: e.Flag("safe"), Plain: e.Flag("plain"),
 		Workdir: e.Flag("workdir"), Here: e.Flag("here"), Beside: e.Flag("beside"), Named: e.Flag("named"),
 		Assigns: e.Flag("assigns"), Stdin: e.Flag("stdin"),
-		Apart: e.Flag("apart"), Plugins: e.Flag("plugins"), Home: e.Text("home"),
+		Abbreviates: e.Flag("abbreviates"), Apart: e.Flag("apart"), Plugins: e.Flag("plugins"), Home: e.Text("home"),
 	}
 	if kind := e.Text("operands"); kind != "" {
 		p.Operands = operandsOf(kind)

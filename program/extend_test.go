@@ -71,7 +71,7 @@ func TestCatalogHasAllKeys(t *testing.T) {
 	c := extend(t, tables{"mine": tables{
 		"style": "posix", "operands": "reads", "skip": int64(1), "options": []any{"-a"}, "inherit": true, "ends": true, "safe": true,
 		"plain": true, "workdir": true, "here": true, "beside": true, "named": true, "apart": true, "plugins": true, "assigns": true,
-		"stdin": true, "home": ".x", "sub": tables{"s": tables{}},
+		"stdin": true, "home": ".x", "also": []any{"git push"}, "abbreviates": true, "sub": tables{"s": tables{}},
 	}})
 	p := reflect.ValueOf(*c.Lookup("mine"))
 	for i := range p.NumField() {

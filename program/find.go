@@ -17,6 +17,15 @@ func (p *Program) Runs() bool {
 	return p.Wraps() || p.Operands == Script || p.Operands == Code
 }
 
+// Spellings returns the entry that says how a program is spelled otherwise: that
+// of its words, or if it has none (nil) the built-in one of its name.
+func Spellings(p *Program, name string) *Program {
+	if p == nil {
+		return find(name)
+	}
+	return p
+}
+
 // Subcommand returns the entry of a subcommand, or nil.
 func (p *Program) Subcommand(name string) *Program {
 	lo, hi := 0, len(p.Subs)

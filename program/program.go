@@ -72,9 +72,26 @@ type Program struct {
 	// Home is the file below the home directory that a subcommand exists to write
 	// (kubectl config set), or "".
 	Home string
+	// Also lists other spellings of what the program does, for ask and deny rules.
+	Also []Alias
+	// Abbreviates reports that names of subcommands may be abbreviated (ip l, tmux
+	// kill-ser).
+	Abbreviates bool
 	// Special names the Go function in package shell that handles what a table cannot
 	// describe (sed, awk, find, env), or is "".
 	Special string
+}
+
+// Alias is another spelling of a use of a program.
+type Alias struct {
+	// From holds subcommands or operands, in order. It is empty for the program
+	// itself.
+	From []string
+	// To is a program and its subcommands.
+	To []string
+	// Part reports that To is only a part of what is done (git subtree push, git
+	// push).
+	Part bool
 }
 
 // Style is the syntax of a program's options.

@@ -129,7 +129,9 @@ func (e *effector) runModule(a Arg) {
 		e.odd(causeModuleUnknown, e.prog.Name)
 		return
 	}
-	e.part(append([]Word{a.Value}, e.words[a.ValueAt+1:]...), a.ValueAt)
+	module := a.Value // a package is run as its module __main__ (runpy)
+	module.Text = strings.TrimSuffix(module.Text, ".__main__")
+	e.part(append([]Word{module}, e.words[a.ValueAt+1:]...), a.ValueAt)
 }
 
 // execWords runs the words behind an option, up to ";", with an unknown name in place

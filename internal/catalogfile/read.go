@@ -16,13 +16,36 @@
 //
 // The keys of a table are those of program.Program in lower case: style,
 // operands, skip, inherit, ends, safe, plain, workdir, here, beside, named,
-// apart, plugins, assigns, stdin, home, special. names lists synonyms of the
+// apart, plugins, assigns, stdin, home, special, abbreviates. names lists synonyms of the
 // program, use includes the options of [group.NAME], and [NAME.sub.SUB] is a
 // subcommand, which inherits style, workdir and special of its program unless
 // it sets them. A different program with the same arguments has like = "sort";
 // one whose arguments are unknown is wordless. is = ["task-runner"] lists
 // properties that do not depend on arguments, by the constants of
 // program.Facts.
+//
+// # Other spellings
+//
+// also lists other spellings of what a program does, for the rules of ask and
+// deny (an allow rule compares exact words):
+//
+//	[docker-compose]
+//	also = ["docker compose"]
+//
+//	[docker]
+//	also = ["container rm|exec = . *", "image rm = . rmi"]
+//
+//	[git]
+//	also = ["send-pack ~ . push"]
+//
+// Left of the sign are subcommands or operands of the program, none for the
+// program itself; right of it are a program, "." for this one, and its
+// subcommands. "=" is the same in both directions, "~" is one-way: the left side
+// does, among other things, what the right side does. A last word on the left
+// may be several, separated by "|", each of which replaces a "*" on the right.
+//
+// abbreviates = true says that the program accepts abbreviated names of its
+// subcommands (ip l, tmux kill-ser).
 //
 // # Risk
 //
@@ -99,6 +122,7 @@ type Entry struct {
 	Is      []string // words of Facts
 	Secrets []Secret
 
+	also   []Alias
 	keys   map[string]any
 	said   []string // the keys that are set in the file, other than options and sub
 	riskOf string   // "unknown", or the group that has the rows
@@ -202,6 +226,8 @@ func (e *Entry) key(key string, value any) error {
 		return e.readFacts(value)
 	case "secrets":
 		return e.readSecrets(value)
+	case "also":
+		return e.readAlso(value)
 	case "names":
 		more, err := e.words(key, value)
 		e.Names = append(e.Names, more...)

@@ -40,7 +40,7 @@ var keys = map[string]func(any) string{
 	"style": oneOf(Styles), "operands": oneOf(Operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
-	"apart": isBool, "plugins": isBool, "home": isText, "like": isText, "wordless": isBool,
+	"apart": isBool, "plugins": isBool, "home": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
 }
 
 // builtin are the keys that only built-in entries may have, not those of a
@@ -141,7 +141,7 @@ func (c *Book) like(e *Entry) error {
 		return e.where.errorf("like", "there is no section %q that says how words are read", name)
 	}
 	for _, key := range e.said {
-		if key != "like" && key != "names" && key != "risk" && key != "is" && key != "secrets" {
+		if key != "like" && key != "names" && key != "risk" && key != "is" && key != "secrets" && key != "also" && key != "abbreviates" {
 			return e.where.errorf(key, "the words are read like those of %s: %s cannot be said as well", name, key)
 		}
 	}
@@ -150,7 +150,11 @@ func (c *Book) like(e *Entry) error {
 	}
 	p := c.programs[i]
 	e.Options, e.Shared, e.Subs = p.Options, p.Shared, p.Subs
+	abbreviates := e.keys["abbreviates"]
 	e.keys = maps.Clone(p.keys)
+	if abbreviates != nil {
+		e.keys["abbreviates"] = abbreviates
+	}
 	return nil
 }
 

@@ -43,6 +43,12 @@ options = ["-o --output= : write", "-f= : input pattern", "--color?", "--pair=="
 like = "sort"
 risk = "unknown"
 
+[msort2]
+names = ["msort3"]
+risk = "unknown"
+also = ["sort", "sub a|b ~ . * x", "c = npm exec"]
+abbreviates = true
+
 [hg]
 wordless = true
 risk = "tool"
@@ -62,6 +68,10 @@ options = ["-c --call= : run ends"]
 `)
 	for _, want := range []string{
 		`case "gsort":`,
+		"{To: names{\"sort\"}},\n\t{From: names{\"sub\", \"a\"}, To: names{\"msort3\", \"a\", \"x\"}, Part: true},\n\t{From: names{\"sub\", \"b\"}, To: names{\"msort3\", \"b\", \"x\"}, Part: true},\n\t{From: names{\"c\"}, To: names{\"npm\", \"exec\"}},\n",
+		"{To: names{\"msort2\"}},\n\t{To: names{\"msort3\"}},\n",
+		"{From: names{\"exec\"}, To: names{\"msort2\", \"c\"}},\n",
+		"Abbreviates: true},",
 		`{Name: "hg", Risk: 1, Secrets: 1, Facts: Fetcher | Interpreter, Wordless: true},`,
 		`{Form: Value, Names: names{"-p"}},`,
 		`{Form: Value, Command: "login", Names: names{"--pw"}},`,
@@ -142,6 +152,10 @@ func TestErrors(t *testing.T) {
 		{"[sort]\nsecrets = [\"-p\"]\n", `a.toml:2: [sort]: secret "-p": no such form`},
 		{"[sort]\nsecrets = [\"x y SECRET\"]\n", `a.toml:2: [sort]: secret "x y SECRET": no such form`},
 		{"[sort]\nsecrets = [\"-u NAMESECRET\"]\n", `a.toml:2: [sort]: secret "-u NAMESECRET": no such form`},
+		{"[sort]\nalso = [\"x =\"]\n", `a.toml:2: [sort]: also "x =": no program stands on the right`},
+		{"[sort]\nalso = [\"-x = git\"]\n", `a.toml:2: [sort]: also "-x = git": -x is no name of a program or subcommand`},
+		{"[sort]\nalso = [\"x = git a|b\"]\n", `a.toml:2: [sort]: also "x = git a|b": a|b is no name`},
+		{"[git.sub.log]\nalso = [\"x\"]\n", "a.toml:2: [git.sub.log]: the other spellings of a subcommand stand in its program's"},
 		{"[sort]\nis = [\"nice\"]\n", "a.toml:2: [sort]: is holds each of these once, of a program: by-subcommand, fetcher,"},
 		{"[sort]\nis = [\"fetcher\", \"fetcher\"]\n", "a.toml:2: [sort]: is holds each of these once"},
 		{"[git.sub.log]\nis = [\"fetcher\"]\n", "a.toml:2: [git.sub.log]: is holds each of these once"},

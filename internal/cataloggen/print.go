@@ -17,11 +17,12 @@ type printer struct {
 	lists map[string]string // variables by content
 	risks []string          // the distinct lists of rows; their number is the index plus one
 	known []string          // the distinct lists of secrets; their number is the index plus one
+	also  map[string][]catalogfile.Alias
 	vars  bytes.Buffer
 }
 
 func source(programs []*catalogfile.Entry) ([]byte, error) {
-	p := printer{lists: map[string]string{}}
+	p := printer{lists: map[string]string{}, also: catalogfile.Aliases(programs)}
 	var rows []string
 	for _, e := range programs {
 		for _, name := range e.Names {
@@ -97,6 +98,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if n := p.secrets(e.Secrets); n > 0 {
 		add("Secrets: %d", n)
 	}
+	if v := p.aliases(name, len(e.Path)); v != "" {
+		add("Also: %s", v)
+	}
 	if len(e.Is) > 0 {
 		var facts []string
 		for _, word := range e.Is {
@@ -104,7 +108,7 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 		}
 		add("Facts: %s", strings.Join(facts, " | "))
 	}
-	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless"} {
+	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless", "Abbreviates"} {
 		if e.Flag(strings.ToLower(f)) {
 			add("%s: true", f)
 		}
@@ -141,6 +145,26 @@ func literal(o catalogfile.Option) string {
 		fields = append(fields, "Ends: true")
 	}
 	return "{" + strings.Join(fields, ", ") + "},\n"
+}
+
+// aliases prints the other spellings of a program, none of a subcommand.
+func (p *printer) aliases(name string, depth int) string {
+	if depth > 0 {
+		return ""
+	}
+	var sb strings.Builder
+	for _, a := range p.also[name] {
+		var fields []string
+		if len(a.From) > 0 {
+			fields = append(fields, fmt.Sprintf("From: names{%s}", quoted(a.From)))
+		}
+		fields = append(fields, fmt.Sprintf("To: names{%s}", quoted(a.To)))
+		if a.Part {
+			fields = append(fields, "Part: true")
+		}
+		sb.WriteString("{" + strings.Join(fields, ", ") + "},\n")
+	}
+	return p.variable("also", "[]Alias", sb.String())
 }
 
 // subs prints subcommands under all their names, sorted.

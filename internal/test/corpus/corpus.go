@@ -130,7 +130,7 @@ var payloads = map[string][]string{
 }
 
 // fixed matches the classes whose rows depend on the options of one program.
-var fixed = regexp.MustCompile(`^(gtfo|option|cd-|bash-reads|redirect|path-|symlink|url|mcp|deny-evasion|pipe-|interpreter|exec-wrapper|cd|heredoc)`)
+var fixed = regexp.MustCompile(`^(gtfo|option|cd-|bash-reads|redirect|path-|symlink|url|mcp|deny-evasion|deny-subcommand|pipe-|interpreter|exec-wrapper|cd|heredoc)`)
 
 // builds matches the programs that have a subcommand build.
 var builds = regexp.MustCompile(`\b(cargo|go|docker|compose|podman|buildx|dotnet|swift|bazel|helm|nix|zig|vite|next|hugo|poetry|uv) build\b`)

@@ -1,0 +1,98 @@
+package catalogfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Alias is another spelling of a use of a program; see program.Alias.
+type Alias struct {
+	From, To []string
+	Part     bool
+}
+
+// readAlso parses the key also.
+func (e *Entry) readAlso(value any) error {
+	list, err := e.words("also", value)
+	if err != nil {
+		return err
+	}
+	if len(e.Path) > 0 {
+		return e.where.errorf("also", "the other spellings of a subcommand stand in its program's")
+	}
+	for i, text := range list {
+		aliases, why := parseAlso(text)
+		if why != "" {
+			return e.where.fault(fmt.Sprintf("also[%d]", i), text, fmt.Sprintf("also %q: %s", text, why))
+		}
+		e.also = append(e.also, aliases...)
+	}
+	return nil
+}
+
+// parseAlso parses "container rm|exec = . *" and "subtree push ~ . push"; the
+// second result is the error.
+func parseAlso(text string) ([]Alias, string) {
+	words := strings.Fields(text)
+	at := slices.IndexFunc(words, func(w string) bool { return w == "=" || w == "~" })
+	if at < 0 {
+		words, at = append([]string{"="}, words...), 0
+	}
+	from, to, part := words[:at], words[at+1:], words[at] == "~"
+	if len(to) == 0 {
+		return nil, "no program stands on the right"
+	}
+	for i, w := range words {
+		if i != at && (w[0] == '-' || w == "=" || w == "~" || i > at && strings.Contains(w, "|")) {
+			return nil, w + " is no name of a program or subcommand"
+		}
+	}
+	if at == 0 {
+		return []Alias{{To: to, Part: part}}, ""
+	}
+	var out []Alias
+	for name := range strings.SplitSeq(from[at-1], "|") {
+		a := Alias{From: append(slices.Clone(from[:at-1]), name), Part: part}
+		for _, w := range to {
+			if w == "*" {
+				w = name
+			}
+			a.To = append(a.To, w)
+		}
+		out = append(out, a)
+	}
+	return out, ""
+}
+
+// Aliases returns the other spellings of each program, by its name: those that
+// its table states, and the way back of those that other tables state to be the
+// same as one of its own.
+func Aliases(entries []*Entry) map[string][]Alias {
+	out := map[string][]Alias{}
+	for _, e := range entries {
+		for _, name := range e.Names {
+			for _, a := range e.also {
+				addAlias(out, name, a)
+			}
+		}
+	}
+	return out
+}
+
+// addAlias adds an alias of a program and, if both sides are the same, its way
+// back.
+func addAlias(out map[string][]Alias, name string, a Alias) {
+	a.To = slices.Clone(a.To)
+	if a.To[0] == "." {
+		a.To[0] = name
+	}
+	if a.To[0] == name && slices.Equal(a.To[1:], a.From) {
+		return
+	}
+	out[name] = append(out[name], a)
+	if !a.Part {
+		back := Alias{From: a.To[1:], To: append([]string{name}, a.From...)}
+		out[a.To[0]] = append(out[a.To[0]], back)
+	}
+}

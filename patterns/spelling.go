@@ -1,0 +1,398 @@
+package patterns
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// spelling is the command of a subject in the words of another program or
+// subcommand, as which it is known too.
+type spelling struct {
+	sub *Subject
+	// sure is Yes if both do the same, Maybe if the words may say something else
+	// or the other does only a part of it.
+	sure Match
+}
+
+// maxSpellings bounds the spellings of one command, whose words may be unknown.
+const maxSpellings = 64
+
+// spellings returns the other spellings of a subject's command, which ask and
+// deny rules match as well: those that the catalogue lists (program.Alias), the
+// program without its version (python3.12), and git push for git-push.
+func (sub *Subject) spellings() []spelling {
+	if !sub.spelled {
+		sub.spelled = true
+		if a := sub.Command; a != nil && sub.Kind == RunCommand && len(a.Words) > 0 && a.Words[0].Known() {
+			sub.others = spell(sub)
+		}
+	}
+	return sub.others
+}
+
+// spell collects the spellings of a command and of those.
+func spell(sub *Subject) []spelling {
+	var list []spelling
+	from := spelling{sub, Yes}
+	for i := -1; i < len(list) && len(list) < maxSpellings; i++ {
+		if i >= 0 {
+			from = list[i]
+		}
+		for _, other := range from.respelled() {
+			if !sameWords(other.sub, sub) && !slices.ContainsFunc(list, func(s spelling) bool { return sameWords(other.sub, s.sub) }) {
+				list = append(list, other)
+			}
+		}
+	}
+	return list[:min(len(list), maxSpellings)]
+}
+
+func sameWords(a, b *Subject) bool {
+	x, y := a.Command.Words, b.Command.Words
+	return lastSegment(x[0].Text) == lastSegment(y[0].Text) &&
+		slices.EqualFunc(x[1:], y[1:], func(a, b shell.Word) bool { return a.Text == b.Text && len(a.Holes) == len(b.Holes) })
+}
+
+// respelled returns the spellings that are one step away.
+func (s spelling) respelled() []spelling {
+	a := s.sub.Command
+	name := lastSegment(a.Words[0].Text)
+	var list []spelling
+	add := func(words []shell.Word, sure Match) {
+		list = append(list, s.with(words, min(sure, s.sure)))
+	}
+	if entry := program.Spellings(a.Program, name); entry != nil {
+		for i := range entry.Also {
+			alias := &entry.Also[i]
+			if !mayStand(alias.From, a.Words) {
+				continue
+			}
+			have := s.sub.read()
+			if words, sure := respell(alias, name, &have, a.Words); sure > No {
+				add(words, sure)
+			}
+		}
+	}
+	if other := unversioned(name); other != "" {
+		add(renamed(a.Words, 1, other), Maybe)
+		list[len(list)-1].sub.shortened = true
+	}
+	if host, plugin := pluginOf(name); host != "" {
+		add(renamed(a.Words, 1, host, plugin), Yes)
+	}
+	return list
+}
+
+// mayStand reports whether each name is among the words, or may be.
+func mayStand(names []string, words []shell.Word) bool {
+	for _, name := range names {
+		found := false
+		for i := 1; i < len(words) && !found; i++ {
+			found = !words[i].Known() || words[i].Text == name
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// with is the subject with other words.
+func (s spelling) with(words []shell.Word, sure Match) spelling {
+	a := *s.sub.Command
+	if name := lastSegment(words[0].Text); name != lastSegment(a.Words[0].Text) {
+		a.Program = program.Lookup(name)
+	}
+	a.Words = words
+	sub := *s.sub
+	sub.Command, sub.scan, sub.strictText, sub.looseText, sub.spelled, sub.others = &a, shell.Scan{}, "", "", true, nil
+	return spelling{&sub, sure}
+}
+
+// read returns the words as the program reads them, also one that the catalogue
+// does not have.
+func (sub *Subject) read() shell.Scan {
+	if sub.Command.Program == nil {
+		return shell.ScanWords(stranger, sub.Command.Words)
+	}
+	return sub.scanned()
+}
+
+// respell returns the words of a command as an alias has them, and whether the
+// alias is about it.
+func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.Word) ([]shell.Word, Match) {
+	sure := Yes
+	if alias.Part {
+		sure = Maybe
+	}
+	at := []int{}
+	if len(alias.From) > 0 {
+		var found Match
+		if at, found = wordsOf(alias.From, have, words); found == No {
+			return nil, No
+		}
+		sure = min(sure, found)
+	} else if alias.To[0] == name && (len(have.Path) > 0 || len(positional(have, words, false)) == 0) {
+		return nil, No // about what names no subcommand
+	}
+	first, last := 1, 1
+	if len(at) > 0 {
+		first, last = at[0], at[len(at)-1]+1
+	}
+	out := renamed(words, 1, alias.To...)[:len(alias.To)]
+	if alias.To[0] == name {
+		out = append(append(slices.Clone(words[:1]), words[1:first]...), out[1:]...)
+	}
+	for i := first; i < last; i++ {
+		if !slices.Contains(at, i) {
+			out = append(out, words[i])
+		}
+	}
+	rest := words[last:]
+	if alias.To[0] != name && len(at) > 0 && len(rest) > 0 && rest[0].Known() && rest[0].Text == "--" {
+		rest = rest[1:] // ends the options of the program that starts the other
+	}
+	return append(out, rest...), sure
+}
+
+// renamed returns the words with others in place of the first n.
+func renamed(words []shell.Word, n int, names ...string) []shell.Word {
+	out := make([]shell.Word, 0, len(names)+len(words))
+	for _, name := range names {
+		out = append(out, shell.Word{Text: name, Pos: words[0].Pos, End: words[0].End})
+	}
+	return append(out, words[n:]...)
+}
+
+// wordsOf returns where the names of an alias stand among the words of a command,
+// which are its first that are no options.
+func wordsOf(names []string, have *shell.Scan, words []shell.Word) ([]int, Match) {
+	for _, doubt := range []bool{false, true} {
+		at := positional(have, words, doubt)
+		if len(at) < len(names) {
+			continue
+		}
+		at = at[:len(names)]
+		best := Yes
+		for i, name := range names {
+			best = min(best, fits(name, &words[at[i]]))
+		}
+		if doubt {
+			best = min(best, Maybe)
+		}
+		if best > No {
+			return at, best
+		}
+	}
+	return nil, No
+}
+
+// positional returns the indexes of the words that are no options: subcommands
+// and operands. doubt leaves out those that may be the value of an option that
+// is not listed.
+func positional(have *shell.Scan, words []shell.Word, doubt bool) []int {
+	var at []int
+	value := false
+	for i := range have.Args {
+		a := &have.Args[i]
+		dashed := strings.HasPrefix(words[a.Word].Text, "-")
+		switch {
+		case a.Kind == shell.ArgSubcommand, a.Kind == shell.ArgOperand, a.Kind == shell.ArgUnlisted && !dashed:
+			if !value || !doubt {
+				at = append(at, a.Word)
+			}
+			value = false
+		default:
+			value = a.Kind == shell.ArgUnlisted
+		}
+	}
+	return at
+}
+
+// pluginOf splits the name of a program that is a subcommand of another one:
+// git-push is git push, kubectl-x kubectl x.
+func pluginOf(name string) (host, plugin string) {
+	for i := 1; i < len(name)-1; i++ {
+		if name[i] != '-' {
+			continue
+		}
+		if p := program.Lookup(name[:i]); p != nil && p.Plugins {
+			return name[:i], name[i+1:]
+		}
+	}
+	return "", ""
+}
+
+// unversioned returns the name of a program without the version or what else it
+// ends in, or a part of that, if the catalogue has that program: python3 and then
+// python for python3.12, gcc for gcc-12, git for git.exe, pip for the module
+// pip._internal. "" if there is none.
+func unversioned(name string) string {
+	for {
+		short := strings.TrimRight(name, "0123456789")
+		if at := strings.LastIndexByte(name, '.'); at > 0 && (name[at+1:] == "exe" || strings.HasPrefix(name[at+1:], "_")) {
+			short = name[:at]
+		}
+		if short = strings.TrimRight(short, ".-"); short == "" || short == name {
+			return ""
+		}
+		if program.Spellings(nil, short) != nil {
+			return short
+		}
+		name = short
+	}
+}
+
+// abbreviated matches a command whose subcommands are abbreviations of the
+// rule's, with these written out.
+func (r *reading) abbreviated(have *shell.Scan, words []shell.Word, open bool) bool {
+	want := positional(&r.scan, r.words, false)
+	for _, doubt := range []bool{false, true} {
+		if full := r.expanded(want, positional(have, words, doubt), have, words); full != nil {
+			again := shell.ScanWords(r.prog, full)
+			if r.match(&again, full, open) > No {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// expanded returns the words with the rule's in place of their abbreviations, nil
+// if there are none.
+func (r *reading) expanded(want, at []int, have *shell.Scan, words []shell.Word) []shell.Word {
+	var out []shell.Word
+	for i := range min(len(want), len(at)) {
+		w, full := &words[at[i]], r.words[want[i]].Text
+		listed := i < len(have.Path)
+		if listed || !w.Known() || len(w.Text) == 0 || len(w.Text) >= len(full) || !strings.HasPrefix(full, w.Text) {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(words)
+		}
+		out[at[i]] = shell.Word{Text: full, Pos: w.Pos, End: w.End}
+	}
+	return out
+}
+
+// otherForm reports whether an argument may be the short form of a long option,
+// or the long form of a short one, because it begins with the same letter: where
+// one of the two is not listed, or each is listed without the other form.
+func otherForm(names []string, a *shell.Arg, w *shell.Word) bool {
+	letter, long := forms(names)
+	switch {
+	case letter == 0 || !w.Known():
+		return false
+	case a.Kind == shell.ArgOption:
+		other, otherLong := forms(a.Option.Names)
+		return other == letter && long != otherLong
+	case a.Kind != shell.ArgUnlisted || len(w.Text) < 2 || w.Text[0] != '-':
+		return false
+	case strings.HasPrefix(w.Text, "--"):
+		return !long && len(w.Text) > 3 && lower(w.Text[2]) == letter
+	}
+	return long && strings.IndexByte(strings.ToLower(w.Text[1:]), letter) >= 0
+}
+
+// forms returns the small letter that an option of a single form begins with, and
+// whether the form is the long one; 0 if it has both, or its names begin otherwise.
+func forms(names []string) (letter byte, long bool) {
+	for i, name := range names {
+		dashes := len(name) - len(strings.TrimLeft(name, "-"))
+		if dashes == 0 || dashes > 2 || dashes == len(name) || dashes == 1 && len(name) > 2 {
+			return 0, false
+		}
+		if i > 0 && (long != (dashes == 2) || lower(name[dashes]) != letter) {
+			return 0, false
+		}
+		letter, long = lower(name[dashes]), dashes == 2
+	}
+	return letter, long
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// among says whether other operands may stand before the rule's: for a runner of
+// tasks, and where each operand is treated alike, a further one changes nothing
+// for the others. Where the catalogue only knows that they are operands, they may
+// be such a list.
+func (r *reading) among(have *shell.Scan) Match {
+	if r.prog.Facts&program.TaskRunner != 0 {
+		return Yes
+	}
+	prog := have.Prog
+	if prog == nil || prog == stranger {
+		return No
+	}
+	switch prog.Operands {
+	case program.Reads, program.ReadsTree, program.Names, program.Writes, program.Outputs, program.Places, program.URLs, program.RunsTexts, program.Loads:
+		return Yes
+	case program.Text, program.Unread, program.Move, program.Copy, program.Transfer:
+		return maybeIf(!prog.Safe)
+	}
+	return No
+}
+
+// sameTask reports whether a task may be the one that is wanted, in its project
+// or plugin (:app:publish, deploy:deploy) or abbreviated, where the program takes
+// that: gradle pTML is publishToMavenLocal.
+func (r *reading) sameTask(want, task string) bool {
+	for part := range strings.SplitSeq(task, ":") {
+		if part != "" && (part == want || r.prog.Abbreviates && humps(want, part)) {
+			return true
+		}
+	}
+	return false
+}
+
+// humps reports whether each part of short, parts beginning with a capital, begins
+// a part of full.
+func humps(full, short string) bool {
+	if short == "" {
+		return true
+	}
+	if full == "" || full[0] != short[0] {
+		return false
+	}
+	for n := 1; n <= len(short) && strings.HasPrefix(full, short[:n]); n++ {
+		next := n
+		for next < len(full) && (full[next] < 'A' || full[next] > 'Z') {
+			next++
+		}
+		if humps(full[next:], short[n:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// respelledShapes returns shapes for the other names of the rules' programs: git
+// push for git-push, and python3 and python for python3.12, which may be the same
+// file.
+func respelledShapes(shapes []*shape) []*shape {
+	var out []*shape
+	add := func(s *shape, sure Match, words ...string) {
+		out = append(out, &shape{words: append(words, s.words[1:]...), open: s.open, respelled: true, sure: sure})
+	}
+	for _, s := range shapes {
+		if s.any || strings.Contains(s.words[0], "/") {
+			continue
+		}
+		if host, plugin := pluginOf(s.words[0]); host != "" {
+			add(s, Yes, host, plugin)
+		}
+		for name := unversioned(s.words[0]); name != ""; name = unversioned(name) {
+			add(s, Maybe, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package patterns
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
+
+// TestSpellings: an ask or deny rule matches its command in the other spellings
+// that the program accepts, and no other command.
+func TestSpellings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		rule string
+		want Match
+		// lines, separated by " | "
+		lines string
+	}{
+		{"Bash(git commit --no-verify:*)", Yes, "git commit -n | git commit -anm x | git commit --no-verify -m x | git -C a commit -n"},
+		{"Bash(git commit --no-verify:*)", No, "git commit --verify | git commit -am x | git commit -m -n"},
+		{"Bash(git commit -n:*)", Yes, "git commit --no-verify | git commit -an"},
+		{"Bash(tool --force:*)", Maybe, "tool -f | tool -xf | tool sub -f"},
+		{"Bash(tool -f:*)", Maybe, "tool --force | tool --fast"},
+		{"Bash(tool --force:*)", No, "tool -x | tool --gone | tool f"},
+		{"Bash(make deploy:*)", Yes, "make all deploy | make -j 4 deploy | make -j4 deploy | make V=1 deploy | make deploy all | gmake deploy | gmake all deploy"},
+		{"Bash(make deploy:*)", No, "make all | make -f deploy all | make deploys"},
+		{"Bash(make deploy)", No, "make all deploy"},
+		{"Bash(mvn deploy:*)", Yes, "mvn clean deploy | mvn -B deploy | mvnw clean deploy"},
+		{"Bash(mvn deploy:*)", Maybe, "mvn deploy:deploy"},
+		{"Bash(gradle publish:*)", Yes, "gradle build publish | ./gradlew build publish"},
+		{"Bash(gradle publish:*)", Maybe, "gradle pub | gradle :publish | gradle :app:publish | gradle build :app:pub"},
+		{"Bash(gradle publishToMavenLocal:*)", Maybe, "gradle pTML | gradle pubToM"},
+		{"Bash(gradle publish:*)", No, "gradle build | gradle test"},
+		{"Bash(just deploy:*)", Yes, "just build deploy"},
+		{"Bash(git push:*)", Yes, "/usr/lib/git-core/git-push origin | git-push"},
+		{"Bash(git push:*)", Maybe, "git send-pack o | git subtree push o | git subtree -P x push o | git lfs push o | git http-push u | git.exe push"},
+		{"Bash(git push:*)", No, "git subtree add o | git stash push | git lfs ls-files"},
+		{"Bash(git-push:*)", Yes, "git push | git -C x push | git-push"},
+		{"Bash(git push origin main:*)", Maybe, "git push origin dev main"},
+		{"Bash(tool -f:*)", No, "tool -x | tool --gone"},
+		{"Bash(git push origin main:*)", No, "git push origin dev | git push main"},
+		{"Bash(npm publish:*)", Maybe, "npm pub | npm publis | npm --tag x publi"},
+		{"Bash(npm publish:*)", No, "npm run publish | npm install publis"},
+		{"Bash(npm uninstall:*)", Yes, "npm r x | npm un x | npm unlink x"},
+		{"Bash(npm exec:*)", Yes, "npx y | npm x y"},
+		{"Bash(npm install:*)", Yes, "npm isntall | npm i | npm in x | npm add x"},
+		{"Bash(npm run deploy:*)", Maybe, "pnpm run deploy | yarn deploy | yarn run deploy | bun run deploy"},
+		{"Bash(npm run deploy:*)", No, "yarn build | pnpm run build"},
+		{"Bash(gem install:*)", Maybe, "gem inst x | gem instal x"},
+		{"Bash(hg commit:*)", Yes, "hg ci | hg ci -m x"},
+		{"Bash(hg commit:*)", Maybe, "hg comm | hg -R x ci | hg --cwd x com"},
+		{"Bash(hg commit:*)", No, "hg status | hg st"},
+		{"Bash(svn commit:*)", Yes, "svn ci -m x"},
+		{"Bash(tmux kill-server:*)", Maybe, "tmux kill-ser | tmux -L x kill-serv"},
+		{"Bash(ip link delete:*)", Maybe, "ip lin delete x | ip lin del x"},
+		{"Bash(docker rm:*)", Yes, "docker container rm x | docker --debug container rm -f x | docker container remove x"},
+		{"Bash(docker container rm:*)", Yes, "docker rm x | docker -D rm x"},
+		{"Bash(docker rm:*)", No, "docker container ls | docker image rm x | docker ps | podman rm x"},
+		{"Bash(docker rmi:*)", Yes, "docker image rm x | docker image remove x"},
+		{"Bash(docker run --privileged:*)", Yes, "docker container run --privileged i"},
+		{"Bash(docker run --privileged:*)", No, "docker container run i"},
+		{"Bash(docker compose down:*)", Yes, "docker-compose down | docker-compose -f x down | docker compose -f x down"},
+		{"Bash(docker-compose down:*)", Yes, "docker compose down | docker -D compose -f x down"},
+		{"Bash(docker-compose down:*)", No, "docker compose up | docker down"},
+		{"Bash(kubectl delete:*)", Yes, "minikube kubectl -- delete x | k3s kubectl delete x | microk8s kubectl delete x | k delete x"},
+		{"Bash(kubectl delete:*)", Maybe, "oc delete x"},
+		{"Bash(kubectl delete pod:*)", Yes, "kubectl delete po x | kubectl delete pods x | kubectl -n y delete pods x"},
+		{"Bash(pip install:*)", Yes, "pip3 install x | uv pip install x"},
+		{"Bash(pip install:*)", Maybe, "pip3.11 install x"},
+		{"Bash(pip3 install:*)", Yes, "pip install x"},
+		{"Bash(python:*)", Maybe, "python3 x | python3.12 x | python.exe x"},
+		{"Bash(python3.12:*)", Maybe, "python3 x | python x"},
+		{"Bash(python3.12:*)", No, "python3.11 x | python2 x"},
+		{"Bash(bundle exec:*)", Yes, "bundler exec x"},
+		{"Bash(yarn add:*)", Yes, "yarnpkg add x"},
+		{"Bash(composer require:*)", Maybe, "composer req x"},
+		{"Bash(composer require:*)", Yes, "composer r x"},
+		{"Bash(rm a:*)", Yes, "rm b a | rm -f b c a"},
+		{"Bash(rm a:*)", No, "rm b | rm -f b"},
+		{"Bash(chmod 777:*)", No, "chmod 644 777"},
+		{"Bash(rm.sh:*)", No, "rm x"},
+		{"Bash(rm:*)", No, "./rm.sh"},
+	} {
+		r := rule(t, test.rule, Deny)
+		for line := range strings.SplitSeq(test.lines, " | ") {
+			if m := first(t, r, line); m != test.want {
+				t.Errorf("deny %s on %q: %v, want %v", test.rule, line, m, test.want)
+			}
+			if m := first(t, rule(t, test.rule, Allow), line); m == Yes && test.want != Yes {
+				t.Errorf("allow %s on %q: %v", test.rule, line, m)
+			}
+		}
+	}
+}
+
+// TestAllowComparesWords: an allow rule matches no other spelling.
+func TestAllowComparesWords(t *testing.T) {
+	t.Parallel()
+	for text, line := range map[string]string{
+		"Bash(docker rm:*)": "docker container rm x", "Bash(pip install:*)": "pip3 install x", "Bash(git push:*)": "git-push",
+		"Bash(npm publish:*)": "npm publ", "Bash(make deploy:*)": "make all deploy", "Bash(hg commit:*)": "hg ci", "Bash(python:*)": "python3 x",
+	} {
+		if m := first(t, rule(t, text, Allow), line); m != No {
+			t.Errorf("allow %s on %q: %v", text, line, m)
+		}
+	}
+}
+
+// TestEverySpelling: for each pair that the catalogue lists, a rule about one side
+// matches the other one, in a set with an index as well.
+func TestEverySpelling(t *testing.T) {
+	t.Parallel()
+	pairs := 0
+	fill := []string{"Bash(a:*)", "Bash(b:*)", "Bash(c:*)", "Bash(d:*)"}
+	for p := range program.Builtin {
+		for i := range p.Also {
+			a := &p.Also[i]
+			pairs++
+			text := "Bash(" + strings.Join(a.To, " ") + ":*)"
+			line := strings.Join(append([]string{p.Name}, a.From...), " ")
+			if len(a.From) == 0 && a.To[0] == p.Name {
+				text, line = strings.Replace(text, ":*", " zzz:*", 1), line+" zzz"
+			}
+			r := rule(t, text, Deny)
+			if m := first(t, r, line); m == No {
+				t.Errorf("deny %s on %q: no match", text, line)
+			}
+			rules := []*Rule{r}
+			for _, other := range fill {
+				rules = append(rules, rule(t, other, Deny))
+			}
+			sub := commands(line)[0]
+			if _, m := NewSet(here, rules...).Match(sub, Query{}); m == No {
+				t.Errorf("deny %s among others on %q: no match", text, line)
+			}
+		}
+	}
+	if pairs < 200 {
+		t.Errorf("only %d pairs", pairs)
+	}
+}
