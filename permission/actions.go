@@ -8,28 +8,30 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// act is one action of a tool use, as the layers of a policy see it.
+// act is one action of a tool use as judged under one policy.
 type act struct {
 	*action
-	// free: it needs no answer, only ask and deny rules are asked about it.
+	// free is set if the action needs no answer; only ask and deny rules apply to
+	// it.
 	free bool
-	// protected: a mode does not answer for the path, and it may be held.
+	// protected is set if the mode does not apply to the path, which may be held.
 	protected bool
 	class     risk.Class
 	why       string // the reason for the class
-	reworded  bool   // it is not that of the tables
+	reworded  bool   // the reason is not that of the tables
 	factors   []string
-	// override is what the policy says of the class, nil if that is the tables'.
+	// override is the policy's override of the class, nil if the class is that of
+	// the tables.
 	override *Override
-	// lifted: the class is higher than that of the tables. looks: all the same it
-	// only looks at something.
+	// lifted is set if the class is higher than that of the tables, looks if the
+	// action only reads something all the same.
 	lifted, looks bool
-	// listed is what the allow lists say, once they were looked at.
+	// listed is the result of the allow lists, valid if looked is set.
 	listed listing
 	looked bool
 }
 
-// weigh makes acts of the actions that were read.
+// weigh converts the actions of the reading to acts.
 func (e *evaluation) weigh() {
 	found := e.risks(e.policy.Profile)
 	e.acts = slices.Grow(e.acts, len(e.actions))
@@ -39,14 +41,14 @@ func (e *evaluation) weigh() {
 		switch {
 		case a.does != nil && i < len(found):
 			a.class, a.why, a.factors = found[i].Class, found[i].Reason, found[i].Factors
-		case a.does != nil: // nothing is known of its risk
+		case a.does != nil: // its risk is unknown
 		case a.chore || a.beside:
 			a.class = risk.Safe
 		default:
 			a.class = risk.Moderate
 		}
 		if a.class < risk.Safe || a.class > risk.Forbidden {
-			a.class = risk.Forbidden // no class at all
+			a.class = risk.Forbidden // invalid class
 		}
 		a.protected = a.sub.Kind == patterns.WritePath && e.protects(a)
 		a.free = a.beside || a.does != nil && (a.does.Need == shell.NeedNone || a.does.Need == shell.NeedOutside && a.inside && !a.protected)
@@ -56,12 +58,13 @@ func (e *evaluation) weigh() {
 	}
 }
 
-// does reports whether the tool use is more than a tool's name.
+// does reports whether the tool use has effects of its own, beside the use of
+// the tool as such.
 func (e *evaluation) does() bool { return e.actions[0].does != nil }
 
-// risks are the risks of the actions by the tables of a profile, in their
-// order; none for those that are beside, which stand behind, and for a tool
-// that is used as a whole.
+// risks returns the risks of the actions by the tables of a profile, in their
+// order. It omits actions that are beside, which are the last ones, and is nil
+// for a tool that is used as a whole.
 func (r *reading) risks(profile risk.Profile) []risk.Finding {
 	if r.weighed && r.profile == profile {
 		return r.found

@@ -9,13 +9,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// exactOnly is a patterns.Query.Reach that only an exact rule has.
+// exactOnly is the value of patterns.Query.Reach that only exact rules satisfy.
 const exactOnly = math.MaxInt
 
-// cover returns the rule of a set of allow rules that proves an action
-// allowed, nil if none does: one for the action itself, or a bare rule or one
-// for the whole line, which match whatever the line does, or one for a command
-// that does it. For an action of tier 3 a bare rule does not count.
+// cover returns the rule of a set of allow rules that proves an action allowed,
+// nil if there is none. It may be a rule for the action itself, a bare rule or
+// a rule for the whole line, which match everything that the line does, or a
+// rule for a command that does the action. For an action of tier 3 bare rules
+// do not count.
 func (e *evaluation) cover(set *patterns.Set, i int) *patterns.Rule {
 	return e.coverBy(set, i, e.strict(i))
 }
@@ -24,7 +25,7 @@ func (e *evaluation) coverBy(set *patterns.Set, i int, specific bool) *patterns.
 	return e.coverWith(set, i, patterns.Query{Specific: specific})
 }
 
-// coverWith is coverBy for the rules that a query, but for its reach, is about.
+// coverWith is coverBy restricted to a query, except for its reach.
 func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patterns.Rule {
 	if set.Len() == 0 {
 		return nil
@@ -43,7 +44,7 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 	return nil
 }
 
-// reach is how far the literal words of a rule for a command must go.
+// reach returns how far the literal words of a rule for a command must extend.
 func (a *action) reach() int {
 	switch {
 	case a.sub.Kind != patterns.RunCommand:
@@ -63,7 +64,7 @@ func yes(set *patterns.Set, sub *patterns.Subject, q patterns.Query) *patterns.R
 
 // coverParent returns a rule for a command that does i: one for exactly its
 // words, which covers all that they do, or, if i is a command, one whose own
-// words reach into it.
+// words extend into i.
 func (e *evaluation) coverParent(set *patterns.Set, i int, q patterns.Query) *patterns.Rule {
 	reach := exactOnly
 	if e.acts[i].sub.Kind == patterns.RunCommand {
@@ -83,10 +84,10 @@ func (e *evaluation) coverParent(set *patterns.Set, i int, q patterns.Query) *pa
 	}
 }
 
-// further returns how far the words of a rule for the parent of i must reach
-// to reach as far as reach into the words of i. A rule that reaches into a
-// command whose words do not all stand there (the names that xargs adds) has
-// said so itself; one with words that nobody knows yet has not.
+// further returns how far the words of a rule for the parent of i must extend
+// to include the first reach words of i. A rule that extends into a command
+// with some words from elsewhere (the names that xargs adds) intends that; one
+// with words that are still unknown cannot.
 func (e *evaluation) further(reach, i int) int {
 	a := &e.acts[i]
 	if reach == exactOnly || a.parent < 0 || a.does.From < 1 || a.does.Exact {
@@ -107,8 +108,8 @@ func known(words []shell.Word) bool {
 	return true
 }
 
-// possible looks for an action in a set of ask or deny rules, and for what
-// lies below it when it goes through a whole directory.
+// possible matches a set of ask or deny rules against an action and, if it
+// affects a whole directory, against what is below it.
 func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patterns.Rule, patterns.Match) {
 	a := &e.acts[i]
 	rule, m := set.Match(&a.sub, q)
@@ -124,7 +125,7 @@ func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patt
 }
 
 // unsaid looks for a rule that names a file which the command of a may read or
-// write although nothing says so. Rules for everything are not about it.
+// write although its words do not say so. Bare rules do not count.
 func (e *evaluation) unsaid(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
 	if set.Reads() {
 		if rule := unsaidOne(set, e.mayRead(a)); rule != nil {
@@ -152,8 +153,8 @@ func unsaidOne(set *patterns.Set, subs []patterns.Subject) *patterns.Rule {
 	return nil
 }
 
-// unsaidBelow looks for a rule about paths below what may be a directory whose
-// files are written.
+// unsaidBelow looks for a rule about paths below a possible directory whose
+// files may be written.
 func (e *evaluation) unsaidBelow(set *patterns.Set, subs []patterns.Subject) *patterns.Rule {
 	for i := range subs {
 		for _, rule := range set.Near(subs[i].Path) {
@@ -165,8 +166,9 @@ func (e *evaluation) unsaidBelow(set *patterns.Set, subs []patterns.Subject) *pa
 	return nil
 }
 
-// holds asks the file system whether a path that the rule covers lies below that
-// of sub; what it cannot be asked may exist if all that the rule covers lies there.
+// holds asks the file system whether a path that the rule matches exists below
+// that of sub. If it cannot be asked, such a path may exist if all that the
+// rule matches is there.
 func (e *evaluation) holds(sub *patterns.Subject, rule *patterns.Rule) bool {
 	for _, form := range sub.Path.Forms() {
 		if e.env != nil && len(form.Holes) == 0 {
@@ -180,12 +182,13 @@ func (e *evaluation) holds(sub *patterns.Subject, rule *patterns.Rule) bool {
 	return false
 }
 
-// within reports whether a path is a directory or lies below it.
+// within reports whether a path is a directory or below it.
 func within(name, dir string) bool {
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// mayRead are the reads that the command of a may do although nothing says so.
+// mayRead returns the reads that the command of a may do although its words do
+// not say so.
 func (e *evaluation) mayRead(a *act) []patterns.Subject {
 	if a.reads == nil {
 		a.reads = e.subjects(patterns.ReadPath, a, a.does.PossibleReads())
@@ -211,8 +214,8 @@ func (e *evaluation) subjects(kind patterns.Kind, a *act, paths []shell.Word) []
 	return subs
 }
 
-// meets is what a granular rule that asks or denies has to do with an action,
-// or with what its command may read or write.
+// meets matches a granular ask or deny rule against an action and against what
+// its command may read or write.
 func (e *evaluation) meets(g *patterns.Granular, i int) patterns.Match {
 	a := &e.acts[i]
 	m := g.Match(&a.sub)

@@ -10,23 +10,22 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
-// evaluation is the decision of one tool use by one policy while it is being
-// made.
+// evaluation is the state of the decision on one tool use by one policy.
 type evaluation struct {
 	*reading
 	policy  *Policy
-	session *standing // the session, as it was at the beginning
+	session *standing // the session as it was at the beginning
 	traits  modes.Traits
 
 	acts     []act
-	edits    []edit // for a mode that allows edits: what each command writes
+	edits    []edit // what each command writes, for a mode that allows edits
 	settings settings
 	through  map[through]*patterns.Rule
 }
 
-// answer is what a layer says to an action. Without a behavior it says
-// nothing. Most answers are looked at once and dropped, so it is small enough
-// for registers, and evaluation.why puts into words only the one that decides.
+// answer is the answer of a layer to an action. The zero value is no answer.
+// Most answers are compared once and dropped, so answer is small enough for
+// registers, and evaluation.why only formats the one that decides.
 type answer struct {
 	behavior Behavior
 	layer    Layer
@@ -34,7 +33,7 @@ type answer struct {
 	rule     cause
 }
 
-// reason is why a layer answers as it does.
+// reason is the reason for the answer of a layer.
 type reason uint8
 
 const (
@@ -42,27 +41,27 @@ const (
 	agentPaused           // the session is paused
 	catastrophic          // evaluation.catastrophe
 	refusedByGate         // evaluation.refusal
-	guardsFile            // a guarded file would change
-	protectsFile          // a protected one would, and no rule spells it
-	noSandbox             // it asks to run outside the sandbox
-	forPerson             // it is itself a question
+	guardsFile            // a guarded file would be changed
+	protectsFile          // a protected file would be changed, and no rule spells it out
+	noSandbox             // the tool use asks to run outside the sandbox
+	forPerson             // the tool use is a question itself
 	deniedBy              // a rule
 	askedBy               // a rule
 	allowedBy             // a rule
 	allowedForNow         // a rule of the session
-	mayCover              // the rule may be about the action
+	mayCover              // the rule may match the action
 	onlyReading           // mode plan
 	allowedByMode         // the mode
 	notListed             // the allow list does not name it
-	notListedThere        // the one behind it does not
+	notListedThere        // the second list does not name it
 	nothingToAsk          // there is no action
 	needsNoRule           // it counts as listed
 	neverRun              // tier 3
-	isHarmless            // its tier, or a read inside the workspace
-	notAllowed            // nothing speaks for it
+	isHarmless            // by its tier, or as a read inside the workspace
+	notAllowed            // nothing allows it
 )
 
-// held reports whether the answer is an ask that no later layer lifts.
+// held reports whether the answer is an ask that no later layer can lift.
 func (a answer) held() bool {
 	switch a.reason {
 	case guardsFile, protectsFile, noSandbox, forPerson:
@@ -73,13 +72,13 @@ func (a answer) held() bool {
 	return false
 }
 
-// whole reports whether the answer is about the tool use as a whole, not about
+// whole reports whether the answer is about the tool use as a whole rather than
 // one action.
 func (a answer) whole() bool {
 	return a.reason == agentPaused || a.reason == catastrophic || a.reason == refusedByGate
 }
 
-// cause is the rule behind an answer: one of a list, or a granular one.
+// cause is the rule behind an answer: a rule of a list, or a granular one.
 type cause struct {
 	listed   *patterns.Rule
 	granular *patterns.Granular
@@ -109,7 +108,7 @@ func (c cause) source() patterns.Source {
 	return patterns.Source{}
 }
 
-// list is the list that the rule stands in, or the answer that it gives.
+// list returns the list of the rule, or the action of a granular one.
 func (c cause) list() patterns.List {
 	if c.granular != nil {
 		return c.granular.Action()
@@ -117,7 +116,7 @@ func (c cause) list() patterns.List {
 	return c.listed.List()
 }
 
-// message is the words that the rule has for the model.
+// message returns the message of the rule for the model.
 func (c cause) message() string {
 	if c.granular != nil {
 		return c.granular.Message()
@@ -128,13 +127,13 @@ func (c cause) message() string {
 func (a answer) given() bool { return a.behavior != 0 }
 
 // Evaluate decides a tool use. It has no effects and no input but its
-// arguments: env has the only calls out. A nil session has no rules; a nil tr
-// costs nothing, another one is filled for explaining the decision.
+// arguments, and calls only the methods of env. A nil session has no rules. A
+// nil tr costs nothing; otherwise Evaluate fills tr to explain the decision.
 func Evaluate(p *Policy, s *Session, use *ToolUse, env Env, tr *Trace) Decision {
 	return decide(p, s.standing(), use, env, nil, tr)
 }
 
-// decide is Evaluate with a gate. Whatever goes wrong is a deny.
+// decide is Evaluate with a gate. Any failure results in a deny.
 func decide(p *Policy, session *standing, use *ToolUse, env Env, gate CommandGate, tr *Trace) (d Decision) {
 	if tr != nil {
 		*tr = Trace{}
@@ -149,7 +148,7 @@ func decide(p *Policy, session *standing, use *ToolUse, env Env, gate CommandGat
 	return d
 }
 
-// denying makes a deny of a panic, and tells the trace of the decision.
+// denying converts a panic to a deny, and records the decision in the trace.
 func denying(d *Decision, tr *Trace) {
 	if r := recover(); r != nil {
 		*d = refused(fmt.Sprintf("the evaluator failed: %v", r))
@@ -159,7 +158,7 @@ func denying(d *Decision, tr *Trace) {
 	}
 }
 
-// knowledge is what tool uses are read with that the policy decides.
+// knowledge returns the parts of the policy with which tool uses are read.
 func (p *Policy) knowledge() Knowledge {
 	if p == nil {
 		return Knowledge{}
@@ -167,8 +166,8 @@ func (p *Policy) knowledge() Knowledge {
 	return Knowledge{Place: p.Place, Catalog: p.Catalog, Tools: p.Tools}
 }
 
-// judge decides by a policy and those that are asked beside it; r is a reading
-// with the policy's knowledge.
+// judge decides by a policy and its further policies; r is a reading with the
+// policy's knowledge.
 func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	d := judgeOne(r, p, session, tr)
 	if p == nil {
@@ -187,12 +186,12 @@ func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 			}
 		}
 		d.askToo(now.Parts)
-		d.Risk, d.Tier = class, class.Tier() // whichever of them says so
+		d.Risk, d.Tier = class, class.Tier() // the higher of the two risks
 	}
 	return d
 }
 
-// as returns the tool use as it is read with a policy's knowledge.
+// as returns the tool use as read with a policy's knowledge.
 func (r *reading) as(p *Policy) *reading {
 	know := p.knowledge()
 	if know == r.know {
@@ -225,8 +224,8 @@ func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	return d
 }
 
-// stricter reports whether a decision lets less through than another: a held
-// ask is one that no rule lifts.
+// stricter reports whether a decision permits less than another. A held ask,
+// which no rule lifts, is stricter than other asks.
 func (d *Decision) stricter(than *Decision) bool {
 	if now, was := d.Behavior.strength(), than.Behavior.strength(); now != was {
 		return now > was
@@ -234,9 +233,9 @@ func (d *Decision) stricter(than *Decision) bool {
 	return d.Held && !than.Held
 }
 
-// evaluations are kept from one decision to the next for their lists. What
-// leaves the package is copied from them: no decision and no trace has a
-// pointer to an act.
+// evaluations are reused between decisions for their lists. Whatever leaves the
+// package is copied from them: no decision or trace may have a pointer to an
+// act.
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
 func begin(r *reading, p *Policy, session *standing) *evaluation {
@@ -249,7 +248,8 @@ func begin(r *reading, p *Policy, session *standing) *evaluation {
 	return e
 }
 
-// end gives e back, emptied. What failed, or panicked, is not given back.
+// end clears e and returns it to the pool. It is not called after a failure or
+// a panic.
 func (e *evaluation) end() {
 	acts := e.acts
 	if cap(acts) > maxKept {
@@ -260,7 +260,7 @@ func (e *evaluation) end() {
 	evaluations.Put(e)
 }
 
-// refused is the guard's decision about a tool use that cannot be read.
+// refused returns the guard's denial of a tool use that cannot be read.
 func refused(why string) Decision {
 	return Decision{
 		Behavior: Deny,
@@ -272,7 +272,7 @@ func refused(why string) Decision {
 	}
 }
 
-// decide puts what the layers come to into words.
+// decide returns the verdict of the layers as a decision.
 func (e *evaluation) decide() Decision {
 	a, i := e.verdict()
 	switch a.behavior {
@@ -284,8 +284,8 @@ func (e *evaluation) decide() Decision {
 	return e.decision(a, i)
 }
 
-// idle is the decision about a line that runs, writes and fetches nothing:
-// every one of its actions is free.
+// idle returns the decision about a line that runs, writes and fetches nothing:
+// all of its actions are free.
 func (e *evaluation) idle() Decision {
 	return e.decision(answer{behavior: Allow, layer: LayerDefault, reason: nothingToAsk}, 0)
 }

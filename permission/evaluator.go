@@ -12,41 +12,42 @@ import (
 )
 
 // Evaluator decides tool uses for one agent and all its subagents. It is safe
-// for concurrent use if its parts are; its fields are not to be changed once
-// it is in use.
+// for concurrent use if its parts are. Its fields must not be changed once it
+// is in use.
 type Evaluator struct {
 	Policy  *Policy
-	Session *Session // nil: no session rules are kept
-	Env     Env      // nil: nothing is known of the file system
-	// Approver asks a person; nil: there is nobody, and what would be asked is
+	Session *Session // nil: there are no session rules
+	Env     Env      // nil: the file system is unknown
+	// Approver asks a person. If it is nil, there is nobody to ask, and asks are
 	// denied.
 	Approver Approver
-	// Recorder keeps the record; nil: nothing can be recorded, so everything
-	// is denied.
+	// Recorder keeps the record. If it is nil, nothing can be recorded, so
+	// everything is denied.
 	Recorder    Recorder
 	CommandGate CommandGate // nil: none
-	Pauser      Pauser      // nil: nothing but the session pauses the agent
+	Pauser      Pauser      // nil: only the session can pause the agent
 }
 
-// maxAsks is how often a person is asked about one tool use, which they may
-// edit each time, before it is denied.
+// maxAsks is the number of questions about one tool use, which a person may
+// edit each time, after which it is denied.
 const maxAsks = 16
 
-// Who decided.
+// The values of Result.By.
 const (
 	byRule    = "rule"
 	byPerson  = "person"
 	byTimeout = "timeout"
 )
 
-// CanUseTool decides a tool use: by the policy, else by asking the person. The
-// decision is recorded before it is returned. An error comes with a result
-// that denies. Once ctx has ended nothing is allowed; its cause is the reason.
+// CanUseTool decides a tool use: by the policy, or by asking a person. The
+// decision is recorded before it is returned. An error comes with a result that
+// denies. Once ctx has ended nothing is allowed, and the cause of its end is
+// the reason.
 func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
 	decided, r := use, Record{Use: use, Knowledge: v.Policy.knowledge()}
 	res, err := v.settle(ctx, &decided, &r)
 	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
-		res = failure(res.Decision, context.Cause(ctx)) // nobody waits for it: it will not run
+		res = failure(res.Decision, context.Cause(ctx)) // the caller has stopped waiting, so it will not run
 	}
 	if err == nil && res.Behavior != Allow {
 		res.Behavior, res.UpdatedInput = Deny, nil
@@ -65,14 +66,14 @@ func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error)
 	return res, err
 }
 
-// failure is the deny for a decision that went wrong.
+// failure returns a deny for a decision that failed.
 func failure(d Decision, err error) Result {
 	f := refused(err.Error())
 	f.Risk, f.Tier = d.Risk, d.Tier
 	return Result{Decision: f, By: byRule}
 }
 
-// record writes the record, also when the tool use was cancelled meanwhile.
+// record writes the record, even if the tool use has been cancelled.
 func (v *Evaluator) record(ctx context.Context, r Record) (err error) {
 	defer caught("the recorder", &err)
 	if v.Recorder == nil {
@@ -88,9 +89,9 @@ func caught(who string, err *error) {
 	}
 }
 
-// settle decides a tool use; what it returns without an error and without an
-// allow is a deny. An edit changes the input of use. The record is told what was
-// read.
+// settle decides a tool use. A result without an error and without an allow is
+// a deny. An edit changes the input of use. The record is completed with what
+// was read.
 func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res Result, err error) {
 	defer caught("the decision", &err)
 	by := byRule
@@ -112,22 +113,22 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 		edited := ans.Input != nil && !d.Question && !sameInput(ans.Input, use.Input)
 		if edited {
 			use.Input, by = ans.Input, byPerson
-			continue // an edited input is decided anew
+			continue // an edited input is decided again
 		}
-		read, now := v.decide(use) // anew: also what the file system says
+		read, now := v.decide(use) // read again, including the file system
 		rec.noteRead(read)
 		switch {
 		case now.Behavior == Ask && !reflect.DeepEqual(now, d):
-			continue // another question than the one that was answered
+			continue // the question has changed since the answer
 		case now.Behavior != Ask && now.Behavior != Allow:
-			return Result{Decision: now, By: byRule}, nil // forbidden meanwhile
+			return Result{Decision: now, By: byRule}, nil // denied in the meantime
 		}
 		return v.approved(v.request(*use, d, read), ans)
 	}
 	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
 }
 
-// noteRead notes what was read of a command line.
+// noteRead records what was read from a command line.
 func (r *Record) noteRead(read *reading) {
 	if read != nil {
 		r.Facts, r.Mapped = read.facts, read.mappedUses()
@@ -141,13 +142,14 @@ func (v *Evaluator) decide(use *ToolUse) (r *reading, d Decision) {
 	return r, judge(r, v.Policy, v.standing(), nil)
 }
 
-// Explain decides as CanUseTool does where it asks nobody and records nothing;
-// it fills tr as Evaluate does.
+// Explain returns the decision that CanUseTool would begin with. It asks nobody
+// and records nothing, and fills tr as Evaluate does.
 func (v *Evaluator) Explain(use ToolUse, tr *Trace) Decision {
 	return decide(v.Policy, v.standing(), &use, v.Env, v.CommandGate, tr)
 }
 
-// standing is the session as it is now, paused also by the Pauser.
+// standing returns the present state of the session, which the Pauser may pause
+// too.
 func (v *Evaluator) standing() *standing {
 	now := v.Session.standing()
 	if v.Pauser == nil || now.paused {
@@ -165,7 +167,7 @@ func (v *Evaluator) standing() *standing {
 	return &next
 }
 
-// ask asks the person.
+// ask asks a person.
 func (v *Evaluator) ask(ctx context.Context, r Request) (ans Answer, err error) {
 	defer caught("the approver", &err)
 	if v.Approver == nil {
@@ -177,7 +179,7 @@ func (v *Evaluator) ask(ctx context.Context, r Request) (ans Answer, err error) 
 	return ans, ctx.Err()
 }
 
-// unanswered is the deny for an ask that got no answer.
+// unanswered returns the deny for an ask without an answer.
 func unanswered(d Decision, err error) Result {
 	by := byRule
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -189,7 +191,7 @@ func unanswered(d Decision, err error) Result {
 	return Result{Decision: d, By: by}
 }
 
-// refusedBy is the deny of a person.
+// refusedBy returns the deny by a person.
 func (v *Evaluator) refusedBy(r Request, ans Answer) Result {
 	d := r.Decision
 	d.Reason += v.keep(r, ans)
@@ -201,7 +203,7 @@ func (v *Evaluator) refusedBy(r Request, ans Answer) Result {
 	return Result{Decision: d, By: byPerson}
 }
 
-// approved is the allow of a person.
+// approved returns the allow by a person.
 func (v *Evaluator) approved(r Request, ans Answer) (Result, error) {
 	d, input := r.Decision, r.Use.Input
 	if d.Question {
@@ -215,7 +217,7 @@ func (v *Evaluator) approved(r Request, ans Answer) (Result, error) {
 	return Result{Decision: d, UpdatedInput: input, By: byPerson}, nil
 }
 
-// sameInput reports whether two inputs say the same.
+// sameInput reports whether two inputs are equal as JSON.
 func sameInput(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -225,8 +227,8 @@ func sameInput(a, b json.RawMessage) bool {
 	return errA == nil && errB == nil && reflect.DeepEqual(x, y)
 }
 
-// answers checks that an input is the question with the person's answers, and
-// nothing else changed.
+// answers checks that an input is the question with the person's answers and
+// otherwise unchanged.
 func answers(question, answered json.RawMessage) error {
 	if answered == nil {
 		return errors.New("the question was not answered")

@@ -16,22 +16,22 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// Scope is how long an answer counts. The zero value is once.
+// Scope is how long an answer applies. The zero value is ScopeOnce.
 type Scope uint8
 
 // The scopes.
 const (
 	ScopeOnce    Scope = iota // for this tool use
-	ScopeSession              // the answer's rules are kept for the session
+	ScopeSession              // the answer's rules are added to the session
 )
 
-// Request is what a person is asked.
+// Request is a question to a person.
 type Request struct {
 	Use      ToolUse
 	Decision Decision
-	// Place is what relative patterns of a rule would be relative to.
+	// Place holds the directories to which relative patterns of a new rule refer.
 	Place patterns.Place
-	// Version is that of the policy.
+	// Version is the version of the policy.
 	Version string
 
 	tools   *tools.Table
@@ -40,15 +40,15 @@ type Request struct {
 	notes   *notes
 }
 
-// Request returns what a person would be asked about a tool use, if its
-// Decision is an ask. Nobody is asked, and nothing is recorded.
+// Request returns the question that a person would be asked about a tool use,
+// if its Decision is an ask. It asks nobody and records nothing.
 func (v *Evaluator) Request(use ToolUse) Request {
 	r, d := v.decide(&use)
 	return v.request(use, d, r)
 }
 
-// request is what is asked about a tool use that was read and decided. What is
-// supposed about it is judged by the same reading.
+// request returns the question about a tool use that was read and decided. Its
+// suppositions are judged with the same reading.
 func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	r := Request{Use: use, Decision: d}
 	if v.Policy == nil {
@@ -60,7 +60,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	if read != nil {
 		r.notes.text = strings.Join(read.lines(), "\n")
 	}
-	var one sync.Mutex // a reading notes what it is asked
+	var one sync.Mutex // a reading caches results
 	r.suppose = func(rules []*patterns.Rule, wordless bool) (d Decision) {
 		one.Lock()
 		defer one.Unlock()
@@ -76,7 +76,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	return r
 }
 
-// place is what the rules of the session are relative to.
+// place returns the place to which the rules of the session are relative.
 func (v *Evaluator) place() patterns.Place {
 	if v.Session == nil {
 		return v.Policy.Place
@@ -84,26 +84,26 @@ func (v *Evaluator) place() patterns.Place {
 	return v.Session.place
 }
 
-// notes are what was found out about a request: about rules that might be kept,
-// and about what their sets would come to.
+// notes caches results about a request: about rules that might be kept, and
+// about the decisions under sets of them.
 type notes struct {
 	mu     sync.Mutex
 	rules  map[listed]*keepable
-	then   map[listed]Decision // of several rules, one a line
-	secret map[string]bool     // whether the text of a rule holds a secret
-	// text is the command line of the tool use, else its input, and masked what
-	// is recorded of it; "" is not looked at yet.
+	then   map[listed]Decision // under several rules, one per line
+	secret map[string]bool     // whether the text of a rule contains a secret
+	// text is the command line of the tool use, or else its input; masked is its
+	// recorded form. "" means not computed yet.
 	text, masked string
 }
 
-// listed is the text of a rule, in a list.
+// listed is the text of a rule with its list.
 type listed struct {
 	list patterns.List
 	text string
 }
 
-// keepable is a rule that might be kept. Its error says why not, whatever it
-// would answer.
+// keepable is a rule that might be kept, or the reason why it cannot, whatever
+// it would match.
 type keepable struct {
 	rule     *patterns.Rule
 	warnings []patterns.Warning
@@ -111,10 +111,10 @@ type keepable struct {
 	secret   bool
 }
 
-// Suppose returns what the decision would be if the session, as it was when it
-// was asked, had further rules of a list, allow or deny. It decides nothing and
-// keeps nothing. An error says which rule cannot be one, or that the request
-// does not come from an Evaluator.
+// Suppose returns what the decision would be if the session, in its state at
+// the time of the request, had further rules of a list, allow or deny. It
+// changes nothing. An error names a rule that is invalid, or reports that the
+// request does not come from an Evaluator.
 func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error) {
 	parsed, err := r.parse(list, rules)
 	if err != nil {
@@ -123,9 +123,9 @@ func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error)
 	return r.suppose(parsed, false), nil
 }
 
-// supposed is Suppose without words: of the decision only the behavior and the
-// layer count, and of its parts what tells them from each other, their behavior
-// and whether they are sealed. Each set of rules is supposed once.
+// supposed is Suppose without texts: it only sets the behavior and the layer of
+// the decision and, of its parts, what identifies them, their behavior and
+// whether they are sealed. Each set of rules is evaluated once.
 func (r *Request) supposed(list patterns.List, rules ...string) (Decision, error) {
 	parsed, err := r.parse(list, rules)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *Request) supposed(list patterns.List, rules ...string) (Decision, error
 	return then, nil
 }
 
-// parse reads rules of a list.
+// parse parses rules of a list.
 func (r *Request) parse(list patterns.List, rules []string) ([]*patterns.Rule, error) {
 	if r.suppose == nil {
 		return nil, errors.New("the request does not come from an evaluator")
@@ -158,7 +158,7 @@ func (r *Request) parse(list patterns.List, rules []string) ([]*patterns.Rule, e
 	return parsed, nil
 }
 
-// keepable reads a rule, once.
+// keepable parses a rule, once.
 func (r *Request) keepable(list patterns.List, text string) *keepable {
 	key := listed{list, text}
 	r.notes.mu.Lock()
@@ -173,12 +173,12 @@ func (r *Request) keepable(list patterns.List, text string) *keepable {
 	return k
 }
 
-// CanKeep says why a rule may not be kept for the session as an answer to the
-// request, nil if it may.
+// CanKeep returns why a rule may not be kept for the session as an answer to
+// the request, nil if it may.
 //
-// An allow has to prove a part that caused the ask, and none that is sealed:
-// of tier 3, opaque or held. A deny has to deny the tool use. Neither may hold
-// a secret.
+// An allow rule must prove a part that caused the ask, and none that is sealed:
+// of tier 3, opaque or held. A deny rule must deny the tool use. Neither may
+// contain a secret.
 func (r *Request) CanKeep(list patterns.List, rule string) error {
 	then, err := r.supposed(list, rule)
 	if err != nil {
@@ -203,8 +203,8 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 	return r.proves(then)
 }
 
-// holdsSecret reports whether a rule holds what is masked, by itself or in the
-// tool use. It is looked at once, for whatever list the rule is read.
+// holdsSecret reports whether a rule contains text that is masked, by itself or
+// in the tool use. It is computed once, whatever the list of the rule.
 func (r *Request) holdsSecret(rule string) bool {
 	found, known := r.notes.secret[rule]
 	if !known {
@@ -214,8 +214,8 @@ func (r *Request) holdsSecret(rule string) bool {
 	return found
 }
 
-// secret reports whether a rule holds what has to be masked where it is kept,
-// as a text or as a command line.
+// secret reports whether the record would mask a part of the rule, either as
+// text or as a command line.
 func secret(rule string) bool {
 	_, n := mask.Text(rule)
 	_, spec, _ := strings.Cut(rule, "(")
@@ -223,9 +223,9 @@ func secret(rule string) bool {
 	return n+m > 0
 }
 
-// spills reports whether a rule holds a word of the tool use that is hidden
-// where the tool use as a whole is masked: a secret may be told by what stands
-// before it, and a rule may name it without that.
+// spills reports whether a rule contains a word that is hidden when the tool
+// use as a whole is masked: what precedes a secret may identify it, and a rule
+// may name it alone.
 func (r *Request) spills(rule string) bool {
 	n := r.notes
 	if n.masked == "" {
@@ -243,7 +243,7 @@ func (r *Request) spills(rule string) bool {
 	return false
 }
 
-// text is the command line of the tool use, else its input.
+// text returns the command line of the tool use, or else its input.
 func (r *Request) text() string {
 	if input, err := strictjson.Object(r.Use.Input, strictjson.MaxSize(maxInput)); err == nil {
 		if line, ok := input["command"].(string); ok {
@@ -253,8 +253,8 @@ func (r *Request) text() string {
 	return string(r.Use.Input)
 }
 
-// Answers reports whether nothing that caused the ask would be asked about any
-// more if the session had further allow rules.
+// Answers reports whether nothing that caused the ask would be asked about if
+// the session had further allow rules.
 func (r *Request) Answers(rules ...string) bool {
 	then, err := r.supposed(patterns.Allow, rules...)
 	if err != nil || !r.comparable(&then) {
@@ -263,7 +263,7 @@ func (r *Request) Answers(rules ...string) bool {
 	return then.Behavior == Allow || len(r.open(&then)) == 0
 }
 
-// Left returns the parts, by their index in Decision.Parts, that would still be
+// Left returns the indexes in Decision.Parts of the parts that would still be
 // asked about if the session had a further allow rule.
 func (r *Request) Left(rule string) []int {
 	then, err := r.supposed(patterns.Allow, rule)
@@ -276,7 +276,8 @@ func (r *Request) Left(rule string) []int {
 	return r.open(&then)
 }
 
-// open are the parts that were asked about and are by a decision as well.
+// open returns the parts that were asked about and still are in another
+// decision.
 func (r *Request) open(then *Decision) []int {
 	var asked []int
 	for i := range then.Parts {
@@ -287,26 +288,26 @@ func (r *Request) open(then *Decision) []int {
 	return asked
 }
 
-// Reaches reports whether a command line holds what is of tier 3, or would if
-// its commands went on with other words: a rule for all that begins so would be
-// about what no rule of a session answers for, or with the tiers off run it.
-// What is catastrophic only for what it is done to does not count: it is denied
-// whatever is kept.
+// Reaches reports whether a command line contains something of tier 3, or would
+// if its commands continued with other words. A rule for all commands that
+// begin so would match actions for which session rules do not count, or run
+// them if the tiers are off. What is catastrophic only because of its operands
+// is not included, since it is denied whatever is kept.
 func (r *Request) Reaches(line string) bool { return r.reach("Bash", "command", line) }
 
-// ReachesBelow reports whether a policy has something below a directory in tier
-// 3, as Reaches does for commands.
+// ReachesBelow reports whether the policy has something below a directory in
+// tier 3, like Reaches for commands.
 func (r *Request) ReachesBelow(dir string) bool { return r.reach("Grep", "path", dir) }
 
 func (r *Request) reach(tool, field, text string) bool {
-	input, _ := json.Marshal(map[string]string{field: text}) // text always can be
+	input, _ := json.Marshal(map[string]string{field: text}) // a string can always be encoded
 	use := r.Use
 	use.Tool, use.Input = tool, input
 	return r.reaches == nil || r.reaches(&use)
 }
 
-// reachesTier3 is what Reaches asks of a policy and of those that are asked
-// beside it. What cannot be read may reach anything.
+// reachesTier3 implements Reaches for a policy and its further policies. What
+// cannot be read may reach tier 3.
 func (p *Policy) reachesTier3(use *ToolUse, env Env) (found bool) {
 	defer func() {
 		if recover() != nil {
@@ -332,7 +333,7 @@ func (p *Policy) reachesTier3(use *ToolUse, env Env) (found bool) {
 	return false
 }
 
-// whatMayCome is a file system in which every path may come to be.
+// whatMayCome is a file system in which every path may exist later.
 type whatMayCome struct{ Env }
 
 func (whatMayCome) Below(string, *patterns.Rule, bool) bool { return true }
@@ -350,15 +351,15 @@ func (e *evaluation) reachesTier3() bool {
 	return false
 }
 
-// comparable reports whether a decision answers the request in whole, or asks
-// about the same actions in the same order. Under another policy, with another
-// catalogue, they may be others.
+// comparable reports whether a decision is about the tool use as a whole, or
+// asks about the same actions in the same order. A policy with another
+// catalogue may have other actions.
 func (r *Request) comparable(then *Decision) bool {
 	return then.Behavior == Allow || then.Behavior == Ask && slices.EqualFunc(then.Parts, r.Decision.Parts, sameAction)
 }
 
-// proves says why the decision with a further allow is not the one that was
-// asked about with a part more allowed.
+// proves returns why the decision with a further allow rule is not the original
+// one with another part allowed.
 func (r *Request) proves(then Decision) error {
 	if !r.comparable(&then) {
 		return errors.New("it would not answer: " + then.Reason)
@@ -380,7 +381,7 @@ func (r *Request) proves(then Decision) error {
 	return nil
 }
 
-// unkept names the first part that no rule may be kept for, with the reason.
+// unkept returns the first part for which no rule may be kept, with the reason.
 func (r *Request) unkept() string {
 	for _, p := range r.Decision.Parts {
 		if p.Behavior == Ask && p.Sealed != "" {
@@ -390,7 +391,7 @@ func (r *Request) unkept() string {
 	return ""
 }
 
-// sessionRule reads a rule of the session.
+// sessionRule parses a rule of the session.
 func sessionRule(known *tools.Table, text string, list patterns.List) (*patterns.Rule, []patterns.Warning, error) {
 	if list != patterns.Allow && list != patterns.Deny {
 		return nil, nil, fmt.Errorf("session rule %q: a session has only allow and deny rules", text)
@@ -402,8 +403,8 @@ func sessionRule(known *tools.Table, text string, list patterns.List) (*patterns
 	return rule, warnings, nil
 }
 
-// keep adds the rules of an answer to the session, and says what could not be
-// kept and why: what it says is appended to the reason.
+// keep adds the rules of an answer to the session. It returns which rules could
+// not be kept and why, as an addition to the reason.
 func (v *Evaluator) keep(r Request, ans Answer) string {
 	if ans.Scope == ScopeOnce {
 		return ""

@@ -7,10 +7,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// verdict asks the layers, and returns the answer that decides with the act
-// that it is about. Hard denies stand over all; then each action takes the
-// answer of the first layer that has one, and the strictest of these decides;
-// a held ask stands over what is no stricter.
+// verdict returns the deciding answer of the layers and the act that it is
+// about. Hard denies take precedence over everything. Otherwise each action
+// takes the answer of the first layer that has one, and the strictest of these
+// decides, except that a held ask takes precedence over what is no stricter.
 func (e *evaluation) verdict() (answer, int) {
 	held, at := e.hardest()
 	if held.behavior == Deny {
@@ -32,7 +32,7 @@ func (e *evaluation) verdict() (answer, int) {
 	return worst, where
 }
 
-// hardest returns the first hard deny, else the first held ask, if there is one.
+// hardest returns the first hard deny, or else the first held ask, if any.
 func (e *evaluation) hardest() (held answer, at int) {
 	for layer := LayerGuard; layer <= LayerDefault; layer++ {
 		if a := e.denyWhole(layer); a.given() {
@@ -50,9 +50,8 @@ func (e *evaluation) hardest() (held answer, at int) {
 	return held, at
 }
 
-// first returns the answer of the first layer that has one for an action, of
-// those that only answer where none before them does. An action that is free
-// has none when nobody asks about it.
+// first returns the answer of the first layer that has a soft answer to an
+// action. A free action has none unless it is asked about.
 func (e *evaluation) first(i int) answer {
 	if e.acts[i].free && !e.asks(i) {
 		return answer{}
@@ -65,8 +64,8 @@ func (e *evaluation) first(i int) answer {
 	return answer{}
 }
 
-// hard is what a layer says to an action wherever it stands: a deny, or an ask
-// that only a person lifts.
+// hard returns a layer's hard answer to an action, which counts whatever the
+// other layers answer: a deny, or an ask that only a person lifts.
 func (e *evaluation) hard(layer Layer, i int) answer {
 	switch layer {
 	case LayerGuard:
@@ -83,8 +82,8 @@ func (e *evaluation) hard(layer Layer, i int) answer {
 	return answer{}
 }
 
-// isHard reports whether a layer may have a hard answer for some action, so that
-// it has to be asked about each.
+// isHard reports whether a layer may have a hard answer to some action, so that
+// all of them must be tried.
 func (e *evaluation) isHard(layer Layer) bool {
 	switch layer {
 	case LayerGuard:
@@ -101,7 +100,8 @@ func (e *evaluation) isHard(layer Layer) bool {
 	return false
 }
 
-// soft is what a layer says to an action that no layer before it answers.
+// soft returns a layer's answer to an action that no earlier layer has
+// answered.
 func (e *evaluation) soft(layer Layer, i int) answer {
 	switch layer {
 	case LayerSessionAllow:
@@ -120,17 +120,17 @@ func (e *evaluation) soft(layer Layer, i int) answer {
 	return answer{}
 }
 
-// personal is the ask for a tool use that is itself a question. Nothing but
-// the person's answer lifts it.
+// personal is the ask for a tool use that is itself a question. Only the
+// person's answer lifts it.
 var personal = answer{behavior: Ask, layer: LayerDefault, reason: forPerson}
 
-// speaksFor reports whether the allow of act i names a decision better than
-// that of act j: a command does, better than what is done beside it.
+// speaksFor reports whether the allow of act i explains a decision better than
+// that of act j: a command does, rather than its effects.
 func (e *evaluation) speaksFor(i, j int) bool {
 	return e.acts[i].sub.Kind == patterns.RunCommand && e.acts[j].sub.Kind != patterns.RunCommand
 }
 
-// asksPerson reports whether the tool use is itself a question for the person.
+// asksPerson reports whether the tool use is itself a question for a person.
 func (e *evaluation) asksPerson() bool {
 	return e.use.Tool == tools.AskQuestion || e.use.Tool == tools.ExitPlan
 }
@@ -150,7 +150,7 @@ func (e *evaluation) denyWhole(layer Layer) answer {
 	return answer{}
 }
 
-// guard returns why a tool use is refused before any rule is looked at.
+// guard returns why a tool use is denied before any rule is considered.
 func (e *evaluation) guard() reason {
 	switch {
 	case e.session.paused:
@@ -161,7 +161,7 @@ func (e *evaluation) guard() reason {
 	return noReason
 }
 
-// guardOne holds what only a person may let through.
+// guardOne returns a held ask for what only a person may permit.
 func (e *evaluation) guardOne(i int) answer {
 	a := &e.acts[i]
 	if a.sub.Kind == patterns.WritePath && e.guarded(a) != "" {
@@ -176,7 +176,7 @@ func (e *evaluation) guardOne(i int) answer {
 	return answer{}
 }
 
-// denied looks for an action in a list of denies.
+// denied matches a list of deny rules against an action.
 func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
 	rule, m := e.possible(set, i, patterns.Query{})
 	switch m {
@@ -188,12 +188,12 @@ func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
 	return answer{}
 }
 
-// mayBe is the ask for an action that a rule may be about.
+// mayBe returns the ask for an action that a rule possibly matches.
 func mayBe(layer Layer, rule cause) answer {
 	return answer{behavior: Ask, layer: layer, rule: rule, reason: mayCover}
 }
 
-// planned denies what mode plan does not let through.
+// planned denies what mode plan does not permit.
 func (e *evaluation) planned(i int) answer {
 	a := &e.acts[i]
 	if !e.traits.ReadOnly || e.asksPerson() {
@@ -214,7 +214,7 @@ func (e *evaluation) planned(i int) answer {
 	return answer{behavior: Deny, layer: LayerMode, reason: onlyReading}
 }
 
-// ruledOut looks for an action among the granular denies.
+// ruledOut matches the granular deny rules against an action.
 func (e *evaluation) ruledOut(i int) answer {
 	var maybe answer
 	for _, g := range e.policy.Rules {
@@ -233,8 +233,8 @@ func (e *evaluation) ruledOut(i int) answer {
 	return maybe
 }
 
-// capped makes an ask of an allow that the gate wants a person's word for; a
-// rule of the session, and the mode, are that.
+// capped changes an allow to an ask if the gate demands the approval of a
+// person, which a rule of the session and the mode already express.
 func (e *evaluation) capped(layer Layer, a answer, i int) answer {
 	if layer >= LayerAllowList && a.behavior == Allow && e.refusal.Behavior == Ask && e.acts[i].command() {
 		return answer{behavior: Ask, layer: LayerAllowList, reason: refusedByGate}
@@ -242,8 +242,8 @@ func (e *evaluation) capped(layer Layer, a answer, i int) answer {
 	return a
 }
 
-// behind asks the layers behind the allow list; certain passes over asks that
-// are only possible.
+// behind returns the answer of the layers after the allow list. With certain
+// set, possible asks do not count.
 func (e *evaluation) behind(i int, certain bool) answer {
 	if a := e.askList(i, certain); a.given() {
 		return a
@@ -254,26 +254,25 @@ func (e *evaluation) behind(i int, certain bool) answer {
 	return e.fallback(i, e.listing(i))
 }
 
-// certainOnly reports whether only an ask that is certain counts: for an action
-// of tier 3 a possible one does not take the place of the default's deny, but it
-// does that of an allow.
+// certainOnly reports whether possible asks do not count: for an action of tier
+// 3 a possible ask replaces an allow, but not the default's deny.
 func (e *evaluation) certainOnly(i int) bool {
 	return e.strict(i) && e.behind(i, true).behavior != Allow
 }
 
-// asks reports whether an ask rule may be about an action.
+// asks reports whether an ask rule possibly matches an action.
 func (e *evaluation) asks(i int) bool {
 	return e.askList(i, e.strict(i)).given() || e.rules(i, e.strict(i)).behavior == Ask
 }
 
-// strict reports whether only rules with a specifier answer for an action.
+// strict reports whether only rules with a specifier count for an action.
 func (e *evaluation) strict(i int) bool {
 	return !e.policy.RiskOff && e.acts[i].class.Tier() == 3
 }
 
-// sessionAllow is the answer of the session's rules. For an action of tier 3
-// they have none, whatever they say and wherever they come from: a person who
-// keeps a rule has seen one use of it, not all that it matches.
+// sessionAllow returns the answer of the session's rules. They do not count for
+// an action of tier 3, whatever their text and origin: a person who keeps a
+// rule has seen one use of it, not all that it matches.
 func (e *evaluation) sessionAllow(i int) answer {
 	if e.strict(i) {
 		return answer{}
@@ -285,9 +284,9 @@ func (e *evaluation) sessionAllow(i int) answer {
 	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: allowedForNow}
 }
 
-// gate is the allow list, and the one behind it. It only ever stops an action; a
-// match is no answer, but counts in the end. To ask for what it does not name
-// never takes the place of the default's deny: only that of an allow.
+// gate returns the answer of the allow list and the second one. It can only
+// stop an action; a match is not an answer, but counts in the default layer. An
+// ask for what is not listed replaces an allow, but never the default's deny.
 func (e *evaluation) gate(i int) answer {
 	l, unlisted := e.listing(i), e.unlisted()
 	switch {
@@ -299,16 +298,16 @@ func (e *evaluation) gate(i int) answer {
 	return answer{behavior: unlisted, layer: LayerAllowList, reason: l.missed}
 }
 
-// listing is what the allow lists say of an action.
+// listing is the result of the allow lists for an action.
 type listing struct {
-	yes    bool           // it counts as named
-	rule   *patterns.Rule // that names it, nil if it needs none
-	missed reason         // why it does not pass
+	yes    bool           // the action counts as listed
+	rule   *patterns.Rule // the rule that lists it, nil if it needs none
+	missed reason         // why it is not listed
 }
 
-// listing looks for an action in the allow list, and in the one behind it, which
-// a bare rule opens for tier 3 too: what names such an action has to stand in
-// the first. Where a miss has no answer of its own there is as good as no list.
+// listing matches the allow list and the second one against an action. For tier
+// 3 a bare rule opens the second list but not the first, which has to name the
+// action. If a miss has no answer of its own, it is as if there was no list.
 func (e *evaluation) listing(i int) listing {
 	a := &e.acts[i]
 	if !a.looked {
@@ -335,7 +334,8 @@ func (e *evaluation) look(i int) listing {
 	return l
 }
 
-// unprovenBy says why a rule that seems to name the action does not prove it.
+// unprovenBy returns why a rule that seems to name the action does not prove
+// it.
 func (e *evaluation) unprovenBy(a *act) string {
 	switch {
 	case a.beyond != "":
@@ -350,7 +350,8 @@ func (e *evaluation) unprovenBy(a *act) string {
 	return ""
 }
 
-// unlisted returns the behavior of a gate miss; 0 is none.
+// unlisted returns the behavior for an action that is not listed; 0 means no
+// answer.
 func (e *evaluation) unlisted() Behavior {
 	switch e.policy.Unlisted {
 	case UnlistedAsk:
@@ -365,9 +366,10 @@ func (e *evaluation) unlisted() Behavior {
 	return Deny
 }
 
-// named reports whether only an ask with a specifier counts for an action. One
-// that the policy itself put into tier 3 would else be allowed by the rule that
-// names it where before a bare one asked.
+// named reports whether only ask rules with a specifier count for an action, as
+// in tier 3. Bare rules still count for an action that the policy itself has put
+// there: otherwise a rule that names it would allow it where a bare one used to
+// ask.
 func (e *evaluation) named(i int, certain bool) bool {
 	return e.strict(i) && (certain || !e.acts[i].lifted)
 }
@@ -383,7 +385,8 @@ func (e *evaluation) askList(i int, certain bool) answer {
 	return answer{}
 }
 
-// rules asks the granular rules: the first ask or allow that matches.
+// rules returns the answer of the granular rules: the first ask or allow that
+// matches.
 func (e *evaluation) rules(i int, certain bool) answer {
 	for _, g := range e.policy.Rules {
 		m := e.meets(g, i)
@@ -402,15 +405,15 @@ func (e *evaluation) rules(i int, certain bool) answer {
 	return answer{}
 }
 
-// proves reports whether a granular allow may stand for an action that it
-// matches.
+// proves reports whether a granular allow rule that matches an action also
+// proves it.
 func (e *evaluation) proves(g *patterns.Granular, i int) bool {
 	does := e.acts[i].does
 	return does == nil || !does.Unproven() || !g.Specific()
 }
 
-// fallback is the last layer: what the allow list named is allowed; without an
-// allow list the tier decides.
+// fallback is the last layer: what the allow list names is allowed; if there is
+// no allow list the tier decides.
 func (e *evaluation) fallback(i int, l listing) answer {
 	a := &e.acts[i]
 	switch {
@@ -426,8 +429,9 @@ func (e *evaluation) fallback(i int, l listing) answer {
 	return answer{behavior: Ask, layer: LayerDefault, reason: notAllowed}
 }
 
-// harmless reports whether an action that no rule names may go through by its
-// tier, or, for a tool without a command, because it reads in the workspace.
+// harmless reports whether an action that no rule names is allowed because of
+// its tier or, for a tool without a command, because it only reads in the
+// workspace.
 func (a *act) harmless(riskOff bool) bool {
 	if a.override != nil && a.sub.Kind == patterns.WritePath {
 		return !riskOff && a.class.Tier() == 1

@@ -13,24 +13,25 @@ import (
 )
 
 // A use of a mapped tool is read as the use of the tool itself and, for each
-// command line, path and URL in its input, as a use of the built-in tool that does
-// the same. Each is judged, and the strictest decision counts: a mapping can only
-// take away.
+// command line, path and URL in its input, as a use of the built-in tool that
+// does the same. Each of them is judged, and the strictest decision counts, so
+// that a mapping can only narrow.
 
-// MappedUse is what a field of a mapped tool's input comes to.
+// MappedUse is the interpretation of a field of a mapped tool's input.
 type MappedUse struct {
 	Field string        // "paths[2]"
 	Facts *shell.Facts  // of a command line, else nil
 	Does  *shell.Action // of a path, a URL or a field of unknown meaning, else nil
-	// Dir and Dialect are those that it was read with.
+	// Dir and Dialect are those with which it was read.
 	Dir     string
 	Dialect shell.Dialect
 }
 
-// dialects are the shells that a mapping may name; another one is not read.
+// dialects are the shells that a mapping may name. Lines of other shells are
+// not parsed.
 var dialects = map[string]shell.Dialect{"": shell.Bash, "bash": shell.Bash, "sh": shell.Sh, "zsh": shell.Zsh}
 
-// readMapped reads what the input of a mapped tool asks for.
+// readMapped reads the uses in the input of a mapped tool.
 func (r *reading) readMapped() {
 	uses, ok := r.know.Tools.Read(r.use.Tool, r.input)
 	if !ok {
@@ -43,8 +44,8 @@ func (r *reading) readMapped() {
 	}
 }
 
-// dirOf is the directory that a mapped use is relative to, "" if it is not known:
-// where ".." leads depends on links, and "~" on the tool.
+// dirOf returns the directory to which a mapped use is relative, "" if it is
+// unknown. The meaning of ".." depends on links, that of "~" on the tool.
 func (r *reading) dirOf(uses *tools.Uses) string {
 	switch dir := uses.Dir; {
 	case uses.Unplaced || slices.Contains(strings.Split(dir, "/"), "..") || strings.HasPrefix(dir, "~"):
@@ -59,7 +60,8 @@ func (r *reading) dirOf(uses *tools.Uses) string {
 	return path.Join(r.dir, uses.Dir)
 }
 
-// dialectOf is the shell of a mapped use: that of the mapping, else of the tool use.
+// dialectOf returns the shell of a mapped use: that of the mapping, or else of
+// the tool use.
 func (r *reading) dialectOf(uses *tools.Uses) shell.Dialect {
 	if uses.Dialect == "" {
 		return r.use.Dialect
@@ -74,7 +76,7 @@ func (r *reading) dialectOf(uses *tools.Uses) shell.Dialect {
 func (r *reading) readMappedUse(use ToolUse, u *tools.Use) *reading {
 	use.Tool = u.Does.General()
 	if u.Does == tools.Write {
-		use.Tool = tools.Writer // rules for Edit are about it as well
+		use.Tool = tools.Writer // so that rules for Edit match it as well
 	}
 	m := readings.Get().(*reading)
 	m.use, m.know, m.env, m.commandGate, m.field = use, r.know, r.env, r.commandGate, u.Field
@@ -91,7 +93,7 @@ func (r *reading) readMappedUse(use ToolUse, u *tools.Use) *reading {
 
 func (r *reading) readAs(u *tools.Use, tool string) error {
 	if u.Does == 0 {
-		r.use.Tool = tools.Bash // it may be anything, as what a command line hides
+		r.use.Tool = tools.Bash // it may be anything, like hidden parts of a command line
 		does := &shell.Action{
 			Kind: shell.Opaque, Need: shell.NeedCover, Parent: -1, From: -1, May: shell.MayRun,
 			Why: shell.Why{Cause: shell.CauseUnmappedField, Name: u.Field, Of: tool},
@@ -107,8 +109,8 @@ func (r *reading) readAs(u *tools.Use, tool string) error {
 	return r.readField(t)
 }
 
-// judgeMapped judges the use of a mapped tool, and what its input asks for. The
-// parts of all of them are those of an ask.
+// judgeMapped judges the use of a mapped tool and the uses in its input. An ask
+// has the parts of all of them.
 func judgeMapped(r *reading, p *Policy, session *standing, tr *Trace) (d Decision) {
 	all := append([]*reading{r}, r.mapped...)
 	for _, m := range r.mapped {
@@ -143,7 +145,7 @@ func judgeMapped(r *reading, p *Policy, session *standing, tr *Trace) (d Decisio
 	return d
 }
 
-// lines are the command lines in the input of a mapped tool.
+// lines returns the command lines in the input of a mapped tool.
 func (r *reading) lines() []string {
 	var list []string
 	for _, m := range r.mapped {
@@ -154,7 +156,7 @@ func (r *reading) lines() []string {
 	return list
 }
 
-// mappedUses are what the record keeps of a use of a mapped tool.
+// mappedUses returns the record of a use of a mapped tool.
 func (r *reading) mappedUses() []MappedUse {
 	var list []MappedUse
 	for _, m := range r.mapped {

@@ -5,8 +5,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// mode returns what the permission mode answers for an action: an allow or
-// nothing. What plan denies is a hard deny and found elsewhere.
+// mode returns the answer of the permission mode to an action: an allow or
+// none. The denies of plan are hard answers, see planned.
 func (e *evaluation) mode(i int) answer {
 	if e.strict(i) || e.acts[i].protected {
 		return answer{}
@@ -17,10 +17,10 @@ func (e *evaluation) mode(i int) answer {
 	return answer{}
 }
 
-// isEdit reports whether an action is an edit inside the workspace: a write,
-// or a command whose purpose is to write its operands when all of them lie
-// inside. An ask rule with a specifier that may be about it takes it away from
-// the mode: granular patterns override broader permissions.
+// isEdit reports whether an action is an edit inside the workspace: a write, or
+// a command whose purpose is to write its operands if all of them are inside.
+// The mode does not apply if an ask rule with a specifier possibly matches,
+// since such rules override broader permissions.
 func (e *evaluation) isEdit(i int) bool {
 	a := &e.acts[i]
 	switch a.sub.Kind {
@@ -32,7 +32,7 @@ func (e *evaluation) isEdit(i int) bool {
 	return false
 }
 
-// singledOut reports whether an ask rule with a specifier may be about an
+// singledOut reports whether an ask rule with a specifier possibly matches an
 // action.
 func (e *evaluation) singledOut(i int) bool {
 	if _, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: true}); m != patterns.No {
@@ -46,10 +46,10 @@ func (e *evaluation) singledOut(i int) bool {
 	return false
 }
 
-// edit says what a command writes because that is its purpose.
+// edit describes the operands of a command whose purpose is to write them.
 type edit struct {
-	inside  bool // something that the mode answers for
-	outside bool // something that it does not answer for
+	inside  bool // it writes something to which the mode applies
+	outside bool // it writes something to which the mode does not apply
 }
 
 func (e *evaluation) onlyEdits(i int) bool {
@@ -81,8 +81,8 @@ func (e *evaluation) purposes() []edit {
 	return edits
 }
 
-// below looks for a rule about paths that lie below the directory of a, which
-// is gone through as a whole.
+// below looks for a rule about paths below the directory of a, all of which a
+// affects.
 func (e *evaluation) below(set *patterns.Set, a *act, q patterns.Query) (*patterns.Rule, patterns.Match) {
 	asked := through{set, a.sub.Path.Plain(), a.sub.Kind, a.does.SkipHidden, q.Specific}
 	rule, found := e.through[asked]
@@ -99,7 +99,8 @@ func (e *evaluation) below(set *patterns.Set, a *act, q patterns.Query) (*patter
 	return rule, patterns.Maybe
 }
 
-// through is what goes through a directory: a line may do so thousands of times.
+// through is an effect on a whole directory, of which a line may have
+// thousands.
 type through struct {
 	set        *patterns.Set
 	dir        string
@@ -121,8 +122,8 @@ func (e *evaluation) firstBelow(set *patterns.Set, a *act, q patterns.Query) *pa
 	return nil
 }
 
-// exists asks the file system whether a path that the rule covers lies below
-// the path of a; what it cannot be asked may exist.
+// exists asks the file system whether a path that the rule matches exists below
+// the path of a. If it cannot be asked, such a path may exist.
 func (e *evaluation) exists(a *act, rule *patterns.Rule) bool {
 	for _, form := range a.sub.Path.Forms() {
 		if e.env == nil || len(form.Holes) > 0 || e.walk(walk{dir: form.Text, rule: rule, hidden: !a.does.SkipHidden}) {
