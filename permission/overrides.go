@@ -10,33 +10,33 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Override is what a policy says of the risk of some actions. What may be one of
-// them it raises, as a deny rule sees it; it lowers only what is proven to be
-// one, as an allow rule sees it. Of several that are about an action the highest
+// Override is the policy's risk of some actions. It raises what may be one of
+// them, as a deny rule would match, and lowers only what is proven to be one,
+// as an allow rule would match. If several apply to an action, the highest
 // class counts. A catastrophic command and an opaque spot are never lowered.
 type Override struct {
-	// Commands and Paths are what it speaks of. With both it speaks of commands
-	// that read and write nothing but such paths.
+	// Commands and Paths match the actions. With both, the override applies to
+	// commands that read and write only such paths.
 	Commands, Paths Matched
 	Class           risk.Class
 	Reason          string // for a person, "" if none is given
-	Text            string // as the policy names it
+	Text            string // as the policy states it
 	Source          patterns.Source
-	// Narrow: it only raises, also what another one lowers. Kept: it may lower,
-	// but what another one lowers it raises.
+	// Narrow reports that it only raises, including what another override lowers.
+	// Kept reports that it may lower, but also raises what another one lowers.
 	Narrow, Kept bool
 }
 
-// Matched is what is spoken of, in the two ways in which rules read; nil sets if
-// nothing is.
+// Matched matches actions in the two ways in which rules do; nil sets match
+// none.
 type Matched struct {
 	Possible *patterns.Set // deny rules
-	Proven   *patterns.Set // allow rules; nil: nothing is ever proven to be one
+	Proven   *patterns.Set // allow rules; nil: nothing is proven
 }
 
-// Risks returns what a command line does and the risk of each of its actions, as
-// a decision about it would take them. Of a policy with further ones it is what
-// the one has to say that finds the highest class.
+// Risks returns the effects of a command line and the risk of each of its
+// actions, as used by a decision. For a policy with further ones these are the
+// risks by the policy that finds the highest class.
 func (p *Policy) Risks(use *ToolUse, env Env) (facts *shell.Facts, found []risk.Finding, err error) {
 	defer caught("the evaluator", &err)
 	r := newReading(use, p.knowledge(), env, nil)
@@ -83,7 +83,7 @@ func (p *Policy) risks(r *reading) (*shell.Facts, []risk.Finding, error) {
 	return r.facts, found, nil
 }
 
-// overlay gives the actions the classes that the policy says.
+// overlay applies the policy's overrides to the classes of the actions.
 func (e *evaluation) overlay() {
 	if len(e.policy.Overrides) == 0 && !e.policy.SensitiveAsks {
 		return
@@ -125,9 +125,9 @@ func (e *evaluation) overrideOne(i int) {
 	}
 }
 
-// inherited is what lowered the command whose purpose a write in the workspace is:
-// what speaks for such a command speaks for what it is there to write, but for a
-// protected path, which then needs an answer of its own.
+// inherited returns the override that lowered the command whose purpose is a
+// write in the workspace, since it includes what the command is meant to write.
+// It excludes protected paths, which then need an answer of their own.
 func (e *evaluation) inherited(i int) *Override {
 	a := &e.acts[i]
 	if a.parent < 0 || !a.inside || a.sub.Kind != patterns.WritePath || !a.does.Purpose {
@@ -144,8 +144,8 @@ func (e *evaluation) inherited(i int) *Override {
 	return by.override
 }
 
-// sensitive lifts a read of what should not be read by the way, and a command that
-// shows such variables.
+// sensitive raises the class of reading a sensitive path, and of a command that
+// prints variables.
 func (e *evaluation) sensitive(a *act) {
 	if !e.policy.SensitiveAsks || a.class >= risk.Moderate {
 		return
@@ -162,8 +162,8 @@ func (e *evaluation) sensitive(a *act) {
 	a.lift(e.policy.RiskOff)
 }
 
-// isSensitive reports whether the path, or what a link makes of it, is one that
-// the tables note.
+// isSensitive reports whether the risk tables note the path, as written or with
+// links resolved.
 func (a *act) isSensitive() bool {
 	if slices.Contains(a.factors, risk.FactorSensitive) {
 		return true
@@ -174,8 +174,8 @@ func (a *act) isSensitive() bool {
 	})
 }
 
-// raise gives the action a higher class. Of what cannot be read only a person
-// can say whether it is what the override speaks of.
+// raise gives the action a higher class. Only a person can tell whether an
+// override applies to what cannot be read.
 func (a *act) raise(o *Override, riskOff bool) {
 	class := o.Class
 	if a.sub.Kind == patterns.Hidden {
@@ -187,8 +187,8 @@ func (a *act) raise(o *Override, riskOff bool) {
 	}
 }
 
-// lift makes an action need an answer although others of its kind do not: its
-// tier would be without effect.
+// lift makes an action require an answer although its kind does not, since its
+// tier would otherwise have no effect.
 func (a *act) lift(riskOff bool) {
 	a.lifted = true
 	a.free = a.free && (riskOff || a.sub.Kind == patterns.Hidden)
@@ -202,7 +202,7 @@ func (a *act) say(o *Override, class risk.Class) {
 	}
 }
 
-// concerns reports whether an override may be about an action.
+// concerns reports whether an override may apply to an action.
 func (e *evaluation) concerns(o *Override, i int) bool {
 	commands, paths := o.Commands.Possible, o.Paths.Possible
 	switch e.acts[i].sub.Kind {
@@ -247,8 +247,8 @@ func (a *action) touches(i int) bool {
 	return a.parent == i && (a.sub.Kind == patterns.ReadPath || a.sub.Kind == patterns.WritePath)
 }
 
-// lowers reports whether an override is proven to be about an action whose class
-// it may lower. Mode plan goes by the tables alone.
+// lowers reports whether an override is proven to apply to an action whose
+// class it may lower. Mode plan uses the tables alone.
 func (e *evaluation) lowers(o *Override, i int) bool {
 	a := &e.acts[i]
 	if e.traits.ReadOnly || slices.Contains(a.factors, risk.FactorCatastrophic) {
@@ -266,16 +266,16 @@ func (e *evaluation) lowers(o *Override, i int) bool {
 	return false
 }
 
-// proven reports whether a rule of the set is about this very action: one for
-// the line that it stands in is not. A bare one lowers no tier 3.
+// proven reports whether a rule of the set matches this very action; a rule for
+// its whole line does not count, nor a bare rule for an action of tier 3.
 func (a *act) proven(set *patterns.Set) bool {
 	sub := a.sub
 	sub.Line = ""
 	return yes(set, &sub, patterns.Query{Specific: a.class.Tier() == 3, Reach: a.reach()}) != nil
 }
 
-// staysIn reports whether what a command reads and writes is known and among the
-// paths.
+// staysIn reports whether all that a command reads and writes is known and
+// among the paths.
 func (e *evaluation) staysIn(paths *patterns.Set, i int) bool {
 	any := false
 	for j := range e.acts {

@@ -12,19 +12,19 @@ import (
 )
 
 // Part is one action of a tool use that a person is asked about, with the
-// answer that this action by itself gets.
+// answer to this action alone.
 type Part struct {
 	Subject
-	Action string // in words, cut when it is long: "run npm install", "write /tmp/x"
-	// Field is the field of the input that it comes from, "" where only the tool
-	// is used. Pos and End are its place in the command line there, in bytes; both
-	// 0 if it has none.
+	Action string // a description, possibly shortened: "run npm install", "write /tmp/x"
+	// Field is the field of the input that holds the action, "" if only the tool
+	// is used. Pos and End are its byte offsets in the command line there, both 0
+	// if there are none.
 	Field    string
 	Pos, End int
-	// Behavior is Ask for what caused the ask, Allow for what something
-	// allows, 0 for what needs no answer.
+	// Behavior is Ask for what caused the ask, Allow for what is allowed, and 0
+	// for what needs no answer.
 	Behavior   Behavior
-	Layer      Layer // that answers; 0 without an answer
+	Layer      Layer // of the answer; 0 without one
 	Held       bool  // only a person's answer to this very tool use counts
 	Rule       string
 	RuleSource patterns.Source
@@ -32,16 +32,16 @@ type Part struct {
 	Risk       risk.Class
 	Why        string   // the reason for the risk
 	Factors    []string // of the risk, the Factor constants of package risk
-	// Exact is the rule for exactly this action, "" if there is none, or none
-	// may be kept. Sealed is why no rule at all may be kept for it: tier 3,
-	// opaque, held; "" if one may.
+	// Exact is the rule for exactly this action, "" if there is none or none may
+	// be kept. Sealed is why no rule at all may be kept for the action, because it
+	// is of tier 3, opaque or held; "" if one may.
 	Exact  string
 	Sealed string
 }
 
-// askToo adds to an ask what another policy asks about the same tool use: a part
-// that one of them asks about is asked about, and one that either seals is
-// sealed.
+// askToo adds to an ask the parts of another policy's decision on the same tool
+// use: a part is asked about if either asks about it, and sealed if either
+// seals it.
 func (d *Decision) askToo(more []Part) {
 	if d.Behavior != Ask || len(d.Parts) == 0 {
 		return
@@ -64,7 +64,7 @@ func (d *Decision) askToo(more []Part) {
 	}
 }
 
-// join takes over what another policy says more strictly of the same action.
+// join adds what another policy decides more strictly about the same action.
 func (p *Part) join(more Part) {
 	sealed := cmp.Or(p.Sealed, more.Sealed)
 	if more.Behavior == Ask && p.Behavior != Ask {
@@ -75,16 +75,16 @@ func (p *Part) join(more Part) {
 	}
 }
 
-// seal keeps any rule from being kept for the part.
+// seal prevents any rule from being kept for the part.
 func (p *Part) seal(why string) { p.Sealed, p.Exact = why, "" }
 
-// heldPart is why nothing can be kept for a part of a held ask.
+// heldPart is why no rule can be kept for a part of a held ask.
 const heldPart = "only an answer to this very tool use counts"
 
-// sameAction reports whether two parts are one action of a tool use.
+// sameAction reports whether two parts are the same action of a tool use.
 func sameAction(a, b Part) bool { return a.key() == b.key() }
 
-// partKey tells the actions of a tool use from each other.
+// partKey identifies an action of a tool use.
 type partKey struct {
 	kind          patterns.Kind
 	action, field string
@@ -93,24 +93,24 @@ type partKey struct {
 
 func (p *Part) key() partKey { return partKey{p.Kind, p.Action, p.Field, p.Pos, p.End} }
 
-// Subject is what an action is about, as data.
+// Subject describes an action for programs.
 type Subject struct {
 	Kind patterns.Kind
-	Tool string // "Bash" for all that a command line does
-	// Name is what a tool that is used as a whole is asked for (Skill: the
+	Tool string // "Bash" for all actions of a command line
+	// Name is what a tool that is used as a whole is asked for (for Skill, the
 	// skill), "" if it has no such field.
 	Name string
-	// Words of a command; one that is known only when it runs has holes.
+	// Words are those of a command. Words known only at run time have holes.
 	Words []shell.Word
 	// Program is the catalogue's entry for the command, nil if it has none.
 	Program *program.Program
-	// Target is the path of a read or write, absolute as far as it is known,
-	// or the URL of a fetch.
+	// Target is the path of a read or write, absolute as far as it is known, or
+	// the URL of a fetch.
 	Target shell.Word
 	Host   string // of a fetch, "" if it is not certain
 }
 
-// Unapproved are the parts that caused the ask, those that say the same once.
+// Unapproved returns the parts that caused the ask, without repetitions.
 func (d *Decision) Unapproved() []Part {
 	type key struct{ action, reason, exact, sealed string }
 	seen := map[key]bool{}
@@ -127,8 +127,8 @@ func (d *Decision) Unapproved() []Part {
 	return asked
 }
 
-// parts lists the actions with the answer of each. Where the ask is held no
-// rule may be kept for any of them.
+// parts returns the actions with their answers. If the ask is held, no rule may
+// be kept for any of them.
 func (e *evaluation) parts(held bool) []Part {
 	sealed := e.sealed()
 	all := make([]Part, len(e.acts))
@@ -161,7 +161,7 @@ func (e *evaluation) parts(held bool) []Part {
 	return all
 }
 
-// subject copies what act a is about: the act itself is used again.
+// subject returns a copy of the subject of the action, which is itself reused.
 func (a *action) subject() Subject {
 	s := Subject{Kind: a.sub.Kind, Tool: a.sub.Tool, Name: a.sub.Name}
 	switch a.sub.Kind {
@@ -187,8 +187,8 @@ func copied(w shell.Word) shell.Word {
 	return w
 }
 
-// standsFor returns the answer that act i comes to in a tool use that is asked
-// about: a held ask, else that of the first layer that has one.
+// standsFor returns the answer to act i in a tool use that is asked about: a
+// held ask, or else that of the first layer that has one.
 func (e *evaluation) standsFor(i int) answer {
 	for layer := LayerGuard; layer <= LayerDefault; layer++ {
 		if a := e.hard(layer, i); a.given() {
@@ -201,8 +201,8 @@ func (e *evaluation) standsFor(i int) answer {
 	return e.first(i)
 }
 
-// sealed tells why no session rule may cover an act: tier 3, opaque spots, and
-// what does one of these.
+// sealed returns for each act why no session rule may cover it, or "". It may
+// be of tier 3 or opaque, or do something that is.
 func (e *evaluation) sealed() []string {
 	sealed := make([]string, len(e.acts))
 	for i := len(e.acts) - 1; i >= 0; i-- {

@@ -1,5 +1,5 @@
-// Package permission decides tool uses: a tool use and a policy give a
-// decision with its reasons. Nothing else in the project decides.
+// Package permission decides tool uses: from a tool use and a policy it derives
+// a decision with its reasons. Nothing else in the project decides.
 package permission
 
 import (
@@ -14,23 +14,23 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// Behavior is what a decision comes to. The zero value is invalid and counts
-// as Deny wherever it is read.
+// Behavior is the outcome of a decision. The zero value is invalid and treated
+// as Deny.
 type Behavior uint8
 
-// The behaviors, in order of strength.
+// The behaviors in order of strictness.
 const (
 	Allow Behavior = iota + 1
 	Ask
 	Deny
 )
 
-// Layer is one step of the evaluator.
+// Layer is one step of an evaluation.
 type Layer uint8
 
-// The layers, in the order in which they answer; the zero value is invalid.
-// Their names (String) are guard, session-deny, deny-list, session-allow,
-// mode, allow-list, ask-list, rules, default.
+// The layers in the order in which they answer. The zero value is invalid.
+// Their names (String) are guard, session-deny, deny-list, session-allow, mode,
+// allow-list, ask-list, rules and default.
 const (
 	LayerGuard Layer = iota + 1
 	LayerSessionDeny
@@ -43,20 +43,21 @@ const (
 	LayerDefault
 )
 
-// ToolUse is what the agent wants.
+// ToolUse is the use of a tool that the agent requests.
 type ToolUse struct {
 	ID    string          // the agent's id of this tool use
 	Tool  string          // "Bash", "Edit", "mcp__server__tool"
 	Input json.RawMessage // one JSON object, as the agent sent it
-	// Dir is the directory that the agent's shell is in now, absolute. Empty
-	// is unknown: relative paths then prove nothing.
+	// Dir is the current directory of the agent's shell, absolute. Empty means
+	// unknown: relative paths then prove nothing.
 	Dir     string
 	Agent   string // id of the subagent, "" for the main one
 	Session string
 	Dialect shell.Dialect
 }
 
-// Policy is what a tool use is decided by. It is read-only once built.
+// Policy holds the rules and settings that decide tool uses. It is read-only
+// once built.
 type Policy struct {
 	Mode     modes.Mode
 	Allow    *patterns.Set // nil or empty: no allow list
@@ -64,41 +65,40 @@ type Policy struct {
 	Deny     *patterns.Set
 	Rules    []*patterns.Granular
 	Unlisted Unlisted
-	// Risk off: no tiers. NoCatastrophic lifts the catastrophic guard.
+	// RiskOff disables the tiers, NoCatastrophic the catastrophic guard.
 	RiskOff        bool
 	NoCatastrophic bool
 	Profile        risk.Profile
 	// Overrides change the risk of single actions.
 	Overrides []Override
-	// SensitiveAsks: a read of a sensitive path is moderate, no longer safe.
+	// SensitiveAsks makes reading a sensitive path moderate instead of safe.
 	SensitiveAsks bool
 	Place         patterns.Place
 	Catalog       *program.Catalog
-	// Tools tells what the fields of tools mean that are not built in; nil:
-	// nothing.
+	// Tools describes the fields of tools that are not built in; nil describes
+	// none.
 	Tools *tools.Table
-	// Guarded are files that decide what the agent may do (policy files, the
-	// record, the agent CLI's settings): absolute paths; writes to them or
+	// Guarded lists the files that determine what the agent may do (policy files,
+	// the record, the agent CLI's settings), as absolute paths. Writes to them or
 	// below them are held asks in every mode.
 	Guarded []string
-	// Protect are paths that are protected beside those of the table.
+	// Protect lists paths that are protected in addition to those of the table.
 	Protect []Protected
 	Version string // digest of the sources, for the record
-	// Gate is an allow list behind Allow that has to name an action as well, nil
-	// or empty for none.
+	// Gate is a second allow list, which must name an action in addition to Allow.
+	// If it is nil or empty there is none.
 	Gate *patterns.Set
-	// Further are policies that are asked as well; the strictest decision
-	// counts. One that holds what is said by a source that nobody trusts, over
-	// all that the trusted ones say, can therefore loosen nothing. Their own
-	// Further does not count.
+	// Further lists policies that are evaluated as well; the strictest decision
+	// counts. A policy that adds the settings of an untrusted source to all
+	// trusted ones can therefore loosen nothing. Their own Further is ignored.
 	Further []*Policy
 }
 
-// Unlisted is the answer for an action that a non-empty allow list does not
+// Unlisted is the answer to an action that a non-empty allow list does not
 // name.
 type Unlisted uint8
 
-// The answers; UnlistedDefault is ask in mode default, deny in all others.
+// The answers. UnlistedDefault is ask in mode default and deny in all others.
 const (
 	UnlistedDefault Unlisted = iota
 	UnlistedAsk
@@ -106,44 +106,45 @@ const (
 	UnlistedRisk
 )
 
-// Env has the only calls out of Evaluate.
+// Env holds the only functions outside the package that Evaluate calls.
 type Env interface {
-	// Resolve follows symbolic links. A path that does not exist resolves
-	// through its nearest existing parent. Not ok: unknown.
+	// Resolve resolves symbolic links. A path that does not exist is resolved
+	// through its nearest existing parent. If it is not ok, the target is unknown.
 	Resolve(path string) (real string, ok bool)
-	// Below reports whether a path that the rule covers exists under dir;
-	// hidden says whether names beginning with a dot count.
+	// Below reports whether a path that the rule matches exists below dir; hidden
+	// reports whether names that begin with a dot count.
 	Below(dir string, rule *patterns.Rule, hidden bool) bool
 	// Links reports whether a name at most depth levels below dir may be a
-	// symbolic link: pathname expansion may then lead anywhere.
+	// symbolic link, since pathname expansion may then lead anywhere.
 	Links(dir string, depth int) bool
 }
 
-// Decision is what Evaluate comes to.
+// Decision is the result of Evaluate.
 type Decision struct {
 	Behavior Behavior
 	Layer    Layer
-	// Rule is the deciding rule, "" if none; RuleSource where it comes from.
+	// Rule is the deciding rule, "" if none; RuleSource is its origin.
 	Rule       string
 	RuleSource patterns.Source
 	Reason     string // for a person
-	Message    string // for the model, when not allowed
+	Message    string // for the model, unless the tool use is allowed
 	Held       bool   // an ask that only a person's answer to this very use lifts
 	Interrupt  bool   // end the agent's turn
 	Risk       risk.Class
 	Tier       int
-	// Parts are the actions of a tool use that is asked about, in order, also
-	// those that are allowed; nil for other decisions.
+	// Parts lists the actions of a tool use that is asked about, in order,
+	// including allowed ones. It is nil for other decisions.
 	Parts []Part
-	// Question: the tool use is a question for the person (AskUserQuestion).
+	// Question reports that the tool use is itself a question for a person
+	// (AskUserQuestion).
 	Question bool
-	// Refusal is what the gate has against the command line, also where
-	// another layer decided or nothing came of it.
+	// Refusal is the gate's objection to the command line, even if another layer
+	// decided or the objection had no effect.
 	Refusal Refusal
 }
 
-// String returns the behavior's name: allow, ask, deny; what is none of them
-// reads as deny.
+// String returns the name of the behavior: allow, ask or deny. For an invalid
+// value it is deny.
 func (b Behavior) String() string {
 	switch b {
 	case Allow:
@@ -154,7 +155,7 @@ func (b Behavior) String() string {
 	return "deny"
 }
 
-// strength is the behavior that b counts as: what is none is a deny.
+// strength returns b, or Deny if b is invalid.
 func (b Behavior) strength() Behavior {
 	if b == Allow || b == Ask {
 		return b
@@ -167,7 +168,7 @@ var layerNames = [...]string{
 	"mode", "allow-list", "ask-list", "rules", "default",
 }
 
-// String returns the layer's name, "invalid" for what is no layer.
+// String returns the name of the layer, or "invalid".
 func (l Layer) String() string {
 	if int(l) >= len(layerNames) {
 		l = 0
@@ -175,73 +176,73 @@ func (l Layer) String() string {
 	return layerNames[l]
 }
 
-// Result is what CanUseTool answers.
+// Result is the answer of CanUseTool.
 type Result struct {
 	Decision
-	// UpdatedInput is the input that the tool is to run with: the original,
-	// an edited one, or one with a person's answers. Never nil on allow.
+	// UpdatedInput is the input with which the tool is to run: the original, an
+	// edited one, or one with a person's answers. It is never nil on allow.
 	UpdatedInput json.RawMessage
-	// By is who decided: "rule", "person", "timeout".
+	// By tells who decided: "rule", "person" or "timeout".
 	By string
 }
 
-// Approver asks a person. It returns an answer, or an error when there is
-// nobody to ask or the question was cancelled; both deny.
+// Approver asks a person. It returns an answer, or an error if there is nobody
+// to ask or the question was cancelled; an error denies.
 type Approver interface {
 	Approve(ctx context.Context, ask Request) (Answer, error)
 }
 
-// Answer is what a person said.
+// Answer is the answer of a person.
 type Answer struct {
 	Behavior Behavior // Allow or Deny; anything else denies
-	// Scope is how long it counts. ScopeSession keeps Rules, those for which
-	// Request.CanKeep has no objection, as allow or deny rules of the session.
+	// Scope is how long the answer applies. ScopeSession keeps Rules, except those
+	// to which Request.CanKeep objects, as allow or deny rules of the session.
 	Scope   Scope
 	Rules   []string
-	Message string          // words for the model
-	Input   json.RawMessage // answers to a question, or an edit; nil: the input as it was
+	Message string          // for the model
+	Input   json.RawMessage // answers to a question, or an edit; nil: the original input
 }
 
-// Recorder keeps the record. A decision that it cannot record is a deny.
+// Recorder keeps the record. A decision that cannot be recorded becomes a deny.
 type Recorder interface {
 	Record(ctx context.Context, r Record) error
 }
 
-// Record is one decision as it is kept.
+// Record is one decision in the form in which it is recorded.
 type Record struct {
 	Use    ToolUse
 	Result Result
-	// Edited is what a person made of the input, which is what was decided; nil
-	// if it was decided as it came.
+	// Edited is the input as edited by a person, which was decided; nil if the
+	// original input was.
 	Edited json.RawMessage
-	// Facts is what the command line that was decided would do, as it was read
-	// for that; nil for what is none. Knowledge is what it was read with.
+	// Facts holds the effects of the command line on which the decision is based,
+	// nil if there is none. Knowledge is that with which it was read.
 	Facts     *shell.Facts
 	Knowledge Knowledge
-	// Mapped is what the input of a mapped tool asks for, as it was read.
+	// Mapped holds the interpretation of a mapped tool's input.
 	Mapped []MappedUse
 }
 
-// CommandGate is a further gate for command lines, such as a whitelist. It can
-// only take away.
+// CommandGate is a further check of command lines, such as a whitelist. It can
+// only narrow.
 type CommandGate interface {
-	// Forbid says what is against a command line. It may be asked several times
-	// about one tool use and must not count.
+	// Forbid returns the objection to a command line. It may be called several
+	// times for one tool use, so it must not count its calls.
 	Forbid(line string, facts *shell.Facts) Refusal
 }
 
-// Refusal is what a gate has against a command line. The zero value is nothing.
+// Refusal is a gate's objection to a command line. The zero value is none.
 type Refusal struct {
-	// Behavior is Deny, or Ask where a person's word lifts it: for this tool use,
-	// or for the session. Zero lets the line go on: Kind and Reason then say what
-	// would have been refused (dry run).
+	// Behavior is Deny, or Ask if a person may override the objection, for this
+	// tool use or for the session. Zero means a dry run: the line may run, and
+	// Kind and Reason say what would have been refused.
 	Behavior Behavior
-	Kind     string // a name for programs, "" if there is no refusal
+	Kind     string // an identifier for programs, "" if there is no refusal
 	Reason   string // for a person and the model
 }
 
-// CommandGates are several gates, of which each binds: the strictest refusal
-// counts, and of those that are alike the first.
+// CommandGates is several gates, all of which apply: the strictest refusal
+// counts, the first of equally strict ones.
 type CommandGates []CommandGate
 
 // Forbid returns the strictest refusal.
@@ -255,9 +256,10 @@ func (c CommandGates) Forbid(line string, facts *shell.Facts) Refusal {
 	return worst
 }
 
-// Pauser says whether the agent is paused: by what outlasts a session, which
-// only a person ends.
+// Pauser reports whether the agent is paused beyond the end of a session, which
+// only a person can undo.
 type Pauser interface {
-	// Paused returns why, "" if it is not. An error counts as paused.
+	// Paused returns the reason, "" if the agent is not paused. An error counts as
+	// paused.
 	Paused() (why string, err error)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Protected is a path that a policy protects as the table's are.
+// Protected is a path that a policy protects in addition to the table.
 type Protected struct {
-	names names  // at any depth, as those of the table
+	names names  // at any depth, like those of the table
 	path  string // or one path, absolute
 }
 
 // ProtectedFile protects one file or directory by its absolute path.
 func ProtectedFile(name string) Protected { return Protected{path: path.Clean(name)} }
 
-// ParseProtected reads an entry of protect: names with slashes between them,
-// which are meant at any depth, or a path that begins with / or ~/. The error
-// says what to write instead.
+// ParseProtected parses an entry of protect: names separated by slashes, which
+// match at any depth, or a path that begins with / or ~/. The error says what
+// to write instead.
 func ParseProtected(text string, place patterns.Place) (Protected, error) {
 	cut := strings.Split(strings.Trim(text, "/"), "/")
 	home := cut[0] == "~"
@@ -49,8 +49,8 @@ func ParseProtected(text string, place patterns.Place) (Protected, error) {
 	return Protected{names: names{cut[0]: {cut}}}, nil
 }
 
-// policyProtects reports whether a write to a path may change what the policy
-// protects.
+// policyProtects reports whether a write to a path may change something that
+// the policy protects.
 func (e *evaluation) policyProtects(form shell.Word, tree bool) bool {
 	for i := range e.policy.Protect {
 		if p := &e.policy.Protect[i]; p.names != nil && named(form, p.names, true) {
@@ -60,8 +60,8 @@ func (e *evaluation) policyProtects(form shell.Word, tree bool) bool {
 	return slices.ContainsFunc(e.protectedFiles(), func(name string) bool { return reaches(form, name, tree) })
 }
 
-// protectedFiles are the absolute paths that the policy protects, and those that
-// links lead to there.
+// protectedFiles returns the absolute paths that the policy protects, and the
+// targets of links there.
 func (e *evaluation) protectedFiles() []string {
 	if e.watched.files != nil {
 		return e.watched.files
@@ -80,17 +80,17 @@ func (e *evaluation) protectedFiles() []string {
 	return e.watched.files
 }
 
-// held reports whether a write to a protected path is a person's to let
-// through: unless a rule that allows it spells what is protected.
+// held reports whether only a person may permit a write to a protected path,
+// because no rule that allows it spells out what is protected.
 func (e *evaluation) held(i int) bool {
 	wanted := e.wanted(&e.acts[i])
 	return len(wanted) > 0 && !e.spelt(i, wanted)
 }
 
-// wanted is what a rule has to spell to let a write through: what the path, by
-// each of its forms, has of protected names. What is protected for a mode, but
-// by a name that stands in no word (what goes through a whole directory, what
-// lies in a directory that is not known), is nothing that a rule could spell.
+// wanted returns what a rule must spell out to permit a write: the protected
+// names in each form of the path. No rule can spell out what is protected for a
+// mode by a name that occurs in no word (in a write to a whole directory or in
+// an unknown one), so this is omitted.
 func (e *evaluation) wanted(a *act) []patterns.Named {
 	if !a.protected || a.does.Harmless {
 		return nil
@@ -102,7 +102,7 @@ func (e *evaluation) wanted(a *act) []patterns.Named {
 	return wanted
 }
 
-// wantedBy appends what one form of a path has of protected names.
+// wantedBy appends the protected names in one form of a path.
 func (e *evaluation) wantedBy(wanted []patterns.Named, a *act, form shell.Word) []patterns.Named {
 	wanted = e.wantedAt(wanted, a, form)
 	for _, name := range systemPaths {
@@ -114,8 +114,8 @@ func (e *evaluation) wantedBy(wanted []patterns.Named, a *act, form shell.Word) 
 	return wanted
 }
 
-// wantedAt appends the names of tables that a path has, and the file HEAD. What
-// git takes for a revision is none (git checkout HEAD).
+// wantedAt appends the names of tables that occur in a path, and the file HEAD,
+// except where git takes it for a revision (git checkout HEAD).
 func (e *evaluation) wantedAt(wanted []patterns.Named, a *act, form shell.Word) []patterns.Named {
 	segments := split(form, nil)
 	for at := worktree(segments); at < len(segments); at++ {
@@ -135,8 +135,8 @@ func (e *evaluation) wantedAt(wanted []patterns.Named, a *act, form shell.Word) 
 	return wanted
 }
 
-// spelling is what a rule has to spell for a name of which n segments stand in a
-// path: they, and what follows as far as it is known.
+// spelling returns what a rule must spell out for a name of which the path has
+// n segments: these, and what follows as far as it is known.
 func spelling(segments []shell.Word, want []string, n int) patterns.Named {
 	tail := slices.Clone(want[:n])
 	for _, s := range segments[n:] {
@@ -148,9 +148,9 @@ func spelling(segments []shell.Word, want []string, n int) patterns.Named {
 	return patterns.Named{Names: tail, Least: n, Last: n < len(want)}
 }
 
-// spoken reports whether a path says the name of a table of which n segments
-// stand in it from one on: each at least by its beginning. A directory on the
-// way to a protected one counts if it may be put there with all that it holds.
+// spoken reports whether the path contains n segments of a table's name from at
+// on, each of which begins literally. A directory on the way to a protected one
+// counts if it may be put there with all of its contents.
 func (e *evaluation) spoken(a *act, segments []shell.Word, at int, want []string, n int) bool {
 	if n < len(want) && (at+n < len(segments) || e.makesFolder(a) || want[0][0] != '.') {
 		return false
@@ -158,8 +158,8 @@ func (e *evaluation) spoken(a *act, segments []shell.Word, at int, want []string
 	return !slices.ContainsFunc(segments[at:at+n], func(s shell.Word) bool { return len(s.Holes) > 0 && s.Holes[0].At == 0 })
 }
 
-// wantedFile appends a protected file that a write to a path may change, but
-// not for what goes through the whole workspace or home.
+// wantedFile appends a protected file that a write to a path may change, unless
+// the write affects the whole workspace or home.
 func (e *evaluation) wantedFile(wanted []patterns.Named, a *act, form shell.Word, name string) []patterns.Named {
 	place := e.policy.Place
 	tree := a.wholeTree() && !holds(form, place.Workspace) && !holds(form, place.Home)
@@ -173,13 +173,13 @@ func (e *evaluation) wantedFile(wanted []patterns.Named, a *act, form shell.Word
 	return append(wanted, patterns.Named{Names: tail, Least: 1})
 }
 
-// worktrees are the names that lead to the copies of the workspace that the agent
-// CLI makes for its subagents: what lies in one is as free as in the workspace
-// itself.
+// worktrees are the names of the directory in which the agent CLI creates
+// copies of the workspace for its subagents. What is in a copy is as free as in
+// the workspace itself.
 var worktrees = []string{".claude", "worktrees"}
 
-// worktree returns where a path goes on in a copy of the workspace, 0 if it is in
-// none.
+// worktree returns the index of the first segment inside a copy of the
+// workspace, 0 if the path is in none.
 func worktree(segments []shell.Word) int {
 	for at := range segments {
 		if n := at + len(worktrees); n < len(segments) && fitting(segments[at:], worktrees) == len(worktrees) && len(segments[n].Holes) == 0 {
@@ -189,7 +189,7 @@ func worktree(segments []shell.Word) int {
 	return 0
 }
 
-// makesFolder reports whether a write makes an empty directory.
+// makesFolder reports whether a write creates an empty directory.
 func (e *evaluation) makesFolder(a *act) bool {
 	if a.parent < 0 {
 		return false
@@ -198,9 +198,9 @@ func (e *evaluation) makesFolder(a *act) bool {
 	return program != nil && program.Name == "mkdir"
 }
 
-// spelt reports whether a rule that allows a write, whatever its layer, spells
-// what is protected. Where the path stands in no word, a rule for exactly the
-// command does.
+// spelt reports whether a rule of any layer that allows a write spells out what
+// is protected. If the path occurs in no word, a rule for exactly the command
+// suffices.
 func (e *evaluation) spelt(i int, wanted []patterns.Named) bool {
 	return e.speltBy(e.session.allow, i, wanted) || e.speltBy(e.policy.Allow, i, wanted) ||
 		slices.ContainsFunc(e.policy.Rules, func(g *patterns.Granular) bool {
@@ -214,8 +214,8 @@ func (e *evaluation) speltBy(set *patterns.Set, i int, wanted []patterns.Named) 
 		a.does.Own && a.parent >= 0 && yes(set, &e.acts[a.parent].sub, patterns.Query{Specific: true, Reach: exactOnly}) != nil
 }
 
-// lifting is a rule that would let a held write through, "" if there is none
-// that could be named: where a link leads there, or the path is not known.
+// lifting returns a rule that would permit a held write, "" if there is none
+// that can be named, for example for the target of a link or an unknown path.
 func (e *evaluation) lifting(i int, wanted []patterns.Named) string {
 	a, place := &e.acts[i], e.policy.Place
 	var texts []string
@@ -235,8 +235,8 @@ func (e *evaluation) lifting(i int, wanted []patterns.Named) string {
 	return ""
 }
 
-// shown is the protected file that a write changes, as seen from the workspace:
-// behind a link, what it leads to.
+// shown returns the protected file that a write changes, relative to the
+// workspace and with links resolved.
 func (e *evaluation) shown(a *act) string {
 	for _, form := range a.forms {
 		if len(e.wantedBy(nil, a, form)) > 0 {

@@ -11,23 +11,23 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// protectedPaths are the files that make something run or change what is
-// trusted: no mode answers for a write to them or below them, at whatever depth
-// they lie, and it is held unless a rule names them. Letter case is ignored.
-// (design section 5)
+// protectedPaths lists files that make something run or change what is trusted.
+// No mode applies to writes to them or below them, at any depth, and such a
+// write is held unless a rule names them. Letter case is ignored. (design
+// section 5)
 var protectedPaths = []string{
 	// repositories: hooks, filters, what git runs
 	".git", ".gitmodules", ".gitattributes", ".gitconfig", ".config/git", ".husky", ".githooks", ".hg", ".hgrc", ".svn",
 	".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml",
 	"lefthook.yml", "lefthook.yaml", "lefthook-local.yml", ".lefthook.yml", ".lefthook.yaml", ".lefthook", ".lefthook-local",
-	// what runs on the machines that build and publish
+	// what runs on build and release machines
 	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitlab/ci", ".circleci", "jenkinsfile",
 	"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", ".azuredevops", "bitbucket-pipelines.yml", ".travis.yml",
 	"appveyor.yml", ".appveyor.yml", ".drone.yml", ".drone.star", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml",
 	".buildkite", ".cirrus.yml", ".cirrus.star", ".semaphore", ".gitea/workflows", ".gitea/actions", ".forgejo/workflows", ".forgejo/actions",
 	".teamcity", ".builds", ".build.yml", "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml", "buildspec.yaml", "codemagic.yaml",
 	"bitrise.yml", ".tekton", "wercker.yml", "screwdriver.yaml",
-	// agents: settings, servers, instructions that run something
+	// agents: settings, servers, instructions that run programs
 	".mcp.json", ".claude", ".claude.json", ".agent-wrapper", "agent-wrapper.toml", "agent-wrapper.local.toml", ".smartergpt",
 	".cursor", ".gemini", ".qwen", ".codex", ".copilot", ".windsurf", ".continue", ".opencode", ".crush", ".factory", ".kiro", ".roo", ".amazonq",
 	".config/agent-wrapper", ".config/opencode", ".config/crush", ".vibing", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
@@ -43,7 +43,7 @@ var protectedPaths = []string{
 	".tmux.conf", ".screenrc", ".pam_environment",
 	".xinitrc", ".xprofile", ".xsession", ".xsessionrc", ".config/autostart", ".config/systemd", ".config/environment.d",
 	"library/launchagents", ".local/bin",
-	// keys and what tools obey
+	// keys, and settings of tools
 	".ssh", ".gnupg", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarnrc.yaml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.cjs", ".pnpmfile.mjs",
 	".bunfig.toml", "bunfig.toml", ".pypirc", ".pip", ".config/pip",
 	".pythonrc", ".pythonstartup", ".pdbrc", ".irbrc", ".cargo/config", ".cargo/config.toml", ".bazelrc", ".m2/settings.xml",
@@ -51,7 +51,8 @@ var protectedPaths = []string{
 	".gradle/init.gradle", ".gradle/init.d", ".aws", ".kube", ".docker/config.json", ".terraformrc", ".curlrc", ".wgetrc",
 }
 
-// systemPaths are the start-up files of the machine, protected as well.
+// systemPaths lists the start-up files of the machine, which are protected as
+// well.
 var systemPaths = []string{
 	"/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zsh", "/etc/zshenv", "/etc/environment",
 	"/etc/crontab", "/etc/cron.d", "/etc/cron.daily", "/etc/cron.hourly", "/etc/cron.weekly", "/etc/cron.monthly",
@@ -60,16 +61,17 @@ var systemPaths = []string{
 	"/library/launchagents", "/library/launchdaemons",
 }
 
-// settingsPaths are the settings that the agent CLI obeys, wherever it is
-// started, and what this program is told of policies or keeps itself: a write to
-// them is held in every mode. (design section 8)
+// settingsPaths lists the settings of the agent CLI, wherever it is started,
+// and the policies and state of this program. A write to them is held in every
+// mode. (design section 8)
 var settingsPaths = []string{
 	".local/state/agent-wrapper", ".config/agent-wrapper/agent-wrapper.toml", ".smartergpt/allowed-commands.json",
 	".claude/settings.json", ".claude/settings.local.json", ".claude/managed-settings.json", ".claude.json",
 	"claude-code/managed-settings.json", "claude-code/managed-settings.d",
 }
 
-// names are paths of a table, cut at their slashes, by their first name.
+// names holds the paths of a table, split at their slashes, by their first
+// name.
 type names map[string][][]string
 
 func namesOf(paths []string) func() names {
@@ -88,11 +90,11 @@ var (
 	settingsNames  = namesOf(settingsPaths)
 )
 
-// policyFile is the policy file in the workspace.
+// policyFile is the name of the policy file in the workspace.
 const policyFile = "agent-wrapper.toml"
 
-// protects reports whether a write goes to a protected path, or may: no mode
-// answers for it.
+// protects reports whether a write may go to a protected path, to which no mode
+// applies.
 func (e *evaluation) protects(a *act) bool {
 	if a.does != nil && a.does.Unnamed {
 		return false
@@ -114,24 +116,24 @@ func (e *evaluation) protects(a *act) bool {
 	return false
 }
 
-// headFile is the file that, beside config, makes a repository of a directory.
+// headFile is the file that, together with config, makes a directory a
+// repository.
 const headFile = "HEAD"
 
-// makesRepository reports whether a write makes a repository of the directory
-// that it goes to: git obeys the file config beside a file HEAD, also without
-// .git (git(1), safe.bareRepository).
+// makesRepository reports whether a write makes its directory a repository: git
+// obeys the file config next to a file HEAD, even without .git (git(1),
+// safe.bareRepository).
 func makesRepository(form shell.Word, fold bool) bool {
 	name := form.Text[strings.LastIndexByte(form.Text, '/')+1:]
 	return len(form.Holes) == 0 && (name == headFile || fold && strings.EqualFold(name, headFile))
 }
 
 // wholeTree reports whether a write changes everything below its path, as rm -r
-// does. What goes through a directory to change some of its files (a formatter)
-// is not meant.
+// does, rather than some files in a directory, like a formatter.
 func (a *action) wholeTree() bool { return a.does.Recursive && (a.does.Purpose || a.does.Sweep) }
 
-// guarded returns what a write would change that decides what the agent may
-// do, "" if nothing.
+// guarded returns the file among those that determine what the agent may do
+// that a write would change, "" if there is none.
 func (e *evaluation) guarded(a *act) string {
 	if a.sub.Kind != patterns.WritePath || a.does != nil && a.does.Unnamed {
 		return ""
@@ -153,8 +155,8 @@ func (e *evaluation) guarded(a *act) string {
 	return ""
 }
 
-// guardedFiles are the guarded files under the names that they are given, and
-// those and the agent's settings under the names that links lead to.
+// guardedFiles returns the guarded files under their given names, and these and
+// the agent's settings under the names to which links lead.
 func (e *evaluation) guardedFiles() []string {
 	if e.watched.guarded != nil {
 		return e.watched.guarded
@@ -170,8 +172,8 @@ func (e *evaluation) guardedFiles() []string {
 	return e.watched.guarded
 }
 
-// settings are the names of the agent's settings at a place. They are kept from
-// one tool use to the next: the place hardly ever is another.
+// settings holds the paths of the agent's settings at a place. They are cached
+// between tool uses, since the place rarely changes.
 type settings struct {
 	home, workspace string
 	names           []string
@@ -191,7 +193,7 @@ func (s *settings) at(place patterns.Place) []string {
 	return s.names
 }
 
-// guardTarget guards what a link at a name leads to.
+// guardTarget also guards the target of a link.
 func (e *evaluation) guardTarget(name string) {
 	if real, ok := e.lookUp(name); ok && !same(real, name) {
 		e.watched.guarded = append(e.watched.guarded, real)
@@ -199,8 +201,8 @@ func (e *evaluation) guardTarget(name string) {
 }
 
 // reaches reports whether a write to form may change the file or directory
-// name, or something below it; with tree also when name lies below form.
-// Of a path that is not known the known part has to match.
+// name, or something below it; with tree set, also if name is below form. The
+// known part of an unknown path must match.
 func reaches(form shell.Word, name string, tree bool) bool {
 	if name == "" || name == "/" {
 		return false
@@ -212,14 +214,14 @@ func reaches(form shell.Word, name string, tree bool) bool {
 	return same(form.Text, name) || under(form.Text, name) || tree && under(name, form.Text)
 }
 
-// holds reports whether dir is, or lies below, the known path form.
+// holds reports whether dir is the known path form or below it.
 func holds(form shell.Word, dir string) bool {
 	return dir != "" && len(form.Holes) == 0 && (same(form.Text, dir) || under(dir, form.Text))
 }
 
-// named reports whether a run of path segments of form is one of a table's; with
-// parents also when form ends in the directories that lead to one. Where
-// unknown directories stand, the rest of a name is enough.
+// named reports whether consecutive segments of form are a name of the table;
+// with parents set, also if form ends in the directories that lead to one.
+// After unknown directories, the rest of a name suffices.
 func named(form shell.Word, table names, parents bool) bool {
 	var room [8]shell.Word
 	segments := split(form, room[:0])
@@ -236,7 +238,7 @@ func named(form shell.Word, table names, parents bool) bool {
 }
 
 // each calls f with the names of the table that begin with the first segment of
-// a path, and with how many of their segments stand there.
+// a path, and with the number of their segments that the path has.
 func (t names) each(segments []shell.Word, f func(want []string, n int)) {
 	if len(segments[0].Holes) == 0 {
 		t.begin(lower(segments[0].Text), segments, f)
@@ -249,9 +251,9 @@ func (t names) each(segments []shell.Word, f func(want []string, n int)) {
 	}
 }
 
-// tells reports whether a segment that can be a name speaks for it. Of a name
-// that does not begin with a dot half has to stand there, or every *.yml and
-// build* would be meant.
+// tells reports whether a segment that may be a name is evidence for it. At
+// least half of a name without a leading dot must be known, or every *.yml and
+// build* would match.
 func tells(segment shell.Word, name string) bool {
 	return name[0] == '.' || len(segment.Text)*2 >= len(name)
 }
@@ -264,8 +266,8 @@ func (t names) begin(first string, segments []shell.Word, f func(want []string, 
 	}
 }
 
-// lower is a name in small letters, those alike that only letter case tells
-// apart.
+// lower returns a name in lower case, equal for all names that differ only in
+// case.
 func lower(name string) string {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
@@ -289,7 +291,8 @@ func (t names) endIn(segments []shell.Word) bool {
 	return false
 }
 
-// fitting returns how many of the wanted names the segments begin with.
+// fitting returns the number of leading wanted names with which the segments
+// begin.
 func fitting(segments []shell.Word, want []string) int {
 	for i, name := range want {
 		if i == len(segments) || !fits(segments[i], name) {
@@ -299,8 +302,8 @@ func fitting(segments []shell.Word, want []string) int {
 	return len(want)
 }
 
-// split appends the segments of a path. A hole that may hold slashes stays in
-// the segment in which it begins.
+// split appends the segments of a path. A hole that may contain slashes stays
+// in the segment in which it begins.
 func split(form shell.Word, segments []shell.Word) []shell.Word {
 	holes := form.Holes
 	for start := 0; start <= len(form.Text); {
@@ -317,7 +320,7 @@ func split(form shell.Word, segments []shell.Word) []shell.Word {
 		}
 		switch known := len(seg.Holes) == 0; {
 		case known && (seg.Text == "" || seg.Text == "."):
-		case known && seg.Text == "..": // behind what is not known
+		case known && seg.Text == "..": // after unknown text
 			segments = segments[:max(len(segments)-1, 0)]
 		default:
 			segments = append(segments, taken(seg))
@@ -327,9 +330,9 @@ func split(form shell.Word, segments []shell.Word) []shell.Word {
 	return segments
 }
 
-// taken is a name as tools and file systems may take it: without the blanks
-// around it and the dots behind it, without characters that do not show, and not
-// as the short name or a stream of .git.
+// taken returns a name as tools and file systems may interpret it: without
+// surrounding spaces, trailing dots and invisible characters, and with the
+// short name or a stream of .git as .git.
 func taken(seg shell.Word) shell.Word {
 	if len(seg.Holes) > 0 || plain(seg.Text) {
 		return seg
@@ -350,7 +353,7 @@ func taken(seg shell.Word) shell.Word {
 	return shell.Word{Text: text}
 }
 
-// plain reports whether every file system takes a name as it stands there.
+// plain reports whether every file system takes a name literally.
 func plain(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c >= utf8.RuneSelf || c == ':' || c == '~' {
@@ -360,14 +363,14 @@ func plain(name string) bool {
 	return !strings.HasSuffix(name, ".")
 }
 
-// fits reports whether a word can be name, letter case aside, once its holes
-// are filled. A glob at its beginning does not stand for a dot.
+// fits reports whether a word can be name, ignoring case, once its holes are
+// filled. A leading glob does not match a dot.
 func fits(w shell.Word, name string) bool {
 	switch {
 	case len(w.Holes) == 0:
 		return same(w.Text, name)
 	case w.Text == "":
-		return false // nothing speaks for it
+		return false // there is no evidence for it
 	}
 	first, last := w.Holes[0], w.Holes[len(w.Holes)-1]
 	if first.At == 0 && first.Kind == shell.Glob && strings.HasPrefix(name, ".") {
@@ -396,7 +399,7 @@ func fits(w shell.Word, name string) bool {
 
 func same(a, b string) bool { return a == b || strings.EqualFold(a, b) }
 
-// under reports whether a path lies below a directory, letter case aside.
+// under reports whether a path is below a directory, ignoring case.
 func under(name, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	return len(name) > len(dir)+1 && name[len(dir)] == '/' && same(name[:len(dir)], dir)
