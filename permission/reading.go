@@ -18,35 +18,34 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// The limits of a tool use; what is beyond them is denied. A longer command
-// line than shell.MaxLine is read as opaque, so that a person may still see it.
+// The limits of a tool use, beyond which it is denied. A command line longer
+// than shell.MaxLine is opaque instead, so that a person may still see it.
 const (
 	maxInput = 16 << 20 // bytes of the input
 	maxName  = 512      // bytes of the tool's name
 	maxField = 16 << 10 // bytes of a path or a URL
 )
 
-// inputOptions are how an input is read.
+// inputOptions are the options with which an input is parsed.
 var inputOptions = []strictjson.Option{strictjson.MaxSize(maxInput), strictjson.Known(tools.Known()...)}
 
-// Knowledge is what a tool use is read with. Policies that know the same share
-// one reading.
+// Knowledge is what determines the reading of a tool use. Policies with equal
+// knowledge share one reading.
 type Knowledge struct {
 	Place   patterns.Place
 	Catalog *program.Catalog // nil: the built-in one
-	Tools   *tools.Table     // what the fields of tools mean that are not built in
+	Tools   *tools.Table     // describes tools that are not built in
 }
 
-// reading is a tool use as it was read, once, for all who judge it: its actions
-// in words, and what the file system said of them. It is for one decision, with
-// all that is asked about that decision: what is decided after an answer is read
-// anew.
+// reading is a tool use as read once for all policies: its actions, and what
+// the file system reported about them. It belongs to one decision and the
+// questions about it. The decision after an answer has a new reading.
 type reading struct {
-	use         ToolUse // as it was: a person may edit it while it is asked about
+	use         ToolUse // a copy: a person may edit the input while asked about it
 	know        Knowledge
 	env         Env
-	commandGate CommandGate // nil: none
-	err         error       // what is malformed about the tool use; it is denied
+	commandGate CommandGate // may be nil
+	err         error       // what is malformed about the tool use, which is then denied
 
 	dir   string // use.Dir if it is an absolute path
 	input map[string]any
@@ -54,31 +53,31 @@ type reading struct {
 	// catastrophe is why the line is catastrophic, "" if it is not.
 	catastrophe string
 	actions     []action
-	trims       bool // blanks stand around the path that a file tool is asked for
-	// outsideSandbox: the tool use asks to run outside the sandbox.
+	trims       bool // the path for a file tool has surrounding spaces
+	// outsideSandbox is set if the tool use asks to run outside the sandbox.
 	outsideSandbox bool
-	refusal        Refusal // of the gate to the line
+	refusal        Refusal // the gate's objection to the line
 
-	found   []risk.Finding // the risks of the actions, by the tables of profile
+	found   []risk.Finding // the risks of the actions by the tables of profile
 	profile risk.Profile
 	weighed bool
 
 	links   map[string]target
 	walks   map[walk]bool
-	watched watched // by the policy that judged last
-	// inside is the directory last found to lie in the workspace.
+	watched watched // for the last policy that judged
+	// inside is the directory that was last found to be in the workspace.
 	inside string
-	others []*reading // of the same tool use, with other knowledge
-	// mapped are what the input of a mapped tool asks for.
+	others []*reading // readings of the same tool use with other knowledge
+	// mapped holds the uses in the input of a mapped tool.
 	mapped []*reading
-	field  string // of the input that says what is done, "" if the tool is used as a whole
-	// wordless: what is decided is only supposed. Its parts are not put into
-	// words.
+	field  string // the main field of the input, "" if the tool is used as a whole
+	// wordless is set while a supposition is decided, whose parts need no
+	// descriptions.
 	wordless bool
 }
 
-// watched are the files that a policy guards and protects, links followed: what a
-// link leads to counts as well.
+// watched holds the files that a policy guards and protects, and the targets of
+// links there, which count as well.
 type watched struct {
 	by             *Policy
 	guarded, files []string
@@ -87,34 +86,34 @@ type watched struct {
 // action is one action of a tool use.
 type action struct {
 	sub patterns.Subject
-	// does is the action in the terms of package shell. For a use of a tool
-	// that is no command, read, write or fetch it is nil.
+	// does is the action in the form of package shell. It is nil for a use of a
+	// tool that is not a command, read, write or fetch.
 	does *shell.Action
-	// parent is the index of the action that does this one, -1 for none.
+	// parent is the index of the action whose effect this is, -1 for none.
 	parent int
-	// beside: it needs no answer, it is there for ask and deny rules.
+	// beside is set if the action needs no answer and only exists for ask and deny
+	// rules.
 	beside bool
-	// chore: the use of a tool that is housekeeping and nothing more. beyond is
-	// the field that makes it more.
+	// chore is set if the use of a tool is only housekeeping. beyond is the field
+	// that makes it more than that.
 	chore  bool
 	beyond string
-	// forms are those of the path that is written.
+	// forms are the forms of the path that is written.
 	forms []shell.Word
-	// inside: the path is proven to lie inside the workspace.
+	// inside is set if the path is proven to be in the workspace.
 	inside bool
-	// reads and writes are what its command may read and write, once that is
-	// looked at.
+	// reads and writes hold what its command may read and write, once computed.
 	reads, writes []patterns.Subject
-	words         string // those of describe, once it is asked
+	words         string // cached result of describe
 }
 
-// command reports whether a is part of a command line.
+// command reports whether a belongs to a command line.
 func (a *action) command() bool { return a.sub.Line != "" }
 
-// readings are kept from one tool use to the next for their lists.
+// readings are reused between tool uses for their lists.
 var readings = sync.Pool{New: func() any { return new(reading) }}
 
-// maxKept is how many actions a list is kept for.
+// maxKept is the number of actions up to which a list is reused.
 const maxKept = 32
 
 // newReading reads a tool use; gate may be nil.
@@ -127,17 +126,17 @@ func newReading(use *ToolUse, know Knowledge, env Env, gate CommandGate) *readin
 	return r
 }
 
-// askGate asks the gate about a command line.
+// askGate gets the gate's objection to a command line.
 func (r *reading) askGate() {
 	if r.commandGate != nil && r.facts != nil {
 		r.refusal = r.commandGate.Forbid(r.actions[0].sub.Line, r.facts)
 	}
 }
 
-// release gives r back, emptied. Nobody has it then.
+// release clears r and returns it to the pool. No references to it may remain.
 func (r *reading) release() {
 	if r == nil {
-		return // it could not be read at all
+		return // reading it failed
 	}
 	for _, m := range r.mapped {
 		m.release()
@@ -155,7 +154,8 @@ func (r *reading) release() {
 	readings.Put(r)
 }
 
-// readUse turns the tool use into actions. An error says what is malformed about it.
+// readUse reads the actions of the tool use. An error reports what is malformed
+// about it.
 func (r *reading) readUse() error {
 	if err := checkName(r.use.Tool); err != nil {
 		return err
@@ -228,8 +228,8 @@ func (r *reading) readOther() {
 	r.actions = append(r.actions, a)
 }
 
-// readField reads the use of a tool that reads, writes or fetches what one
-// field of its input says.
+// readField reads the use of a tool that reads, writes or fetches the value of
+// a field of its input.
 func (r *reading) readField(t *tools.Tool) error {
 	word, err := r.target(t)
 	if err != nil {
@@ -246,7 +246,7 @@ func (r *reading) readField(t *tools.Tool) error {
 	return nil
 }
 
-// target returns the path or the URL that a tool is asked for.
+// target returns the path or URL in the input of a tool.
 func (r *reading) target(t *tools.Tool) (shell.Word, error) {
 	word := shell.Word{Text: r.dir}
 	if r.dir == "" {
@@ -270,13 +270,13 @@ func (r *reading) target(t *tools.Tool) (shell.Word, error) {
 	return follow(word, pattern), nil
 }
 
-// blank reports whether a character is one that the agent's tools take off the
-// ends of a path.
+// blank reports whether the agent's tools strip a character from the ends of a
+// path.
 func blank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// follow returns the directory that a glob pattern starts from: dir, or where
-// the pattern's leading directories lead. It is unknown when a later part of
-// the pattern can lead out again.
+// follow returns the directory in which a glob pattern begins: dir, or where
+// the leading directories of the pattern lead. It is unknown if a later part of
+// the pattern may lead out again.
 func follow(dir shell.Word, pattern string) shell.Word {
 	lead, rest := pattern, ""
 	if at := strings.IndexAny(pattern, `*?[{(\`); at >= 0 {
@@ -338,8 +338,8 @@ func (r *reading) readLine(t *tools.Tool) error {
 		runs = runs || does.Kind == shell.Command || does.Kind == shell.Opaque
 	}
 	if !runs {
-		// Only redirections or assignments: a deny for Bash as a whole still
-		// has to see that Bash is used.
+		// Only redirections or assignments: a deny rule for Bash as a whole must
+		// still see that Bash is used.
 		r.addBeside(patterns.Subject{Kind: patterns.Hidden, Tool: tools.Bash, Line: line})
 	}
 	if r.use.Tool != tools.Bash {
@@ -352,9 +352,9 @@ func (r *reading) riskPlace() risk.Place {
 	return risk.Place{Home: r.know.Place.Home, Workspace: r.know.Place.Workspace}
 }
 
-// followConfig takes the proof from commands whose configuration lies outside
-// the workspace once links are followed, and reports whether the line starts
-// outside while a command needs to know.
+// followConfig makes commands unproven whose configuration is outside the
+// workspace with links resolved, and reports whether the line starts outside
+// while a command depends on that.
 func (r *reading) followConfig() (outside bool) {
 	elsewhere := false
 	for i := range r.facts.Actions {
@@ -368,7 +368,7 @@ func (r *reading) followConfig() (outside bool) {
 	return elsewhere && !r.trusted([]shell.Word{{Text: r.dir}})
 }
 
-// trusted reports whether directories lie in the workspace, links followed.
+// trusted reports whether directories are in the workspace with links resolved.
 func (r *reading) trusted(dirs []shell.Word) bool {
 	for i := range dirs {
 		if r.inside != "" && dirs[i].Known() && dirs[i].Text == r.inside {
@@ -386,7 +386,7 @@ func (r *reading) addBeside(sub patterns.Subject) {
 	r.actions = append(r.actions, action{sub: sub, parent: -1, beside: true})
 }
 
-// add appends an action; sub holds what is known of the tool use.
+// add appends an action; sub holds the known fields of its subject.
 func (r *reading) add(does *shell.Action, sub *patterns.Subject) {
 	n := len(r.actions)
 	r.actions = append(r.actions, action{does: does, parent: does.Parent})
@@ -394,7 +394,7 @@ func (r *reading) add(does *shell.Action, sub *patterns.Subject) {
 	a.sub = *sub
 	a.sub.Recursive = does.Recursive
 	if a.parent >= n {
-		a.parent = -1 // a parent stands before what it does
+		a.parent = -1 // a parent precedes its effects
 	}
 	switch does.Kind {
 	case shell.Command:
@@ -414,7 +414,7 @@ func (r *reading) add(does *shell.Action, sub *patterns.Subject) {
 	}
 }
 
-// addPath looks at the path of a read or a write.
+// addPath prepares the path of a read or a write.
 func (r *reading) addPath(a *action) {
 	a.sub.Kind = patterns.ReadPath
 	if a.does.Kind == shell.Write {
@@ -433,10 +433,10 @@ func (r *reading) addPath(a *action) {
 	}
 }
 
-// anyDepth is more levels than a path can have.
+// anyDepth is more levels than a path may have.
 const anyDepth = 4 << 10
 
-// expand notes that pathname expansion, or a search, may meet a symbolic link
+// expand records that pathname expansion, or a search, may find a symbolic link
 // in a path.
 func (r *reading) expand(p *patterns.Path, does *shell.Action) {
 	dir, depth := p.Expands()
@@ -455,14 +455,14 @@ func (r *reading) expand(p *patterns.Path, does *shell.Action) {
 	}
 }
 
-// target is where a path leads.
+// target is the target of a path.
 type target struct {
 	real string
 	ok   bool
 }
 
-// resolve follows symbolic links, without an Env nothing is known of them. Each
-// path is asked for once.
+// resolve resolves symbolic links. Without an Env they are unknown. Each path
+// is resolved once.
 func (r *reading) resolve(name string) (string, bool) {
 	if t, asked := r.links[name]; asked {
 		return t.real, t.ok
@@ -476,7 +476,7 @@ func (r *reading) resolve(name string) (string, bool) {
 	return t.real, t.ok
 }
 
-// lookUp is resolve for what is asked for once anyway.
+// lookUp is resolve without a cache, for paths that are resolved only once.
 func (r *reading) lookUp(name string) (string, bool) {
 	if r.env == nil {
 		return "", false
@@ -484,9 +484,9 @@ func (r *reading) lookUp(name string) (string, bool) {
 	return r.env.Resolve(name)
 }
 
-// walk is a question to the file system whose answer may take going through a
-// directory: whether a path that the rule covers lies below dir, or, without a
-// rule, whether a name at most depth levels below it is a link.
+// walk is a question to the file system that may require reading directories:
+// whether a path that the rule matches exists below dir or, without a rule,
+// whether a name at most depth levels below it is a link.
 type walk struct {
 	dir    string
 	rule   *patterns.Rule
@@ -494,8 +494,8 @@ type walk struct {
 	depth  int
 }
 
-// maxWalks is how many such questions one tool use may take: a command line has
-// room for thousands, and whoever waits for the decision may not wait for long.
+// maxWalks is the maximum number of such questions for one tool use. A command
+// line may have thousands, which would delay the decision too long.
 const maxWalks = 1000
 
 // walk asks each question once. Beyond the limit the answer is that it may be

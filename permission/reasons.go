@@ -10,14 +10,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// maxShown is how many bytes of a command or a path stand in a reason.
+// maxShown is the number of bytes of a command or path that a reason shows.
 const maxShown = 400
 
-// usual is the length of a reason that is put together without asking for
-// memory twice.
+// usual is the initial capacity of a reason, which suffices for most.
 const usual = 160
 
-// describe says in words what an action does: "run npm install".
+// describe returns a description of an action: "run npm install".
 func (a *action) describe() string {
 	if a.words == "" {
 		var room [usual]byte
@@ -26,7 +25,7 @@ func (a *action) describe() string {
 	return a.words
 }
 
-// appendTo appends what describe says.
+// appendTo appends the description of an action.
 func (a *action) appendTo(b []byte) []byte {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
@@ -50,8 +49,8 @@ func (a *action) appendTo(b []byte) []byte {
 	return append(append(b, "use "...), a.sub.Tool...)
 }
 
-// appendShown writes words for a person: an ellipsis stands for what is not
-// known, and what is left out is said.
+// appendShown appends words for a person, with an ellipsis for unknown text. It
+// says how much is left out.
 func appendShown(b []byte, words []shell.Word) []byte {
 	from := len(b)
 	for i := range words {
@@ -75,7 +74,7 @@ func cut(b []byte, from int) []byte {
 	return fmt.Appendf(b[:at], "… (%d bytes more)", len(b)-at)
 }
 
-// doubt says why a rule is only possibly about an action.
+// doubt returns why a rule only possibly matches an action.
 func (a *action) doubt() string {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
@@ -98,7 +97,7 @@ func (a *action) doubt() string {
 	return "what it does is not known"
 }
 
-// decision is what an answer about act i comes to.
+// decision returns the decision for an answer to act i.
 func (e *evaluation) decision(a answer, i int) Decision {
 	d := Decision{
 		Behavior:   a.behavior,
@@ -126,7 +125,7 @@ func (e *evaluation) decision(a answer, i int) Decision {
 	return d
 }
 
-// reason is why answer a about act i decides, for a person.
+// reason returns why answer a to act i decides, for a person.
 func (e *evaluation) reason(a answer, i int) string {
 	if a.whole() || i >= len(e.acts) || a.layer == LayerAllowList {
 		return e.why(a, i)
@@ -136,13 +135,13 @@ func (e *evaluation) reason(a answer, i int) string {
 	return string(e.acts[i].appendTo(b))
 }
 
-// why puts the reason of an answer to act i into words.
+// why returns the reason of an answer to act i.
 func (e *evaluation) why(a answer, i int) string {
 	var room [usual]byte
 	return string(e.appendWhy(room[:0], a, i))
 }
 
-// appendWhy appends what why says.
+// appendWhy appends the reason of an answer to act i.
 func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 	b = append(b, fixedWords[a.reason]...)
 	switch a.reason {
@@ -178,8 +177,8 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 	return b
 }
 
-// forNothing tells of a session rule that is about act i, of tier 3, and does
-// not answer for it.
+// forNothing returns a note about a session rule that matches act i but does
+// not count for it, because it is of tier 3.
 func (e *evaluation) forNothing(i int) string {
 	if rule := e.cover(e.session.allow, i); rule != nil {
 		return fmt.Sprintf(" (%s is one of the session)", rule)
@@ -187,7 +186,8 @@ func (e *evaluation) forNothing(i int) string {
 	return ""
 }
 
-// appendLifting names the protected file and the rule that would let it pass.
+// appendLifting appends the protected file and the rule that would permit the
+// write.
 func (e *evaluation) appendLifting(b []byte, i int) []byte {
 	a := &e.acts[i]
 	b = append(append(b, e.shown(a)...), ", which can make other commands do something else ("...)
@@ -197,8 +197,7 @@ func (e *evaluation) appendLifting(b []byte, i int) []byte {
 	return append(b, "only a rule that names it lets it pass)"...)
 }
 
-// fixedWords are the words of reasons that are always the same, or how they
-// begin.
+// fixedWords holds the reasons that are always the same, or their beginnings.
 var fixedWords = [...]string{
 	agentPaused:    "the agent is paused: ",
 	catastrophic:   "catastrophic command: ",
@@ -221,12 +220,12 @@ var fixedWords = [...]string{
 	notAllowed:     "",
 }
 
-// maxSpots is how many opaque spots a message tells the model of.
+// maxSpots is the maximum number of opaque spots in a message to the model.
 const maxSpots = 5
 
-// rewrites tells the model of the opaque spots that stand in the way: what each
-// is, and the form that would be clear. Where a rule denies for certain, only
-// what belongs to the act i that it denies can be of help.
+// rewrites tells the model which opaque spots prevent an allow: what each is,
+// and how to write it clearly. If a rule certainly denies act i, only spots
+// that belong to that act are included.
 func (e *evaluation) rewrites(a answer, i int) string {
 	if a.whole() {
 		return ""
@@ -242,7 +241,7 @@ func (e *evaluation) rewrites(a answer, i int) string {
 		if len(seen) > maxSpots {
 			return text + ". More of it cannot be read"
 		}
-		if !e.acts[i].hidden() || e.acts[i].does.Why != spot { // the reason names it
+		if !e.acts[i].hidden() || e.acts[i].does.Why != spot { // the reason has it already
 			text += ". It cannot be read: " + spot.String()
 		}
 		text += ". Instead: " + spot.Rewrite()
@@ -253,8 +252,8 @@ func (e *evaluation) rewrites(a answer, i int) string {
 // hidden reports whether the act is an opaque spot.
 func (a *act) hidden() bool { return a.does != nil && a.does.Kind == shell.Opaque }
 
-// inTheWay reports whether act j, an opaque spot, keeps the tool use from being
-// allowed, where answer a about act i decides.
+// inTheWay reports whether act j, an opaque spot, prevents the tool use from
+// being allowed, when answer a to act i decides.
 func (e *evaluation) inTheWay(a answer, i, j int) bool {
 	if j == i || e.acts[j].parent == i {
 		return true
@@ -270,7 +269,7 @@ func (e *evaluation) inTheWay(a answer, i, j int) bool {
 	return e.first(j).behavior != Allow
 }
 
-// class is the highest risk among the actions.
+// class returns the highest risk of the actions.
 func (e *evaluation) class() risk.Class {
 	class := risk.Safe
 	for i := range e.acts {
@@ -279,8 +278,8 @@ func (e *evaluation) class() risk.Class {
 	return class
 }
 
-// asked is the decision to ask, with the parts that a person has to approve.
-// Where nobody is ever asked it is a deny that says so.
+// asked returns the decision to ask, with the parts that a person has to
+// approve. In a mode that never asks it returns a deny that says so.
 func (e *evaluation) asked(a answer, i int) Decision {
 	d := e.decision(a, i)
 	if e.traits.NeverAsks {

@@ -11,20 +11,20 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// Session is what was said during a session: rules that hold for the agent and
-// all its subagents, and whether the agent is paused. It is safe for
-// concurrent use; a decision sees one state of it from beginning to end.
+// Session is the state of a session: the rules that apply to the agent and all
+// its subagents, and whether the agent is paused. It is safe for concurrent
+// use; a decision uses one state throughout.
 type Session struct {
-	// Tools are those that are not built in and that a rule may name; it is set
-	// before the session is used.
+	// Tools describes tools that are not built in and that rules may name. It must
+	// be set before the session is used.
 	Tools *tools.Table
 
 	place patterns.Place
-	write sync.Mutex // held by whoever replaces the state
+	write sync.Mutex // held while the state is replaced
 	state atomic.Pointer[standing]
 }
 
-// standing is one state of a session; it is never changed once stored.
+// standing is one state of a session. It is not modified once stored.
 type standing struct {
 	allow, deny *patterns.Set
 	paused      bool
@@ -39,8 +39,8 @@ func NewSession(place patterns.Place) *Session {
 	return s
 }
 
-// Allow adds an allow rule. What it adds holds for every decision that begins
-// after the call.
+// Allow adds an allow rule. It applies to every decision that begins after the
+// call.
 func (s *Session) Allow(ruleText string) error { return s.parse(ruleText, patterns.Allow) }
 
 // Deny adds a deny rule.
@@ -54,8 +54,7 @@ func (s *Session) parse(text string, list patterns.List) error {
 	return s.Add(rule)
 }
 
-// Add adds rules that were read elsewhere. An ask rule is an error: a session
-// has none.
+// Add adds parsed rules. An ask rule is an error, since a session has none.
 func (s *Session) Add(rules ...*patterns.Rule) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -67,7 +66,7 @@ func (s *Session) Add(rules ...*patterns.Rule) error {
 	return nil
 }
 
-// with returns a state with further rules; that of now stays as it is.
+// with returns a copy of the state with further rules.
 func (now *standing) with(place patterns.Place, rules []*patterns.Rule) (*standing, error) {
 	next := *now
 	var allow, deny []*patterns.Rule
@@ -85,7 +84,7 @@ func (now *standing) with(place patterns.Place, rules []*patterns.Rule) (*standi
 	return &next, nil
 }
 
-// extended returns a set of the rules of old, which stays as it is, and more.
+// extended returns a new set of the rules of old and more.
 func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *patterns.Set {
 	if len(more) == 0 {
 		return old
@@ -93,7 +92,7 @@ func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *p
 	return patterns.NewSet(place, slices.Concat(old.Rules(), more)...)
 }
 
-// Pause stops the agent: everything is denied until Resume.
+// Pause pauses the agent: everything is denied until Resume.
 func (s *Session) Pause(reason string) { s.pause(true, reason) }
 
 // Resume ends a pause.
@@ -115,7 +114,7 @@ func (s *Session) pause(on bool, reason string) {
 	s.state.Store(&next)
 }
 
-// standing returns the state of now. A nil session has no rules.
+// standing returns the present state. A nil session has no rules.
 func (s *Session) standing() *standing {
 	if s != nil {
 		if now := s.state.Load(); now != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
-// Trace is what Evaluate found on its way, for explaining a decision: every
-// action with every layer's answer, also of the layers that were not asked
-// because an earlier one had answered.
+// Trace records an evaluation in order to explain the decision: every action
+// with the answer of every layer, including those that were not needed because
+// an earlier one had answered.
 type Trace struct {
 	Decision Decision
-	// Whole is the answer about the tool use as a whole that ends it, if any.
+	// Whole is the answer to the tool use as a whole that decides it, if any.
 	Whole   Step
 	Actions []TracedAction
 }
@@ -21,36 +21,37 @@ type Trace struct {
 type TracedAction struct {
 	Action   string // "run npm install"
 	Pos, End int    // its place in the command line, in bytes
-	// Free: it needs no answer, only ask and deny rules see it.
+	// Free reports that the action needs no answer; only ask and deny rules apply
+	// to it.
 	Free bool
 	Risk risk.Class
 	Why  string // the reason for the risk
-	// Override is the entry of the policy that says the risk, "" if none does.
+	// Override is the policy's override that determines the risk, "" if none does.
 	Override       string
 	OverrideSource patterns.Source
-	Steps          []Step // the layers that said something, in order
-	// Decides is the index in Steps of the step that this action comes to,
-	// -1 if none.
+	Steps          []Step // the layers with an answer, in order
+	// Decides is the index in Steps of the step that decides the action, -1 if
+	// none.
 	Decides int
-	// NearMiss is the allow rule that came nearest to covering the action,
-	// "" if it is covered or none is near; Missed is why it does not.
+	// NearMiss is the allow rule that comes nearest to matching the action, "" if
+	// one matches or none is near; Missed is why it does not match.
 	NearMiss       string
 	NearMissSource patterns.Source
 	Missed         string
 }
 
-// Step is what one layer said.
+// Step is the answer of one layer.
 type Step struct {
 	Layer  Layer
 	Rule   string
 	Source patterns.Source
-	// Behavior is the answer; 0 if the layer looked and let it go on.
+	// Behavior is the answer; 0 if the layer only took note.
 	Behavior Behavior
 	Held     bool
 	Reason   string
 }
 
-// stepOf is what a layer said to act i.
+// stepOf returns a layer's answer to act i as a step.
 func (e *evaluation) stepOf(a answer, i int) Step {
 	return Step{
 		Layer: a.layer, Rule: a.rule.text(), Source: a.rule.source(),
@@ -58,8 +59,8 @@ func (e *evaluation) stepOf(a answer, i int) Step {
 	}
 }
 
-// fill asks every layer about every action, and adds them to those that are
-// there. A nil trace asks nothing.
+// fill adds the answers of every layer to every action. It does nothing for a
+// nil trace.
 func (tr *Trace) fill(e *evaluation) {
 	if tr == nil {
 		return
@@ -96,9 +97,9 @@ func (e *evaluation) traced(i int) TracedAction {
 	return t
 }
 
-// decides returns the index of the step that an action comes to: a hard deny
-// wherever it stands; else the first answer, unless an ask is held and the
-// answer is no stricter.
+// decides returns the index of the step that decides an action: a hard deny if
+// there is one; otherwise the first answer, unless a held ask takes precedence
+// because the answer is no stricter.
 func (t *TracedAction) decides() int {
 	first, held := -1, -1
 	for i := range t.Steps {
@@ -117,7 +118,8 @@ func (t *TracedAction) decides() int {
 	return first
 }
 
-// hard reports whether the step's deny stands wherever it is found.
+// hard reports whether the step is a deny that counts whatever the other layers
+// answer.
 func (s *Step) hard() bool {
 	switch s.Layer {
 	case LayerAllowList, LayerDefault:
@@ -126,7 +128,7 @@ func (s *Step) hard() bool {
 	return true
 }
 
-// step returns what one layer says to an action, hard answers first.
+// step returns the answer of one layer to an action, preferring hard answers.
 func (e *evaluation) step(layer Layer, i int) Step {
 	if a := e.hard(layer, i); a.given() {
 		return e.stepOf(a, i)
@@ -148,8 +150,8 @@ func (e *evaluation) step(layer Layer, i int) Step {
 	return e.stepOf(e.soft(layer, i), i)
 }
 
-// sessionStep is the step of the session's allows; one that is about an action
-// of tier 3 is named although it is no answer.
+// sessionStep returns the step of the session's allow rules. It names a rule
+// that matches an action of tier 3 although that is not an answer.
 func (e *evaluation) sessionStep(i int) Step {
 	if a := e.sessionAllow(i); a.given() {
 		return e.stepOf(a, i)
@@ -161,8 +163,8 @@ func (e *evaluation) sessionStep(i int) Step {
 	return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: "tier 3: a rule of the session does not answer for it"}
 }
 
-// gateStep is the allow list's step; a match is named although it is no
-// answer.
+// gateStep returns the step of the allow list. It names a match although that
+// is not an answer.
 func (e *evaluation) gateStep(i int) Step {
 	if a := e.first(i); a.reason == refusedByGate {
 		return e.stepOf(a, i)
@@ -174,8 +176,8 @@ func (e *evaluation) gateStep(i int) Step {
 	return e.stepOf(a, i)
 }
 
-// lastStep is the default's step: behind an allow list that stops the action
-// nothing counts as named.
+// lastStep returns the step of the default layer. If an allow list stops the
+// action, nothing counts as listed.
 func (e *evaluation) lastStep(i int) Step {
 	switch {
 	case e.acts[i].free:
@@ -186,7 +188,7 @@ func (e *evaluation) lastStep(i int) Step {
 	return e.stepOf(e.fallback(i, e.listing(i)), i)
 }
 
-// nearMiss finds the allow rule that came nearest to covering an action.
+// nearMiss finds the allow rule that comes nearest to matching an action.
 func (e *evaluation) nearMiss(a *act, t *TracedAction) {
 	best := patterns.Nearest(e.policy.Allow.Rules(), &a.sub)
 	if best == nil {
