@@ -45,7 +45,7 @@ type Step struct {
 	Layer  Layer
 	Rule   string
 	Source patterns.Source
-	// Behavior is the answer; 0 if the layer only took note.
+	// Behavior is the answer; 0 if the layer has none.
 	Behavior Behavior
 	Held     bool
 	Reason   string

@@ -376,7 +376,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "an answer is for what is read anew", File: "permission/evaluator.go",
-		Old:  `		read, now := v.decide(use) // anew: also what the file system says`,
+		Old:  `		read, now := v.decide(use)`,
 		New:  `		now := judge(read, v.Policy, v.standing(), nil)`,
 		Test: "TestChangedWhileAsking",
 	},
