@@ -18,6 +18,7 @@ func (a *Action) PossibleWrites() []Word {
 	}
 	p := possibleWrites{dirs: a.Dirs, words: a.Words}
 	if a.Program == nil {
+		p.variables(a.Assigns)
 		for i := range a.Words[1:] {
 			p.unlisted(a.Words[i+1])
 		}
@@ -28,10 +29,21 @@ func (a *Action) PossibleWrites() []Word {
 		return nil
 	}
 	p.prog = scan.Prog
+	p.variables(a.Assigns)
 	for i := range scan.Args {
 		p.arg(scan.Args, i)
 	}
 	return p.paths
+}
+
+// variables adds the values of variables of which nothing is known: a program may
+// write its log there.
+func (p *possibleWrites) variables(assigns []Assign) {
+	for _, a := range assigns {
+		if a.Class == Other {
+			p.word(a.Value)
+		}
+	}
 }
 
 type possibleWrites struct {
@@ -100,9 +112,14 @@ func (p *possibleWrites) option(arg Arg) {
 	switch arg.Option.Effect {
 	case program.EffUnproven, program.EffSystem:
 		p.word(arg.Value)
+	case program.EffWrite, program.EffOutput: // type=local,dest=x
+		p.parts(arg.Value)
 	case program.EffNone: // an entry that does not describe operands stands for several programs
-		if p.prog.Operands == program.Unread && !slices.ContainsFunc(arg.Option.Names, choosing) {
+		switch {
+		case p.prog.Operands == program.Unread && !slices.ContainsFunc(arg.Option.Names, choosing):
 			p.word(arg.Value)
+		case p.prog.Style == program.Joined && arg.Option.Value == program.Optional: // stands for all that begin so
+			p.tails(arg.Value)
 		}
 	}
 }

@@ -70,12 +70,19 @@ func (e *effector) crontab() {
 }
 
 // reformats handles the subcommand of a formatter or fixer, which changes the sources
-// below its directory. Since that is its purpose, only ask and deny rules consider
-// the writes.
+// below its operands, or below its directory. Since that is its purpose, only ask
+// and deny rules consider the writes.
 func (e *effector) reformats() {
-	if !e.readOnly {
-		defer func(before bool) { e.inPlace = before }(e.inPlace)
-		e.inPlace = true
-		e.inPlaceWrite(Word{Text: "."}, NeedNone, "sources that "+e.prog.Name+" changes")
+	if e.readOnly {
+		return
+	}
+	defer func(inPlace, recursive bool) { e.inPlace, e.recursive = inPlace, recursive }(e.inPlace, e.recursive)
+	e.inPlace, e.recursive = true, true
+	sources := e.operandWords(0)
+	if len(sources) == 0 || e.prog.Special == "go" { // those of go are packages
+		sources = []Word{{Text: "."}}
+	}
+	for _, at := range sources {
+		e.inPlaceWrite(at, NeedNone, "sources that "+e.prog.Name+" changes")
 	}
 }

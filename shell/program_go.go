@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -47,33 +48,91 @@ func (e *effector) goSources() {
 	}
 }
 
-// goCompiles marks flags of the compiler and the assembler unproven unless they are
-// known to write no files (go tool compile, go tool asm).
+// goCompiles marks flags of the compiler, the assembler and the linker unproven unless
+// they are known to write no files (go tool compile, go tool asm, go tool link). What
+// others name may be written.
 func (e *effector) goCompiles() {
 	for _, a := range e.scan.Args {
-		if a.Kind != ArgOption || a.Option.Names[0] != "-gcflags" && a.Option.Names[0] != "-asmflags" {
+		if a.Kind != ArgOption {
 			continue
 		}
-		if !a.Value.Known() || slices.ContainsFunc(strings.Fields(a.Value.Text), compilerWrites) {
+		known := compilerFlags
+		switch a.Option.Names[0] {
+		case "-gcflags", "-asmflags":
+		case "-ldflags":
+			known = linkerFlags
+		default:
+			continue
+		}
+		if !a.Value.Known() {
 			e.unprovenLate(causeGoWrites, a.Option.Names[0])
+			continue
+		}
+		for _, flag := range toolFlags(a.Value.Text, known) {
+			e.unprovenLate(causeGoWrites, a.Option.Names[0])
+			e.write(Word{Text: flag, Pos: a.Value.Pos, End: a.Value.End}, NeedCover, false, "option "+a.Option.Names[0]+" of go")
 		}
 	}
 }
 
-// compilerWrites reports whether a word of -gcflags, [PATTERN=]OPTION, is not known
-// to write nothing.
-func compilerWrites(word string) bool {
-	if dash := strings.IndexByte(word, '-'); dash > 0 && word[dash-1] == '=' {
-		word = word[dash:]
+// toolFlags returns the values, [PATTERN=]FLAG …, that do not belong to flags which
+// are known to write nothing; "." for a flag without a value.
+func toolFlags(text string, known map[string]bool) []string {
+	if pattern, flags, found := strings.Cut(text, "="); found && !strings.HasPrefix(strings.TrimLeft(text, ` "'`), "-") && !strings.ContainsAny(pattern, " \t") {
+		text = flags
 	}
-	word = strings.Trim(word, `"'`)
-	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	return !compilerFlags[name]
+	var values []string
+	words := quotedFields(text)
+	for i := 0; i < len(words); i++ {
+		name, value, valued := strings.Cut(strings.TrimLeft(words[i], "-"), "=")
+		next := i+1 < len(words) && !strings.HasPrefix(words[i+1], "-")
+		switch {
+		case !strings.HasPrefix(words[i], "-"):
+			if !known[words[i]] {
+				values = append(values, words[i])
+			}
+			continue
+		case !valued && next:
+			i++
+			value = words[i]
+		}
+		if !known[name] {
+			values = append(values, cmp.Or(value, "."))
+		}
+	}
+	return values
+}
+
+// quotedFields splits words at blanks; a word may stand in quotes as a whole (go help
+// build).
+func quotedFields(text string) []string {
+	var words []string
+	for text = strings.TrimLeft(text, " \t\n\r"); text != ""; text = strings.TrimLeft(text, " \t\n\r") {
+		if quote := text[0]; quote == '"' || quote == '\'' {
+			word, rest, _ := strings.Cut(text[1:], string(quote))
+			words, text = append(words, word), rest
+			continue
+		}
+		end := strings.IndexAny(text, " \t\n\r")
+		if end < 0 {
+			end = len(text)
+		}
+		words, text = append(words, text[:end]), text[end:]
+	}
+	return words
 }
 
 var compilerFlags = set(
 	"m", "N", "l", "S", "e", "B", "C", "E", "K", "L", "W", "w", "h", "v", "live", "std", "race", "msan", "asan", "dynlink", "shared", "smallframes", "complete",
 	"trimpath", "lang", "c", "d", "D", "dwarf", "spectre", "goversion", "wb", "errorurl", "pack", "t", "r", "j", "all",
+)
+
+// linkerFlags are those of go tool link that write nothing (its -help). A program
+// that it runs is held by goTool.
+var linkerFlags = set(
+	"X", "s", "w", "v", "V", "n", "B", "E", "H", "R", "T", "a", "c", "d", "f", "g", "h", "k", "race", "msan", "asan", "aslr", "bindnow", "buildid", "buildmode",
+	"checklinkname", "compressdwarf", "debugtextsize", "debugtramp", "debugnosplit", "dumpdep", "extld", "extldflags", "extar", "funcalign", "installsuffix",
+	"libgcc", "linkmode", "linkshared", "memprofilerate", "pluginpath", "pruneweakmap", "randlayout", "strictdups", "benchmark",
 )
 
 // goTestArgs reads the options of the test binary behind -args as those before it (go

@@ -219,4 +219,10 @@ func (e *effector) tmux() {
 	if slices.ContainsFunc(e.words[1:], func(w Word) bool { return strings.Contains(w.Text, "#(") }) {
 		e.odd(causeTmuxFormat)
 	}
+	for i := 1; i+1 < len(e.words); i++ { // tmux(1): a word that ends in ; ends a command
+		if strings.HasSuffix(e.words[i].Text, ";") {
+			e.part(append([]Word{e.words[0]}, e.words[i+1:]...), -1)
+			return
+		}
+	}
 }

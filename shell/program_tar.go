@@ -19,6 +19,9 @@ func (e *effector) tar() {
 		e.recursive = true
 		for _, r := range e.operandWords(0) {
 			e.read(r, NeedNone, "operand of tar")
+			if e.has("--remove-files") {
+				e.write(r, NeedCover, false, "option --remove-files of tar")
+			}
 		}
 	default:
 		e.unprovenLate(causeTarUnclear)
