@@ -4,18 +4,18 @@ package permission
 
 import "testing"
 
-// The race detector makes pools forget what they keep, so that allocations say
+// The race detector makes pools drop what they hold, so that allocations mean
 // nothing there.
 
-// The allocations of "git status" from its text to the decision, and of it and
-// of an edit from the JSON of the tool use.
+// The allocations for "git status" from its text to the decision, and for it
+// and an edit from the JSON of the tool use.
 const (
 	maxLineAllocs = 4
 	maxJSONAllocs = 9
 	maxEditAllocs = 13
 )
 
-// TestAllocs holds the figures of docs/performance.md that do not depend on
+// TestAllocs checks the figures of docs/performance.md that do not depend on
 // the machine.
 func TestAllocs(t *testing.T) {
 	p := benchPolicy(t, 10000)

@@ -8,9 +8,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// "Programs that take configuration from the directory in an Unknown or
-// outside directory prove no allow", also those of a rule for these very
-// words, and also where a link leads out.
+// "Programs that take configuration from the directory in an Unknown or outside
+// directory prove no allow", not even under a rule for exactly these words, nor
+// if a link leads outside.
 func TestDirectoryOutside(t *testing.T) {
 	links := fakeFS{links: map[string]string{workspace + "/out": "/tmp/evil", workspace + "/in": workspace + "/src"}}
 	for _, dir := range []string{"/tmp/evil", "?", workspace + "/..", workspace + "x", workspace + "/out"} {
@@ -27,13 +27,13 @@ func TestDirectoryOutside(t *testing.T) {
 	)
 	s.dir = workspace + "/in"
 	check(t, s, row{"Bash: git status", "allow default Bash(git status)"})
-	// A rule for the whole line is the user's word about all that it does.
+	// A rule for the whole line covers everything that the line does.
 	s = spec{allow: "Bash(cd out && git status)", env: links}
 	check(t, s, row{"Bash: cd out && git status", "allow default Bash(cd out && git status)"})
 }
 
 // A variable before a command that is neither harmless nor dangerous proves no
-// allow, whoever gives it: a rule, a mode, a tier, a granular rule.
+// allow, whether by a rule, a mode, a tier or a granular rule.
 func TestVariableBefore(t *testing.T) {
 	granular := func(g patterns.GranularSpec) spec {
 		g.Tools, g.Action = []string{"Bash"}, patterns.Allow
@@ -51,8 +51,8 @@ func TestVariableBefore(t *testing.T) {
 	}
 }
 
-// An ask rule that may be about an action of tier 3 is not passed over when
-// another rule allows the action.
+// An ask rule that possibly matches an action of tier 3 still counts if another
+// rule allows the action.
 func TestMaybeAskOnTier3(t *testing.T) {
 	s := spec{risk: true, allow: "Bash(shutdown:*)", ask: "Bash(shutdown now:*)"}
 	check(t, s,
@@ -60,7 +60,7 @@ func TestMaybeAskOnTier3(t *testing.T) {
 		row{`Bash: shutdown 5`, "allow default Bash(shutdown:*)"},
 		row{`Bash: shutdown now`, "ask ask-list Bash(shutdown now:*)"},
 	)
-	// Alone it does not take the place of the default's deny.
+	// Alone it does not replace the default's deny.
 	check(t, spec{risk: true, ask: "Bash(shutdown now:*)"}, row{`Bash: shutdown -- "$t"`, "deny default"})
 	rules := []patterns.GranularSpec{
 		{Tools: []string{"Bash"}, Commands: []string{"shutdown now"}, Action: patterns.Ask},
@@ -74,8 +74,8 @@ func TestMaybeAskOnTier3(t *testing.T) {
 	}
 }
 
-// What goes through a directory is about all that a rule covers there, also
-// where the file system cannot be asked.
+// An action on a whole directory includes all that a rule matches there, even
+// if the file system cannot be asked.
 func TestTreeUnderDeny(t *testing.T) {
 	s := spec{allow: "Bash; Read; Grep; Glob; Edit", deny: "Read(secrets/**); Read(keys/*); Edit(locked/**)"}
 	check(t, s,
@@ -110,8 +110,8 @@ func TestTreeUnderDeny(t *testing.T) {
 	check(t, all, row{"Bash: grep -r x .", "ask deny-list Read(./**) held"})
 }
 
-// A granular allow that names the subcommand covers what it fetches and runs,
-// as a rule of the allow list does; one that names the program does not.
+// A granular allow that names the subcommand covers what that fetches and runs,
+// like a rule of the allow list. One that names only the program does not.
 func TestGranularReach(t *testing.T) {
 	allow := func(g patterns.GranularSpec) spec {
 		g.Tools, g.Action = []string{"Bash"}, patterns.Allow
@@ -138,8 +138,8 @@ func TestGranularReach(t *testing.T) {
 
 func (s spec) granular(t *testing.T) string { return s.policy(t).Rules[0].String() }
 
-// Oversized input is the guard's: a line beyond what is read holds nobody knows
-// what, and the promise about catastrophic commands could not be kept.
+// Oversized input is denied by the guard: the rest of such a line is not read,
+// so it could contain a catastrophic command.
 func TestOversizedLine(t *testing.T) {
 	padding := strings.Repeat("x", shell.MaxLine)
 	for _, mode := range []string{"default", "bypassPermissions"} {
@@ -153,7 +153,7 @@ func TestOversizedLine(t *testing.T) {
 	}
 }
 
-// Patterns of Glob may lead out of the directory that they seem to start from.
+// A Glob pattern may lead out of the directory in which it seems to begin.
 func TestGlobLeadsOut(t *testing.T) {
 	s := spec{allow: "Glob(./**)", deny: "Read(~/.ssh/**)", ask: "Read(/etc/**)"}
 	for _, pattern := range []string{
@@ -174,7 +174,7 @@ func TestGlobLeadsOut(t *testing.T) {
 
 func quote(text string) string { return `"` + strings.ReplaceAll(text, `\`, `\\`) + `"` }
 
-// An allow rule with a URL in it covers no other URL behind the first.
+// An allow rule with a URL in it covers no further URLs after the first.
 func TestRuleWithURL(t *testing.T) {
 	s := spec{allow: "Bash(curl -s http://localhost:3000/*); Bash(curl https://api.example.com/:*); Bash(wget -qO- https://*.example.org/*)"}
 	check(t, s,
@@ -205,8 +205,8 @@ func TestRuleWithURL(t *testing.T) {
 	)
 }
 
-// A word of a command that equals a denied path is possibly a read of it, also
-// of a program whose entry does not say what the word is.
+// A word of a command that equals a denied path is possibly a read of it, even
+// if the program's entry does not say what the word means.
 func TestPerhapsRead(t *testing.T) {
 	s := spec{allow: "Bash", deny: "Read(./.env)", env: fakeFS{links: map[string]string{workspace + "/link": workspace + "/.env"}}}
 	for _, line := range []string{
@@ -230,7 +230,7 @@ func TestPerhapsRead(t *testing.T) {
 	}
 	asked := spec{allow: "Bash", ask: "Read(./.env)"}
 	check(t, asked, row{"Bash: gpg -c .env", "ask ask-list Read(./.env)"})
-	// A rule about everything names no file.
+	// A bare rule names no file.
 	check(t, spec{allow: "Bash", deny: "Read"}, row{"Bash: gpg -c .env", "allow default Bash"})
 	rules := spec{allow: "Bash", rules: []patterns.GranularSpec{{Tools: []string{"Bash", "Read"}, Paths: []string{".env"}, Action: patterns.Deny}}}
 	if d := rules.decideOn(t, using("Bash", "gpg -c .env")); d.Behavior != Ask || !d.Held {
@@ -238,9 +238,9 @@ func TestPerhapsRead(t *testing.T) {
 	}
 }
 
-// A word of a command that lies below a denied path, or names a directory above
-// it, is possibly a write of it, unless the catalogue tells what the program does
-// with the word.
+// A word of a command that is below a denied path, or names a directory above
+// it, is possibly a write of it, unless the catalogue says what the program
+// does with the word.
 func TestPerhapsWritten(t *testing.T) {
 	s := spec{allow: "Bash", deny: "Edit(src/**)", env: fakeFS{files: []string{workspace + "/src"}}}
 	for _, line := range []string{
@@ -260,7 +260,7 @@ func TestPerhapsWritten(t *testing.T) {
 		check(t, s, row{"Bash: " + line, "allow default Bash"})
 	}
 	check(t, spec{allow: "Bash", ask: "Edit(src/**)"}, row{"Bash: unheard src/a", "ask ask-list Edit(src/**)"})
-	// A rule about everything names no file.
+	// A bare rule names no file.
 	check(t, spec{allow: "Bash", deny: "Edit"}, row{"Bash: unheard src/a", "allow default Bash"})
 	rules := spec{allow: "Bash", rules: []patterns.GranularSpec{{Tools: []string{"Edit"}, Paths: []string{"src/**"}, Action: patterns.Deny}}}
 	if d := rules.decideOn(t, using("Bash", "unheard src/a")); d.Behavior != Ask || !d.Held {
@@ -268,8 +268,8 @@ func TestPerhapsWritten(t *testing.T) {
 	}
 }
 
-// The agent's file tools take blanks off the ends of a path: what is asked for
-// with them is another file than it seems.
+// The agent's file tools strip spaces from the ends of a path, so such a path
+// names another file than it seems to.
 func TestBlanksAroundPath(t *testing.T) {
 	s := spec{allow: "Read(./**); Edit(./**); Grep(./**); Glob(./**)", deny: "Read(./.env); Edit(.git/**)"}
 	for _, use := range []string{
@@ -287,8 +287,8 @@ func TestBlanksAroundPath(t *testing.T) {
 	check(t, spec{allow: "WebFetch(*.example.com)"}, row{"WebFetch: https://.example.com", "ask allow-list"})
 }
 
-// A guarded file is guarded under the name that it is given and under that
-// which a link leads to.
+// A guarded file is guarded under its given name and under the name to which a
+// link leads.
 func TestGuardedThroughLinks(t *testing.T) {
 	s := spec{
 		mode: "bypassPermissions", allow: "Edit; Bash", guarded: []string{"/home/dev/link.toml", "/var/log/aw/"},

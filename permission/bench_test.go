@@ -14,7 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// benchUses are the tool uses that are measured.
+// benchUses lists the tool uses that are measured.
 var benchUses = []struct {
 	name string
 	use  ToolUse
@@ -29,8 +29,8 @@ var benchUses = []struct {
 const benchAllow = "Bash(git:*); Bash(go test:*); Bash(grep:*); Bash(head:*); Bash(cd:*); Bash(npm run test:*); Bash(tail:*); " +
 	"Bash(sort:*); Bash(uniq:*); Bash(cat:*); Edit(src/**)"
 
-// benchPolicy has n rules beside those that the uses need, every tenth of them
-// a deny.
+// benchPolicy returns a policy with n rules beside those that the uses need,
+// every tenth of them a deny.
 func benchPolicy(t testing.TB, n int) *Policy {
 	p := (spec{risk: true}).policy(t)
 	allow := parseRules(t, patterns.Allow, benchAllow, "x")
@@ -46,8 +46,8 @@ func benchPolicy(t testing.TB, n int) *Policy {
 	return p
 }
 
-// BenchmarkEvaluate is one tool use, from the JSON of its input to the decision
-// with its reason, under policies of growing size and without a trace.
+// BenchmarkEvaluate measures one tool use, from the JSON of its input to the
+// decision with its reason, under policies of growing size and without a trace.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		p := benchPolicy(b, n)
@@ -65,8 +65,8 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// evaluating is a command line that has been read: its facts exist, with their
-// risk; no layer has been asked.
+// evaluating returns the evaluation of a command line up to its facts and their
+// risk, before any layer.
 func evaluating(t testing.TB, p *Policy, line string) *evaluation {
 	use := using("Bash", line)
 	use.Dir = workspace
@@ -77,8 +77,8 @@ func evaluating(t testing.TB, p *Policy, line string) *evaluation {
 	return begin(r, p, &noStanding)
 }
 
-// BenchmarkSplit is the decision on words that have been read: every layer is
-// asked, and nothing is put into words.
+// BenchmarkSplit measures the decision after reading: every layer answers, and
+// nothing is formatted.
 func BenchmarkSplit(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		e := evaluating(b, benchPolicy(b, n), "git status")
@@ -93,8 +93,8 @@ func BenchmarkSplit(b *testing.B) {
 	}
 }
 
-// BenchmarkLine is a command line on the way from its text to the decision with
-// its reason: what Evaluate does but for the JSON of the input.
+// BenchmarkLine measures a command line from its text to the decision with its
+// reason: Evaluate without the JSON of the input.
 func BenchmarkLine(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		p := benchPolicy(b, n)
@@ -112,7 +112,7 @@ func BenchmarkLine(b *testing.B) {
 	}
 }
 
-// again decides a command line anew, without reading the input again.
+// again decides a command line again without parsing the input again.
 func again(e *evaluation) Decision {
 	r := readings.Get().(*reading)
 	r.use, r.know, r.env, r.dir, r.input = e.use, e.know, e.env, e.dir, e.input
@@ -132,8 +132,8 @@ func line(use ToolUse) string {
 	return input.Command
 }
 
-// BenchmarkWorst is a line that is accepted and costs most, under 10,000 deny
-// rules for commands and for paths.
+// BenchmarkWorst measures the most expensive line that is accepted, under
+// 10,000 deny rules for commands and for paths.
 func BenchmarkWorst(b *testing.B) {
 	for _, kind := range []struct{ name, rule string }{{"commands", "Bash(tool%d run:*)"}, {"paths", "Read(./secret%d/**)"}} {
 		p := (spec{risk: true}).policy(b)
@@ -172,10 +172,10 @@ var worstLines = map[string]string{
 	"readers":     "gpg -c " + strings.Repeat("x ", 30000),
 }
 
-// TestConcurrent decides many lines at once, with the parsers, walkers, trees
-// and lists that are kept from one line to the next, and compares each
-// decision, its trace and its facts with those that a quiet process comes to:
-// nothing that a caller holds is written to later.
+// TestConcurrent decides many lines concurrently, with the parsers, walkers,
+// trees and lists that are reused between lines. It compares each decision, its
+// trace and its facts with those of a sequential run, since nothing that a
+// caller holds may be modified later.
 func TestConcurrent(t *testing.T) {
 	p := benchPolicy(t, 100)
 	lines := []string{
@@ -212,14 +212,14 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// kept is what callers have of a line.
+// kept is what callers keep of a line.
 type kept struct {
 	d  Decision
 	tr Trace
 	f  *shell.Facts
 }
 
-// everything is all of it, for comparison.
+// everything returns all of it as text, for comparison.
 func everything(k kept) string {
 	var sb strings.Builder
 	fmt.Fprintf(&sb, "%+v\n%+v\n%s %v %+v\n", k.d, k.tr, k.f.Source, k.f.Simple, k.f.Failed)

@@ -60,7 +60,7 @@ func TestRuleThatReaches(t *testing.T) {
 	)
 }
 
-// "An exact rule covers all that its words do", but for redirections.
+// "An exact rule covers all that its words do", except for redirections.
 func TestExactRuleCoversWhatItDoes(t *testing.T) {
 	s := spec{allow: "Bash(python3 -c 'print(1)'); Bash(sort -o /tmp/out in); Bash(bash -c 'npm i && make')"}
 	check(t, s,
@@ -147,10 +147,10 @@ func TestRecursiveReads(t *testing.T) {
 	if d := Evaluate(s.policy(t), nil, &use, nil, nil); outcome(d) != "ask deny-list Read(./.env) held" {
 		t.Error(outcome(d))
 	}
-	// An ask rule likewise; a bare one matches by itself.
+	// The same holds for an ask rule; a bare one matches by itself.
 	s.deny, s.ask = "", "Read(./.env)"
 	check(t, s, row{"Bash: grep -r x .", "ask ask-list Read(./.env)"})
-	// A bare ask for edits does not take a tree away from acceptEdits.
+	// A bare ask for edits does not exclude a tree from acceptEdits.
 	check(t, spec{mode: "acceptEdits", ask: "Edit"}, row{"Bash: chmod -R u+w src", "allow mode"})
 	check(t, spec{mode: "acceptEdits", ask: "Edit(src/gen/**)", env: fakeFS{files: []string{workspace + "/src/gen/**"}}},
 		row{"Bash: chmod -R u+w src", "ask default"}, row{"Bash: chmod -R u+w doc", "allow mode"})

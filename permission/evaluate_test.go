@@ -110,7 +110,7 @@ func TestHeldByGuard(t *testing.T) {
 		row{"Bash: agent-wrapper hallucinations list", "allow session-allow Bash"},
 		row{"Bash: agent-wrapper exec history", "allow session-allow Bash"},
 		row{"Write: /home/dev/.local/state/agent-wrapper/trust.json", "ask guard held"},
-		// the negative: what only looks like it
+		// what only looks like it is not held
 		row{"Bash: agent-wrapper policy show", "allow session-allow Bash"},
 		row{"Edit: /etc/aw/policy.toml.bak", "allow session-allow Edit"},
 		row{"Edit: /var/log/awk", "allow session-allow Edit"},
@@ -140,8 +140,8 @@ func TestUnsandboxedIsHeld(t *testing.T) {
 	}
 }
 
-// "Hard denies … decide the tool use wherever they stand", the earliest layer
-// names itself.
+// "Hard denies … decide the tool use wherever they stand", and the earliest
+// layer is named.
 func TestHardDenies(t *testing.T) {
 	ask := patterns.GranularSpec{Tools: []string{"Bash"}, Commands: []string{"curl"}, Action: patterns.Deny}
 	everything := spec{mode: "bypassPermissions", allow: "Bash; Read", sessionAllow: "Bash; Read"}
@@ -160,10 +160,10 @@ func TestHardDenies(t *testing.T) {
 	s = everything
 	s.mode = "plan"
 	check(t, s, row{"Bash: touch x", "deny mode"})
-	// A deny in a late layer beats an ask in an early one, also of another part.
+	// A deny in a late layer beats an ask in an early one, even for another part.
 	s = spec{deny: "Bash(rm:*)", ask: "Bash(git:*)", allow: "Bash(git:*)"}
 	check(t, s, row{"Bash: git status; npm i; rm x", "deny deny-list Bash(rm:*)"})
-	// One hard deny stands, a gate miss beside it only asks.
+	// One hard deny decides; the missing allow beside it only asks.
 	check(t, spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}, row{"Bash: npm i; rm x", "deny deny-list Bash(rm:*)"})
 }
 
@@ -191,7 +191,7 @@ func TestMaybeOnDenyIsHeld(t *testing.T) {
 	}
 	s.deny, s.sessionDeny = "", "Read(./.env)"
 	check(t, s, row{`Bash: cat "$f"`, "ask session-deny Read(./.env) held"})
-	// A held ask is an ask at least: a deny of another part stands.
+	// A held ask does not weaken a deny of another part.
 	check(t, spec{allow: "Bash(echo:*)", deny: "Bash(rm:*)", unlisted: UnlistedDeny},
 		row{"Bash: $CMD x", "deny allow-list"})
 }
@@ -225,7 +225,7 @@ func TestAllowListIsAGate(t *testing.T) {
 		row{"TodoWrite: {}", "allow default"},
 	)
 	list.ask = "Bash(git push:*)"
-	check(t, list, row{"Bash: git push", "ask ask-list Bash(git push:*)"}) // a match goes on
+	check(t, list, row{"Bash: git push", "ask ask-list Bash(git push:*)"}) // a match is not an answer
 	d := list.decideOn(t, using("Bash", "npm i"))
 	for _, text := range []string{d.Reason, d.Message} {
 		if !strings.Contains(text, "Not in allow list") {
@@ -290,10 +290,10 @@ func TestGranular(t *testing.T) {
 	if d := s.decideOn(t, using("Bash", "make")); d.Message != "use go build" {
 		t.Errorf("message %q", d.Message)
 	}
-	// The gate stands before them.
+	// The allow list comes before them.
 	check(t, spec{allow: "Read", rules: []patterns.GranularSpec{allow}}, row{"Bash: make", "ask allow-list"})
-	// What may be denied is held, what may be asked is asked, what may be
-	// allowed is not.
+	// A possible deny is held, a possible ask asks, and a possible allow does not
+	// allow.
 	check(t, spec{mode: "bypassPermissions", rules: []patterns.GranularSpec{deny}}, row{"Bash: $x", "ask rules " + name(deny) + " held"})
 	check(t, spec{allow: "Bash", rules: []patterns.GranularSpec{ask}}, row{"Bash: $x", "ask rules " + name(ask)})
 	check(t, spec{rules: []patterns.GranularSpec{allow}}, row{"Bash: $x", "ask default"}, row{"Bash: FOO=1 make", "ask default"})
@@ -400,11 +400,12 @@ func TestTier3(t *testing.T) {
 	check(t, on(spec{sessionAllow: "Bash(sudo rm:*); Bash(rm -rf x)"}), row{"Bash: sudo rm -rf x", "deny default"})
 	check(t, on(spec{sessionAllow: "Bash(npm i)", allow: "Bash(rm -rf x)", ask: "Bash(npm:*)"}), row{"Bash: npm i; rm -rf x", "allow session-allow Bash(npm i)"})
 	check(t, on(spec{deny: "Bash"}), row{rm, "deny deny-list Bash"})
-	// A gate miss that asks does not soften it, one that denies names itself.
+	// An ask by the allow list does not replace the default's deny; a deny by it
+	// does.
 	check(t, on(spec{allow: "Bash(git:*)"}), row{rm, "deny default"})
 	check(t, on(spec{allow: "Bash(git:*)", unlisted: UnlistedDeny}), row{rm, "deny allow-list"})
 	check(t, on(spec{allow: "Bash(git:*)", ask: "Bash(rm:*)"}), row{rm, "ask ask-list Bash(rm:*)"})
-	// Another part that is allowed does not help.
+	// An allowed part does not affect the other one.
 	check(t, on(spec{allow: "Bash"}), row{"Bash: ls; rm -rf x", "deny default"}, row{"Bash: sudo rm -rf x", "deny default"})
 	check(t, on(spec{allow: "Bash(sudo rm:*)"}), row{"Bash: sudo rm -rf x", "allow default Bash(sudo rm:*)"})
 

@@ -12,7 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// person is an approver that answers from a list.
+// person is an approver with a list of answers.
 type person struct {
 	mu      sync.Mutex
 	answers []Answer
@@ -108,7 +108,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// An answer that comes after the question was cancelled does not count.
+// An answer after the cancellation of the question does not count.
 func TestCancelledWhileAsking(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &person{answers: []Answer{{Behavior: Allow}}, before: cancel}
@@ -122,7 +122,7 @@ func TestCancelledWhileAsking(t *testing.T) {
 	}
 }
 
-// What nobody waits for any more is recorded as what it comes to: a deny.
+// A decision for which nobody waits any longer is recorded as a deny.
 func TestCancelledIsNotAllowed(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("the question was withdrawn"))
@@ -146,7 +146,7 @@ func TestPersonAllows(t *testing.T) {
 	if len(p.asked) != 1 || p.asked[0].Decision.Behavior != Ask || b.records[0].Result.By != "person" {
 		t.Errorf("%+v", p.asked)
 	}
-	// Once is once.
+	// An answer without a scope applies once.
 	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny {
 		t.Errorf("%+v", res)
 	}
@@ -233,7 +233,7 @@ func TestEditedInput(t *testing.T) {
 		answers []Answer
 		want    string
 		runs    string
-		edited  string // what the record keeps beside the input
+		edited  string // what is recorded in addition to the input
 	}{
 		{"to what a rule allows", []Answer{edit("ls")}, "allow default Bash(ls:*)", `{"command":"ls"}`, `{"command":"ls"}`},
 		{"to what a rule denies", []Answer{edit("rm x")}, "deny deny-list Bash(rm:*)", "", `{"command":"rm x"}`},
@@ -268,7 +268,7 @@ func TestEndlessEdits(t *testing.T) {
 	}
 }
 
-// What is said while the person thinks holds.
+// Rules that are added while the person thinks apply.
 func TestDeniedWhileAsking(t *testing.T) {
 	p := &person{answers: []Answer{{Behavior: Allow}, {Behavior: Allow}}}
 	v, _ := evaluator(t, spec{}, p)
@@ -287,8 +287,8 @@ func TestDeniedWhileAsking(t *testing.T) {
 	}
 }
 
-// An answer holds for the question that was shown. When the answer is for
-// another one, because a link leads elsewhere now, it is asked again.
+// An answer applies to the question that was shown. If the question has changed
+// in the meantime, because a link leads elsewhere, it is asked again.
 func TestChangedWhileAsking(t *testing.T) {
 	links := map[string]string{}
 	p := &person{answers: []Answer{{Behavior: Allow}, {Behavior: Deny}}}
@@ -364,7 +364,7 @@ type recorderFunc func()
 
 func (f recorderFunc) Record(context.Context, Record) error { f(); return nil }
 
-// The record is there before the answer goes out.
+// A decision is recorded before it is returned.
 func TestRecordedBeforeAnswered(t *testing.T) {
 	v, _ := evaluator(t, spec{allow: "Bash"}, nil)
 	answered := make(chan Result, 1)
@@ -443,7 +443,7 @@ func TestCommandGate(t *testing.T) {
 	}
 }
 
-// refusing is a gate with something against every line that begins with npm.
+// refusing is a gate that refuses every line that begins with npm.
 func refusing(b Behavior) CommandGate {
 	return gateFunc(func(line string, f *shell.Facts) Refusal {
 		if len(f.Actions) == 0 || strings.HasPrefix(line, "npm") {
@@ -453,8 +453,8 @@ func refusing(b Behavior) CommandGate {
 	})
 }
 
-// What is no behavior counts as a deny; an ask takes the place of an allow by
-// lists and tiers, and of nothing else; zero lets the line go on.
+// An invalid behavior counts as a deny. An ask replaces an allow by lists and
+// tiers, and nothing else. Zero has no effect.
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		about string
@@ -495,7 +495,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Of several gates the strictest counts, in any order.
+// The strictest of several gates counts, in any order.
 func TestCommandGates(t *testing.T) {
 	saying := func(b Behavior, kind string) CommandGate {
 		return gateFunc(func(string, *shell.Facts) Refusal { return Refusal{Behavior: b, Kind: kind} })
@@ -519,8 +519,8 @@ type pauserFunc func() (string, error)
 
 func (f pauserFunc) Paused() (string, error) { return f() }
 
-// A pause that outlasts the session denies everything and ends the turn; that
-// it cannot be told whether there is one does so too.
+// A pause that outlasts the session denies everything and ends the turn. So
+// does an error of the Pauser.
 func TestPauser(t *testing.T) {
 	why, broken := "", error(nil)
 	v, b := evaluator(t, spec{allow: "Bash; Read", mode: "bypassPermissions"}, approverFunc(func() (Answer, error) {
@@ -589,8 +589,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// A decision sees one state of the session; adding and pausing go on beside
-// it. For the race detector.
+// A decision uses one state of the session while rules are added and it is
+// paused concurrently. For the race detector.
 func TestSessionIsConcurrent(t *testing.T) {
 	v, b := evaluator(t, spec{allow: "Read"}, nil)
 	const n = 20
@@ -663,8 +663,8 @@ func TestSeedUseCase2(t *testing.T) {
 	)
 }
 
-// The record has what was read for the decision, with all that it was read with:
-// of an edited tool use the edit.
+// The record has what was read for the decision, with the knowledge used; for
+// an edited tool use it is that of the edit.
 func TestRecordHasWhatWasRead(t *testing.T) {
 	v, b := evaluator(t, spec{}, &person{answers: []Answer{
 		{Behavior: Allow, Input: json.RawMessage(`{"command":"deploy --hook x"}`)}, {Behavior: Allow},

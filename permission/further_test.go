@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// claims is a catalogue with entries that a project makes up.
+// claims is a catalogue with entries that a project supplies.
 func claims(t testing.TB) *program.Catalog {
 	t.Helper()
 	c, err := program.NewCatalog(map[string]any{
@@ -23,7 +23,7 @@ func claims(t testing.TB) *program.Catalog {
 	return c
 }
 
-// TestFurther: what nobody trusts narrows, and never loosens.
+// TestFurther checks that an untrusted policy narrows and never loosens.
 func TestFurther(t *testing.T) {
 	base := spec{allow: "Bash(deploy:*); Bash(git:*); Read; Edit(src/**); Bash(ls:*)", deny: "Bash(curl:*)", risk: true}
 	further := func(change func(p *Policy)) *Policy {
@@ -72,8 +72,8 @@ func TestFurther(t *testing.T) {
 	}
 }
 
-// TestGateOfTier3: a rule that names what is of tier 3 opens the list that it
-// stands in, not the gate behind it; there a bare rule is enough.
+// TestGateOfTier3 checks that a rule that names something of tier 3 allows it
+// for its own list, but not for the gate, for which a bare rule suffices.
 func TestGateOfTier3(t *testing.T) {
 	for _, tt := range []struct {
 		gate     string
@@ -108,8 +108,8 @@ func TestGateOfTier3(t *testing.T) {
 	}
 }
 
-// TestListNeverLoosens: an allow list that nothing else has is only ever one
-// thing more that stops, and a further gate as well.
+// TestListNeverLoosens checks that an allow list, as the only one or as a gate,
+// only stops more.
 func TestListNeverLoosens(t *testing.T) {
 	lists := []string{"Bash", "Bash(npm:*)", "Bash(rm:*)", "Bash(git:*); Bash(ls:*)", "Read; Bash(cat:*)", "Edit"}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -124,8 +124,7 @@ func TestListNeverLoosens(t *testing.T) {
 	})
 }
 
-// What an allow list does not name is not let through by a granular rule, of
-// whatever tier it is.
+// A granular rule does not allow what an allow list omits, whatever its tier.
 func TestGranularAllowBehindTheList(t *testing.T) {
 	rules := []patterns.GranularSpec{{Tools: []string{"Bash"}, Patterns: []string{"^rm -rf node_modules$", "^npm i$"}, Action: patterns.Allow}}
 	for _, line := range []string{"npm i", "rm -rf node_modules"} {
@@ -140,15 +139,15 @@ func TestGranularAllowBehindTheList(t *testing.T) {
 }
 
 // What one policy asks about is not hidden by another that asks about something
-// else: the person is shown all of it, and a rule is an answer only for what all
-// of them say.
+// else: the person is shown all of it, and a rule only counts as an answer if
+// all policies agree.
 func TestFurtherAsksTogether(t *testing.T) {
 	base := spec{allow: "Bash(git:*); Bash(ls:*)", risk: true}
 	line := "git push; npm i; ls"
 	tests := []struct {
 		name   string
 		change func(p *Policy)
-		asked  string // the actions that are asked about
+		asked  string // the actions about which it asks
 		held   bool
 	}{
 		{"a gate", func(p *Policy) { p.Gate = set(t, patterns.Allow, "Bash(npm:*); Bash(ls:*)", "x") }, "run git push;run npm i", false},
@@ -183,7 +182,8 @@ func TestFurtherAsksTogether(t *testing.T) {
 	}
 }
 
-// A part that only the policy with another catalogue knows is shown as well.
+// A part that exists only with the catalogue of the further policy is shown as
+// well.
 func TestFurtherAsksOfItsOwnParts(t *testing.T) {
 	p := (spec{allow: "Bash(ls:*)", risk: true}).policy(t)
 	more := *p
@@ -201,8 +201,8 @@ func TestFurtherAsksOfItsOwnParts(t *testing.T) {
 	}
 }
 
-// TestFurtherNeverLoosens: whatever a further policy says, it lets nothing
-// through that is not let through without it; and what it denies is denied.
+// TestFurtherNeverLoosens checks that a further policy allows nothing that is
+// not allowed without it, and that its denies count.
 func TestFurtherNeverLoosens(t *testing.T) {
 	own := claims(t)
 	rapid.Check(t, func(rt *rapid.T) {

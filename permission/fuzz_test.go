@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// FuzzEvaluate gives the evaluator any tool and any input: it never panics,
-// twice is the same, what is malformed is denied and no allow gets past a
-// deny for everything.
+// FuzzEvaluate evaluates any tool with any input: it must not panic, must
+// repeat its decision, must deny malformed input, and must not allow anything
+// under a deny for everything.
 func FuzzEvaluate(f *testing.F) {
 	for _, part := range parts {
 		use := using("Bash", part)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Fields of housekeeping tools that make one run, fetch or write, values that
-// loosen, and whatever nobody knows: the use needs a rule like that of any
-// other tool.
+// A use of a housekeeping tool needs a rule like any other tool if it has a
+// field that runs, fetches or writes, a value that loosens, or an unknown
+// field.
 func TestHousekeepingThatDoesMore(t *testing.T) {
 	const agent = `"description":"d","prompt":"p","subagent_type":"general-purpose"`
 	for _, use := range []string{
@@ -76,8 +76,8 @@ func TestHousekeepingThatDoesMore(t *testing.T) {
 	)
 }
 
-// The fields that the agent CLI is known to give and that do nothing by
-// themselves: housekeeping is not asked about.
+// Known fields of the agent CLI that have no effects of their own: such uses
+// are not asked about.
 func TestHousekeepingStaysQuiet(t *testing.T) {
 	for _, use := range []string{
 		`Agent: {"description":"d","prompt":"p","subagent_type":"general-purpose","model":"haiku","effort":"low","run_in_background":true,"name":"worker","team_name":"t"}`,
@@ -108,7 +108,7 @@ func TestHousekeepingStaysQuiet(t *testing.T) {
 	}
 }
 
-// The message names the field, so that a person, and the model, know why.
+// The message names the field, so that a person and the model know the reason.
 func TestHousekeepingSaysWhichField(t *testing.T) {
 	use := using("Agent", `{"prompt":"p","isolation":"worktree"}`)
 	for _, s := range []spec{{allow: "Read", unlisted: UnlistedDeny}, {risk: true}, {}} {
@@ -119,8 +119,8 @@ func TestHousekeepingSaysWhichField(t *testing.T) {
 	}
 }
 
-// Law: a field that the table does not know makes a use need a rule, whatever
-// its name and whatever else stands there.
+// A use with a field that the table does not list needs a rule, whatever the
+// field's name and whatever else the input holds.
 func TestUnknownFieldsNeedARule(t *testing.T) {
 	for _, tool := range housekeeping {
 		for i := range 50 {

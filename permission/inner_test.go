@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// TestInnerPrograms: what the words of a program make it run, no rule for the
-// program alone covers, and a deny for the inner program sees it under bare Bash
-// as well, or it lies in an opaque spot; in each spelling of the command.
+// TestInnerPrograms checks that a program run by the words of another is not
+// covered by a rule for the outer program alone. A deny for the inner program
+// must match it even under bare Bash, or it must be in an opaque spot, in each
+// spelling of the command.
 func TestInnerPrograms(t *testing.T) {
 	data, err := os.ReadFile("../shell/testdata/inner.txt")
 	if err != nil {
@@ -38,7 +39,7 @@ func TestInnerPrograms(t *testing.T) {
 	}
 }
 
-// innerSpellings are the lines that a template stands for.
+// innerSpellings returns the lines for a template.
 func innerSpellings(program, template string) []string {
 	var out []string
 	for _, command := range []string{"zapper x", "/usr/bin/zapper -rf x", "zap'per' x", "nice zapper x", "zapper"} {

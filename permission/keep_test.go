@@ -9,7 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// asked is the request that an evaluator makes of a tool use.
+// asked returns the request of an evaluator for a tool use.
 func asked(t testing.TB, s spec, use ToolUse) (*Evaluator, Request) {
 	t.Helper()
 	v, _ := evaluator(t, s, nil)
@@ -21,7 +21,7 @@ func asked(t testing.TB, s spec, use ToolUse) (*Evaluator, Request) {
 	return v, r
 }
 
-// An ask lists all that the tool use would do, with the answer of each.
+// An ask lists all that the tool use would do, each with its answer.
 func TestParts(t *testing.T) {
 	_, r := asked(t, spec{allow: "Bash(ls:*)", ask: "Bash(git:*)"}, using("Bash", `ls "$x"; git push origin > out.txt; ls`))
 	type part struct {
@@ -66,7 +66,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Parts outlive the tool use: what decides the next one does not change them.
+// Parts outlive the tool use: the next decision does not change them.
 func TestPartsAreCopies(t *testing.T) {
 	v, r := asked(t, spec{allow: "Read"}, using("Bash", `npm i "$x"`))
 	before := []shell.Word{r.Decision.Parts[0].Words[1], r.Decision.Parts[0].Words[2]}
@@ -156,7 +156,7 @@ func TestReaches(t *testing.T) {
 		{"rm -rf x", true}, {"rm $x", true}, {"rm x", true}, {"kill $x", true}, {"ls; halt", true}, {"$(halt)", true}, {"sudo rm -rf $x", true},
 		{"systemctl $x", true}, {"systemctl poweroff", true}, {"systemctl restart $x", false}, {"cryptsetup open $x", false}, {"cryptsetup luksErase $x", true},
 		{"ls $x", false}, {"git push $x", false}, {"unheard-of $x", false}, {"npm $x", false}, {"$x", false},
-		{"cp $x", false}, // onto a device it is catastrophic, and denied whatever is kept
+		{"cp $x", false}, // catastrophic for a device, and denied whatever is kept
 		{"ls 'open", false}, {"", true},
 	}
 	for _, s := range []spec{{risk: true}, {}} {
@@ -169,8 +169,8 @@ func TestReaches(t *testing.T) {
 	}
 }
 
-// riskSays are overrides that put commands and paths into tier 3, and take some
-// out of it.
+// riskSays returns overrides that put commands and paths into tier 3 and take
+// some out of it.
 func riskSays(t testing.TB) []Override {
 	matched := func(tools ...string) (m Matched) {
 		m.Possible = set(t, patterns.Deny, strings.Join(tools, "; "), "risk_overrides")
@@ -184,7 +184,7 @@ func riskSays(t testing.TB) []Override {
 	}
 }
 
-// What a policy puts into tier 3 is reached too, and what one beside it does.
+// Reaches includes what a policy, or a further one, puts into tier 3.
 func TestReachesOverrides(t *testing.T) {
 	v, _ := evaluator(t, spec{risk: true}, nil)
 	more := *v.Policy
@@ -213,8 +213,8 @@ func TestReachesOverrides(t *testing.T) {
 	}
 }
 
-// "deny for this session": the rules of a deny are kept too, and nobody is
-// asked again.
+// "deny for this session": the rules of a deny are kept too, and not asked
+// about again.
 func TestDeniedForTheSession(t *testing.T) {
 	p := &person{answers: []Answer{{Behavior: Deny, Scope: ScopeSession, Rules: []string{"Bash(npm:*)", "Bash(ls)"}, Message: "no"}}}
 	v, _ := evaluator(t, spec{allow: "Read"}, p)
@@ -231,7 +231,7 @@ func TestDeniedForTheSession(t *testing.T) {
 	}
 }
 
-// A scope that is none keeps nothing.
+// An invalid scope keeps nothing.
 func TestOddScope(t *testing.T) {
 	p := &person{answers: []Answer{{Behavior: Allow, Scope: 7, Rules: []string{"Bash(npm i)"}}}}
 	v, _ := evaluator(t, spec{}, p)
@@ -240,7 +240,7 @@ func TestOddScope(t *testing.T) {
 	}
 }
 
-// What no request of an evaluator comes to keeps nothing either.
+// A request that does not come from an evaluator keeps nothing either.
 func TestOddSuppositions(t *testing.T) {
 	v, r := asked(t, spec{}, using("Bash", "npm i"))
 	for _, then := range []Decision{{}, {Behavior: Deny, Reason: "why"}, {Behavior: Ask}, {Behavior: 7, Parts: r.Decision.Parts}} {
@@ -266,8 +266,8 @@ func TestOddSuppositions(t *testing.T) {
 	}
 }
 
-// Two decisions are compared part by part only where they are about the same
-// actions: a further policy may know others.
+// Two decisions are compared part by part only if they have the same actions,
+// since a further policy may have others.
 func TestPartsOfAnotherOrder(t *testing.T) {
 	_, r := asked(t, spec{allow: "Read"}, using("Bash", "npm i; npm test"))
 	i, test := r.Decision.Parts[0], r.Decision.Parts[1]

@@ -20,7 +20,7 @@ var (
 		"Read", "Read(./.env)", "Read(src/**)", "Read(/etc/**)", "Edit", "Edit(src/**)", "Edit(*.lock)", "Write",
 		"WebFetch", "WebFetch(github.com)", "mcp__x", "mcp__x__y", "TodoWrite", "Skill(a)",
 	}
-	// parts set no state of the shell.
+	// parts do not change the state of the shell.
 	parts = []string{
 		"ls", "ls -la src", "git status", "git push", "git push --force origin main", "rm x", "rm -rf build",
 		"npm run test", "npm install", "echo hi", "echo hi > out", "echo hi > src/go.lock", "cat .env", "cat src/a", "cat /etc/passwd",
@@ -80,7 +80,7 @@ func plus(list, rule string) string {
 	return list + "; " + rule
 }
 
-// Adding a deny never loosens.
+// Adding a deny rule never loosens.
 func TestLawMoreDenies(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, use := drawSpec(rt), drawUse(rt)
@@ -100,8 +100,8 @@ func TestLawMoreDenies(t *testing.T) {
 	})
 }
 
-// Adding an ask never loosens, except that one with a specifier replaces the
-// deny of tier 3.
+// Adding an ask rule never loosens, except that one with a specifier replaces
+// the deny of tier 3.
 func TestLawMoreAsks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, use := drawSpec(rt), drawUse(rt)
@@ -119,7 +119,7 @@ func TestLawMoreAsks(t *testing.T) {
 	})
 }
 
-// An allow never tightens a hard deny or lifts it.
+// An allow rule never lifts or changes a hard deny.
 func TestLawAllowsLiftNoDeny(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, use := drawSpec(rt), drawUse(rt)
@@ -138,7 +138,7 @@ func TestLawAllowsLiftNoDeny(t *testing.T) {
 	})
 }
 
-// The order of rules never changes a deny, and for lists no behavior at all.
+// The order of rules never changes a deny and, for lists, no behavior at all.
 func TestLawRuleOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, use := drawSpec(rt), drawUse(rt)
@@ -159,7 +159,7 @@ func TestLawRuleOrder(t *testing.T) {
 			s.rules[i], s.rules[j] = s.rules[j], s.rules[i]
 		}
 		if s.mode == "dontAsk" {
-			return // there an ask becomes a deny, and which rule asks first counts
+			return // there an ask becomes a deny, so the order of ask and allow matters
 		}
 		if last := s.decideOn(t, use); (last.Behavior == Deny) != (before.Behavior == Deny) {
 			rt.Fatalf("order of the rules changes %s to %s", outcome(before), outcome(last))
@@ -167,7 +167,7 @@ func TestLawRuleOrder(t *testing.T) {
 	})
 }
 
-// Evaluate twice gives the same; so does Evaluate with a trace.
+// Evaluate returns the same decision twice, with and without a trace.
 func TestLawSameTwice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, use := drawSpec(rt), drawUse(rt)
@@ -182,7 +182,8 @@ func TestLawSameTwice(t *testing.T) {
 	})
 }
 
-// A chain is the strictest of its parts, for parts that set no state.
+// A chain is as strict as its strictest part, for parts that do not change the
+// state.
 func TestLawChain(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt)
@@ -215,8 +216,8 @@ func TestLawQuoting(t *testing.T) {
 	})
 }
 
-// The trace tells the story of the decision: the strictest of the steps that
-// its actions come to is the decision.
+// The trace agrees with the decision, which is the strictest of the deciding
+// steps of its actions.
 func TestLawTrace(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, use := drawSpec(rt), drawUse(rt)
@@ -243,7 +244,7 @@ func TestLawTrace(t *testing.T) {
 	})
 }
 
-// In every mode, what a person has to answer is never answered by a rule.
+// In every mode, no rule answers what a person has to answer.
 func TestLawQuestionsAreNeverAllowed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt)

@@ -9,9 +9,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// TestLinksThatGlobsMeet: pathname expansion may make a name that is a link
-// out of the workspace; then no rule with a specifier and no mode proves a
-// write. Found by the effects test (internal/test/effects).
+// TestLinksThatGlobsMeet checks that no rule with a specifier and no mode
+// proves a write if pathname expansion may give a name that is a link out of
+// the workspace. Found by the effects test (internal/test/effects).
 func TestLinksThatGlobsMeet(t *testing.T) {
 	out := fakeFS{links: map[string]string{workspace + "/out/l": "/etc"}}
 	for _, tt := range []struct {
@@ -21,14 +21,14 @@ func TestLinksThatGlobsMeet(t *testing.T) {
 		{"touch out/*", "default", Ask},
 		{"touch out/*", "acceptEdits", Ask},
 		{"touch src/*", "default", Allow},
-		{"touch b*", "default", Allow}, // the link lies deeper
+		{"touch b*", "default", Allow}, // the link is deeper
 		{"touch ./*/*", "default", Ask},
-		{"rm out/*", "default", Allow}, // takes the link itself away
+		{"rm out/*", "default", Allow}, // removes the link itself
 		{"rm out/*/x", "default", Ask},
 		{"rm ./*/*", "default", Allow},
 		{"rm ./*/*/x", "default", Ask},
 		{"cp a out/*", "default", Ask},
-		{"cp out/* src", "default", Ask}, // reads what lies outside
+		{"cp out/* src", "default", Ask}, // reads what is outside
 		{"tee out/*.log", "acceptEdits", Ask},
 		{"for f in out/*; do touch \"$f\"; done", "default", Ask},
 		{"cat out/*", "default", Allow},
@@ -48,8 +48,8 @@ func TestLinksThatGlobsMeet(t *testing.T) {
 	}
 }
 
-// TestSweepIsProtected: mode acceptEdits does not answer for what changes all
-// of a directory in which protected paths lie.
+// TestSweepIsProtected checks that mode acceptEdits does not apply to a change
+// of a whole directory that contains protected paths.
 func TestSweepIsProtected(t *testing.T) {
 	for line, want := range map[string]Behavior{
 		"find . -delete": Ask, "gzip -r .": Ask, "find src -delete": Allow, "rsync -a --delete src/ .": Ask, "rsync -a --delete src/ out/": Allow,
@@ -61,8 +61,9 @@ func TestSweepIsProtected(t *testing.T) {
 	}
 }
 
-// TestExactOnly: an option that needs a rule for these very words is not
-// covered by a rule that reaches into the command. Found by the effects test.
+// TestExactOnly checks that an option that needs a rule for exactly its words
+// is not covered by a rule that extends into the command. Found by the effects
+// test.
 func TestExactOnly(t *testing.T) {
 	for rule, want := range map[string]Behavior{
 		"Bash(xargs tar cf x --remove-files:*)": Ask, "Bash(xargs tar cf x --remove-files a)": Allow, "Bash(xargs tar:*)": Ask, "Bash": Allow,
@@ -74,7 +75,7 @@ func TestExactOnly(t *testing.T) {
 	}
 }
 
-// countingFS counts what takes going through directories.
+// countingFS counts the calls that read directories.
 type countingFS struct {
 	fakeFS
 	walks *int
@@ -90,8 +91,8 @@ func (f countingFS) Links(dir string, depth int) bool {
 	return f.fakeFS.Links(dir, depth)
 }
 
-// TestWalksAreLimited: a directory is gone through once for a line, however
-// often the line names it; and beyond the limit what is asked for may exist.
+// TestWalksAreLimited checks that a directory is read once for a line, however
+// often the line names it, and that beyond the limit a path may exist.
 func TestWalksAreLimited(t *testing.T) {
 	decide := func(line string) (Decision, int) {
 		walks := 0
@@ -113,8 +114,8 @@ func TestWalksAreLimited(t *testing.T) {
 	}
 }
 
-// TestLinkedConfig: a program that obeys its directory is not covered where a
-// link in the workspace leads out of it.
+// TestLinkedConfig checks that a program configured by its directory is not
+// covered if a link leads from there out of the workspace.
 func TestLinkedConfig(t *testing.T) {
 	s := spec{allow: "Bash(make:*); Bash(cd:*)", env: fakeFS{links: map[string]string{workspace + "/out": "/srv/out"}}}
 	why := shell.Why{Cause: shell.CauseConfigLinked, Name: "make"}.String()

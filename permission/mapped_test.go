@@ -15,7 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// mappings are tools of the tests.
+// mappings are the mapped tools of the tests.
 func mappings(t testing.TB) *tools.Table {
 	t.Helper()
 	table, err := tools.NewTable(map[string]tools.Mapping{
@@ -39,8 +39,8 @@ func (s spec) decideMapped(t testing.TB, tool, input string) (Decision, *Trace) 
 	return Evaluate(p, s.session(t), &use, fakeFS{}, &trace), &trace
 }
 
-// TestLawMapped: a use of a mapped tool is decided as the use of the tool itself
-// and as that of the built-in tool that does the same, whichever is stricter.
+// TestLawMapped checks that a use of a mapped tool is decided as the stricter of
+// the use of the tool itself and that of the built-in tool that does the same.
 func TestLawMapped(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt)
@@ -60,7 +60,7 @@ func TestLawMapped(t *testing.T) {
 	})
 }
 
-// TestMapped: what a field says, what no field says, and what belongs to both.
+// TestMapped checks known fields, unknown fields, and both together.
 func TestMapped(t *testing.T) {
 	t.Parallel()
 	both := spec{allow: "run_shell; Bash(ls:*); Read(src/**); copy; Edit(out/**); mcp__x; open_page; WebFetch(github.com)", unlisted: UnlistedAsk}
@@ -96,8 +96,8 @@ func TestMapped(t *testing.T) {
 		{both, "open_page", `{"url":"https://github.com/x"}`, "allow", "", "open_page"},
 		{both, "open_page", `{"url":"https://evil.example"}`, "ask", "fetch https://evil.example", ""},
 		{spec{allow: "open_page; WebFetch"}, "open_page", `{"url":"file:///etc/passwd"}`, "ask", "the field url", ""},
-		// An MCP server is a process of its own: what a relative path is relative to
-		// is not known.
+		// An MCP server is a separate process: the directory of a relative path is
+		// unknown.
 		{spec{allow: "mcp__x; Read(src/**)"}, "mcp__x__find", `{"dir":"src/a"}`, "ask", "read src/a", ""},
 		{spec{allow: "mcp__x; Read(src/**)"}, "mcp__x__find", `{"dir":"` + workspace + `/src/a"}`, "allow", "", "mcp__x"},
 	} {
@@ -115,19 +115,19 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// recorded keeps what is recorded.
+// recorded keeps the last record.
 type recorded struct{ last Record }
 
 func (r *recorded) Record(_ context.Context, rec Record) error { r.last = rec; return nil }
 
-// approving answers by a function.
+// approving is an approver that calls a function.
 type approving func(Request) (Answer, error)
 
 func (a approving) Approve(_ context.Context, r Request) (Answer, error) { return a(r) }
 
-// TestMappedAsk: a person sees every part with the field that it comes from, and
-// what is kept for the session answers for the parts that it names. The record has
-// what was decided.
+// TestMappedAsk checks that a person sees every part with its field, that rules
+// kept for the session apply to the parts that they name, and that the record
+// has what was decided.
 func TestMappedAsk(t *testing.T) {
 	t.Parallel()
 	p := spec{}.policy(t)
@@ -175,7 +175,7 @@ func TestMappedAsk(t *testing.T) {
 	}
 }
 
-// nothingRuns is a gate that is against every command line.
+// nothingRuns is a gate that refuses every command line.
 type nothingRuns struct{}
 
 func (nothingRuns) Forbid(string, *shell.Facts) Refusal {

@@ -55,12 +55,12 @@ func TestAskWithSpecifierBeatsAcceptEdits(t *testing.T) {
 	check(t, s,
 		row{"Edit: go.lock", "ask ask-list Edit(*.lock)"},
 		row{"Edit: sub/go.lock", "ask ask-list Edit(*.lock)"},
-		row{"Bash: touch go.lock", "ask default"}, // the command has no cover left
+		row{"Bash: touch go.lock", "ask default"}, // nothing covers the command now
 		row{"Bash: touch go.mod", "allow mode"},
 		row{"Bash: mv a b", "ask ask-list Bash(mv:*)"},
 		row{"Edit: .env", "allow mode"},
 	)
-	// A bare ask does not take the mode away.
+	// A bare ask does not exclude from the mode.
 	check(t, spec{mode: "acceptEdits", ask: "Edit; Bash"}, row{"Edit: a", "allow mode"}, row{"Bash: touch a", "allow mode"})
 	g := patterns.GranularSpec{Tools: []string{"Edit"}, Paths: []string{"db/**"}, Action: patterns.Ask}
 	check(t, spec{mode: "acceptEdits", rules: []patterns.GranularSpec{g}},
@@ -92,7 +92,7 @@ func TestProtectedPaths(t *testing.T) {
 		row{"Edit: bashrc", "allow mode"},
 		row{"Edit: x.mcp.json", "allow mode"},
 	)
-	// A rule of the user's answers for them, if it names them.
+	// A rule of the user that names them applies.
 	s.allow = "Edit(.mcp.json); Bash(touch:*)"
 	check(t, s,
 		row{"Edit: .mcp.json", "allow default Edit(.mcp.json)"},
@@ -132,7 +132,7 @@ func TestBypass(t *testing.T) {
 		row{"Bash: rm -rf ~", "deny guard"},
 		row{"ExitPlanMode: {}", "ask default held"},
 	)
-	// The gate is not reached either.
+	// The allow list has no effect either.
 	check(t, spec{mode: "bypassPermissions", allow: "Read"}, row{"Bash: npm i", "allow mode"})
 }
 
@@ -159,7 +159,7 @@ func TestPlan(t *testing.T) {
 			row{"AskUserQuestion: {}", "ask default held"},
 		)
 	}
-	// It answers nothing else: a read still needs its rule.
+	// It allows nothing: a read still needs its rule.
 	check(t, spec{mode: "plan", allow: "Bash"}, row{"Read: a", "deny allow-list"})
 	check(t, spec{mode: "plan"}, row{"Read: a", "allow default"}, row{"Read: /etc/x", "ask default"})
 }
@@ -231,7 +231,7 @@ func TestMonitor(t *testing.T) {
 	check(t, spec{allow: "Bash", ask: "Monitor"}, row{"Monitor: ls", "ask ask-list Monitor"}, row{"Bash: ls", "allow default Bash"})
 }
 
-// A deny for Bash as a whole sees lines that run no command.
+// A deny for Bash as a whole matches lines that run no command.
 func TestBareBashDeny(t *testing.T) {
 	check(t, spec{deny: "Bash", allow: "Edit"},
 		row{"Bash: ls", "deny deny-list Bash"},

@@ -9,8 +9,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// Facts that package shell does not give, but that must not allow anything if
-// it ever did.
+// Facts that package shell does not return, but that must not allow anything if
+// it did.
 func TestOddFacts(t *testing.T) {
 	p := spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}.policy(t)
 	r := &reading{use: ToolUse{Tool: "Bash"}, know: p.knowledge(), env: fakeFS{}, dir: workspace, facts: &shell.Facts{}}
@@ -40,7 +40,7 @@ func TestOddFacts(t *testing.T) {
 	}
 }
 
-// What is written about a path with unknown parts: the known parts decide.
+// For a write to a path with unknown parts the known parts decide.
 func TestFits(t *testing.T) {
 	word := func(text string) shell.Word { // "*" is a hole
 		w := shell.Word{}
@@ -145,7 +145,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A deny of what cannot be read tells the model what would be clear.
+// The denial of an opaque line tells the model what would be clear.
 func TestRewrite(t *testing.T) {
 	d := spec{mode: "plan"}.decideOn(t, using("Bash", `eval "$x"`))
 	e := d.Message

@@ -13,7 +13,7 @@ import (
 // peerRule is one rule of the policies that are compared: 60 % command
 // prefixes, 25 % paths, 15 % hosts, every tenth of each a deny.
 type peerRule struct {
-	tool, spec string // as a rule of ours: Bash(tool7 run:*)
+	tool, spec string // as a rule of this package: Bash(tool7 run:*)
 	like       string // as a pattern of Cedar's like
 	deny       bool
 }
@@ -70,9 +70,9 @@ func cedarPolicy(b *testing.B, rules []peerRule) *cedar.PolicySet {
 	return set
 }
 
-// BenchmarkPeers decides "git status" under equivalent policies: ours from the
-// JSON of the tool use to the decision, with the command line parsed; Cedar's
-// and a linear scan's on the text alone.
+// BenchmarkPeers decides "git status" under equivalent policies: here from the
+// JSON of the tool use to the decision, with the command line parsed; with
+// Cedar and a linear scan on the text alone.
 func BenchmarkPeers(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		rules := peerRules(n)
@@ -112,7 +112,7 @@ func BenchmarkPeers(b *testing.B) {
 	}
 }
 
-// linear is the scan that the index is compared with.
+// linear is the linear scan.
 func linear(rules []peerRule, tool, subject string) bool {
 	allowed := false
 	for i := range rules {

@@ -18,8 +18,8 @@ const (
 
 var place = patterns.Place{Workspace: workspace, Home: home}
 
-// spec is a policy and a session as a test writes them. Rules are separated by
-// "; ".
+// spec is a policy and a session in the notation of tests. Rules are separated
+// by "; ".
 type spec struct {
 	mode                      string // "" is default
 	allow, ask, deny          string
@@ -125,8 +125,8 @@ func (s spec) decideOn(t testing.TB, use ToolUse) Decision {
 	return Evaluate(s.policy(t), s.session(t), &use, env, nil)
 }
 
-// fakeFS is a file system in memory: links from one path to another, and the
-// files that exist.
+// fakeFS is a file system in memory, with links from one path to another and
+// the files that exist.
 type fakeFS struct {
 	links map[string]string
 	files []string
@@ -163,8 +163,8 @@ func (f fakeFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return false
 }
 
-// using returns a tool use: a command line for Bash, a path for the file
-// tools, a URL for WebFetch; other tools get the text as JSON.
+// using returns a tool use: a command line for Bash, a path for the file tools,
+// a URL for WebFetch. Other tools get the text as JSON.
 func using(tool, text string) ToolUse {
 	t := tools.Builtin(tool)
 	if t == nil || t.Does == 0 {
@@ -184,7 +184,8 @@ func using(tool, text string) ToolUse {
 	return ToolUse{ID: "t1", Tool: tool, Input: input}
 }
 
-// outcome writes a decision as tests expect it: "deny deny-list Bash(rm:*)".
+// outcome returns a decision in the notation of tests: "deny deny-list
+// Bash(rm:*)".
 func outcome(d Decision) string {
 	s := fmt.Sprintf("%v %v", d.Behavior, d.Layer)
 	if d.Rule != "" {

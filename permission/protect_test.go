@@ -17,13 +17,12 @@ var linked = fakeFS{links: map[string]string{
 	workspace + "/gitlink": workspace + "/.git", workspace + "/rc": home + "/.bashrc", workspace + "/ci": workspace + "/.github/workflows",
 }}
 
-// unspelt are rules that allow a write, and none of which names a protected
-// file.
+// unspelt holds rules that allow writes, none of which names a protected file.
 const unspelt = "Bash; Edit; Edit(*); Edit(**); Edit(./**); Edit(src/**); Edit(//**); Edit(~/**); Write; Write(**/*.json); Edit(.g[i]t/**); Edit(.gi?/**); Edit(.*/**); " +
 	"Edit(*.yml); Edit(.github/**); Edit({.git,src}/**); Bash(cp:*); Bash(cp * *); Bash(git:*); Bash(touch *); Bash(cp x .github/*); Read(.git/**); Edit(.gitignore); Edit(.github/workflow/**)"
 
-// A rule that does not spell what is protected lets no write to it through,
-// whichever tool writes, in no mode.
+// A rule that does not spell out what is protected permits no write to it,
+// whichever tool writes, in any mode.
 func TestProtectedIsHeld(t *testing.T) {
 	uses := []string{
 		"Edit: .git/config", "Write: .git/hooks/pre-commit", "MultiEdit: .git/info/attributes", "NotebookEdit: .git/x.ipynb", "Edit: sub/.git/config",
@@ -61,7 +60,7 @@ func TestProtectedIsHeld(t *testing.T) {
 	}
 }
 
-// What the day of a developer is made of is not held.
+// Everyday work is not held.
 func TestProtectedStaysQuiet(t *testing.T) {
 	s := spec{allow: "Bash; Edit; Edit(.gitignore)", env: linked, unlisted: UnlistedDeny}
 	for _, use := range []string{
@@ -85,8 +84,8 @@ func TestProtectedStaysQuiet(t *testing.T) {
 	}
 }
 
-// A rule that spells what is protected, in whatever layer, lets it through
-// again: it, and nothing else.
+// A rule in any layer that spells out what is protected permits a write to it,
+// and nothing else.
 func TestProtectedBySpelling(t *testing.T) {
 	for _, tt := range []struct {
 		rule, use string
@@ -144,7 +143,8 @@ func TestProtectedBySpelling(t *testing.T) {
 	}
 }
 
-// Granular rules spell by their paths, not by regular expressions or commands.
+// Granular rules spell out by their paths, not by regular expressions or
+// commands.
 func TestProtectedByGranular(t *testing.T) {
 	with := func(g patterns.GranularSpec) spec {
 		g.Action = patterns.Allow
@@ -163,7 +163,7 @@ func TestProtectedByGranular(t *testing.T) {
 	check(t, s, row{"Edit: .git/x", "allow rules " + granularName(t, s.rules[0])}, row{"Edit: .envrc", "ask guard held"})
 }
 
-// What a policy protects beside the table.
+// A policy protects paths in addition to the table.
 func TestPolicyProtects(t *testing.T) {
 	s := spec{allow: "Bash; Edit; Edit(deploy.sh); Edit(infra/dev/**)", protect: []string{"Makefile", "infra/prod", "/srv/keys", "~/notes", "Deploy.sh/"}, env: fakeFS{links: map[string]string{workspace + "/m": workspace + "/Makefile", "/srv/keys": "/mnt/k"}}}
 	for _, use := range []string{
@@ -182,7 +182,7 @@ func TestPolicyProtects(t *testing.T) {
 	check(t, s, row{"Edit: Makefile", "allow default Edit"}, row{"Edit: infra/prod/x", "allow default Edit"})
 }
 
-// An entry that cannot be meant says what to write.
+// The error for a meaningless entry says what to write.
 func TestParseProtected(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "names nothing", " ": "names nothing", "/": "names nothing", "~": "names nothing", "~/": "names nothing", "//": "names nothing",
@@ -198,15 +198,15 @@ func TestParseProtected(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	// Without a home it is meant at any depth.
+	// Without a home it matches at any depth.
 	p, err := ParseProtected("~/notes/x", patterns.Place{Workspace: workspace})
 	if err != nil || p.path != "" || !named(shell.Word{Text: "/home/who/notes/x/y"}, p.names, false) {
 		t.Errorf("%+v %v", p, err)
 	}
 }
 
-// The reason names the file, why it is held, and the rule that would let it
-// through; nothing is offered but this once.
+// The reason names the file, why it is held, and the rule that would permit the
+// write. Only an answer for this one use is offered.
 func TestProtectedSays(t *testing.T) {
 	s := spec{allow: "Bash; Edit", env: linked}
 	for use, want := range map[string]string{
@@ -228,7 +228,7 @@ func TestProtectedSays(t *testing.T) {
 			}
 		}
 	}
-	// The rule that it names does so.
+	// The rule that it names permits the write.
 	for _, use := range []string{"Edit: .git/config", "Edit: sub/.vscode/a b.json", "Write: .github/workflows/c[i]*.yml", "Edit: /etc/crontab", "Bash: cp x .envrc", "Bash: git config core.pager less"} {
 		d := s.decideOn(t, useOf(use))
 		_, rest, _ := strings.Cut(d.Reason, "do something else (")
@@ -239,8 +239,8 @@ func TestProtectedSays(t *testing.T) {
 	}
 }
 
-// Code ran without any rule for a command: an edit of the repository's settings,
-// then a subagent in a worktree.
+// An attack that ran code without any rule for a command: an edit of the
+// repository's settings, then a subagent in a worktree.
 func TestWorktreeOverEditedSettings(t *testing.T) {
 	s := spec{allow: "Read; Edit; Write", unlisted: UnlistedDeny}
 	check(t, s,
@@ -251,9 +251,9 @@ func TestWorktreeOverEditedSettings(t *testing.T) {
 	)
 }
 
-// Property: under rules that spell no protected file, in every mode and with
-// session rules, no write to one is allowed, by whatever tool and however its
-// path is written.
+// Under rules that spell out no protected file, in every mode and with session
+// rules, no write to one is allowed, whatever the tool and the spelling of the
+// path.
 func TestProtectedProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := spec{
@@ -282,7 +282,7 @@ var looseGranulars = []patterns.GranularSpec{
 	{Tools: []string{"Bash"}, Patterns: []string{".*"}, Action: patterns.Allow},
 }
 
-// protectedTargets are a directory and a file below it.
+// protectedTargets holds protected directories, each with a file below it.
 var protectedTargets = [][2]string{
 	{".git", "config"}, {".git", "hooks/pre-commit"}, {".git/hooks", "x"}, {".git/info", "attributes"}, {".vscode", "tasks.json"}, {".idea", "x.xml"},
 	{".claude", "agents/x.md"}, {".github/workflows", "ci.yml"}, {".circleci", "config.yml"}, {".husky", "pre-commit"}, {"sub/.git", "config"},
@@ -301,7 +301,7 @@ func drawWrite(t *rapid.T, target [2]string) ToolUse {
 	case 1:
 		name, commands = target[0], dirWriters
 		words = spellings(name)
-	case 2: // of one word, in this shell, and where it is known from where
+	case 2: // a path of one word, in this shell, with a known directory
 		name, commands, around = target[0], movers, places[:5]
 		words = spellings(name)[5:]
 	}
@@ -309,7 +309,7 @@ func drawWrite(t *rapid.T, target [2]string) ToolUse {
 	return using(tool, strings.ReplaceAll(rapid.SampledFrom(around).Draw(t, "place"), "%", line))
 }
 
-// paths are ways to name a file.
+// paths returns ways to name a file.
 func paths(file string) []string {
 	return []string{
 		file, "./" + file, "x/../" + file, workspace + "/" + file, "~/proj/" + file, "/home/dev/x/../proj/" + file, strings.ToUpper(file), strings.ReplaceAll(file, "/", "//"),
@@ -317,7 +317,8 @@ func paths(file string) []string {
 	}
 }
 
-// behindLink names what lies in the repository by a link to it.
+// behindLink returns a name of a file in the repository that leads through a
+// link to it.
 func behindLink(file string) string {
 	if rest, ok := strings.CutPrefix(file+"/", ".git/"); ok {
 		return strings.TrimSuffix("gitlink/"+rest, "/")
@@ -325,8 +326,8 @@ func behindLink(file string) string {
 	return file
 }
 
-// Commands that write a file, that write into a directory or take it away, and
-// places of a command in a line. "%" is what they are about.
+// Commands that write a file, commands that write into a directory or remove
+// it, and places of a command in a line. "%" is their target.
 var (
 	fileWriters = []string{
 		"echo x > %", "echo x >> %", "cat x >| %", "echo x | tee %", "tee -a %", "cp x %", "cp -f -- x %", "mv x %", "install -m 755 x %", "ln -sf x %", "ln x %", "touch %", "truncate -s 0 %",
@@ -338,8 +339,8 @@ var (
 	places     = []string{"%", "ls; %", "ls && % || true", "(%)", "if true; then %; fi", "for i in a; do %; done", "sudo -n bash -c \"%\"", "timeout 5 nice %", "echo $(%)"}
 )
 
-// spellings are ways to write a file's path in a line, those first that may make
-// several words of it, or a path that is known only when it runs.
+// spellings returns ways to write a file's path in a line. The first ones may
+// give several words, or a path that is only known at run time.
 func spellings(file string) []string {
 	n := len(file) - 1
 	return append([]string{
@@ -348,8 +349,8 @@ func spellings(file string) []string {
 	}, paths(file)...)
 }
 
-// The lines of the property write what they are meant to, or there would be
-// nothing to find.
+// The lines of the property write their targets; otherwise it would prove
+// nothing.
 func TestPropertyLines(t *testing.T) {
 	for _, command := range append(slices.Clone(fileWriters), dirWriters...) {
 		line := strings.ReplaceAll(command, "%", "a/b")
@@ -360,7 +361,7 @@ func TestPropertyLines(t *testing.T) {
 	}
 }
 
-// No rule of the property spells what is protected.
+// No rule of the property spells out what is protected.
 func TestUnspelt(t *testing.T) {
 	for _, target := range protectedTargets {
 		names := strings.Split(target[0], "/")
@@ -374,7 +375,7 @@ func TestUnspelt(t *testing.T) {
 	}
 }
 
-// useOf is a tool use as rows have it: "Edit: a.go".
+// useOf returns the tool use of a row: "Edit: a.go".
 func useOf(text string) ToolUse {
 	tool, text, _ := strings.Cut(text, ": ")
 	return using(tool, text)

@@ -9,9 +9,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
-// TestReadingJudgedAgain: a reading that policies and sessions have judged by is
-// as good as new for the next, and what is judged without words comes to the
-// same.
+// TestReadingJudgedAgain checks that a reading gives the same decision after it
+// has been judged under other policies and sessions, and with suppositions.
 func TestReadingJudgedAgain(t *testing.T) {
 	own := claims(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -2,7 +2,8 @@ package permission
 
 import "testing"
 
-// TestSessionSaysWhyItIsPaused: what drives the agent can ask why it is paused.
+// TestSessionSaysWhyItIsPaused checks that a program can get the reason of a
+// pause.
 func TestSessionSaysWhyItIsPaused(t *testing.T) {
 	s := NewSession(place)
 	if got := s.Paused(); got != "" {

@@ -8,11 +8,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
-// A spelling is a line that does what a deny rule forbids, said in another way.
-// The lists below are put together by generators: ways to name a program, to
+// A spelling is a line that does what a deny rule forbids, written in another
+// way. The lists below are combined by generators: ways to name a program, to
 // run a command, to write an argument, to write flags.
 
-// programs are ways to name a program.
+// programs returns ways to name a program.
 func programs(p string) []string {
 	first, rest := p[:1], p[1:]
 	return []string{
@@ -31,7 +31,8 @@ func programs(p string) []string {
 	}
 }
 
-// braced are ways in which braces make a program's name; a word more follows.
+// braced returns ways in which braces give a program's name, followed by
+// another word.
 func braced(p string) []string {
 	return []string{"/bin/{" + p + ",}", "{" + p + ",-v}", "{" + p[:1] + ",}" + p[1:], "{,}" + p, p[:1] + "{" + p[1:] + ",x}"}
 }
@@ -41,7 +42,7 @@ const digits = "0123456789abcdef"
 func hex(c byte) string   { return string([]byte{digits[c>>4], digits[c&15]}) }
 func octal(c byte) string { return string([]byte{digits[c>>6], digits[c>>3&7], digits[c&7]}) }
 
-// placed are places in a line where a command runs.
+// placed returns places in a line where a command runs.
 func placed(c string) []string {
 	return []string{
 		c + " &", "(" + c + ")", "{ " + c + "; }", "ls && " + c, "ls || " + c, "ls; " + c, "ls | " + c, "ls\n" + c, "! " + c,
@@ -57,7 +58,7 @@ func placed(c string) []string {
 	}
 }
 
-// written are ways to write a word.
+// written returns ways to write a word.
 func written(word string) []string {
 	n := len(word) / 2
 	a, b := word[:n], word[n:]
@@ -67,7 +68,7 @@ func written(word string) []string {
 	}
 }
 
-// joined is every one of heads before tail.
+// joined returns each of heads followed by tail.
 func joined(heads []string, tail string) []string {
 	out := make([]string, len(heads))
 	for i, h := range heads {
@@ -82,7 +83,7 @@ func joined(heads []string, tail string) []string {
 	return out
 }
 
-// around is every word between head and tail.
+// around returns each word between head and tail.
 func around(head string, words []string, tail string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -91,7 +92,7 @@ func around(head string, words []string, tail string) []string {
 	return out
 }
 
-// spelled are the spellings of what each rule denies.
+// spelled returns the spellings of what each rule denies.
 func spelled() map[string][]string {
 	rmFlags := []string{
 		"-rf x", "-fr x", "-r -f x", "-f -r x", "-Rf x", "-R -f x", "-rvf x", "-vfR x", "--recursive --force x", "--force --recursive x",
@@ -156,8 +157,8 @@ func spelled() map[string][]string {
 	}
 }
 
-// unlike are lines that a rule denies nothing of: a reader that holds
-// everything for possible would pass the spellings.
+// unlike holds lines that a rule does not deny: a matcher for which everything
+// is possible would pass the spellings.
 var unlike = map[string][]string{
 	"Bash(rm:*)":                {"ls", "git rm --cached x", "echo rm", "grep rm x", "/bin/ls", "sudo ls", "find . -name rm", "cat rm", `"mr" x`, "docker run --rm x", "npm rm x", "bash -c ls"},
 	"Bash(rm -rf:*)":            {"rm x", "rm -r x", "rm -f x", "rm -i -v x", "rm -- -rf", "ls -rf", "cp -rf a b"},
@@ -167,7 +168,7 @@ var unlike = map[string][]string{
 	"Edit(config/**)":           {"cat config/a", "echo x > configs/a", "touch src/config", "cp config/a x", "ls > x", "cd config && cat a", "sed -n p config/a", "diff config/a x", "grep -r x config", "tar cf x.tar config", "git rm --cached config/a", "git clean -n", "git mv x y", "git checkout -b y", "git rm x"},
 }
 
-// denied is a file system with the files that the rules are about.
+// denied is a file system with the files that the rules name.
 type denied struct{ fakeFS }
 
 func (denied) Below(dir string, rule *patterns.Rule, hidden bool) bool {
@@ -179,8 +180,8 @@ func (denied) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return false
 }
 
-// TestSpellings: what a deny rule forbids is denied or asked however it is
-// said, although the whole of Bash is allowed.
+// TestSpellings checks that what a deny rule forbids is denied or asked about
+// in every spelling, although all of Bash is allowed.
 func TestSpellings(t *testing.T) {
 	env := denied{}
 	total := 0

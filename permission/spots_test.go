@@ -8,8 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// spot is a line with an opaque spot, the reason that it must give, and the
-// line with the rewrite made; "" where the rewrite is more than a line.
+// spot is a line with an opaque spot, the expected reason, and the rewritten
+// line; "" if the rewrite is not a single line.
 type spot struct {
 	line, reason, clear string
 	dialect             shell.Dialect
@@ -184,7 +184,7 @@ var spots = []spot{
 	{"echo $x[1]", "what stands behind a variable means something else in zsh", "echo ${x}1", shell.Zsh},
 	{"echo ${x:-<(ls)}", "text that the shell may read as a command", "echo ${x:-a}", shell.Bash},
 	{"=ls", "= at the start of a word means something else in zsh", "ls", shell.Zsh},
-	// What cannot be read at all.
+	// Lines that cannot be read at all.
 	{"ls (", "the line cannot be parsed", "ls", shell.Bash},
 	{strings.Repeat("(", 2000), "opens more than", "ls", shell.Bash},
 	{"Get-ChildItem", "not read", "", shell.Foreign},
@@ -195,8 +195,8 @@ var spots = []spot{
 	{`agent-wrapper exec -- "$x"`, "the command is known only when it runs", "agent-wrapper exec -- ls", shell.Bash},
 }
 
-// unreached are causes that no line leads to: most are for trees that the parser
-// makes of other languages only. The guard stands in case one does.
+// unreached holds causes that no line has: most are for syntax trees of other
+// languages. They are checked in case a line has them.
 var unreached = []string{
 	"arithmetic of another shell",
 	"a comparison that is not known here",
@@ -208,12 +208,12 @@ var unreached = []string{
 	"a loop of a kind that is not known here",
 	"a function of another shell",
 
-	// Of a command with a subcommand a rule is asked that names it.
+	// A rule must name the subcommand of such a command.
 	"npm config edit opens an editor",
 }
 
-// doubts are lines with a command that is unproven, the words for it, and a line
-// without the doubt.
+// doubts holds lines with an unproven command, the reason, and a line without
+// the doubt.
 var doubts = []spot{
 	{"A=1 ls", "the program may obey the variable A", "ls", shell.Bash},
 	{"frob $x", "an argument of frob is known only when it runs, and may be an option", `frob -- "a$x"`, shell.Bash},
@@ -241,12 +241,12 @@ var doubts = []spot{
 	{"tar f x", "what tar does is not clear from its options", "tar tf x", shell.Bash},
 	{`jq ".a$x" f`, "the filter of jq is known only when it runs", "jq .a f", shell.Bash},
 	{"jq env f", "the filter of jq reads more than its input", "jq .a f", shell.Bash},
-	// A tool use with such a line is refused before it is read.
+	// A tool use with such a line is denied before it is read.
 	{strings.Repeat("a", 1<<16+1), "the line is longer than 65536 bytes", "ls", shell.Bash},
 	{"ls \x00", "the line holds a NUL byte", "ls", shell.Bash},
 }
 
-// causes are the causes that the actions of a line have.
+// causes returns the causes of the actions of a line.
 func causes(line string, d shell.Dialect) []shell.Why {
 	var found []shell.Why
 	for _, a := range shell.Analyze(line, shell.Options{Dir: "/home/dev/proj", Home: "/home/dev", Dialect: d}).Actions {
@@ -257,7 +257,7 @@ func causes(line string, d shell.Dialect) []shell.Why {
 	return found
 }
 
-// TestDoubts: a doubt is put into words, and gone without what causes it.
+// TestDoubts checks that a doubt is explained, and absent without its cause.
 func TestDoubts(t *testing.T) {
 	for _, s := range doubts {
 		said := func(why shell.Why) bool { return why.String() == s.reason }
@@ -282,7 +282,7 @@ func opaque(line string, d shell.Dialect) map[string]string {
 	return found
 }
 
-// holding returns the reason that holds a text.
+// holding returns the reason that contains a text.
 func holding(found map[string]string, text string) string {
 	for reason := range found {
 		if strings.Contains(reason, text) {
@@ -292,8 +292,8 @@ func holding(found map[string]string, text string) string {
 	return ""
 }
 
-// TestSpots: the model is told of every opaque spot what it is and how to say
-// it clearly, in a denial as in an ask; and what it is told is true.
+// TestSpots checks that a denial and an ask tell the model about every opaque
+// spot and how to write it clearly, and that the advice is right.
 func TestSpots(t *testing.T) {
 	for _, s := range spots {
 		found := opaque(s.line, s.dialect)
@@ -325,9 +325,9 @@ func TestSpots(t *testing.T) {
 	}
 }
 
-// TestCausesAreAll: every cause has a line above that leads to it.
+// TestCausesAreAll checks that every cause has a line above.
 func TestCausesAreAll(t *testing.T) {
-	// The evaluation itself gives two: TestLinkedConfig, TestMapped.
+	// The evaluation itself has two: see TestLinkedConfig and TestMapped.
 	seen := map[shell.Cause]bool{shell.CauseConfigLinked: true, shell.CauseUnmappedField: true}
 	for _, s := range slices.Concat(spots, doubts) {
 		for _, why := range causes(s.line, s.dialect) {

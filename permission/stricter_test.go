@@ -2,8 +2,8 @@ package permission
 
 import "testing"
 
-// A decision that says nothing, or what no decision says, counts as a deny: no
-// further policy's answer takes its place, and it takes that of any other.
+// A decision without a behavior, or with an invalid one, counts as a deny: it
+// is as strict as any further policy's decision, and stricter than all others.
 func TestStricterFailsClosed(t *testing.T) {
 	odd := []Decision{{}, {Behavior: Deny + 1}, {Behavior: 255}}
 	for _, o := range odd {

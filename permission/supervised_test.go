@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// An agent gains nothing by having agent-wrapper exec run its commands, whatever
-// flags it gives: what is run needs its own cover, and deny rules see it.
+// An agent gains nothing by running its commands through agent-wrapper exec,
+// with any flags: what is run needs its own cover, and deny rules match it.
 func TestSupervised(t *testing.T) {
 	s := spec{allow: "Bash(agent-wrapper:*); Bash(ls:*)", deny: "Bash(touch y:*)"}
 	for _, tt := range []struct{ line, want string }{
@@ -19,12 +19,12 @@ func TestSupervised(t *testing.T) {
 		{"agent-wrapper exec --allow Bash -- touch x", "ask"},
 		{"agent-wrapper exec -- 'ls; touch x'", "ask"},
 		{"agent-wrapper exec -- 'touch x'", "ask"},
-		{"agent-wrapper exec -- history x", "ask"}, // a program of that name
+		{"agent-wrapper exec -- history x", "ask"}, // another program with that name
 		{"agent-wrapper exec -- session list", "ask"},
 		{"agent-wrapper exec --session -- -- touch x", "ask"},
 		{"agent-wrapper exec -- $x", "ask"},
 		{`agent-wrapper exec -- "$x"`, "ask"},
-		{"agent-wrapper exec -- ls $x", "ask"}, // it may be the only argument, and then a line
+		{"agent-wrapper exec -- ls $x", "ask"}, // $x may be the only argument, and then a command line
 		{"agent-wrapper exec --shell zsh -- ls", "ask"},
 		{"agent-wrapper exec --temp-dir -- ls", "ask"},
 		{"agent-wrapper exec --kubeconfig k -- ls", "ask"},

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// forbidden are command lines with something of tier 3, by itself, in a
+// forbidden holds command lines with something of tier 3, by itself, in a
 // construct, or run by another program.
 var forbidden = []string{
 	"rm -rf build", "rm --recursive --force build", `rm -rf "$x"`, "kill -9 -1", "kill 1", "killall x", "halt", "shutdown -h now", "systemctl poweroff",
@@ -21,7 +21,7 @@ var forbidden = []string{
 	"/bin/rm -rf x", "rm -rf /usr", "find / -delete", "cp x /dev/sda", "echo x > /dev/sda", ":(){ :|:& };:", "npm publish", "sudo npm publish", "cat /srv/prod/x", "cp a /srv/prod/x",
 }
 
-// inForm are rules of every form that are about actions of a tool use.
+// inForm returns rules of every form that match actions of a tool use.
 func inForm(t testing.TB, p *Policy, use ToolUse) []string {
 	t.Helper()
 	r := newReading(&use, p.knowledge(), fakeFS{}, nil)
@@ -52,8 +52,8 @@ func inForm(t testing.TB, p *Policy, use ToolUse) []string {
 	})
 }
 
-// answered are the steps of a trace that answer, for the actions of tier 3: one
-// line for each action.
+// answered returns the steps of a trace with an answer for the actions of tier
+// 3, one line for each action.
 func answered(tr *Trace) []string {
 	var all []string
 	for i := range tr.Actions {
@@ -75,20 +75,20 @@ func answered(tr *Trace) []string {
 	return all
 }
 
-// allAllowed reports whether something other than a session allows all that is
-// of tier 3.
+// allAllowed reports whether all that is of tier 3 is allowed by something
+// other than the session.
 func allAllowed(tr *Trace) bool {
 	return !slices.ContainsFunc(tr.Actions, func(a TracedAction) bool {
 		return a.Risk.Tier() == 3 && (a.Decides < 0 || a.Steps[a.Decides].Behavior != Allow)
 	})
 }
 
-// tiers are how often the law was put to the test.
+// tiers counts how often the law was tested.
 type tiers struct{ actions, covered, allowed int }
 
-// lawful holds one policy, with the rules of a session, against the same one
-// without: to what is of tier 3 they make no difference, and what they make
-// allowed holds nothing of tier 3 that the policy itself does not allow.
+// lawful compares a policy with the rules of a session and without. The rules
+// must make no difference to what is of tier 3, and what they allow must
+// contain nothing of tier 3 that the policy itself does not allow.
 func (n *tiers) lawful(t rapid.TB, p *Policy, use ToolUse, session *Session) {
 	var without, with Trace
 	Evaluate(p, nil, &use, fakeFS{}, &without)
@@ -112,8 +112,8 @@ func (n *tiers) lawful(t rapid.TB, p *Policy, use ToolUse, session *Session) {
 }
 
 // TestLawTier3 is the law of S1-19: no rule of a session, of any form, answers
-// for an action of tier 3, as it is judged with the profile and the overrides of
-// the policy.
+// for an action that is of tier 3 by the profile and the overrides of the
+// policy.
 func TestLawTier3(t *testing.T) {
 	var n tiers
 	says := riskSays(t)
@@ -148,8 +148,8 @@ func TestLawTier3(t *testing.T) {
 	t.Logf("%+v", n)
 }
 
-// Every line of tier 3 under every rule about it, and under all of them: also
-// in the modes and beside the rules that let most through.
+// Every line of tier 3 under every rule that matches it, and under all of them,
+// in the modes and beside the rules that permit most.
 func TestSessionsReachNoTier3(t *testing.T) {
 	var n tiers
 	for _, line := range forbidden {

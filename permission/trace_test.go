@@ -14,7 +14,7 @@ func explain(t *testing.T, s spec, use ToolUse) (*Trace, Decision) {
 	return tr, Evaluate(s.policy(t), s.session(t), &use, fakeFS{}, tr)
 }
 
-// A trace shows every layer's answer, also of those that were not asked.
+// A trace has every layer's answer, including those that were not needed.
 func TestTrace(t *testing.T) {
 	s := spec{
 		mode: "bypassPermissions", allow: "Bash(npm:*)", ask: "Bash(npm install:*)",
@@ -48,8 +48,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// A rule of the session that is about an action of tier 3 is named, with why it
-// does not answer.
+// A session rule that matches an action of tier 3 is named, with the reason why
+// it does not count.
 func TestTraceTier3(t *testing.T) {
 	s := spec{risk: true, sessionAllow: "Bash; Bash(rm:*)"}
 	tr, d := explain(t, s, using("Bash", "rm -rf x"))

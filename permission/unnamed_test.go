@@ -2,9 +2,9 @@ package permission
 
 import "testing"
 
-// What a patch, a stash or a reset changes stands in no word: an ask or deny
-// rule for a path is asked about, and that the policy's own file is changed is
-// not supposed.
+// The paths changed by a patch, a stash or a reset occur in no word: an ask or
+// deny rule for a path asks, but a change of the policy's own file is not
+// assumed.
 func TestUnnamedWrites(t *testing.T) {
 	s := spec{allow: "Bash(git:*)", deny: "Edit(f)"}
 	for _, line := range []string{
