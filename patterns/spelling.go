@@ -8,16 +8,17 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// spelling is the command of a subject in the words of another program or
-// subcommand, as which it is known too.
+// spelling is the command of a subject expressed as another program or
+// subcommand that does the same.
 type spelling struct {
 	sub *Subject
-	// sure is Yes if both do the same, Maybe if the words may say something else
-	// or the other does only a part of it.
+	// sure is Yes if both do the same, and Maybe if they possibly do or if the
+	// other does only a part of it.
 	sure Match
 }
 
-// maxSpellings bounds the spellings of one command, whose words may be unknown.
+// maxSpellings is the maximum number of spellings of one command, whose words
+// may be unknown.
 const maxSpellings = 64
 
 // spellings returns the other spellings of a subject's command, which ask and
@@ -33,7 +34,7 @@ func (sub *Subject) spellings() []spelling {
 	return sub.others
 }
 
-// spell collects the spellings of a command and of those.
+// spell returns the spellings of a command, including the spellings of those.
 func spell(sub *Subject) []spelling {
 	var list []spelling
 	from := spelling{sub, Yes}
@@ -86,7 +87,7 @@ func (s spelling) respelled() []spelling {
 	return list
 }
 
-// mayStand reports whether each name is among the words, or may be.
+// mayStand reports whether all names are, or may be, among the words.
 func mayStand(names []string, words []shell.Word) bool {
 	for _, name := range names {
 		found := false
@@ -100,7 +101,7 @@ func mayStand(names []string, words []shell.Word) bool {
 	return true
 }
 
-// with is the subject with other words.
+// with returns the subject with other words.
 func (s spelling) with(words []shell.Word, sure Match) spelling {
 	a := *s.sub.Command
 	if name := lastSegment(words[0].Text); name != lastSegment(a.Words[0].Text) {
@@ -112,8 +113,8 @@ func (s spelling) with(words []shell.Word, sure Match) spelling {
 	return spelling{&sub, sure}
 }
 
-// read returns the words as the program reads them, also one that the catalogue
-// does not have.
+// read returns the words as interpreted by the program, even if the catalogue
+// lacks it.
 func (sub *Subject) read() shell.Scan {
 	if sub.Command.Program == nil {
 		return shell.ScanWords(stranger, sub.Command.Words)
@@ -121,8 +122,8 @@ func (sub *Subject) read() shell.Scan {
 	return sub.scanned()
 }
 
-// respell returns the words of a command as an alias has them, and whether the
-// alias is about it.
+// respell returns the words of a command as rewritten by an alias, and whether
+// the alias applies to it.
 func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.Word) ([]shell.Word, Match) {
 	sure := Yes
 	if alias.Part {
@@ -136,7 +137,7 @@ func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.
 		}
 		sure = min(sure, found)
 	} else if alias.To[0] == name && (len(have.Path) > 0 || len(positional(have, words, false)) == 0) {
-		return nil, No // about what names no subcommand
+		return nil, No // the alias applies to commands without a subcommand
 	}
 	first, last := 1, 1
 	if len(at) > 0 {
@@ -153,12 +154,12 @@ func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.
 	}
 	rest := words[last:]
 	if alias.To[0] != name && len(at) > 0 && len(rest) > 0 && rest[0].Known() && rest[0].Text == "--" {
-		rest = rest[1:] // ends the options of the program that starts the other
+		rest = rest[1:] // it ends the options of the program that starts the other one
 	}
 	return append(out, rest...), sure
 }
 
-// renamed returns the words with others in place of the first n.
+// renamed returns the words with the first n replaced by names.
 func renamed(words []shell.Word, n int, names ...string) []shell.Word {
 	out := make([]shell.Word, 0, len(names)+len(words))
 	for _, name := range names {
@@ -167,8 +168,8 @@ func renamed(words []shell.Word, n int, names ...string) []shell.Word {
 	return append(out, words[n:]...)
 }
 
-// wordsOf returns where the names of an alias stand among the words of a command,
-// which are its first that are no options.
+// wordsOf returns the indexes of the names of an alias among the words of a
+// command, whose first words other than options they must be.
 func wordsOf(names []string, have *shell.Scan, words []shell.Word) ([]int, Match) {
 	for _, doubt := range []bool{false, true} {
 		at := positional(have, words, doubt)
@@ -190,9 +191,9 @@ func wordsOf(names []string, have *shell.Scan, words []shell.Word) ([]int, Match
 	return nil, No
 }
 
-// positional returns the indexes of the words that are no options: subcommands
-// and operands. doubt leaves out those that may be the value of an option that
-// is not listed.
+// positional returns the indexes of the words that are not options: subcommands
+// and operands. With doubt set, it omits those that may be the value of an
+// unlisted option.
 func positional(have *shell.Scan, words []shell.Word, doubt bool) []int {
 	var at []int
 	value := false
@@ -226,10 +227,10 @@ func pluginOf(name string) (host, plugin string) {
 	return "", ""
 }
 
-// unversioned returns the name of a program without the version or what else it
-// ends in, or a part of that, if the catalogue has that program: python3 and then
-// python for python3.12, gcc for gcc-12, git for git.exe, pip for the module
-// pip._internal. "" if there is none.
+// unversioned returns the name of a program without its version or other
+// ending, or without a part of that, if the catalogue has that program: python3
+// and then python for python3.12, gcc for gcc-12, git for git.exe, pip for the
+// module pip._internal. It returns "" if there is none.
 func unversioned(name string) string {
 	for {
 		short := strings.TrimRight(name, "0123456789")
@@ -246,8 +247,8 @@ func unversioned(name string) string {
 	}
 }
 
-// abbreviated matches a command whose subcommands are abbreviations of the
-// rule's, with these written out.
+// abbreviated matches a command whose subcommands abbreviate those of the rule,
+// after expanding them.
 func (r *reading) abbreviated(have *shell.Scan, words []shell.Word, open bool) bool {
 	want := positional(&r.scan, r.words, false)
 	for _, doubt := range []bool{false, true} {
@@ -261,8 +262,8 @@ func (r *reading) abbreviated(have *shell.Scan, words []shell.Word, open bool) b
 	return false
 }
 
-// expanded returns the words with the rule's in place of their abbreviations, nil
-// if there are none.
+// expanded returns the words with abbreviations of the rule's words expanded,
+// nil if there are none.
 func (r *reading) expanded(want, at []int, have *shell.Scan, words []shell.Word) []shell.Word {
 	var out []shell.Word
 	for i := range min(len(want), len(at)) {
@@ -280,8 +281,8 @@ func (r *reading) expanded(want, at []int, have *shell.Scan, words []shell.Word)
 }
 
 // otherForm reports whether an argument may be the short form of a long option,
-// or the long form of a short one, because it begins with the same letter: where
-// one of the two is not listed, or each is listed without the other form.
+// or the long form of a short one, because it begins with the same letter and
+// one of the two is not listed, or each is listed without another form.
 func otherForm(names []string, a *shell.Arg, w *shell.Word) bool {
 	letter, long := forms(names)
 	switch {
@@ -298,8 +299,9 @@ func otherForm(names []string, a *shell.Arg, w *shell.Word) bool {
 	return long && strings.IndexByte(strings.ToLower(w.Text[1:]), letter) >= 0
 }
 
-// forms returns the small letter that an option of a single form begins with, and
-// whether the form is the long one; 0 if it has both, or its names begin otherwise.
+// forms returns the lower-case first letter of an option with only one form,
+// and whether that is the long form. The letter is 0 if the option has both, or
+// if its names differ in their first letter.
 func forms(names []string) (letter byte, long bool) {
 	for i, name := range names {
 		dashes := len(name) - len(strings.TrimLeft(name, "-"))
@@ -321,10 +323,10 @@ func lower(c byte) byte {
 	return c
 }
 
-// among says whether other operands may stand before the rule's: for a runner of
-// tasks, and where each operand is treated alike, a further one changes nothing
-// for the others. Where the catalogue only knows that they are operands, they may
-// be such a list.
+// among returns whether other operands may precede the rule's. They may for a
+// task runner, and where all operands are treated alike, so that another one
+// does not affect the rest. They possibly may where the catalogue only says
+// that words are operands.
 func (r *reading) among(have *shell.Scan) Match {
 	if r.prog.Facts&program.TaskRunner != 0 {
 		return Yes
@@ -342,9 +344,9 @@ func (r *reading) among(have *shell.Scan) Match {
 	return No
 }
 
-// sameTask reports whether a task may be the one that is wanted, in its project
-// or plugin (:app:publish, deploy:deploy) or abbreviated, where the program takes
-// that: gradle pTML is publishToMavenLocal.
+// sameTask reports whether a task may be the wanted one, possibly in its
+// project or plugin (:app:publish, deploy:deploy), or abbreviated if the
+// program accepts that: gradle pTML is publishToMavenLocal.
 func (r *reading) sameTask(want, task string) bool {
 	for part := range strings.SplitSeq(task, ":") {
 		if part != "" && (part == want || r.prog.Abbreviates && humps(want, part)) {
@@ -354,8 +356,8 @@ func (r *reading) sameTask(want, task string) bool {
 	return false
 }
 
-// humps reports whether each part of short, parts beginning with a capital, begins
-// a part of full.
+// humps reports whether the parts of short, each beginning with a capital, are
+// prefixes of successive parts of full.
 func humps(full, short string) bool {
 	if short == "" {
 		return true

@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// TestSpellings: an ask or deny rule matches its command in the other spellings
-// that the program accepts, and no other command.
+// TestSpellings checks that an ask or deny rule matches its command in the
+// other spellings that the program accepts, and no other command.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -94,7 +94,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestAllowComparesWords: an allow rule matches no other spelling.
+// TestAllowComparesWords checks that an allow rule matches no other spelling.
 func TestAllowComparesWords(t *testing.T) {
 	t.Parallel()
 	for text, line := range map[string]string{
@@ -107,8 +107,8 @@ func TestAllowComparesWords(t *testing.T) {
 	}
 }
 
-// TestEverySpelling: for each pair that the catalogue lists, a rule about one side
-// matches the other one, in a set with an index as well.
+// TestEverySpelling checks for each pair in the catalogue that a rule about one
+// side matches the other one, including in a set with an index.
 func TestEverySpelling(t *testing.T) {
 	t.Parallel()
 	pairs := 0
