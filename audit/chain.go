@@ -204,7 +204,7 @@ func (g *gap) Error() string {
 	return fmt.Sprintf("is record %d where record %d belongs", g.got, g.want)
 }
 
-// maxLine is the maximum length of a line in bytes. The lines that we write are
+// maxLine is the maximum length of a line in bytes. Lines that are written are
 // shorter.
 const maxLine = 16 << 20
 

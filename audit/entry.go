@@ -81,8 +81,8 @@ func (e *Entry) line() ([]byte, error) {
 	return plain(line.Bytes()), nil
 }
 
-// plain escapes the characters of a JSON text that a terminal would obey, hide
-// or reorder.
+// plain escapes the characters of a JSON text that a terminal would interpret,
+// hide or reorder.
 func plain(text []byte) []byte {
 	odd := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, odd) < 0 {

@@ -80,7 +80,7 @@ func (h head) begin(record string, p position) error {
 }
 
 // write replaces the head atomically. It does not sync the directory: after a
-// crash the head may be an older one, which is true as well.
+// crash the head may be an older one, which is valid too.
 func (h head) write(record string, p position, durable bool) error {
 	data, err := json.Marshal(headText{1, real(record), p})
 	if err != nil {

@@ -235,9 +235,9 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestNamedDeed: what stands in a secret's place and is itself run, read or
-// written is named by the actions, and a quote that only seems to open a value
-// hides no command.
+// TestNamedDeed checks that text in the place of a secret is named by the
+// actions if it is itself run, read or written, and that a quote that only
+// seems to open a value hides no command.
 func TestNamedDeed(t *testing.T) {
 	for line, want := range map[string]string{
 		"TOKEN=etc/x9; cat $TOKEN":                                  "read /w/etc/x9",
@@ -252,8 +252,8 @@ func TestNamedDeed(t *testing.T) {
 	}
 }
 
-// A line of the record is plain on every terminal: characters that one would
-// obey, hide or reorder are escaped, and decode unchanged.
+// TestLineIsPlain checks that characters that a terminal would interpret, hide
+// or reorder are escaped in a line of the record, and decode unchanged.
 func TestLineIsPlain(t *testing.T) {
 	odd := "a\u009b2J\u007f\u202e\u200b\u2028\ufeff\U000e0041é日\u0301"
 	input, err := json.Marshal(map[string]string{"command": "echo '" + odd + "'", odd: "x"})

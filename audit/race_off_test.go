@@ -2,5 +2,5 @@
 
 package audit
 
-// sampled: one byte in so many is changed.
+// sampled is the interval of the bytes that are changed.
 const sampled = 8

@@ -2,6 +2,6 @@
 
 package audit
 
-// sampled: one byte in so many is changed. The race detector is slow, and has
-// nothing to find here.
+// sampled is the interval of the bytes that are changed. The race detector is
+// slow, and has nothing to find here.
 const sampled = 97

@@ -88,8 +88,8 @@ func inputText(tool string, input json.RawMessage) string {
 	return string(input)
 }
 
-// String returns the record in one line for a person, without characters that a
-// terminal would obey.
+// String returns the record on one line for a person, without characters that a
+// terminal would interpret.
 func (e *Entry) String() string {
 	at := e.Time
 	if t, err := time.Parse(time.RFC3339Nano, e.Time); err == nil {

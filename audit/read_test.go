@@ -64,7 +64,8 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestString: no character that a terminal would obey is printed.
+// TestString checks that no character is printed that a terminal would
+// interpret.
 func TestString(t *testing.T) {
 	path, _ := few(t)
 	in, _ := os.Open(path)

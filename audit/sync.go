@@ -83,7 +83,7 @@ func (l *Log) newest() (position, error) {
 }
 
 // unsynced is the error of a failed sync: what was written may not be on disk,
-// and another sync would not tell.
+// and another sync would not report it.
 type unsynced struct{ error }
 
 func (u unsynced) Unwrap() error { return u.error }

@@ -19,7 +19,7 @@ type Report struct {
 	Known uint64
 	// Since is the number of records after the one with the given hash.
 	Since uint64
-	// Notes are worth knowing but no faults.
+	// Notes are findings that are not faults.
 	Notes, Faults []Finding
 }
 

@@ -133,8 +133,9 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 	return d.Run(ctx, task)
 }
 
-// inTurn calls events, which may be nil, for one event at a time: a question to a
-// person is announced where it is decided, beside what the driver tells.
+// inTurn returns a function that calls events, which may be nil, for one event
+// at a time: questions are announced by the goroutine that decides,
+// concurrently with the driver's events.
 func inTurn(events func(wrapper.Event)) func(wrapper.Event) {
 	if events == nil {
 		return func(wrapper.Event) {}

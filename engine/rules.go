@@ -197,8 +197,9 @@ var settingsVariables = []string{
 	"INPUTRC", "KUBECONFIG", "NPM_CONFIG_USERCONFIG", "NPM_CONFIG_GLOBALCONFIG", "PIP_CONFIG_FILE", "PYTHONSTARTUP",
 }
 
-// moved returns the protected files that have other names here: because the
-// environment says so, or because git keeps the workspace's repository elsewhere.
+// moved returns the protected files that have other names than in the table,
+// because of a variable in the environment or because git keeps the workspace's
+// repository elsewhere.
 func moved(place patterns.Place) []permission.Protected {
 	files := workspace.GitFiles(place.Workspace, named("GIT_DIR", "GIT_COMMON_DIR")...)
 	files = append(files, named(settingsVariables...)...)

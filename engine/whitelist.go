@@ -73,8 +73,8 @@ func (r *Rules) WhitelistFiles(usual string) []string {
 	return files
 }
 
-// NamedIn returns words for a message about which policy names a whitelist file,
-// "" if none does.
+// NamedIn returns a phrase for a message that says which policy names a
+// whitelist file, "" if none does.
 func (r *Rules) NamedIn(file string) string {
 	for _, item := range r.Spec.Whitelists {
 		if WhitelistFile(item) == file {
