@@ -88,13 +88,13 @@ func TestParseCasesRefused(t *testing.T) {
 		`expect = "ask"`:                                  "no tool use: give use, or tool and input",
 		`use = "Bash(ls"`:                                 "no ) at the end",
 		`use = "ls -l"`:                                   "write Tool(text)",
-		`use = "TodoWrite(x)"`:                            "a text says nothing about this tool",
+		`use = "TodoWrite(x)"`:                            `a text says nothing about this tool; give its whole input: tool = "TodoWrite", input = { … }`,
 		"use = 'Bash'\ntool = 'Bash'":                     "give one",
 		`tool = "Bash"`:                                   "tool without input",
 		"use = 'Bash'\nexpect = 'maybe'":                  "want allow, ask or deny",
 		"use = 'Bash'\nexpect = 'ask the-list'":           `there is no layer "the-list" (guard, session-deny,`,
 		"use = 'Bash'\nId = 'x'":                          "unknown key Id (did you mean id?)",
-		"use = 'Bash'\nwith = { modes = 'plan' }":         "unknown key modes",
+		"use = 'Bash'\nwith = { modes = 'plan' }":         "unknown key modes (did you mean mode?)",
 		"use = 'Bash'\nid='x'\n[[case]]\nuse='A'\nid='x'": `id "x" stands twice`,
 	} {
 		_, err := ParseCases([]byte("[[case]]\n"+text), "c")

@@ -117,7 +117,7 @@ func TestParseRules(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{}`:                              "--rules:1:1: want an array, got an object",
-		`[{"tool":["Bash"]}]`:             "--rules:1:3: [0]: unknown key tool",
+		`[{"tool":["Bash"]}]`:             "--rules:1:3: [0]: unknown key tool (did you mean tools?)",
 		`[{"Tools":["Bash"]}]`:            "--rules:1:3: [0]: unknown key Tools (did you mean tools?)",
 		`[{"paths":null}]`:                "--rules:1:11: [0].paths: want an array, got null",
 		`[{"action":"ask","action":"x"}]`: "--rules:1:18: [0]: key action stands twice in one object",

@@ -35,7 +35,7 @@ func textUse(tool, text string) (string, json.RawMessage, error) {
 		return "", nil, err // a tool's name with a slip
 	}
 	if field == "" {
-		return "", nil, fmt.Errorf("tool use %s(...): a text says nothing about this tool; give its whole input", tool)
+		return "", nil, fmt.Errorf("tool use %s(...): a text says nothing about this tool; give its whole input: tool = %q, input = { … }", tool, tool)
 	}
 	input, err := json.Marshal(map[string]string{field: text})
 	return tool, input, err

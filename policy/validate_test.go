@@ -13,9 +13,9 @@ func TestValidate(t *testing.T) {
 		{"nothing", "", ""},
 		{"a good one", full, ""},
 		{"keys", "alow = []\nmode = 1\n\n[[rules]]\ntool = []", `
-			p:1:1: error: unknown key alow
+			p:1:1: error: unknown key alow (did you mean allow?)
 			p:2:8: error: mode: want a string, got a number
-			p:5:1: error: rules[0]: unknown key tool`},
+			p:5:1: error: rules[0]: unknown key tool (did you mean tools?)`},
 		{"twice", "mode = 'plan'\nmode = 'plan'", "p:2:1: error: key mode stands twice"},
 		{"no TOML", "allow = [", "p:1:10: error: the file ends where a value is expected"},
 		{"rules", "deny = ['Bash(x', 'Bash(a b)(', \n 'Read(a)']\nallow = ['Bash(fi)', 'Bash(\u200bx)', 'Bash(ls)']", `

@@ -3,6 +3,8 @@ package whitelist
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 )
 
 // Look provides what a Validator may look up to suggest what was meant. The
@@ -101,7 +103,7 @@ func distance(word, name string) (int, bool) {
 	if word == "" || name == "" || word == name || len(word) > maxNear || len(name) > maxNear {
 		return 0, false
 	}
-	d := edits(word, name)
+	d := spelling.Edits(word, name)
 	if d <= 1+min(len(word), len(name))/4 {
 		return d, true
 	}
@@ -117,28 +119,4 @@ func distance(word, name string) (int, bool) {
 // parts returns the words of a name: test:coverage is test and coverage.
 func parts(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_:./ ", r) })
-}
-
-// edits returns the number of bytes to insert, delete, replace, or swap with
-// the next one to turn a into b.
-func edits(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := last[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(change, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -103,6 +103,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 )
 
 // Book holds the contents of all files.
@@ -235,7 +236,11 @@ func (e *Entry) key(key string, value any) error {
 	}
 	check, ok := keys[key]
 	if !ok {
-		return e.where.errorf(key, "unknown key %s", key)
+		hint := ""
+		if near := spelling.Nearest(key, maps.Keys(keys)); near != "" {
+			hint = " (did you mean " + near + "?)"
+		}
+		return e.where.errorf(key, "unknown key %s%s", key, hint)
 	}
 	if why := check(value); why != "" {
 		return e.where.errorf(key, "%s %s", key, why)

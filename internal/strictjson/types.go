@@ -4,9 +4,12 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 )
 
 var (
@@ -193,5 +196,9 @@ func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complain
 	if ignoreUnknown {
 		return anyType, ""
 	}
-	return nil, "unknown key " + printable(key)
+	complaint = "unknown key " + printable(key)
+	if near := spelling.Nearest(key, maps.Keys(k.fields)); near != "" {
+		complaint += " (did you mean " + near + "?)"
+	}
+	return nil, complaint
 }

@@ -99,13 +99,16 @@ func (s *scanner) fail(at int, text string) {
 	s.pos = len(s.data)
 }
 
-func (s *scanner) unexpected(want string) {
+func (s *scanner) unexpected(want string) { s.unexpectedHint(want, "") }
+
+// unexpectedHint is unexpected with a hint behind the message.
+func (s *scanner) unexpectedHint(want, hint string) {
 	if s.pos >= len(s.data) {
-		s.fail(s.pos, "the file ends where "+want+" is expected")
+		s.fail(s.pos, "the file ends where "+want+" is expected"+hint)
 		return
 	}
 	r, _ := utf8.DecodeRune(s.data[s.pos:])
-	s.fail(s.pos, fmt.Sprintf("%+q where %s is expected", r, want))
+	s.fail(s.pos, fmt.Sprintf("%+q where %s is expected%s", r, want, hint))
 }
 
 // peek returns the byte at the current position, 0 at the end.
@@ -385,11 +388,15 @@ func (s *scanner) scalar() kind {
 		s.unexpected("a value")
 	case word == "true", word == "false":
 		return isBool
+	case isLetter(word[0]) && word != "inf" && word != "nan":
+		s.fail(from, word+" is no value (a string stands in quotes)")
 	case strings.Contains(word, ":"), len(word) == len("2006-01-02") && strings.Count(word[1:], "-") == 2:
 		return isOther
 	}
 	return isNumber
 }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
@@ -404,6 +411,9 @@ func (s *scanner) str() {
 	s.line(string(s.peek()))
 }
 
+// escapes are the characters that may follow a backslash in a basic string.
+const escapes = `btnfre"\xuU`
+
 // line parses a single-line string and returns it with its quotes.
 func (s *scanner) line(quote string) string {
 	from := s.pos
@@ -413,7 +423,10 @@ func (s *scanner) line(quote string) string {
 			s.pos++
 			return string(s.data[from:s.pos])
 		case s.peek() == '\\' && quote == `"`:
-			s.pos++
+			if s.pos++; s.pos < len(s.data) && strings.IndexByte(escapes, s.peek()) < 0 {
+				s.unexpectedHint(`an escape such as \n`, ` (in '…' a backslash is itself)`)
+				return quote + quote
+			}
 		}
 	}
 	s.fail(from, "a string without its closing quote")

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 )
 
 // checker compares the scanned tree with the Go type and collects faults and
@@ -52,17 +54,15 @@ func (n *node) where() Place {
 }
 
 func hint(key string, fields map[string]reflect.Type) string {
-	for name := range fields {
-		if strings.EqualFold(name, key) || strings.EqualFold(strings.ReplaceAll(name, "_", "-"), key) {
-			return " (did you mean " + name + "?)"
-		}
+	if near := spelling.Nearest(key, maps.Keys(fields)); near != "" {
+		return " (did you mean " + near + "?)"
 	}
 	return ""
 }
 
 func (c *checker) value(t reflect.Type, n *node, keys []string, path string) {
 	if want := wanted(t); want != "" && want != n.kind {
-		c.fail(n.Place, path, fmt.Sprintf("want %s, got %s", want, n.kind))
+		c.fail(n.Place, path, fmt.Sprintf("want %s, got %s", want, n.kind)+form(t, want, n, path))
 		return
 	}
 	c.lines[path] = n.Place
@@ -74,6 +74,22 @@ func (c *checker) value(t reflect.Type, n *node, keys []string, path string) {
 			c.value(element(t), e, keys, path+"["+strconv.Itoa(i)+"]")
 		}
 	}
+}
+
+// form returns how a value of the type that is wanted is written, for the kinds
+// that TOML writes in ways easily taken for one another, or "".
+func form(t reflect.Type, want kind, n *node, path string) string {
+	switch {
+	case want == isArray && n.kind == isTable:
+		return " (write [[" + path + "]])"
+	case want == isArray:
+		return " (write it in [ ])"
+	case want == isTable && n.kind == isArray && deref(t).Kind() == reflect.Map:
+		return " (write [" + path + ".NAME])"
+	case want == isTable && n.kind == isArray:
+		return " (write [" + path + "])"
+	}
+	return ""
 }
 
 var (
