@@ -90,6 +90,8 @@ func TestToolErrors(t *testing.T) {
 		"[tools.fs]\nlike = \"fetch\"\n":                    "like is for a whole MCP server",
 		"[tools.mcp__fs__x]\nlike = \"fetch\"\n":            "like is for a whole MCP server",
 		"[tools.mcp__fs]\nlike = \"fetch\"\ntext = \"x\"\n": "beside like nothing else",
+		"[tools.mcp__sh]\ncommand = \"cmd\"\n":              "p.toml:1:1: tool mcp__sh: mcp__sh is a server, no tool of one: write [tools.mcp__sh__TOOL] for each tool",
+		"[tools.mcp__sh__]\ncommand = \"cmd\"\n":            "mcp__sh__ is a server, no tool of one: write [tools.mcp__sh__TOOL]",
 		"[tools.\"a b\"]\ntext = \"x\"\n":                   "cannot be the name of a tool",
 	} {
 		spec, err := Parse([]byte(text), "p.toml")
