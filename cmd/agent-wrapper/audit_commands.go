@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,12 +166,24 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Text, "text", "", "only records that have this `text` anywhere, in whatever case")
 	flags.StringVar(&f.since, "since", "", "only from this `time` on: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last day")
 	flags.StringVar(&f.until, "until", "", "only before this `time`")
-	complete(cmd, "behavior", "allow", "deny")
-	complete(cmd, "kind", "decision", "outcome", "note", "torn", "begin")
+	complete(cmd, "behavior", recordBehaviors...)
+	complete(cmd, "kind", recordKinds...)
 }
 
-// parseTimes parses the flags with times.
-func (f *filterFlags) parseTimes(now time.Time) (*audit.Filter, error) {
+var (
+	recordBehaviors = []string{"allow", "deny"}
+	recordKinds     = []string{"decision", "outcome", "note", "torn", "begin"}
+)
+
+// parse returns the filter of the flags. A word that no record can have is an
+// error: nothing found would look like an answer.
+func (f *filterFlags) parse(now time.Time) (*audit.Filter, error) {
+	if f.Behavior != "" && !slices.Contains(recordBehaviors, f.Behavior) {
+		return nil, usage("--behavior %q: it is one of %s", f.Behavior, strings.Join(recordBehaviors, ", "))
+	}
+	if f.Kind != "" && !slices.Contains(recordKinds, f.Kind) {
+		return nil, usage("--kind %q: it is one of %s", f.Kind, strings.Join(recordKinds, ", "))
+	}
 	var err error
 	if f.Since, err = pointInTime(f.since, now); err != nil {
 		return nil, usage("--since %w", err)
@@ -206,7 +219,7 @@ func (a *app) auditSearchCommand() *cobra.Command {
   agent-wrapper audit search --tool Bash --text "git push" --output jsonl`,
 		Args: atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			filter, err := f.parseTimes(time.Now())
+			filter, err := f.parse(time.Now())
 			if err != nil {
 				return err
 			}
@@ -269,7 +282,7 @@ front.`,
 		Example: `  agent-wrapper audit export --format csv --since 2026-01-01 > decisions.csv`,
 		Args:    atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			filter, err := f.parseTimes(time.Now())
+			filter, err := f.parse(time.Now())
 			if err != nil {
 				return err
 			}

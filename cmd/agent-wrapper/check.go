@@ -35,7 +35,7 @@ what a row does not say. Rows never touch the file system.
 			if rows {
 				return exactly(0, "no arguments with --jsonl: the rows come from standard input")(cmd, args)
 			}
-			return exactly(2, "a tool and its input as JSON, or --jsonl")(cmd, args)
+			return oneUseArgs("a tool and its input as JSON, or --jsonl")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -20,7 +22,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Show what every layer says to a tool use, and why",
 		Example: `  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' --allow "Bash(git status)"
   agent-wrapper explain Edit '{"file_path":"/etc/hosts"}' --policy agent-wrapper.toml`,
-		Args: exactly(2, "a tool and its input as JSON"),
+		Args: oneUseArgs("a tool and its input as JSON"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, use, err := oneUse(&rules, args)
 			if err != nil {
@@ -37,6 +39,23 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
+// oneUseArgs requires the arguments of oneUse, described by form.
+func oneUseArgs(form string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if tool, text, found := strings.Cut(args[0], "("); found {
+				return ruleForTool(args[0], tool, strings.TrimSuffix(text, ")"))
+			}
+		}
+		return exactly(2, form)(cmd, args)
+	}
+}
+
+// ruleForTool is the error that a rule was given where a tool is expected.
+func ruleForTool(rule, tool, text string) error {
+	return fmt.Errorf("%s is a rule, no tool: write %s %s", rule, tool, example(tool, text))
+}
+
 // oneUse returns the tool use of a command line and the rules for it.
 func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolUse, error) {
 	tool, input := args[0], strings.TrimSpace(args[1])
@@ -44,7 +63,7 @@ func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolU
 		return nil, nil, usage("the input %s is no JSON object: write %s", quoted(input), example(tool, input))
 	}
 	if name, _, found := strings.Cut(tool, "("); found {
-		return nil, nil, usage("%s is a rule, no tool: write %s %s", tool, name, example(name, ""))
+		return nil, nil, usage("%w", ruleForTool(tool, name, ""))
 	}
 	c, err := rules.load()
 	if err != nil {
@@ -61,10 +80,7 @@ func example(tool, text string) string {
 	if strings.HasPrefix(text, "{") || text == "" {
 		text = "…"
 	}
-	key := map[string]string{"Bash": "command", "WebFetch": "url"}[tool]
-	if key == "" {
-		key = "file_path"
-	}
+	key := cmp.Or(tools.Builtin(tool).Main(), "…")
 	value, _ := json.Marshal(text) // a string always marshals
 	return fmt.Sprintf("'{%q:%s}'", key, value)
 }

@@ -176,6 +176,8 @@ func (p *policyFlags) addRules(spec *policy.Spec) error {
 				return fileError("--rules", err)
 			}
 			text, source.Name = string(data), file
+		} else if !strings.HasPrefix(strings.TrimSpace(text), "[") {
+			return usage("--rules %s: write a JSON array, '[{\"tools\":…}]', or @FILE for a file with one", quoted(text))
 		}
 		rules, err := policy.ParseRules(text, source)
 		if err != nil {
