@@ -71,7 +71,7 @@ type caseTable struct {
 	Expect   string            `toml:"expect"`
 }
 
-// ParseCases reads a file of cases:
+// ParseCases parses a file of cases:
 //
 //	[[case]]
 //	use = "Bash(git push)"              # Tool(text), or only Tool
@@ -85,8 +85,8 @@ type caseTable struct {
 //	with = { mode = "plan" }            # added to the policy for this case
 //	expect = "deny"                     # the layer and the rule may be left out
 //
-// Cases may also have cwd, home, fs = "case-insensitive" and shell; cwd and
-// home may stand at the head of the file for all of them.
+// Cases may also have cwd, home, fs = "case-insensitive" and shell. At the head
+// of the file, cwd and home apply to all cases.
 func ParseCases(data []byte, name string) ([]Case, error) {
 	var t casesTable
 	lines, err := stricttoml.Decode(data, name, &t)

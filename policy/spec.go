@@ -1,6 +1,6 @@
-// Package policy reads policies as people write them and makes of them what
-// package permission decides by. It also holds the tests of a policy: tables
-// of tool uses with the decision that each should get.
+// Package policy parses policies as people write them and compiles them for
+// package permission. It also runs the tests of a policy: tables of tool uses
+// with the decision that each should get.
 //
 // A policy file, agent-wrapper.toml, may have these keys, all optional:
 //
@@ -18,7 +18,7 @@
 //	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
 //	protect = ["Makefile", "deploy/prod", "~/notes"] # held, unless a rule names them
 //
-//	[escalation]              # who is told when an agent is paused
+//	[escalation]              # what is notified when an agent is paused
 //	command = ["notify-send", "an agent is paused"] # the alert is its input
 //	webhook = "https://chat.example.com/hook"       # gets the alert, as JSON
 //
@@ -31,7 +31,7 @@
 //	action = "deny"           # allow, ask, deny
 //	message = "use trash"     # for the model
 //	match = ["Bash(rm -r x)"] # tool uses that the rule must answer
-//	not_match = ["Bash(ls)"]  # and such that it must not
+//	not_match = ["Bash(ls)"]  # and tool uses that it must not answer
 //
 //	[[risk_overrides]]        # the risk of actions, in place of the tables'
 //	pattern = "kubectl delete:*" # a command, as in Bash(...)
@@ -50,8 +50,9 @@
 //	[tools.mcp__fs]           # the tools of an MCP server, by a ready table
 //	like = "filesystem"
 //
-// Keys are exact; what is unknown, stands twice or cannot be read is an error
-// with its place, and then the policy does not load. All errors are reported.
+// Keys are case-sensitive. An unknown or repeated key or an invalid value is an
+// error with its place, which prevents the policy from loading. All errors are
+// reported.
 package policy
 
 import (
