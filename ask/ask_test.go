@@ -20,6 +20,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // pretendBoard is a terminal for the tests. Like a real one, it drops what is
@@ -172,6 +173,7 @@ type calm struct{}
 func (calm) Resolve(path string) (string, bool)      { return path, true }
 func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) bool                  { return false }
+func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
 
 // typed runs one question to its end while the keys are typed one by one, each
 // after the time of grace.

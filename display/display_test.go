@@ -10,6 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // house is the policy of most tests.
@@ -45,6 +46,7 @@ type calm struct{}
 func (calm) Resolve(path string) (string, bool)      { return path, true }
 func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) bool                  { return false }
+func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
 
 // choices returns the choices of a terminal, with one rung.
 func choices(d permission.Decision) []Choice {

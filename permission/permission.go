@@ -117,6 +117,10 @@ type Env interface {
 	// Links reports whether a name at most depth levels below dir may be a
 	// symbolic link, since pathname expansion may then lead anywhere.
 	Links(dir string, depth int) bool
+	// Settings returns the settings of the git repository that dir lies in, those
+	// that only the repository's own configuration has. Not ok: they cannot be
+	// read, and may be any.
+	Settings(dir string) (settings []shell.Setting, ok bool)
 }
 
 // Decision is the result of Evaluate.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
@@ -128,8 +129,9 @@ func (s spec) decideOn(t testing.TB, use ToolUse) Decision {
 // fakeFS is a file system in memory, with links from one path to another and
 // the files that exist.
 type fakeFS struct {
-	links map[string]string
-	files []string
+	links    map[string]string
+	files    []string
+	settings []shell.Setting // of the repository
 }
 
 func (f fakeFS) Resolve(path string) (string, bool) {
@@ -140,6 +142,8 @@ func (f fakeFS) Resolve(path string) (string, bool) {
 	}
 	return path, true
 }
+
+func (f fakeFS) Settings(string) ([]shell.Setting, bool) { return f.settings, true }
 
 func (f fakeFS) Links(dir string, depth int) bool {
 	for from := range f.links {

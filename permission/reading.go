@@ -62,9 +62,11 @@ type reading struct {
 	profile risk.Profile
 	weighed bool
 
-	links   map[string]target
-	walks   map[walk]bool
-	watched watched // for the last policy that judged
+	links map[string]target
+	walks map[walk]bool
+	// repositories holds the settings of the repositories by directory.
+	repositories []repository
+	watched      watched // for the last policy that judged
 	// inside is the directory that was last found to be in the workspace.
 	inside string
 	others []*reading // readings of the same tool use with other knowledge
@@ -141,16 +143,17 @@ func (r *reading) release() {
 	for _, m := range r.mapped {
 		m.release()
 	}
-	actions, found := r.actions, r.found
+	actions, found, repositories := r.actions, r.found, r.repositories
 	if cap(actions) > maxKept || cap(found) > maxKept {
 		actions, found = nil, nil
 	}
 	clear(actions)
 	clear(found)
+	clear(repositories)
 	if len(r.links) > 0 {
 		clear(r.links)
 	}
-	*r = reading{actions: actions[:0], found: found[:0], links: r.links}
+	*r = reading{actions: actions[:0], found: found[:0], repositories: repositories[:0], links: r.links}
 	readings.Put(r)
 }
 
@@ -353,8 +356,8 @@ func (r *reading) riskPlace() risk.Place {
 }
 
 // followConfig makes commands unproven whose configuration is outside the
-// workspace with links resolved, and reports whether the line starts outside
-// while a command depends on that.
+// workspace with links resolved, or makes them run a program, and reports whether
+// the line starts outside while a command depends on that.
 func (r *reading) followConfig() (outside bool) {
 	elsewhere := false
 	for i := range r.facts.Actions {
@@ -362,6 +365,9 @@ func (r *reading) followConfig() (outside bool) {
 		if !r.trusted(does.Config) && !does.Unproven() {
 			does.Why = shell.Why{Cause: shell.CauseConfigLinked, Name: does.Words[0].Text}
 			does.Elsewhere = !r.trusted(does.Dirs)
+		}
+		if does.Kind == shell.Command && !does.Unproven() {
+			does.Why = r.obeyed(does)
 		}
 		elsewhere = elsewhere || does.Elsewhere
 	}

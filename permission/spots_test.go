@@ -327,8 +327,10 @@ func TestSpots(t *testing.T) {
 
 // TestCausesAreAll checks that every cause has a line above.
 func TestCausesAreAll(t *testing.T) {
-	// The evaluation itself has two: see TestLinkedConfig and TestMapped.
-	seen := map[shell.Cause]bool{shell.CauseConfigLinked: true, shell.CauseUnmappedField: true}
+	// The evaluation itself gives some: TestLinkedConfig, TestMapped, TestRepository.
+	seen := map[shell.Cause]bool{
+		shell.CauseConfigLinked: true, shell.CauseUnmappedField: true, shell.CauseRepositoryRuns: true, shell.CauseRepositoryUnread: true,
+	}
 	for _, s := range slices.Concat(spots, doubts) {
 		for _, why := range causes(s.line, s.dialect) {
 			seen[why.Cause] = true

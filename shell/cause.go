@@ -269,6 +269,8 @@ const (
 	causeMaySend
 	causeConfigElsewhere
 	CauseConfigLinked
+	CauseRepositoryRuns
+	CauseRepositoryUnread
 	causeFindNames
 	causeMakeName
 	causeMakeQuoted
@@ -492,6 +494,8 @@ var causes = [noCause]causeRow{
 	causeMaySend:           {"option %s of %s may send a file to a host", ""},
 	causeConfigElsewhere:   {"%s takes its configuration from a directory outside the workspace, or an unknown one", ""},
 	CauseConfigLinked:      {"%s takes its configuration from a directory that a link leads to, outside the workspace", ""},
+	CauseRepositoryRuns:    {"%s runs what %s names in the repository's own configuration", ""},
+	CauseRepositoryUnread:  {"the repository's own configuration cannot be read, and may name a program for %s", ""},
 	causeFindNames:         {"-files0-from of find reads names from a file", ""},
 	causeMakeName:          {"the argument %s of make may set any variable that begins with %s", ""},
 	causeMakeQuoted:        {"recipes that put the variable %s in single quotes would run part of its value", ""},

@@ -27,7 +27,7 @@
 //	          find, make, the settings of git
 //	command   a command's options and operands to effects, by the catalogue
 //	walk      statements, in the order in which the shell runs them
-//	analyze, operators, possible_reads, possible_writes  the entry points
+//	analyze, operators, possible_reads, possible_writes, settings  the entry points
 //
 // Shell lines nest: a word holds statements, a command runs text or words. The
 // lower stages return to the walk through one interface, recursion.

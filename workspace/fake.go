@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // Fake is a file system that consists of symbolic links and of the directories
@@ -19,6 +20,8 @@ type Fake struct {
 	Symlinks map[string]string
 	Dir      string // absolute
 	Fold     bool   // ignore letter case
+	// Git are the settings of every repository.
+	Git []shell.Setting
 }
 
 // Resolve follows the links in Symlinks.
@@ -67,3 +70,6 @@ func (f Fake) Below(dir string, rule *patterns.Rule, _ bool) bool {
 	above := strings.TrimSuffix(f.fold(path.Clean(dir)), "/") + "/"
 	return slices.ContainsFunc(rule.Roots(), func(root string) bool { return strings.HasPrefix(f.fold(root), above) })
 }
+
+// Settings returns the settings in Git.
+func (f Fake) Settings(string) ([]shell.Setting, bool) { return f.Git, true }
