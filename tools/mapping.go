@@ -108,7 +108,7 @@ func checkName(name string) error {
 	if strings.ContainsAny(name, " \t\n()*\"'`") {
 		return fmt.Errorf("%q cannot be the name of a tool", name)
 	}
-	// No use would ever have such a name, and the mapping no effect.
+	// No tool use has such a name, so the mapping would have no effect.
 	if server, ok := strings.CutPrefix(name, "mcp__"); ok && !strings.Contains(strings.Trim(server, "_"), "__") {
 		return fmt.Errorf("%s is a server, no tool of one: write [tools.mcp__%s__TOOL] for each tool", name, strings.Trim(server, "_"))
 	}

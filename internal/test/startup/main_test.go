@@ -29,7 +29,8 @@ func TestFastest(t *testing.T) {
 	}
 }
 
-// What agent-wrapper imports is the floor, and none of its own packages is.
+// TestLibraries checks that the lower bound includes what agent-wrapper imports,
+// but none of its own packages.
 func TestLibraries(t *testing.T) {
 	t.Chdir("../../..")
 	all, err := libraries()
