@@ -72,6 +72,11 @@ type Program struct {
 	// Home is the file below the home directory that a subcommand exists to write
 	// (kubectl config set), or "".
 	Home string
+	// Settings lists the forms in which the program is told a setting.
+	Settings []Setting
+	// Harmless lists the settings that make the program neither run, find, load nor
+	// trust anything that it would not otherwise. A * stands for any text.
+	Harmless []string
 	// Also lists other spellings of what the program does, for ask and deny rules.
 	Also []Alias
 	// Abbreviates reports that names of subcommands may be abbreviated (ip l, tmux
@@ -80,6 +85,21 @@ type Program struct {
 	// Special names the Go function in package shell that handles what a table cannot
 	// describe (sed, awk, find, env), or is "".
 	Special string
+}
+
+// Setting is a form in which a program is told a setting.
+type Setting struct {
+	// Subs are the words before the setting, each one or several separated by |.
+	Subs []string
+	// Option is the option whose value the setting is or, with Each, that must be
+	// present; "" for none.
+	Option string
+	// Prefix is the beginning of a word that is followed by the setting, or "".
+	Prefix string
+	// Each reports that every operand is a setting.
+	Each bool
+	// Valued reports that the form sets something only if a value follows.
+	Valued bool
 }
 
 // Alias is another spelling of a use of a program.

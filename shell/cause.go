@@ -227,9 +227,7 @@ const (
 	causeSSHOption
 	causeGitURL
 	causeGitSetting
-	causeGHSetting
-	causeGoSetting
-	causeNpmSetting
+	causeSetting
 	causeYqLoads
 	causeCurlFormat
 	causeGoLinker
@@ -455,9 +453,7 @@ var causes = [noCause]causeRow{
 	causeSSHOption:        {"option -o of %s can run a program", "put the setting into the configuration file"},
 	causeGitURL:           {"a git URL of the form ext:: runs a command", "use an ordinary URL"},
 	causeGitSetting:       {"the git setting %s can run a program", "leave the setting to a person"},
-	causeGHSetting:        {"the gh setting %s is a command that is run", "leave the setting to a person"},
-	causeGoSetting:        {"the go setting %s can name a program", "leave the setting to a person"},
-	causeNpmSetting:       {"the npm setting %s names a program, or where packages come from", "leave the setting to a person"},
+	causeSetting:          {"the setting %s of %s can name a program, or where one is found", "leave the setting to a person"},
 	causeYqLoads:          {"an expression of yq loads files", "name the files as operands"},
 	causeCurlFormat:       {"option -w of curl writes a file", "use -o"},
 	causeGoLinker:         {"option %s of go can name a program that is run", "leave the external linker out"},

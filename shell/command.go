@@ -20,6 +20,7 @@ func (e *effector) run() outcome {
 	}
 	if a.Program == nil {
 		e.index = w.add(e.frame)
+		e.settings()
 		e.mayRead(e.words[1:], "argument of "+show(&e.words[0]))
 		e.urls()
 		return same(s)
@@ -34,6 +35,7 @@ func (e *effector) run() outcome {
 	e.index = w.add(e.frame)
 	e.optionEffects()
 	e.plugin()
+	e.settings()
 	e.homeFile()
 	out := e.readByProgram()
 	e.operandEffects()

@@ -136,10 +136,25 @@ func (e *effector) gitConfig() {
 		}
 		e.odd(causeGitSetting, key)
 	}
+	if verb == "set" && len(rest) > 1 && rest[1].Known() && strings.HasPrefix(strings.ToLower(rest[0].Text), "alias.") {
+		e.gitAlias(&rest[1])
+	}
 	if e.has("--file") || harmless && file.Text == gitLocal {
 		return // the option has its own write, or the settings are the repository's
 	}
 	e.ownWrite(file, NeedCover, harmless, "settings file of git config")
+}
+
+// gitAlias reads what an alias stands for as a command: from then on another word
+// runs it, which no rule names.
+func (e *effector) gitAlias(value *Word) {
+	words := []Word{{Text: e.words[0].Text, Pos: value.Pos, End: value.End}}
+	for _, text := range strings.Fields(value.Text) {
+		words = append(words, Word{Text: text, Pos: value.Pos, End: value.End})
+	}
+	if len(words) > 1 && !strings.HasPrefix(words[1].Text, "!") {
+		e.part(words, -1)
+	}
 }
 
 // gitConfigVerb returns what git config does to a setting (set, unset,
@@ -258,10 +273,10 @@ var gitKeys = set(
 	"fetch.parallel", "fetch.prune", "fetch.prunetags", "fetch.recursesubmodules", "fetch.showforcedupdates", "fetch.output", "fetch.writecommitgraph",
 	"fetch.negotiationalgorithm", "fetch.unpacklimit", "feature.manyfiles", "feature.experimental",
 	"format.pretty", "format.signoff", "format.numbered", "format.subjectprefix", "format.thread", "format.coverletter", "format.useautobase",
-	"gc.auto", "gc.autodetach", "gc.autopacklimit", "gc.bigpackthreshold", "gc.aggressivedepth", "gc.aggressivewindow", "gc.packrefs", "gc.pruneexpire",
-	"gc.reflogexpire", "gc.reflogexpireunreachable", "gc.rerereresolved", "gc.rerereunresolved", "gc.worktreepruneexpire", "gc.writecommitgraph",
+	"gc.auto", "gc.autodetach", "gc.autopacklimit", "gc.bigpackthreshold", "gc.aggressivedepth", "gc.aggressivewindow", "gc.packrefs",
+	"gc.rerereresolved", "gc.rerereunresolved", "gc.writecommitgraph",
 	"gpg.format", "gpg.mintrustlevel", "gpg.*.allowedsignersfile",
-	"grep.column", "grep.extendedregexp", "grep.fullname", "grep.linenumber", "grep.patterntype", "grep.threads", "help.format",
+	"grep.column", "grep.extendedregexp", "grep.fullname", "grep.linenumber", "grep.patterntype", "grep.threads",
 	"http.postbuffer", "http.lowspeedlimit", "http.lowspeedtime", "http.maxrequests", "http.version",
 	"i18n.commitencoding", "i18n.logoutputencoding", "index.sparse", "index.threads", "index.version", "interactive.singlekey",
 	"lfs.locksverify", "lfs.*.locksverify", "lfs.fetchinclude", "lfs.fetchexclude", "lfs.concurrenttransfers", "lfs.skipdownloaderrors",

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// gh passes the words behind -- of a clone to git clone, and handles settings that
-// are commands and API fields that are contents of files.
+// gh passes the words behind -- of a clone to git clone, and reads the files that
+// fields of a request are.
 func (e *effector) gh() {
 	e.ghFields()
 	switch path := strings.Join(e.scan.Path, " "); path {
@@ -11,16 +11,8 @@ func (e *effector) gh() {
 		if words, ok := e.behindDashes(); ok {
 			e.part(append([]Word{{Text: "git"}, {Text: "clone"}}, words...), -1)
 		}
-	case "config set":
-		if rest := e.operandWords(0); len(rest) > 0 && (!rest[0].Known() || ghCommands[rest[0].Text]) {
-			e.odd(causeGHSetting, show(&rest[0]))
-		}
 	}
 }
-
-// ghCommands lists the settings of gh whose values it runs (gh help config), and
-// those that redirect its requests.
-var ghCommands = set("editor", "pager", "browser", "http_unix_socket")
 
 // ghFields reads the files that fields of a request send.
 func (e *effector) ghFields() {

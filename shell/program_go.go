@@ -153,8 +153,7 @@ func (e *effector) goTestArgs() {
 	}
 }
 
-// goEnv handles the settings of go env -w that are programs, or flags that can name
-// one (go help environment).
+// goEnv runs the settings of go env -w that are programs (go help environment).
 func (e *effector) goEnv() {
 	if !e.has("-w") {
 		return
@@ -165,8 +164,6 @@ func (e *effector) goEnv() {
 		case !found:
 		case name == "CC" || name == "CXX" || name == "FC" || name == "AR" || name == "GCCGO" || name == "PKG_CONFIG":
 			e.runText(cutWord(r, len(r.Text)-len(value)), "setting "+name+" of go", false)
-		case strings.HasSuffix(name, "FLAGS") || name == "GOAUTH" || name == "GOCACHEPROG":
-			e.odd(causeGoSetting, name)
 		}
 	}
 }

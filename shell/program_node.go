@@ -42,29 +42,15 @@ func (e *effector) npmWrite(harmless bool) {
 	e.ownWrite(joinPath(known(e.w.opt.Home), Word{Text: ".npmrc"}), NeedNone, harmless, "settings of npm")
 }
 
-// npmRuns reports whether a setting names a program, or the source of packages.
+// npmRuns reports whether a setting is not known to be harmless.
 func (e *effector) npmRuns(rest []Word) bool {
-	runs := false
 	for i := range rest {
-		key, _, pair := strings.Cut(rest[i].Text, "=")
-		if pair || i == 0 {
-			key = key[strings.LastIndexByte(key, ':')+1:]
-			if npmCommands[key] || rest[i].holeAt(0) {
-				e.odd(causeNpmSetting, key)
-				runs = true
-			}
+		if (i == 0 || strings.Contains(rest[i].Text, "=")) && !harmlessSetting(e.prog, &rest[i]) {
+			return true
 		}
 	}
-	return runs
+	return false
 }
-
-// npmCommands lists the settings of npm and pnpm that name a program, code that is
-// loaded, or the source of packages.
-var npmCommands = set(
-	"script-shell", "shell", "editor", "viewer", "browser", "git", "node-gyp", "python", "node-options", "init-module",
-	"init.module", "onload-script", "registry", "proxy", "https-proxy", "http-proxy", "prefix", "cache", "globalconfig",
-	"userconfig", "ignore-scripts", "strict-ssl", "cafile", "ca", "pnpmfile", "global-pnpmfile", "use-node-version", "scriptShell", "shell-emulator",
-)
 
 // runner handles a name that is not a subcommand of pnpm, yarn or bun: a script of
 // the package, a program of its dependencies or, with pnpm NAME and bun run NAME, any

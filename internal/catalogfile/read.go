@@ -47,6 +47,21 @@
 // abbreviates = true says that the program accepts abbreviated names of its
 // subcommands (ip l, tmux kill-ser).
 //
+// # Settings
+//
+// settings lists the forms in which a program is told one of its settings, harmless
+// the settings of which its manual says nothing that runs, finds, loads, redirects or
+// loosens something. Every other setting is opaque.
+//
+//	settings = ["config set KEY", "--config.KEY"]
+//	harmless = ["color", "init-author-*"]
+//
+//	config|c set KEY                  the word behind these subcommands, KEY or KEY=VALUE
+//	config KEY VALUE                  the same, if a value follows
+//	env -w KEYS                       every operand, if there is the option
+//	config --add KEY                  the value of an option behind the subcommand
+//	--config.KEY                      what follows in the word that begins so
+//
 // # Risk
 //
 // risk classifies the uses of a program, row by row:
@@ -122,6 +137,11 @@ type Entry struct {
 	Risk    []Row    // nil if unknown
 	Is      []string // words of Facts
 	Secrets []Secret
+
+	// Settings are the forms in which the program is told a setting, Harmless the
+	// settings that are harmless.
+	Settings []Setting
+	Harmless []string
 
 	also   []Alias
 	keys   map[string]any
@@ -227,6 +247,12 @@ func (e *Entry) key(key string, value any) error {
 		return e.readFacts(value)
 	case "secrets":
 		return e.readSecrets(value)
+	case "settings":
+		return e.readSettings(value)
+	case "harmless":
+		list, err := e.words(key, value)
+		e.Harmless = list
+		return err
 	case "also":
 		return e.readAlso(value)
 	case "names":

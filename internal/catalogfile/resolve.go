@@ -45,7 +45,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "use", "like", "wordless", "risk", "is", "secrets"}
+var builtin = []string{"special", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -141,7 +141,7 @@ func (c *Book) like(e *Entry) error {
 		return e.where.errorf("like", "there is no section %q that says how words are read", name)
 	}
 	for _, key := range e.said {
-		if key != "like" && key != "names" && key != "risk" && key != "is" && key != "secrets" && key != "also" && key != "abbreviates" {
+		if key != "like" && key != "names" && key != "risk" && key != "is" && key != "secrets" && key != "also" && key != "abbreviates" && key != "settings" && key != "harmless" {
 			return e.where.errorf(key, "the words are read like those of %s: %s cannot be said as well", name, key)
 		}
 	}
@@ -150,6 +150,9 @@ func (c *Book) like(e *Entry) error {
 	}
 	p := c.programs[i]
 	e.Options, e.Shared, e.Subs = p.Options, p.Shared, p.Subs
+	if e.Settings == nil {
+		e.Settings, e.Harmless = p.Settings, p.Harmless
+	}
 	abbreviates := e.keys["abbreviates"]
 	e.keys = maps.Clone(p.keys)
 	if abbreviates != nil {

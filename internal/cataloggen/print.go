@@ -98,6 +98,12 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if n := p.secrets(e.Secrets); n > 0 {
 		add("Secrets: %d", n)
 	}
+	if v := p.settings(e.Settings); v != "" {
+		add("Settings: %s", v)
+	}
+	if len(e.Harmless) > 0 {
+		add("Harmless: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Harmless)))+",\n"))
+	}
 	if v := p.aliases(name, len(e.Path)); v != "" {
 		add("Also: %s", v)
 	}
@@ -145,6 +151,31 @@ func literal(o catalogfile.Option) string {
 		fields = append(fields, "Ends: true")
 	}
 	return "{" + strings.Join(fields, ", ") + "},\n"
+}
+
+// settings prints the forms of settings.
+func (p *printer) settings(list []catalogfile.Setting) string {
+	var sb strings.Builder
+	for _, s := range list {
+		var fields []string
+		if len(s.Subs) > 0 {
+			fields = append(fields, fmt.Sprintf("Subs: names{%s}", quoted(s.Subs)))
+		}
+		if s.Option != "" {
+			fields = append(fields, fmt.Sprintf("Option: %q", s.Option))
+		}
+		if s.Prefix != "" {
+			fields = append(fields, fmt.Sprintf("Prefix: %q", s.Prefix))
+		}
+		if s.Each {
+			fields = append(fields, "Each: true")
+		}
+		if s.Valued {
+			fields = append(fields, "Valued: true")
+		}
+		sb.WriteString("{" + strings.Join(fields, ", ") + "},\n")
+	}
+	return p.variable("settings", "[]Setting", sb.String())
 }
 
 // aliases prints the other spellings of a program, none of a subcommand.
