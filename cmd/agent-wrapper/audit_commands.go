@@ -21,9 +21,9 @@ func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Verify, watch, search and export the record of decisions",
-		Long: `Every decision, and what became of it, is a line in the record. Each line carries
-the hash of the one before, and a second file, the head, holds how far the
-record goes at least. Without FILE it is the record of this user.`,
+		Long: `Every decision, and what became of it, is a line in the record. Each line
+carries the hash of the one before, and a second file, the head, holds how far
+the record goes at least. Without FILE it is the record of this user.`,
 		Example: `  agent-wrapper audit verify
   agent-wrapper audit tail -f
   agent-wrapper audit search --behavior deny --since 24h
@@ -84,7 +84,8 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 		Short: "Look whether a record is the one that was written",
 		Long: `verify reads the record from its first line and finds every line that was
 changed, taken out, put in or moved, and every cut. It names the line. The exit
-code is 0 if all is as it was written, 3 if not, 2 if there is nothing to verify.
+code is 0 if all is as it was written, 3 if not, 2 if there is nothing to
+verify.
 
 Who can write to the record and to its head can write both anew. To find that,
 keep the hash that verify prints somewhere else, and give it with --head later:
@@ -275,10 +276,10 @@ func (a *app) auditExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write records as JSON lines or comma-separated values",
-		Long: `export writes the records to standard output: as JSON lines byte for byte as they
-stand in the record, or as CSV, the first line with the names of the columns. In
-CSV a cell that a spreadsheet would take for a formula gets an apostrophe in
-front.`,
+		Long: `export writes the records to standard output: as JSON lines byte for byte as
+they stand in the record, or as CSV, the first line with the names of the
+columns. In CSV a cell that a spreadsheet would take for a formula gets an
+apostrophe in front.`,
 		Example: `  agent-wrapper audit export --format csv --since 2026-01-01 > decisions.csv`,
 		Args:    atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -27,8 +27,9 @@ check --jsonl reads rows from standard input and writes an answer for each, in
 the same order. A row brings its own policy; --risk and --unlisted stand for
 what a row does not say. Rows never touch the file system.
 
-  {"id":"x","policy":{"allow":["Bash(ls:*)"]},"tool":"Bash","input":{"command":"ls"}}
-  {"id":"x","behavior":"allow","layer":"default","rule":"Bash(ls:*)","reason":"…","tier":1,"risk":"safe"}`,
+  {"id":"x","policy":{"allow":["Bash"]},"tool":"Bash","input":{"command":"ls"}}
+  {"id":"x","behavior":"allow","layer":"default","rule":"Bash","reason":"…",
+   "tier":1,"risk":"safe"}`,
 		Example: `  agent-wrapper check Bash '{"command":"git push"}' --ask "Bash(git push:*)"
   agent-wrapper check --jsonl --risk off --unlisted ask < rows.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -23,7 +23,7 @@ var shellNames = []string{"bash", "sh", "dash", "zsh", "powershell", "cmd"}
 
 func (r *riskFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.profile, "profile", "", "tables of risk: `default|terminal` (default: the policy's, else default)")
-	cmd.Flags().StringVar(&r.shell, "shell", "", "the shell whose line it is: `bash|sh|dash|zsh|powershell|cmd` (default: bash)")
+	cmd.Flags().StringVar(&r.shell, "shell", "", "`name` of the shell whose line it is: bash, sh, dash, zsh, powershell, cmd (default: bash)")
 	complete(cmd, "profile", "default", "terminal")
 	complete(cmd, "shell", shellNames...)
 }
@@ -46,18 +46,21 @@ func (a *app) classifyCommand() *cobra.Command {
 		Use:   "classify COMMAND-LINE | classify --jsonl",
 		Short: "Say how dangerous a command line is, without running it",
 		Long: `classify says the tier and the risk of a command line, why, and the same of each
-command in it. Tier 1 (safe) runs, tier 2 (moderate, high) needs approval, tier 3
-(forbidden) does not run, where no rule says otherwise: classify decides nothing.
+command in it. Tier 1 (safe) runs, tier 2 (moderate, high) needs approval, tier
+3 (forbidden) does not run, where no rule says otherwise: classify decides
+nothing.
 
 It goes by the tables (agent-wrapper rules list) alone, so that a line has one
 class on every machine. With --policy, --cwd or --isolated the policy is put
-together as for check, and its profile, sensitive_paths and risk_overrides count.
+together as for check, and its profile, sensitive_paths and risk_overrides
+count.
 
-classify --jsonl reads rows from standard input and writes an answer for each, in
-the same order. A row that cannot be read gets "error" and tier 3.
+classify --jsonl reads rows from standard input and writes an answer for each,
+in the same order. A row that cannot be read gets "error" and tier 3.
 
   {"id":"x","command":"kubectl get pods","profile":"default","shell":"bash"}
-  {"id":"x","tier":1,"risk":"safe","reasons":["read-only"],"factors":[],"components":[…]}`,
+  {"id":"x","tier":1,"risk":"safe","reasons":["read-only"],"factors":[],
+   "components":[…]}`,
 		Example: `  agent-wrapper classify 'kubectl delete pod web-1'
   agent-wrapper classify --shell powershell --json 'Remove-Item x'
   agent-wrapper classify --jsonl --exit-code < rows.jsonl`,
@@ -178,12 +181,12 @@ func (a *app) rulesListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the tables that classify and the tiers go by",
 		Long: `list writes the very tables by which command lines are classified: programs with
-their subcommands and options, paths, devices and directories, each with its tier,
-risk and reason. Of the lines for a program those with the longest subcommand
-count, and of these the first.
+their subcommands and options, paths, devices and directories, each with its
+tier, risk and reason. Of the lines for a program those with the longest
+subcommand count, and of these the first.
 
-Of options, "-f|--force" is one of these in any spelling, "+1" at least one operand,
-"@x*" an operand of that form.`,
+Of options, "-f|--force" is one of these in any spelling, "+1" at least one
+operand, "@x*" an operand of that form.`,
 		Example: `  agent-wrapper rules list --profile terminal
   agent-wrapper rules list --shell cmd --json`,
 		Args: exactly(0, "no arguments"),

@@ -16,8 +16,10 @@ func (a *app) commands() *cobra.Command {
 	root.Long = `agent-wrapper starts an AI agent and decides every tool use by your rules:
 allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	root.Example = `  agent-wrapper demo
-  agent-wrapper --prompt "fix the failing test" --allow Bash,Read,Edit --ask "Bash(git push:*)" --deny "Bash(rm:*)"
-  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' --allow "Bash(git status)"`
+  agent-wrapper --prompt "fix the failing test" --allow Bash,Read,Edit \
+      --ask "Bash(git push:*)" --deny "Bash(rm:*)"
+  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' \
+      --allow "Bash(git status)"`
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -28,6 +30,7 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
+	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))
 	strictCompletion(root)
 	root.SetHelpCommand(helpCommand(root))
 	for _, cmd := range root.Commands() {
@@ -36,6 +39,10 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	root.Args = usageArgs(unknownCommand)
 	return root
 }
+
+// narrow makes cobra's template of help fit a terminal of 80 columns, where a
+// flag's usage begins in the middle of the line.
+var narrow = strings.NewReplacer(".FlagUsages", ".FlagUsagesWrapped 80", "for more information about a command.", "for more.")
 
 // usageArgs turns the errors of check into usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {

@@ -27,7 +27,7 @@ func (a *app) demoCommand() *cobra.Command {
 	var noInput bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch an embedded agent whose tool uses are decided, in a temporary workspace",
+		Short: "Watch an embedded agent be decided, in a temporary workspace",
 		Long: `demo drives a scripted agent through the same code as run, in a temporary
 workspace: a dozen tool uses, one for every layer of the evaluator. On a
 terminal you are asked; elsewhere the demo answers itself. Rules of yours add

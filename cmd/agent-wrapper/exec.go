@@ -43,16 +43,17 @@ func (a *app) execCommand() *cobra.Command {
 	f := &execFlags{}
 	cmd := &cobra.Command{
 		Use:   "exec [flags] -- COMMAND...",
-		Short: "Run one command by its tier: at once, after you are asked, or not at all",
+		Short: "Run one command by its tier: at once, if you say so, or never",
 		Long: `exec decides a command line by your rules and its tier, and runs it: tier 1 at
-once, tier 2 after you are asked at the terminal, tier 3 not at all. One argument
-behind -- is a line for the shell; several are words, which are quoted. What was
-decided is what runs, byte for byte.
+once, tier 2 after you are asked at the terminal, tier 3 not at all. One
+argument behind -- is a line for the shell; several are words, which are quoted.
+What was decided is what runs, byte for byte.
 
-Only a rule of the policy that names a command of tier 3 lets it run, or asks you
-about it: allow or ask "Bash(rm -rf build)", in a file or by --allow or --ask, not
-"Bash". No rule of a session does, nor one that you said "always" to, whatever it
-names: not what you answered, not --session-allow, not "approved" in a policy.
+Only a rule of the policy that names a command of tier 3 lets it run, or asks
+you about it: allow or ask "Bash(rm -rf build)", in a file or by --allow or
+--ask, not "Bash". No rule of a session does, nor one that you said "always" to,
+whatever it names: not what you answered, not --session-allow, not "approved" in
+a policy.
 
 The decision is in the record of decisions before the command starts, and what
 became of it afterwards; what cannot be recorded does not run. A command that is

@@ -35,9 +35,9 @@ func (a *app) execHistoryCommand() *cobra.Command {
 		Use:   "history",
 		Short: "List the commands that exec was given, the newest first",
 		Long: `history reads the runs of exec from the record of decisions: those that ran by
-themselves (auto), those that a person approved, once or for a session, and those
-that were denied. What a command wrote is not kept: a record cannot forget, and
-nothing tells the secrets in an output.`,
+themselves (auto), those that a person approved, once or for a session, and
+those that were denied. What a command wrote is not kept: a record cannot
+forget, and nothing tells the secrets in an output.`,
 		Example: `  agent-wrapper exec history --since 24h --status denied
   agent-wrapper exec history --search kubectl --json`,
 		Args: cobra.NoArgs,

@@ -18,9 +18,9 @@ func (a *app) execSessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "Look at what is kept for sessions of exec, and take it back",
-		Long: `What you allow or deny "for this session" counts for further calls of exec in the
-same terminal, workspace and kubeconfig, until it expires (--session-ttl). What is
-allowed so never lets a command of tier 3 run.`,
+		Long: `What you allow or deny "for this session" counts for further calls of exec in
+the same terminal, workspace and kubeconfig, until it expires (--session-ttl).
+What is allowed so never lets a command of tier 3 run.`,
 		Example: `  agent-wrapper exec session list
   agent-wrapper exec session clear`,
 		Args: cobra.NoArgs,

@@ -34,12 +34,12 @@ func (a *app) executeCommand() *cobra.Command {
 	f := &executeFlags{}
 	cmd := &cobra.Command{
 		Use:   "execute PLAN",
-		Short: "Run the gates of a plan, each only if the whitelist and your rules allow it",
+		Short: "Run a plan's gates, each only if whitelist and rules allow it",
 		Long: `execute runs the gates of a plan in the order in which its items depend on each
 other. Right before a gate starts it is decided: by the whitelist, and by the
 policies of the machine, the user and the workspace. What is blocked is not run
-and not tried again; what a whitelist blocks is counted, and at its threshold the
-agent is paused (agent-wrapper resume --plan PLAN).
+and not tried again; what a whitelist blocks is counted, and at its threshold
+the agent is paused (agent-wrapper resume --plan PLAN).
 
 The exit code is 0 if all gates passed, 1 if one did not, 3 if one was blocked,
 2 if the plan or the whitelist is wrong; then nothing runs.`,

@@ -20,8 +20,9 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain TOOL INPUT-JSON",
 		Short: "Show what every layer says to a tool use, and why",
-		Example: `  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' --allow "Bash(git status)"
-  agent-wrapper explain Edit '{"file_path":"/etc/hosts"}' --policy agent-wrapper.toml`,
+		Example: `  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' \
+      --allow "Bash(git status)"
+  agent-wrapper explain Edit '{"file_path":"/etc/hosts"}' --policy p.toml`,
 		Args: oneUseArgs("a tool and its input as JSON"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, use, err := oneUse(&rules, args)

@@ -37,8 +37,8 @@ func (a *app) hallucinationsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hallucinations",
 		Short: "Look at commands that agents made up, and count anew",
-		Long: `A command that the whitelist denies is counted for the agent and the plan that it
-works on. At the threshold the agent is paused, until a person runs
+		Long: `A command that the whitelist denies is counted for the agent and the plan that
+it works on. At the threshold the agent is paused, until a person runs
 agent-wrapper resume.`,
 		Example: `  agent-wrapper hallucinations list --count 20
   agent-wrapper hallucinations list --dry-run
@@ -195,7 +195,7 @@ func (a *app) resumeCommand() *cobra.Command {
 many commands, and begins their count anew. Look at them first:
 agent-wrapper hallucinations list --plan FILE`,
 		Example: `  agent-wrapper resume --plan plan.json
-  agent-wrapper resume --plan .          # an agent that worked here without a plan`,
+  agent-wrapper resume --plan .          # an agent that worked without a plan`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if of.plan == "" {

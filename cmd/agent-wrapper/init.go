@@ -24,11 +24,11 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write a starting policy for the project",
 		Long: `init looks at the files in the project's top folder (go.mod, package.json,
-pyproject.toml, Cargo.toml, Makefile, Dockerfile …) and writes agent-wrapper.toml:
-rules with comments that let looking, building and testing through, ask about
-what fetches, installs or publishes, and deny what tells secrets. In a git
-repository agent-wrapper.local.toml, where "always" is kept, is added to
-.gitignore. On a terminal it asks before it writes.`,
+pyproject.toml, Cargo.toml, Makefile, Dockerfile …) and writes
+agent-wrapper.toml: rules with comments that let looking, building and testing
+through, ask about what fetches, installs or publishes, and deny what tells
+secrets. In a git repository agent-wrapper.local.toml, where "always" is kept,
+is added to .gitignore. On a terminal it asks before it writes.`,
 		Example: `  agent-wrapper init
   agent-wrapper init --print`,
 		Args: exactly(0, "no arguments"),

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
@@ -69,4 +73,30 @@ func TestShownText(t *testing.T) {
 		}
 		os.Remove(list)
 	}
+}
+
+// Help is read on terminals of 80 columns, which would cut longer lines inside
+// words.
+func TestHelpIsNarrow(t *testing.T) {
+	t.Parallel()
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		var out bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &out}
+		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
+		if code := a.run(t.Context(), args); code != codeDone {
+			t.Fatalf("%q: exit code %d: %s", args, code, out.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%q: a line of %d columns: %s", args, n, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			if sub.Name() != "completion" { // its words are cobra's
+				each(sub)
+			}
+		}
+	}
+	each((&app{}).commands())
 }

@@ -29,7 +29,7 @@ func (a *app) policyShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show the policy that a run would have, with the source of each rule",
+		Short: "Show the policy of a run, with the source of each rule",
 		Long: `show lists the sources of the policy (managed, user, project, local, front
 matter, flags), whether each is trusted, every rule and setting that counts with
 its place, and what is ignored and why.`,

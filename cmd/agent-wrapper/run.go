@@ -36,7 +36,8 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Run the agent; every tool use is decided by your rules",
 		Example: `  agent-wrapper run --prompt "fix the failing test" --policy agent-wrapper.toml
-  agent-wrapper run --prompt "tidy up" --mode acceptEdits --allow Bash --ask "Bash(git push:*)"`,
+  agent-wrapper run --prompt "tidy up" --mode acceptEdits --allow Bash \
+      --ask "Bash(git push:*)"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().NFlag() == 0 {

@@ -17,7 +17,7 @@ import (
 
 func (a *app) securityCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "security", Short: "Hold the commands of a plan against the whitelist, and look at the whitelist itself",
+		Use: "security", Short: "Hold a plan's commands against the whitelist; lint whitelists",
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -32,11 +32,11 @@ func (a *app) securityLintCommand() *cobra.Command {
 	f, asJSON := &planFlags{}, false
 	cmd := &cobra.Command{
 		Use:   "lint",
-		Short: "What the whitelists let through that their readers may not expect",
+		Short: "What whitelists let through that a reader may not expect",
 		Long: `lint looks at the whitelists that bind commands: programs that run whatever code
 they are given (node -e), scripts that the agent may edit (npm test), variables
-that make a program run another one, and settings that refuse nothing. It changes
-nothing, and what it finds is no error.`,
+that make a program run another one, and settings that refuse nothing. It
+changes nothing, and what it finds is no error.`,
 		Example: "  agent-wrapper security lint --whitelist ci/allowed-commands.json",
 		Args:    exactly(0, "no arguments: a whitelist goes with --whitelist"),
 		RunE:    func(*cobra.Command, []string) error { return a.lintWhitelists(f, asJSON) },
@@ -74,18 +74,19 @@ func (a *app) validateCommand() *cobra.Command {
 	f, of, asJSON := &planFlags{}, &validatedFiles{}, false
 	cmd := &cobra.Command{
 		Use:   "validate-commands --plan FILE",
-		Short: "What the whitelist says of each gate's command; nothing runs and nothing is counted",
+		Short: "What the whitelist says of each gate's command; nothing runs",
 		Long: `validate-commands holds the command of every gate of a plan against the
 whitelist. It runs nothing, asks nobody and counts nothing. With --ci it does so
 for what a CI file runs (GitHub, GitLab, CircleCI, Azure, Travis), line by line,
 and also for package.json, Makefiles and shell scripts.
 
 The result of a command is allowed, blocked, asked (permissive: a person would
-be asked) or would_block (a whitelist in dry_run_mode). The exit code is 11 if one
-is blocked, else 10 if one is asked, 2 if the plan or the whitelist is wrong, or if
-a file has no command: a check of nothing says nothing.`,
+be asked) or would_block (a whitelist in dry_run_mode). The exit code is 11 if
+one is blocked, else 10 if one is asked, 2 if the plan or the whitelist is
+wrong, or if a file has no command: a check of nothing says nothing.`,
 		Example: `  agent-wrapper security validate-commands --plan plan.json
-  agent-wrapper security validate-commands --plan plan.json --json --whitelist ci/allowed-commands.json
+  agent-wrapper security validate-commands --plan plan.json --json \
+      --whitelist ci/allowed-commands.json
   agent-wrapper security validate-commands --ci .github/workflows/ci.yml`,
 		Args: exactly(0, "no arguments: a plan goes with --plan, a CI file with --ci"),
 		RunE: func(*cobra.Command, []string) error {

@@ -18,7 +18,7 @@ func (a *app) testCommand() *cobra.Command {
 	var coverage bool
 	cmd := &cobra.Command{
 		Use:   "test DIR",
-		Short: "Hold policies to tables of tool uses with the decisions they should get",
+		Short: "Hold policies to tables of tool uses and their decisions",
 		Long: `test decides the cases in every *.cases.toml below DIR by the agent-wrapper.toml
 beside it, or in the nearest directory above, and compares:
 
@@ -26,8 +26,8 @@ beside it, or in the nearest directory above, and compares:
   use = "Bash(git push)"
   expect = "ask ask-list Bash(git push:*)"
 
-The decisions are those of check --policy, with the whitelists that bind there. The
-exit code is 1 if a case gets another decision, 2 if a file cannot be read.`,
+The decisions are those of check --policy, with the whitelists that bind there.
+The exit code is 1 if a case gets another decision, 2 if a file cannot be read.`,
 		Args: exactly(1, "one directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.testPolicies(args[0], options, junit, coverage)

@@ -17,7 +17,7 @@ func (a *app) trustCommand() *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "trust FILE | trust --list",
-		Short: "Trust the permission settings of a workspace's policy or a chat file as they are",
+		Short: "Trust the settings of a workspace's policy or chat as they are",
 		Long: `trust shows the permission settings of a file and notes that you trust exactly
 these: a workspace's agent-wrapper.toml or agent-wrapper.local.toml, or the head
 of a chat file. Until then such a file can only narrow: its deny and ask rules

@@ -47,11 +47,12 @@ func (a *app) whitelistInitCommand() *cobra.Command {
 		Long: `init makes ` + whitelist.FileName + ` of the commands in CI
 files (GitHub, GitLab, CircleCI, Azure, Travis), package.json, Makefiles, plans,
 shell scripts and files of lines (.txt, .jsonl). Without --from it takes those
-that it finds in the project. A line with shell operators is taken apart into its
-commands; what is known only when it runs is left out. Both are told. Read the
-list before it counts: it says what ran, not what should.`,
+that it finds in the project. A line with shell operators is taken apart into
+its commands; what is known only when it runs is left out. Both are told. Read
+the list before it counts: it says what ran, not what should.`,
 		Example: `  agent-wrapper whitelist init
-  agent-wrapper whitelist init --from .github/workflows/ci.yml --from package.json --dry-run
+  agent-wrapper whitelist init --from .github/workflows/ci.yml \
+      --from package.json --dry-run
   agent-wrapper whitelist init --default --print`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error { return a.startWhitelist(&s) },
