@@ -6077,7 +6077,7 @@ var programs = [...]Program{
 	{Name: "gawk", Style: POSIX, Operands: Script, Options: options48, Shared: [][]Option{options5}, Risk: 3, Also: also50, Facts: Interpreter, Ends: true, Special: "awk"},
 	{Name: "mawk", Style: POSIX, Operands: Script, Options: options48, Shared: [][]Option{options5}, Risk: 3, Also: also50, Facts: Interpreter, Ends: true, Special: "awk"},
 	{Name: "aws", Style: Exact, Options: options51, Subs: subs72, Risk: 15, Secrets: 3, Settings: settings73, Harmless: keys74, Also: also75, Inherit: true, Special: "aws"},
-	{Name: "awscli", Style: Exact, Options: options51, Subs: subs72, Settings: settings73, Harmless: keys74, Also: also76, Inherit: true, Special: "aws"},
+	{Name: "awscli", Also: also76, Wordless: true},
 	{Name: "az", Style: Exact, Options: options77, Subs: subs99, Risk: 16, Secrets: 4, Settings: settings100, Harmless: keys101, Inherit: true, Special: "azure"},
 	{Name: "b2sum", Operands: Reads, Options: options102, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "md5sum", Operands: Reads, Options: options102, Shared: [][]Option{options5}, Risk: 3, Safe: true},
