@@ -11,11 +11,13 @@ import (
 // a match does not depend on their number. Rules whose program or directory is
 // a wildcard are tried one by one. It is read-only.
 type Set struct {
-	place  Place
-	rules  []*Rule
-	reads  bool // some rules match what is read by any tool
-	edits  bool // some rules match what is written by any tool
-	*index      // nil if there are at most unindexed rules, which are tried one by one
+	place Place
+	rules []*Rule
+	reads bool // some rules match what is read by any tool
+	edits bool // some rules match what is written by any tool
+	// specific: some rules match by what a command line does.
+	specific bool
+	*index   // nil if there are at most unindexed rules, which are tried one by one
 }
 
 // unindexed is the number of rules up to which an index costs more than it
@@ -78,6 +80,7 @@ func NewSet(place Place, rules ...*Rule) *Set {
 		s.rules = append(s.rules, b)
 		s.reads = s.reads || b.family == ofReads && !b.bare
 		s.edits = s.edits || b.family == ofEdits && !b.bare
+		s.specific = s.specific || b.family != ofTool && !b.bare
 		if s.index != nil {
 			s.add(b)
 		}
@@ -99,6 +102,10 @@ func (s *Set) Reads() bool { return s != nil && s.reads }
 
 // Edits reports whether the set has rules with a path for what is written.
 func (s *Set) Edits() bool { return s != nil && s.edits }
+
+// Specific reports whether the set has rules with a specifier for what a command
+// line does.
+func (s *Set) Specific() bool { return s != nil && s.specific }
 
 // Len returns the number of rules.
 func (s *Set) Len() int {

@@ -108,9 +108,30 @@ func known(words []shell.Word) bool {
 	return true
 }
 
-// possible matches a set of ask or deny rules against an action and, if it
-// affects a whole directory, against what is below it.
+// possible matches a set of ask or deny rules against an action and against what
+// its command may run although its words do not say so.
 func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patterns.Rule, patterns.Match) {
+	rule, m := e.stated(set, i, q)
+	if a := &e.acts[i]; m == patterns.No && a.does != nil && a.sub.Kind == patterns.RunCommand && set.Specific() && !e.blind(i) {
+		return e.possibleCommand(set, a)
+	}
+	return rule, m
+}
+
+// blind reports whether what the command i does cannot be told from the line anyway:
+// all rules may be about that, and it has a reason of its own.
+func (e *evaluation) blind(i int) bool {
+	for k := i + 1; k < len(e.acts); k++ {
+		if a := &e.acts[k]; a.parent == i && a.sub.Kind == patterns.Hidden && a.sub.May&shell.MayRun != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// stated matches a set of ask or deny rules against an action and, if it affects a
+// whole directory, against what is below it.
+func (e *evaluation) stated(set *patterns.Set, i int, q patterns.Query) (*patterns.Rule, patterns.Match) {
 	a := &e.acts[i]
 	rule, m := set.Match(&a.sub, q)
 	switch {
@@ -122,6 +143,28 @@ func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patt
 		return rule, m
 	}
 	return e.below(set, a, q)
+}
+
+// possibleCommand looks for a rule that matches what the command of a may run
+// although its words do not say so. Bare rules do not count.
+func (e *evaluation) possibleCommand(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
+	q := patterns.Query{Specific: true}
+	supposed := e.mayDo(a)
+	for i := range supposed {
+		s := &supposed[i]
+		rule, m := set.Match(&s.sub, q)
+		switch {
+		case m != patterns.No:
+		case s.sub.Kind == patterns.RunCommand && s.does.Program != nil:
+			rule, m = e.unsaid(set, &act{action: s})
+		case s.does.Recursive && s.sub.Path != nil:
+			rule, m = e.below(set, &act{action: s}, q)
+		}
+		if m != patterns.No {
+			return rule, patterns.Maybe
+		}
+	}
+	return nil, patterns.No
 }
 
 // unsaid looks for a rule that names a file which the command of a may read or
@@ -214,20 +257,39 @@ func (e *evaluation) subjects(kind patterns.Kind, a *act, paths []shell.Word) []
 	return subs
 }
 
-// meets matches a granular ask or deny rule against an action and against what
-// its command may read or write.
+// meets matches a granular ask or deny rule against an action and against what its
+// command may read, write or run.
 func (e *evaluation) meets(g *patterns.Granular, i int) patterns.Match {
 	a := &e.acts[i]
 	m := g.Match(&a.sub)
-	if m != patterns.No || a.sub.Kind != patterns.RunCommand || !g.Paths() {
+	if m != patterns.No || a.sub.Kind != patterns.RunCommand || g.Action() == patterns.Allow || !g.Specific() {
 		return m
+	}
+	if e.mayMeet(g, a) {
+		return patterns.Maybe
+	}
+	supposed := e.mayDo(a)
+	for k := range supposed {
+		s := &supposed[k]
+		if g.Match(&s.sub) != patterns.No || s.sub.Kind == patterns.RunCommand && s.does.Program != nil && e.mayMeet(g, &act{action: s}) {
+			return patterns.Maybe
+		}
+	}
+	return patterns.No
+}
+
+// mayMeet reports whether a granular rule matches what the command of a may read or
+// write although its words do not say so.
+func (e *evaluation) mayMeet(g *patterns.Granular, a *act) bool {
+	if !g.Paths() {
+		return false
 	}
 	for _, subs := range [2][]patterns.Subject{e.mayRead(a), e.mayWrite(a)} {
 		for k := range subs {
 			if g.Match(&subs[k]) != patterns.No {
-				return patterns.Maybe
+				return true
 			}
 		}
 	}
-	return patterns.No
+	return false
 }

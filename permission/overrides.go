@@ -225,7 +225,7 @@ func (e *evaluation) concerns(o *Override, i int) bool {
 }
 
 func (e *evaluation) may(set *patterns.Set, i int) bool {
-	_, m := e.possible(set, i, patterns.Query{})
+	_, m := e.stated(set, i, patterns.Query{})
 	return m != patterns.No
 }
 

@@ -106,7 +106,9 @@ type action struct {
 	inside bool
 	// reads and writes hold what its command may read and write, once computed.
 	reads, writes []patterns.Subject
-	words         string // cached result of describe
+	// supposed holds what its command may run, once computed.
+	supposed []action
+	words    string // cached result of describe
 }
 
 // command reports whether a belongs to a command line.
@@ -324,13 +326,7 @@ func (r *reading) readLine(t *tools.Tool) error {
 	}
 	v := r.input[tools.Unsandboxed]
 	r.outsideSandbox = v != nil && v != false
-	r.facts = shell.Analyze(line, shell.Options{
-		Dir:       r.dir,
-		Home:      r.know.Place.Home,
-		Workspace: r.know.Place.Workspace,
-		Dialect:   r.use.Dialect,
-		Catalog:   r.know.Catalog,
-	})
+	r.facts = shell.Analyze(line, r.shellOptions())
 	r.actions = slices.Grow(r.actions, len(r.facts.Actions)+2)
 	outside := r.followConfig()
 	r.catastrophe, _ = risk.Catastrophic(r.facts, r.riskPlace())
@@ -349,6 +345,30 @@ func (r *reading) readLine(t *tools.Tool) error {
 		r.addBeside(patterns.Subject{Kind: patterns.UseTool, Tool: r.use.Tool})
 	}
 	return nil
+}
+
+func (r *reading) shellOptions() shell.Options {
+	return shell.Options{
+		Dir:       r.dir,
+		Home:      r.know.Place.Home,
+		Workspace: r.know.Place.Workspace,
+		Dialect:   r.use.Dialect,
+		Catalog:   r.know.Catalog,
+	}
+}
+
+// mayDo returns what the command of a may do although its words do not say so.
+func (r *reading) mayDo(a *act) []action {
+	if a.supposed == nil {
+		found := a.does.PossibleCommands(r.shellOptions())
+		a.supposed = make([]action, len(found))
+		for i := range found {
+			a.supposed[i] = action{does: &found[i], parent: -1}
+			a.supposed[i].sub.Tool = a.sub.Tool
+			r.fill(&a.supposed[i])
+		}
+	}
+	return a.supposed
 }
 
 func (r *reading) riskPlace() risk.Place {
@@ -398,10 +418,16 @@ func (r *reading) add(does *shell.Action, sub *patterns.Subject) {
 	r.actions = append(r.actions, action{does: does, parent: does.Parent})
 	a := &r.actions[n]
 	a.sub = *sub
-	a.sub.Recursive = does.Recursive
 	if a.parent >= n {
 		a.parent = -1 // a parent precedes its effects
 	}
+	r.fill(a)
+}
+
+// fill turns what an action does into its subject.
+func (r *reading) fill(a *action) {
+	does := a.does
+	a.sub.Recursive = does.Recursive
 	switch does.Kind {
 	case shell.Command:
 		a.sub.Kind, a.sub.Command = patterns.RunCommand, does

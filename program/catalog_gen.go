@@ -14938,7 +14938,7 @@ var options326 = []Option{
 	{Names: names{"--expose"}, Value: Required},
 	{Names: names{"--gpus"}, Value: Required},
 	{Names: names{"--group-add"}, Value: Required},
-	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--health-interval"}, Value: Required},
 	{Names: names{"--health-retries"}, Value: Required},
 	{Names: names{"--health-start-interval"}, Value: Required},
@@ -15105,7 +15105,7 @@ var options336 = []Option{
 	{Names: names{"--expose"}, Value: Required},
 	{Names: names{"--gpus"}, Value: Required},
 	{Names: names{"--group-add"}, Value: Required},
-	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--health-interval"}, Value: Required},
 	{Names: names{"--health-retries"}, Value: Required},
 	{Names: names{"--health-start-interval"}, Value: Required},
@@ -15592,7 +15592,7 @@ var options385 = []Option{
 	{Names: names{"--env-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--generic-resource"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
-	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--health-interval"}, Value: Required},
 	{Names: names{"--health-retries"}, Value: Required},
 	{Names: names{"--health-start-interval"}, Value: Required},
@@ -15673,7 +15673,7 @@ var options388 = []Option{
 }
 
 var options389 = []Option{
-	{Names: names{"--args"}, Value: Required},
+	{Names: names{"--args"}, Value: Required, Effect: EffRun},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config-add"}, Value: Required},
@@ -15699,7 +15699,7 @@ var options389 = []Option{
 	{Names: names{"--generic-resource-rm"}, Value: Required},
 	{Names: names{"--group-add"}, Value: Required},
 	{Names: names{"--group-rm"}, Value: Required},
-	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--health-interval"}, Value: Required},
 	{Names: names{"--health-retries"}, Value: Required},
 	{Names: names{"--health-start-interval"}, Value: Required},
@@ -15768,7 +15768,7 @@ var options389 = []Option{
 }
 
 var subs390 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options385},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"service", "create"}, Options: options385, Ends: true},
 	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options322},
 	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options386},
 	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options323},

@@ -32,6 +32,7 @@ func (e *effector) run() outcome {
 	e.readOptions()
 	e.workdir()
 	e.namedSub()
+	e.frame.untold = untold(e.scan)
 	e.index = w.add(e.frame)
 	e.optionEffects()
 	e.plugin()

@@ -8,6 +8,7 @@ func (e *effector) runText(text Word, what string, missing bool) {
 		e.w.opaque(e.index, MayRun, causeCommandUnknown, what)
 		return
 	}
+	e.runsInner()
 	e.w.recurse.nested(text.Text, Sh, e.child(), e.index, what)
 }
 
@@ -28,7 +29,14 @@ func (e *effector) runMore(text Word, what string, missing bool) {
 
 // child returns the state in which a program starts another one.
 func (e *effector) child() *scope {
-	return &scope{dirs: e.dirs}
+	return &scope{dirs: e.dirs, input: e.s.input}
+}
+
+// runsInner notes that what the command runs is analyzed.
+func (e *effector) runsInner() {
+	if e.index >= 0 && e.index < len(e.w.facts.Actions) {
+		e.w.facts.Actions[e.index].inner = true
+	}
 }
 
 // runFile runs a program that an option names, or obeys such a file.
@@ -66,6 +74,7 @@ func (e *effector) runList(words []Word, from int) outcome {
 	}
 	e.w.depth++
 	defer func() { e.w.depth-- }()
+	e.runsInner()
 	s := e.child()
 	s.names = e.s.names
 	f := frame{assigns: e.frame.Assigns, parent: e.index, from: from, subst: e.frame.Substitution}

@@ -175,9 +175,15 @@ func (w *walker) value(word *syntax.Word, s *scope) []Word {
 	return out
 }
 
-// document walks the body of a here-document for its substitutions.
-func (w *walker) document(body *syntax.Word, s *scope) {
-	if body != nil {
-		w.pieces(body.Parts, s, place{quoted: true})
+// document walks the body of a here-document for its substitutions, and returns the
+// texts that it may be.
+func (w *walker) document(body *syntax.Word, s *scope) []Word {
+	if body == nil {
+		return nil
 	}
+	var out []Word
+	for _, seq := range w.pieces(body.Parts, s, place{quoted: true}) {
+		out = append(out, single(seq))
+	}
+	return out
 }

@@ -6,14 +6,32 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirects walks the redirections of a statement.
-func (w *walker) redirects(list []*syntax.Redirect, s *scope) {
+// redirects walks the redirections of a statement, and returns the text of the line
+// that they put on an input, nil if there is none.
+func (w *walker) redirects(list []*syntax.Redirect, s *scope) *input {
+	var given *input
 	for _, r := range list {
-		w.redirect(r, s)
+		from := len(w.facts.Actions)
+		texts := w.redirect(r, s)
+		var printed *input // by a process substitution
+		if r.Op == syntax.RdrIn {
+			printed = w.printed(from)
+		}
+		if given == nil && (len(texts) > 0 || printed != nil) {
+			given = new(input)
+		}
+		for i := range texts {
+			given.add(texts[i])
+		}
+		if printed != nil {
+			given.pass(printed)
+		}
 	}
+	return given
 }
 
-func (w *walker) redirect(r *syntax.Redirect, s *scope) {
+// redirect walks one redirection, and returns the texts that its input may be.
+func (w *walker) redirect(r *syntax.Redirect, s *scope) []Word {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 		name := strings.Trim(r.N.Value, "{}")
 		if !syntax.ValidName(name) {
@@ -34,11 +52,12 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	case syntax.Hdoc, syntax.DashHdoc:
 		w.delimiter(r)
 		if !quotedDelimiter(r.Word) {
-			w.document(r.Hdoc, s)
+			return w.document(r.Hdoc, s)
 		}
+		return quotedDocument(r.Hdoc)
 	case syntax.WordHdoc:
 		w.bashOnly("<<<")
-		w.value(r.Word, s)
+		return w.value(r.Word, s)
 	case syntax.RdrIn:
 		w.redirectTo(r, s, Read)
 	case syntax.RdrInOut:
@@ -54,6 +73,15 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	default:
 		w.redirectTo(r, s, Write)
 	}
+	return nil
+}
+
+// quotedDocument is the body of a here-document that nothing in is expanded.
+func quotedDocument(body *syntax.Word) []Word {
+	if body == nil {
+		return nil
+	}
+	return []Word{{Text: partText(body)}}
 }
 
 // delimiter adds an opaque spot where bash ends a here-document at another place than

@@ -213,7 +213,25 @@ type Action struct {
 	// Pos and End delimit the action in the command line, in bytes; for an action
 	// without text of its own they delimit its statement.
 	Pos, End int
+
+	// input is the text of the line on a Command's standard input.
+	input input
+	// inner: the words or the text that the Command runs were analyzed.
+	inner bool
+	// function: the Command is a function of the line.
+	function bool
+	// untold: the program's entry does not say what some word of the Command does.
+	untold bool
 }
+
+// input is text of the line that stands on the standard input of a command.
+type input struct {
+	texts []Word
+	// changed: what the command reads is made of the texts, but is not them.
+	changed bool
+}
+
+func (in *input) given() bool { return in.changed || len(in.texts) > 0 }
 
 // Assign is one assignment of a variable.
 type Assign struct {

@@ -13,6 +13,7 @@ type scope struct {
 	all   bool            // all variables count as set
 	funcs map[string]bool // functions certainly defined in this line
 	names []Word          // places of the names on standard input, or nil
+	input *input          // text of the line on standard input, or nil
 }
 
 func (s *scope) with(change func(*scope)) *scope {
@@ -63,6 +64,7 @@ func join(a, b *scope) *scope {
 		set:   both(a.set, b.set),
 		funcs: both(a.funcs, b.funcs),
 		names: a.names,
+		input: a.input,
 	}
 }
 

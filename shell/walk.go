@@ -32,13 +32,13 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 		defer func(from, to int) { w.from, w.to = from, to }(w.from, w.to)
 		w.from, w.to = int(st.Pos().Offset()), int(st.End().Offset())
 	}
-	w.redirects(st.Redirs, s)
+	given := w.redirects(st.Redirs, s)
 	if st.Coprocess || st.Disown {
 		w.odd(causeOtherBackground)
 	}
 	in := s
-	if s.names != nil && redirectsInput(st.Redirs) {
-		in = s.with(func(c *scope) { c.names = nil })
+	if (given != nil || s.names != nil || s.input != nil) && redirectsInput(st.Redirs) {
+		in = s.with(func(c *scope) { c.names, c.input = nil, given })
 	}
 	out := w.command(st.Cmd, in)
 	if len(st.Redirs) > 0 {

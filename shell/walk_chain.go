@@ -20,6 +20,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 		st = c.X
 	}
 	last := len(chain) - 1
+	left := len(w.facts.Actions) // first action of the left side
 	out := w.stmt(chain[last].X, s)
 	var names []Word // names that the left side of the pipe prints
 	for i := last; i >= 0; i-- {
@@ -37,7 +38,9 @@ func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 		case !narrows(chain[i+1].Y):
 			names = w.namesFrom(chain[i+1].Y, s, false)
 		}
-		w.piped(c, names, s)
+		in := w.printed(left)
+		left = len(w.facts.Actions)
+		w.piped(c, names, in, s)
 		out = same(s)
 	}
 	return out
@@ -61,7 +64,7 @@ func (w *walker) right(c *syntax.BinaryCmd, x outcome, s *scope) outcome {
 }
 
 // piped walks the right side of a pipe.
-func (w *walker) piped(c *syntax.BinaryCmd, names []Word, s *scope) {
+func (w *walker) piped(c *syntax.BinaryCmd, names []Word, in *input, s *scope) {
 	if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok {
 		// Behind a pipe bash takes time for an ordinary command.
 		w.odd(causeTimeBehindPipe)
@@ -69,8 +72,8 @@ func (w *walker) piped(c *syntax.BinaryCmd, names []Word, s *scope) {
 	if c.Op == syntax.PipeAll {
 		names = nil // standard error comes through as well
 	}
-	if names != nil || s.names != nil {
-		s = s.with(func(n *scope) { n.names = names })
+	if names != nil || s.names != nil || in != nil || s.input != nil {
+		s = s.with(func(n *scope) { n.names, n.input = names, in })
 	}
 	w.stmt(c.Y, s)
 }

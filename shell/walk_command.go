@@ -42,6 +42,9 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 		Kind: Command, Need: NeedCover, Words: words, Assigns: f.assigns, Dirs: s.dirs,
 		Substitution: f.subst, Parent: f.parent, From: f.from, Pos: f.pos[0], End: f.pos[1],
 	}
+	if s.input != nil {
+		a.input = *s.input
+	}
 	name := &words[0]
 	if !name.Known() {
 		i := w.add(a)
@@ -51,6 +54,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	if s.funcs[name.Text] && f.from < 0 {
 		a.Need = NeedNone
 		a.Reason = "a function of this line"
+		a.function = true
 		w.add(a)
 		if w.unit.moves {
 			return same(s.in(unknown()))

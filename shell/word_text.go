@@ -74,3 +74,18 @@ func nameAt(text string) string {
 
 // base returns the last path element of a program name.
 func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// plainName reports whether text is nothing but characters that stand for
+// themselves in any language: a name, a path, a number.
+func plainName(text string) bool {
+	for i := range len(text) {
+		if !tokenByte(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func tokenByte(b byte) bool {
+	return awkLetter(b) || b >= 0x80 || strings.IndexByte("-./+~%@^", b) >= 0
+}

@@ -1083,6 +1083,88 @@ func tellsWord`,
 		Pkg: "./cmd/agent-wrapper", Test: "TestScripts/protect",
 	},
 	{
+		Guard: "a command may begin at any word of an unknown program", File: "shell/possible_commands.go",
+		Old: `		c.suffix(w, words[i+1:], clear)
+		if mark`,
+		New:  `		if mark`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "a word of an unknown program may be a line", File: "shell/possible_commands.go",
+		Old: `return why.Cause == 0 && err == nil
+	}, clear, true)`,
+		New: `return false && why.Cause == 0 && err == nil
+	}, clear, true)`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "a command may begin anywhere in a text", File: "shell/possible_commands.go",
+		Old:  `		c.shallow(wordsOf(all))`,
+		New:  ``,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "a text may put a command together", File: "shell/possible_commands.go",
+		Old:  `|| computes(text)) || code && computes(text) {`,
+		New:  `) || code && computes(text) {`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "an option of an unknown program may hold a command", File: "shell/possible_commands.go",
+		Old:  `		c.suffix(v, rest, clear)`,
+		New:  `		_ = rest`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "an interpreter of another version", File: "shell/possible_commands.go",
+		Old:  `		c.kin(a.Words)`,
+		New:  ``,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "texts have an end", File: "shell/possible_commands.go",
+		Old:  `c.tokens > maxTokens {`,
+		New:  `false {`,
+		Test: "TestPossibleCommandsEnd",
+	},
+	{
+		Guard: "the words that an entry does not say anything of", File: "shell/command_untold.go",
+		Old: `	case ArgUnlisted:
+		return true`,
+		New: `	case ArgUnlisted:
+		return false`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "standard input that the line holds", File: "shell/walk.go",
+		Old:  `c.names, c.input = nil, given`,
+		New:  `c.names = nil`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "standard input that echo prints", File: "shell/walk_chain.go",
+		Old:  `n.names, n.input = names, in`,
+		New:  `n.names = names`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "text that a filter changes", File: "shell/state_input.go",
+		Old: `			in.changed = true
+		}
+	}
+	return in`,
+		New: `		}
+	}
+	return in`,
+		Test: "TestPossibleCommands$",
+	},
+	{
+		Guard: "deny rules are asked about what is only supposed to run", File: "permission/cover.go",
+		Old: `		return e.possibleCommand(set, a)`,
+		New: `		return rule, m`,
+		Pkg: "./policy", Test: "TestRedTeam",
+	},
+	{
 		Guard: "the words of an unknown program may be written", File: "shell/possible_writes.go",
 		Old:  `			p.unlisted(a.Words[i+1])`,
 		New:  `			_ = i`,
