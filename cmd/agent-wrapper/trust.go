@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -68,7 +70,7 @@ func (a *app) untrustCommand() *cobra.Command {
 			was, err := trust.Remove(path)
 			switch {
 			case err != nil:
-				return err
+				return notKept(err)
 			case !was:
 				return usage("%s is not trusted (agent-wrapper trust --list names what is)", args[0])
 			}
@@ -76,6 +78,16 @@ func (a *app) untrustCommand() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// notKept returns the error that the list of trusted files cannot be written,
+// with what to do if it is a file or directory that is in the way.
+func notKept(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return fmt.Errorf("%w: say with XDG_STATE_HOME in which directory state is kept", err)
+	}
+	return err
 }
 
 // ownTrust returns the user's list of trusted files.
@@ -117,7 +129,7 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 	}
 	if !known {
 		if err := trust.Set(real, src.Spec); err != nil {
-			return err
+			return notKept(err)
 		}
 	}
 	fmt.Fprintf(a.out, "\n%s is trusted%s: exactly these settings\n", visible.Line(path), map[bool]string{true: " already"}[known])
