@@ -279,4304 +279,4308 @@ func find(name string) *Program {
 		return &programs[134]
 	case "bind":
 		return &programs[135]
-	case "biome":
+	case "bindfs":
 		return &programs[136]
-	case "rome":
+	case "biome":
 		return &programs[137]
-	case "oxlint":
+	case "rome":
 		return &programs[138]
-	case "oxfmt":
+	case "oxlint":
 		return &programs[139]
-	case "dprint":
+	case "oxfmt":
 		return &programs[140]
-	case "stylelint":
+	case "dprint":
 		return &programs[141]
-	case "standardjs":
+	case "stylelint":
 		return &programs[142]
-	case "tslint":
+	case "standardjs":
 		return &programs[143]
-	case "jshint":
+	case "tslint":
 		return &programs[144]
-	case "jscs":
+	case "jshint":
 		return &programs[145]
-	case "csslint":
+	case "jscs":
 		return &programs[146]
-	case "htmlhint":
+	case "csslint":
 		return &programs[147]
-	case "markdownlint":
+	case "htmlhint":
 		return &programs[148]
-	case "markdownlint-cli2":
+	case "markdownlint":
 		return &programs[149]
-	case "remark":
+	case "markdownlint-cli2":
 		return &programs[150]
-	case "alex":
+	case "remark":
 		return &programs[151]
-	case "textlint":
+	case "alex":
 		return &programs[152]
-	case "cspell":
+	case "textlint":
 		return &programs[153]
-	case "knip":
+	case "cspell":
 		return &programs[154]
-	case "depcheck":
+	case "knip":
 		return &programs[155]
-	case "madge":
+	case "depcheck":
 		return &programs[156]
-	case "dependency-cruiser":
+	case "madge":
 		return &programs[157]
-	case "depcruise":
+	case "dependency-cruiser":
 		return &programs[158]
-	case "npm-check":
+	case "depcruise":
 		return &programs[159]
-	case "npm-check-updates":
+	case "npm-check":
 		return &programs[160]
-	case "ncu":
+	case "npm-check-updates":
 		return &programs[161]
-	case "size-limit":
+	case "ncu":
 		return &programs[162]
-	case "bundlesize":
+	case "size-limit":
 		return &programs[163]
-	case "publint":
+	case "bundlesize":
 		return &programs[164]
-	case "attw":
+	case "publint":
 		return &programs[165]
-	case "syncpack":
+	case "attw":
 		return &programs[166]
-	case "sort-package-json":
+	case "syncpack":
 		return &programs[167]
-	case "commitlint":
+	case "sort-package-json":
 		return &programs[168]
-	case "ls-lint":
+	case "commitlint":
 		return &programs[169]
-	case "secretlint":
+	case "ls-lint":
 		return &programs[170]
-	case "sherif":
+	case "secretlint":
 		return &programs[171]
-	case "typedoc":
+	case "sherif":
 		return &programs[172]
-	case "api-extractor":
+	case "typedoc":
 		return &programs[173]
-	case "license-checker":
+	case "api-extractor":
 		return &programs[174]
-	case "tsd":
+	case "license-checker":
 		return &programs[175]
-	case "type-coverage":
+	case "tsd":
 		return &programs[176]
-	case "ts-prune":
+	case "type-coverage":
 		return &programs[177]
-	case "unimported":
+	case "ts-prune":
 		return &programs[178]
-	case "sql-formatter":
+	case "unimported":
 		return &programs[179]
-	case "lint-staged":
+	case "sql-formatter":
 		return &programs[180]
-	case "taplo":
+	case "lint-staged":
 		return &programs[181]
-	case "buf-lint":
+	case "taplo":
 		return &programs[182]
-	case "black":
+	case "buf-lint":
 		return &programs[183]
-	case "blkid":
+	case "black":
 		return &programs[184]
-	case "bootctl":
+	case "blkid":
 		return &programs[185]
-	case "borg":
+	case "bootctl":
 		return &programs[186]
-	case "borgbackup":
+	case "borg":
 		return &programs[187]
-	case "bq":
+	case "borgbackup":
 		return &programs[188]
-	case "break":
+	case "bq":
 		return &programs[189]
-	case "continue":
+	case "break":
 		return &programs[190]
-	case "shift":
+	case "continue":
 		return &programs[191]
-	case "brew":
+	case "shift":
 		return &programs[192]
-	case "btop":
+	case "brew":
 		return &programs[193]
-	case "atop":
+	case "btop":
 		return &programs[194]
-	case "glances":
+	case "atop":
 		return &programs[195]
-	case "nvtop":
+	case "glances":
 		return &programs[196]
-	case "iftop":
+	case "nvtop":
 		return &programs[197]
-	case "nethogs":
+	case "iftop":
 		return &programs[198]
-	case "btrfs":
+	case "nethogs":
 		return &programs[199]
-	case "lvcreate":
+	case "btrfs":
 		return &programs[200]
-	case "vgcreate":
+	case "lvcreate":
 		return &programs[201]
-	case "pvcreate":
+	case "vgcreate":
 		return &programs[202]
-	case "fsck":
+	case "pvcreate":
 		return &programs[203]
-	case "e2fsck":
+	case "fsck":
 		return &programs[204]
-	case "resize2fs":
+	case "e2fsck":
 		return &programs[205]
-	case "hdparm":
+	case "resize2fs":
 		return &programs[206]
-	case "fsck.ext4":
+	case "hdparm":
 		return &programs[207]
-	case "buf":
+	case "fsck.ext4":
 		return &programs[208]
-	case "buildah":
+	case "buf":
 		return &programs[209]
-	case "builtin":
+	case "buildah":
 		return &programs[210]
-	case "bumpversion":
+	case "builtin":
 		return &programs[211]
-	case "bump2version":
+	case "bumpversion":
 		return &programs[212]
-	case "bump-my-version":
+	case "bump2version":
 		return &programs[213]
-	case "cz":
+	case "bump-my-version":
 		return &programs[214]
-	case "commitizen":
+	case "cz":
 		return &programs[215]
-	case "towncrier":
+	case "commitizen":
 		return &programs[216]
-	case "mutmut":
+	case "towncrier":
 		return &programs[217]
-	case "fixit":
+	case "mutmut":
 		return &programs[218]
-	case "jupytext":
+	case "fixit":
 		return &programs[219]
-	case "bun":
+	case "jupytext":
 		return &programs[220]
-	case "bundle":
+	case "bun":
 		return &programs[221]
-	case "bundler":
+	case "bundle":
 		return &programs[222]
-	case "bunx":
+	case "bundler":
 		return &programs[223]
-	case "busctl":
+	case "bunx":
 		return &programs[224]
-	case "busybox":
+	case "busctl":
 		return &programs[225]
-	case "toybox":
+	case "busybox":
 		return &programs[226]
-	case "bw":
+	case "toybox":
 		return &programs[227]
-	case "bwrap":
+	case "bw":
 		return &programs[228]
-	case "bye":
+	case "bwrap":
 		return &programs[229]
-	case "bzip2":
+	case "bye":
 		return &programs[230]
-	case "bunzip2":
+	case "bzip2":
 		return &programs[231]
-	case "bzmore":
+	case "bunzip2":
 		return &programs[232]
-	case "c++filt":
+	case "bzmore":
 		return &programs[233]
-	case "addr2line":
+	case "c++filt":
 		return &programs[234]
-	case "llvm-nm":
+	case "addr2line":
 		return &programs[235]
-	case "llvm-objdump":
+	case "llvm-nm":
 		return &programs[236]
-	case "llvm-readelf":
+	case "llvm-objdump":
 		return &programs[237]
-	case "dwarfdump":
+	case "llvm-readelf":
 		return &programs[238]
-	case "cProfile":
+	case "dwarfdump":
 		return &programs[239]
-	case "profile":
+	case "cProfile":
 		return &programs[240]
-	case "pdb":
+	case "profile":
 		return &programs[241]
-	case "runpy":
+	case "pdb":
 		return &programs[242]
-	case "doctest":
+	case "runpy":
 		return &programs[243]
-	case "viztracer":
+	case "doctest":
 		return &programs[244]
-	case "kernprof":
+	case "viztracer":
 		return &programs[245]
-	case "memray":
+	case "kernprof":
 		return &programs[246]
-	case "scalene":
+	case "memray":
 		return &programs[247]
-	case "pyinstrument":
+	case "scalene":
 		return &programs[248]
-	case "py-spy":
+	case "pyinstrument":
 		return &programs[249]
-	case "debugpy":
+	case "py-spy":
 		return &programs[250]
-	case "ipdb":
+	case "debugpy":
 		return &programs[251]
-	case "caffeinate":
+	case "ipdb":
 		return &programs[252]
-	case "caller":
+	case "caffeinate":
 		return &programs[253]
-	case "capsh":
+	case "caller":
 		return &programs[254]
-	case "cargo":
+	case "capsh":
 		return &programs[255]
-	case "cat":
+	case "cargo":
 		return &programs[256]
-	case "catchsegv":
+	case "cat":
 		return &programs[257]
-	case "fakeroot":
+	case "catchsegv":
 		return &programs[258]
-	case "eatmydata":
+	case "fakeroot":
 		return &programs[259]
-	case "dbus-run-session":
+	case "eatmydata":
 		return &programs[260]
-	case "torsocks":
+	case "dbus-run-session":
 		return &programs[261]
-	case "torify":
+	case "torsocks":
 		return &programs[262]
-	case "unbuffer":
+	case "torify":
 		return &programs[263]
-	case "noglob":
+	case "unbuffer":
 		return &programs[264]
-	case "nocorrect":
+	case "noglob":
 		return &programs[265]
-	case "chronic":
+	case "nocorrect":
 		return &programs[266]
-	case "ifne":
+	case "chronic":
 		return &programs[267]
-	case "tini":
+	case "ifne":
 		return &programs[268]
-	case "dumb-init":
+	case "tini":
 		return &programs[269]
-	case "with-contenv":
+	case "dumb-init":
 		return &programs[270]
-	case "cd":
+	case "with-contenv":
 		return &programs[271]
-	case "cdk":
+	case "cd":
 		return &programs[272]
-	case "cdktf":
+	case "cdk":
 		return &programs[273]
-	case "ceph":
+	case "cdktf":
 		return &programs[274]
-	case "cgexec":
+	case "ceph":
 		return &programs[275]
-	case "chattr":
+	case "cgexec":
 		return &programs[276]
-	case "setfacl":
+	case "chattr":
 		return &programs[277]
-	case "chcon":
+	case "setfacl":
 		return &programs[278]
-	case "chdir":
+	case "chcon":
 		return &programs[279]
-	case "chgrp":
+	case "chdir":
 		return &programs[280]
-	case "chmod":
+	case "chgrp":
 		return &programs[281]
-	case "chown":
+	case "chmod":
 		return &programs[282]
-	case "chpst":
+	case "chown":
 		return &programs[283]
-	case "chronyc":
+	case "chpst":
 		return &programs[284]
-	case "chroot":
+	case "chronyc":
 		return &programs[285]
-	case "chrt":
+	case "chroot":
 		return &programs[286]
-	case "cksum":
+	case "chrt":
 		return &programs[287]
-	case "sum":
+	case "cksum":
 		return &programs[288]
-	case "clear":
+	case "sum":
 		return &programs[289]
-	case "cmake":
+	case "clear":
 		return &programs[290]
-	case "cmp":
+	case "cmake":
 		return &programs[291]
-	case "cnpm":
+	case "cmp":
 		return &programs[292]
-	case "tnpm":
+	case "cnpm":
 		return &programs[293]
-	case "code":
+	case "tnpm":
 		return &programs[294]
-	case "codesign":
+	case "code":
 		return &programs[295]
-	case "codespell":
+	case "codesign":
 		return &programs[296]
-	case "colordiff":
+	case "codespell":
 		return &programs[297]
-	case "gdiff":
+	case "colordiff":
 		return &programs[298]
-	case "colrm":
+	case "gdiff":
 		return &programs[299]
-	case "column":
+	case "colrm":
 		return &programs[300]
-	case "comm":
+	case "column":
 		return &programs[301]
-	case "command":
+	case "comm":
 		return &programs[302]
-	case "command-not-found":
+	case "command":
 		return &programs[303]
-	case "compgen":
+	case "command-not-found":
 		return &programs[304]
-	case "complete":
+	case "compgen":
 		return &programs[305]
-	case "compopt":
+	case "complete":
 		return &programs[306]
-	case "composer":
+	case "compopt":
 		return &programs[307]
-	case "composer.phar":
+	case "composer":
 		return &programs[308]
-	case "concurrently":
+	case "composer.phar":
 		return &programs[309]
-	case "conda":
+	case "concurrently":
 		return &programs[310]
-	case "mamba":
+	case "conda":
 		return &programs[311]
-	case "consul":
+	case "mamba":
 		return &programs[312]
-	case "convert":
+	case "consul":
 		return &programs[313]
-	case "magick":
+	case "convert":
 		return &programs[314]
-	case "mogrify":
+	case "magick":
 		return &programs[315]
-	case "composite":
+	case "mogrify":
 		return &programs[316]
-	case "montage":
+	case "composite":
 		return &programs[317]
-	case "compare":
+	case "montage":
 		return &programs[318]
-	case "gm":
+	case "compare":
 		return &programs[319]
-	case "vips":
+	case "gm":
 		return &programs[320]
-	case "cwebp":
+	case "vips":
 		return &programs[321]
-	case "dwebp":
+	case "cwebp":
 		return &programs[322]
-	case "pngquant":
+	case "dwebp":
 		return &programs[323]
-	case "optipng":
+	case "pngquant":
 		return &programs[324]
-	case "jpegoptim":
+	case "optipng":
 		return &programs[325]
-	case "rsvg-convert":
+	case "jpegoptim":
 		return &programs[326]
-	case "inkscape":
+	case "rsvg-convert":
 		return &programs[327]
-	case "gs":
+	case "inkscape":
 		return &programs[328]
-	case "pdftk":
+	case "gs":
 		return &programs[329]
-	case "qpdf":
+	case "pdftk":
 		return &programs[330]
-	case "pdfunite":
+	case "qpdf":
 		return &programs[331]
-	case "wkhtmltopdf":
+	case "pdfunite":
 		return &programs[332]
-	case "exiftool":
+	case "wkhtmltopdf":
 		return &programs[333]
-	case "sox":
+	case "exiftool":
 		return &programs[334]
-	case "lame":
+	case "sox":
 		return &programs[335]
-	case "flac":
+	case "lame":
 		return &programs[336]
-	case "opusenc":
+	case "flac":
 		return &programs[337]
-	case "potrace":
+	case "opusenc":
 		return &programs[338]
-	case "dot":
+	case "potrace":
 		return &programs[339]
-	case "neato":
+	case "dot":
 		return &programs[340]
-	case "plantuml":
+	case "neato":
 		return &programs[341]
-	case "mmdc":
+	case "plantuml":
 		return &programs[342]
-	case "d2":
+	case "mmdc":
 		return &programs[343]
-	case "pdflatex":
+	case "d2":
 		return &programs[344]
-	case "xelatex":
+	case "pdflatex":
 		return &programs[345]
-	case "lualatex":
+	case "xelatex":
 		return &programs[346]
-	case "latex":
+	case "lualatex":
 		return &programs[347]
-	case "tex":
+	case "latex":
 		return &programs[348]
-	case "bibtex":
+	case "tex":
 		return &programs[349]
-	case "biber":
+	case "bibtex":
 		return &programs[350]
-	case "makeindex":
+	case "biber":
 		return &programs[351]
-	case "tectonic":
+	case "makeindex":
 		return &programs[352]
-	case "typst":
+	case "tectonic":
 		return &programs[353]
-	case "asciidoctor":
+	case "typst":
 		return &programs[354]
-	case "asciidoc":
+	case "asciidoctor":
 		return &programs[355]
-	case "groff":
+	case "asciidoc":
 		return &programs[356]
-	case "troff":
+	case "groff":
 		return &programs[357]
-	case "nroff":
+	case "troff":
 		return &programs[358]
-	case "soffice":
+	case "nroff":
 		return &programs[359]
-	case "libreoffice":
+	case "soffice":
 		return &programs[360]
-	case "unoconv":
+	case "libreoffice":
 		return &programs[361]
-	case "calibre":
+	case "unoconv":
 		return &programs[362]
-	case "ebook-convert":
+	case "calibre":
 		return &programs[363]
-	case "antiword":
+	case "ebook-convert":
 		return &programs[364]
-	case "catdoc":
+	case "antiword":
 		return &programs[365]
-	case "docx2txt":
+	case "catdoc":
 		return &programs[366]
-	case "xlsx2csv":
+	case "docx2txt":
 		return &programs[367]
-	case "csvtool":
+	case "xlsx2csv":
 		return &programs[368]
-	case "openscad":
+	case "csvtool":
 		return &programs[369]
-	case "blender":
+	case "openscad":
 		return &programs[370]
-	case "stl2gcode":
+	case "blender":
 		return &programs[371]
-	case "coredumpctl":
+	case "stl2gcode":
 		return &programs[372]
-	case "corepack":
+	case "coredumpctl":
 		return &programs[373]
-	case "corosync-cfgtool":
+	case "corepack":
 		return &programs[374]
-	case "coverage":
+	case "corosync-cfgtool":
 		return &programs[375]
-	case "cp":
+	case "coverage":
 		return &programs[376]
-	case "cpack":
+	case "cp":
 		return &programs[377]
-	case "cpio":
+	case "cpack":
 		return &programs[378]
-	case "cpp":
+	case "cpio":
 		return &programs[379]
-	case "cqlsh":
+	case "cpp":
 		return &programs[380]
-	case "clickhouse-client":
+	case "cqlsh":
 		return &programs[381]
-	case "crane":
+	case "clickhouse-client":
 		return &programs[382]
-	case "crictl":
+	case "crane":
 		return &programs[383]
-	case "crontab":
+	case "crictl":
 		return &programs[384]
-	case "cross-env":
+	case "crontab":
 		return &programs[385]
-	case "cross-env-shell":
+	case "cross-env":
 		return &programs[386]
-	case "cryptsetup":
+	case "cross-env-shell":
 		return &programs[387]
-	case "csh":
+	case "cryptsetup":
 		return &programs[388]
-	case "tcsh":
+	case "csh":
 		return &programs[389]
-	case "csplit":
+	case "tcsh":
 		return &programs[390]
-	case "ctest":
+	case "csplit":
 		return &programs[391]
-	case "curl":
+	case "ctest":
 		return &programs[392]
-	case "cut":
+	case "curl":
 		return &programs[393]
-	case "cypress":
+	case "cut":
 		return &programs[394]
-	case "date":
+	case "cypress":
 		return &programs[395]
-	case "dbus-launch":
+	case "date":
 		return &programs[396]
-	case "dc3dd":
+	case "dbus-launch":
 		return &programs[397]
-	case "dcfldd":
+	case "dc3dd":
 		return &programs[398]
-	case "mkdosfs":
+	case "dcfldd":
 		return &programs[399]
-	case "mkfs.bfs":
+	case "mkdosfs":
 		return &programs[400]
-	case "mkfs.cramfs":
+	case "mkfs.bfs":
 		return &programs[401]
-	case "mkfs.exfat":
+	case "mkfs.cramfs":
 		return &programs[402]
-	case "mkfs.f2fs":
+	case "mkfs.exfat":
 		return &programs[403]
-	case "mkfs.jfs":
+	case "mkfs.f2fs":
 		return &programs[404]
-	case "mkfs.minix":
+	case "mkfs.jfs":
 		return &programs[405]
-	case "mkfs.msdos":
+	case "mkfs.minix":
 		return &programs[406]
-	case "mkfs.reiserfs":
+	case "mkfs.msdos":
 		return &programs[407]
-	case "mkntfs":
+	case "mkfs.reiserfs":
 		return &programs[408]
-	case "newfs":
+	case "mkntfs":
 		return &programs[409]
-	case "dd":
+	case "newfs":
 		return &programs[410]
-	case "declare":
+	case "dd":
 		return &programs[411]
-	case "typeset":
+	case "declare":
 		return &programs[412]
-	case "local":
+	case "typeset":
 		return &programs[413]
-	case "readonly":
+	case "local":
 		return &programs[414]
-	case "defaults":
+	case "readonly":
 		return &programs[415]
-	case "delta":
+	case "defaults":
 		return &programs[416]
-	case "delv":
+	case "delta":
 		return &programs[417]
-	case "deno":
+	case "delv":
 		return &programs[418]
-	case "df":
+	case "deno":
 		return &programs[419]
-	case "diff":
+	case "df":
 		return &programs[420]
-	case "diff3":
+	case "diff":
 		return &programs[421]
-	case "diffstat":
+	case "diff3":
 		return &programs[422]
-	case "difft":
+	case "diffstat":
 		return &programs[423]
-	case "difftastic":
+	case "difft":
 		return &programs[424]
-	case "diff-so-fancy":
+	case "difftastic":
 		return &programs[425]
-	case "icdiff":
+	case "diff-so-fancy":
 		return &programs[426]
-	case "sd":
+	case "icdiff":
 		return &programs[427]
-	case "choose":
+	case "sd":
 		return &programs[428]
-	case "gron":
+	case "choose":
 		return &programs[429]
-	case "fx":
+	case "gron":
 		return &programs[430]
-	case "jo":
+	case "fx":
 		return &programs[431]
-	case "jc":
+	case "jo":
 		return &programs[432]
-	case "dasel":
+	case "jc":
 		return &programs[433]
-	case "xsv":
+	case "dasel":
 		return &programs[434]
-	case "qsv":
+	case "xsv":
 		return &programs[435]
-	case "csvcut":
+	case "qsv":
 		return &programs[436]
-	case "csvgrep":
+	case "csvcut":
 		return &programs[437]
-	case "csvlook":
+	case "csvgrep":
 		return &programs[438]
-	case "in2csv":
+	case "csvlook":
 		return &programs[439]
-	case "mlr":
+	case "in2csv":
 		return &programs[440]
-	case "htmlq":
+	case "mlr":
 		return &programs[441]
-	case "pup":
+	case "htmlq":
 		return &programs[442]
-	case "tomlq":
+	case "pup":
 		return &programs[443]
-	case "gum":
+	case "tomlq":
 		return &programs[444]
-	case "glow":
+	case "gum":
 		return &programs[445]
-	case "grex":
+	case "glow":
 		return &programs[446]
-	case "tldr":
+	case "grex":
 		return &programs[447]
-	case "shellspec":
+	case "tldr":
 		return &programs[448]
-	case "actionlint":
+	case "shellspec":
 		return &programs[449]
-	case "act":
+	case "actionlint":
 		return &programs[450]
-	case "gitleaks":
+	case "act":
 		return &programs[451]
-	case "trufflehog":
+	case "gitleaks":
 		return &programs[452]
-	case "detect-secrets":
+	case "trufflehog":
 		return &programs[453]
-	case "ctags":
+	case "detect-secrets":
 		return &programs[454]
-	case "cscope":
+	case "ctags":
 		return &programs[455]
-	case "comby":
+	case "cscope":
 		return &programs[456]
-	case "jscodeshift":
+	case "comby":
 		return &programs[457]
-	case "claude":
+	case "jscodeshift":
 		return &programs[458]
-	case "codex":
+	case "claude":
 		return &programs[459]
-	case "gemini":
+	case "codex":
 		return &programs[460]
-	case "aider":
+	case "gemini":
 		return &programs[461]
-	case "llm":
+	case "aider":
 		return &programs[462]
-	case "ollama":
+	case "llm":
 		return &programs[463]
-	case "goose":
+	case "ollama":
 		return &programs[464]
-	case "opencode":
+	case "goose":
 		return &programs[465]
-	case "copilot":
+	case "opencode":
 		return &programs[466]
-	case "lazygit":
+	case "copilot":
 		return &programs[467]
-	case "gitui":
+	case "lazygit":
 		return &programs[468]
-	case "tig":
+	case "gitui":
 		return &programs[469]
-	case "watchman":
+	case "tig":
 		return &programs[470]
-	case "dig":
+	case "watchman":
 		return &programs[471]
-	case "dir":
+	case "dig":
 		return &programs[472]
-	case "dircolors":
+	case "dir":
 		return &programs[473]
-	case "direnv":
+	case "dircolors":
 		return &programs[474]
-	case "dirname":
+	case "direnv":
 		return &programs[475]
-	case "dirs":
+	case "dirname":
 		return &programs[476]
-	case "diskutil":
+	case "dirs":
 		return &programs[477]
-	case "disown":
+	case "diskutil":
 		return &programs[478]
-	case "dlv":
+	case "disown":
 		return &programs[479]
-	case "dmesg":
+	case "dlv":
 		return &programs[480]
-	case "dmsetup":
+	case "dmesg":
 		return &programs[481]
-	case "dnf":
+	case "dmsetup":
 		return &programs[482]
-	case "yum":
+	case "dnf":
 		return &programs[483]
-	case "microdnf":
+	case "yum":
 		return &programs[484]
-	case "doas":
+	case "microdnf":
 		return &programs[485]
-	case "docker":
+	case "doas":
 		return &programs[486]
-	case "podman":
+	case "docker":
 		return &programs[487]
-	case "nerdctl":
+	case "podman":
 		return &programs[488]
-	case "docker-compose":
+	case "nerdctl":
 		return &programs[489]
-	case "doctl":
+	case "docker-compose":
 		return &programs[490]
-	case "dos2unix":
+	case "doctl":
 		return &programs[491]
-	case "unix2dos":
+	case "dos2unix":
 		return &programs[492]
-	case "mac2unix":
+	case "unix2dos":
 		return &programs[493]
-	case "dotenv":
+	case "mac2unix":
 		return &programs[494]
-	case "dotnet":
+	case "dotenv":
 		return &programs[495]
-	case "dpkg":
+	case "dotnet":
 		return &programs[496]
-	case "dpkg-deb":
+	case "dpkg":
 		return &programs[497]
-	case "dpkg-query":
+	case "dpkg-deb":
 		return &programs[498]
-	case "drill":
+	case "dpkg-query":
 		return &programs[499]
-	case "dropdb":
+	case "drill":
 		return &programs[500]
-	case "dropuser":
+	case "dropdb":
 		return &programs[501]
-	case "dscl":
+	case "dropuser":
 		return &programs[502]
-	case "dstat":
+	case "dscl":
 		return &programs[503]
-	case "lsscsi":
+	case "dstat":
 		return &programs[504]
-	case "lvdisplay":
+	case "lsscsi":
 		return &programs[505]
-	case "mdls":
+	case "lvdisplay":
 		return &programs[506]
-	case "modinfo":
+	case "mdls":
 		return &programs[507]
-	case "pvdisplay":
+	case "modinfo":
 		return &programs[508]
-	case "repoquery":
+	case "pvdisplay":
 		return &programs[509]
-	case "sar":
+	case "repoquery":
 		return &programs[510]
-	case "tload":
+	case "sar":
 		return &programs[511]
-	case "vgdisplay":
+	case "tload":
 		return &programs[512]
-	case "du":
+	case "vgdisplay":
 		return &programs[513]
-	case "dzdo":
+	case "du":
 		return &programs[514]
-	case "echo":
+	case "dzdo":
 		return &programs[515]
-	case "ed":
+	case "echo":
 		return &programs[516]
-	case "red":
+	case "ed":
 		return &programs[517]
-	case "eksctl":
+	case "red":
 		return &programs[518]
-	case "elfedit":
+	case "eksctl":
 		return &programs[519]
-	case "emulate":
+	case "elfedit":
 		return &programs[520]
-	case "enable":
+	case "emulate":
 		return &programs[521]
-	case "entr":
+	case "enable":
 		return &programs[522]
-	case "env":
+	case "entr":
 		return &programs[523]
-	case "envsubst":
+	case "env":
 		return &programs[524]
-	case "esbuild":
+	case "envsubst":
 		return &programs[525]
-	case "eslint":
+	case "esbuild":
 		return &programs[526]
-	case "eslint_d":
+	case "eslint":
 		return &programs[527]
-	case "xo":
+	case "eslint_d":
 		return &programs[528]
-	case "standard":
+	case "xo":
 		return &programs[529]
-	case "semistandard":
+	case "standard":
 		return &programs[530]
-	case "ts-standard":
+	case "semistandard":
 		return &programs[531]
-	case "etcdctl":
+	case "ts-standard":
 		return &programs[532]
-	case "ethtool":
+	case "etcdctl":
 		return &programs[533]
-	case "eval":
+	case "ethtool":
 		return &programs[534]
-	case "exec":
+	case "eval":
 		return &programs[535]
-	case "exit":
+	case "exec":
 		return &programs[536]
-	case "return":
+	case "exit":
 		return &programs[537]
-	case "expand":
+	case "return":
 		return &programs[538]
-	case "unexpand":
+	case "expand":
 		return &programs[539]
-	case "expect":
+	case "unexpand":
 		return &programs[540]
-	case "export":
+	case "expect":
 		return &programs[541]
-	case "expr":
+	case "export":
 		return &programs[542]
-	case "eza":
+	case "expr":
 		return &programs[543]
-	case "exa":
+	case "eza":
 		return &programs[544]
-	case "lsd":
+	case "exa":
 		return &programs[545]
-	case "fail2ban-client":
+	case "lsd":
 		return &programs[546]
-	case "faketime":
+	case "fail2ban-client":
 		return &programs[547]
-	case "fc":
+	case "faketime":
 		return &programs[548]
-	case "fd":
+	case "fc":
 		return &programs[549]
-	case "fdfind":
+	case "fd":
 		return &programs[550]
-	case "fdisk":
+	case "fdfind":
 		return &programs[551]
-	case "gdisk":
+	case "fdisk":
 		return &programs[552]
-	case "fetch":
+	case "gdisk":
 		return &programs[553]
-	case "ffmpeg":
+	case "fetch":
 		return &programs[554]
-	case "ffplay":
+	case "ffmpeg":
 		return &programs[555]
-	case "ffprobe":
+	case "ffplay":
 		return &programs[556]
-	case "file":
+	case "ffprobe":
 		return &programs[557]
-	case "finch":
+	case "file":
 		return &programs[558]
-	case "find":
+	case "finch":
 		return &programs[559]
-	case "finger":
+	case "find":
 		return &programs[560]
-	case "firejail":
+	case "finger":
 		return &programs[561]
-	case "firewall-cmd":
+	case "firejail":
 		return &programs[562]
-	case "fish":
+	case "firewall-cmd":
 		return &programs[563]
-	case "flatpak":
+	case "fish":
 		return &programs[564]
-	case "flock":
+	case "flatpak":
 		return &programs[565]
-	case "flux":
+	case "flock":
 		return &programs[566]
-	case "fly":
+	case "flux":
 		return &programs[567]
-	case "flyctl":
+	case "fly":
 		return &programs[568]
-	case "fmt":
+	case "flyctl":
 		return &programs[569]
-	case "fnm":
+	case "fmt":
 		return &programs[570]
-	case "n":
+	case "fnm":
 		return &programs[571]
-	case "nodenv":
+	case "n":
 		return &programs[572]
-	case "volta":
+	case "nodenv":
 		return &programs[573]
-	case "nvm":
+	case "volta":
 		return &programs[574]
-	case "nvs":
+	case "nvm":
 		return &programs[575]
-	case "fold":
+	case "nvs":
 		return &programs[576]
-	case "free":
+	case "fold":
 		return &programs[577]
-	case "vmstat":
+	case "free":
 		return &programs[578]
-	case "iostat":
+	case "vmstat":
 		return &programs[579]
-	case "mpstat":
+	case "iostat":
 		return &programs[580]
-	case "lscpu":
+	case "mpstat":
 		return &programs[581]
-	case "lsmem":
+	case "lscpu":
 		return &programs[582]
-	case "lspci":
+	case "lsmem":
 		return &programs[583]
-	case "lsusb":
+	case "lspci":
 		return &programs[584]
-	case "lsmod":
+	case "lsusb":
 		return &programs[585]
-	case "lsns":
+	case "lsmod":
 		return &programs[586]
-	case "lsipc":
+	case "lsns":
 		return &programs[587]
-	case "lslocks":
+	case "lsipc":
 		return &programs[588]
-	case "dmidecode":
+	case "lslocks":
 		return &programs[589]
-	case "hwinfo":
+	case "dmidecode":
 		return &programs[590]
-	case "numastat":
+	case "hwinfo":
 		return &programs[591]
-	case "getfacl":
+	case "numastat":
 		return &programs[592]
-	case "lsattr":
+	case "getfacl":
 		return &programs[593]
-	case "last":
+	case "lsattr":
 		return &programs[594]
-	case "locale":
+	case "last":
 		return &programs[595]
-	case "getcap":
+	case "locale":
 		return &programs[596]
-	case "sw_vers":
+	case "getcap":
 		return &programs[597]
-	case "system_profiler":
+	case "sw_vers":
 		return &programs[598]
-	case "vm_stat":
+	case "system_profiler":
 		return &programs[599]
-	case "cal":
+	case "vm_stat":
 		return &programs[600]
-	case "pstree":
+	case "cal":
 		return &programs[601]
-	case "pidof":
+	case "pstree":
 		return &programs[602]
-	case "pwdx":
+	case "pidof":
 		return &programs[603]
-	case "pmap":
+	case "pwdx":
 		return &programs[604]
-	case "lsfd":
+	case "pmap":
 		return &programs[605]
-	case "findmnt":
+	case "lsfd":
 		return &programs[606]
-	case "mountpoint":
+	case "findmnt":
 		return &programs[607]
-	case "ftp":
+	case "mountpoint":
 		return &programs[608]
-	case "fuser":
+	case "ftp":
 		return &programs[609]
-	case "fusermount":
+	case "fuser":
 		return &programs[610]
-	case "fusermount3":
+	case "fusermount":
 		return &programs[611]
-	case "sshfs":
+	case "fusermount3":
 		return &programs[612]
-	case "xfs_growfs":
+	case "sshfs":
 		return &programs[613]
-	case "xfs_repair":
+	case "xfs_growfs":
 		return &programs[614]
-	case "fstrim":
+	case "xfs_repair":
 		return &programs[615]
-	case "partprobe":
+	case "fstrim":
 		return &programs[616]
-	case "partx":
+	case "partprobe":
 		return &programs[617]
-	case "kpartx":
+	case "partx":
 		return &programs[618]
-	case "dumpe2fs":
+	case "kpartx":
 		return &programs[619]
-	case "debugfs":
+	case "dumpe2fs":
 		return &programs[620]
-	case "e2label":
+	case "debugfs":
 		return &programs[621]
-	case "quota":
+	case "e2label":
 		return &programs[622]
-	case "setquota":
+	case "quota":
 		return &programs[623]
-	case "setfattr":
+	case "setquota":
 		return &programs[624]
-	case "chvt":
+	case "setfattr":
 		return &programs[625]
-	case "depmod":
+	case "chvt":
 		return &programs[626]
-	case "efibootmgr":
+	case "depmod":
 		return &programs[627]
-	case "grub-install":
+	case "efibootmgr":
 		return &programs[628]
-	case "update-grub":
+	case "grub-install":
 		return &programs[629]
-	case "update-initramfs":
+	case "update-grub":
 		return &programs[630]
-	case "dracut":
+	case "update-initramfs":
 		return &programs[631]
-	case "hwclock":
+	case "dracut":
 		return &programs[632]
-	case "ip6tables":
+	case "hwclock":
 		return &programs[633]
-	case "iptables-restore":
+	case "ip6tables":
 		return &programs[634]
-	case "tc":
+	case "iptables-restore":
 		return &programs[635]
-	case "brctl":
+	case "tc":
 		return &programs[636]
-	case "ifup":
+	case "brctl":
 		return &programs[637]
-	case "ifdown":
+	case "ifup":
 		return &programs[638]
-	case "wpa_cli":
+	case "ifdown":
 		return &programs[639]
-	case "rfkill":
+	case "wpa_cli":
 		return &programs[640]
-	case "dhclient":
+	case "rfkill":
 		return &programs[641]
-	case "bluetoothctl":
+	case "dhclient":
 		return &programs[642]
-	case "chage":
+	case "bluetoothctl":
 		return &programs[643]
-	case "chfn":
+	case "chage":
 		return &programs[644]
-	case "vipw":
+	case "chfn":
 		return &programs[645]
-	case "pwck":
+	case "vipw":
 		return &programs[646]
-	case "setenforce":
+	case "pwck":
 		return &programs[647]
-	case "semanage":
+	case "setenforce":
 		return &programs[648]
-	case "restorecon":
+	case "semanage":
 		return &programs[649]
-	case "aa-enforce":
+	case "restorecon":
 		return &programs[650]
-	case "auditctl":
+	case "aa-enforce":
 		return &programs[651]
-	case "wall":
+	case "auditctl":
 		return &programs[652]
-	case "write":
+	case "wall":
 		return &programs[653]
-	case "mesg":
+	case "write":
 		return &programs[654]
-	case "atrm":
+	case "mesg":
 		return &programs[655]
-	case "atq":
+	case "atrm":
 		return &programs[656]
-	case "locale-gen":
+	case "atq":
 		return &programs[657]
-	case "dpkg-reconfigure":
+	case "locale-gen":
 		return &programs[658]
-	case "alternatives":
+	case "dpkg-reconfigure":
 		return &programs[659]
-	case "systemsetup":
+	case "alternatives":
 		return &programs[660]
-	case "pmset":
+	case "systemsetup":
 		return &programs[661]
-	case "csrutil":
+	case "pmset":
 		return &programs[662]
-	case "softwareupdate":
+	case "csrutil":
 		return &programs[663]
-	case "chkconfig":
+	case "softwareupdate":
 		return &programs[664]
-	case "rc-service":
+	case "chkconfig":
 		return &programs[665]
-	case "rc-update":
+	case "rc-service":
 		return &programs[666]
-	case "invoke-rc.d":
+	case "rc-update":
 		return &programs[667]
-	case "update-rc.d":
+	case "invoke-rc.d":
 		return &programs[668]
-	case "sv":
+	case "update-rc.d":
 		return &programs[669]
-	case "runit":
+	case "sv":
 		return &programs[670]
-	case "s6-svc":
+	case "runit":
 		return &programs[671]
-	case "monit":
+	case "s6-svc":
 		return &programs[672]
-	case "certbot":
+	case "monit":
 		return &programs[673]
-	case "acme.sh":
+	case "certbot":
 		return &programs[674]
-	case "wg":
+	case "acme.sh":
 		return &programs[675]
-	case "wg-quick":
+	case "wg":
 		return &programs[676]
-	case "openvpn":
+	case "wg-quick":
 		return &programs[677]
-	case "ipsec":
+	case "openvpn":
 		return &programs[678]
-	case "tailscale":
+	case "ipsec":
 		return &programs[679]
-	case "zerotier-cli":
+	case "tailscale":
 		return &programs[680]
-	case "cloudflared":
+	case "zerotier-cli":
 		return &programs[681]
-	case "dd_rescue":
+	case "cloudflared":
 		return &programs[682]
-	case "testdisk":
+	case "dd_rescue":
 		return &programs[683]
-	case "wodim":
+	case "testdisk":
 		return &programs[684]
-	case "growisofs":
+	case "wodim":
 		return &programs[685]
-	case "mkisofs":
+	case "growisofs":
 		return &programs[686]
-	case "xorriso":
+	case "mkisofs":
 		return &programs[687]
-	case "genisoimage":
+	case "xorriso":
 		return &programs[688]
-	case "sgpio":
+	case "genisoimage":
 		return &programs[689]
-	case "racadm":
+	case "sgpio":
 		return &programs[690]
-	case "virt-install":
+	case "racadm":
 		return &programs[691]
-	case "qemu-img":
+	case "virt-install":
 		return &programs[692]
-	case "qemu-system-x86_64":
+	case "qemu-img":
 		return &programs[693]
-	case "VBoxManage":
+	case "qemu-system-x86_64":
 		return &programs[694]
-	case "vmrun":
+	case "VBoxManage":
 		return &programs[695]
-	case "xl":
+	case "vmrun":
 		return &programs[696]
-	case "osqueryi":
+	case "xl":
 		return &programs[697]
-	case "fstab-decode":
+	case "osqueryi":
 		return &programs[698]
-	case "ntpdate":
+	case "fstab-decode":
 		return &programs[699]
-	case "rdate":
+	case "ntpdate":
 		return &programs[700]
-	case "rtcwake":
+	case "rdate":
 		return &programs[701]
-	case "nologin":
+	case "rtcwake":
 		return &programs[702]
-	case "sulogin":
+	case "nologin":
 		return &programs[703]
-	case "agetty":
+	case "sulogin":
 		return &programs[704]
-	case "login":
+	case "agetty":
 		return &programs[705]
-	case "fzf":
+	case "login":
 		return &programs[706]
-	case "gcc":
+	case "fzf":
 		return &programs[707]
-	case "cc":
+	case "gcc":
 		return &programs[708]
-	case "g++":
+	case "cc":
 		return &programs[709]
-	case "c++":
+	case "g++":
 		return &programs[710]
-	case "clang":
+	case "c++":
 		return &programs[711]
-	case "clang++":
+	case "clang":
 		return &programs[712]
-	case "gcc-10":
+	case "clang++":
 		return &programs[713]
-	case "gcc-11":
+	case "gcc-10":
 		return &programs[714]
-	case "gcc-12":
+	case "gcc-11":
 		return &programs[715]
-	case "gcc-13":
+	case "gcc-12":
 		return &programs[716]
-	case "gcc-14":
+	case "gcc-13":
 		return &programs[717]
-	case "g++-10":
+	case "gcc-14":
 		return &programs[718]
-	case "g++-11":
+	case "g++-10":
 		return &programs[719]
-	case "g++-12":
+	case "g++-11":
 		return &programs[720]
-	case "g++-13":
+	case "g++-12":
 		return &programs[721]
-	case "g++-14":
+	case "g++-13":
 		return &programs[722]
-	case "clang-14":
+	case "g++-14":
 		return &programs[723]
-	case "clang-15":
+	case "clang-14":
 		return &programs[724]
-	case "clang-16":
+	case "clang-15":
 		return &programs[725]
-	case "clang-17":
+	case "clang-16":
 		return &programs[726]
-	case "clang-18":
+	case "clang-17":
 		return &programs[727]
-	case "clang-19":
+	case "clang-18":
 		return &programs[728]
-	case "clang++-14":
+	case "clang-19":
 		return &programs[729]
-	case "clang++-15":
+	case "clang++-14":
 		return &programs[730]
-	case "clang++-16":
+	case "clang++-15":
 		return &programs[731]
-	case "clang++-17":
+	case "clang++-16":
 		return &programs[732]
-	case "clang++-18":
+	case "clang++-17":
 		return &programs[733]
-	case "x86_64-linux-gnu-gcc":
+	case "clang++-18":
 		return &programs[734]
-	case "aarch64-linux-gnu-gcc":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[735]
-	case "gcloud":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[736]
-	case "gdb":
+	case "gcloud":
 		return &programs[737]
-	case "gem":
+	case "gdb":
 		return &programs[738]
-	case "getconf":
+	case "gem":
 		return &programs[739]
-	case "getopts":
+	case "getconf":
 		return &programs[740]
-	case "gfind":
+	case "getopts":
 		return &programs[741]
-	case "gfortran":
+	case "gfind":
 		return &programs[742]
-	case "tcc":
+	case "gfortran":
 		return &programs[743]
-	case "icx":
+	case "tcc":
 		return &programs[744]
-	case "icpx":
+	case "icx":
 		return &programs[745]
-	case "nvcc":
+	case "icpx":
 		return &programs[746]
-	case "emcc":
+	case "nvcc":
 		return &programs[747]
-	case "em++":
+	case "emcc":
 		return &programs[748]
-	case "musl-gcc":
+	case "em++":
 		return &programs[749]
-	case "gh":
+	case "musl-gcc":
 		return &programs[750]
-	case "ghc":
+	case "gh":
 		return &programs[751]
-	case "ghci":
+	case "ghc":
 		return &programs[752]
-	case "runghc":
+	case "ghci":
 		return &programs[753]
-	case "runhaskell":
+	case "runghc":
 		return &programs[754]
-	case "ginstall":
+	case "runhaskell":
 		return &programs[755]
-	case "git":
+	case "ginstall":
 		return &programs[756]
-	case "glab":
+	case "git":
 		return &programs[757]
-	case "gls":
+	case "glab":
 		return &programs[758]
-	case "gnuplot":
+	case "gls":
 		return &programs[759]
-	case "go":
+	case "gnuplot":
 		return &programs[760]
-	case "go1.21":
+	case "go":
 		return &programs[761]
-	case "go1.22":
+	case "go1.21":
 		return &programs[762]
-	case "go1.23":
+	case "go1.22":
 		return &programs[763]
-	case "go1.24":
+	case "go1.23":
 		return &programs[764]
-	case "go1.25":
+	case "go1.24":
 		return &programs[765]
-	case "go1.26":
+	case "go1.25":
 		return &programs[766]
-	case "gotip":
+	case "go1.26":
 		return &programs[767]
-	case "god":
+	case "gotip":
 		return &programs[768]
-	case "gofmt":
+	case "god":
 		return &programs[769]
-	case "goimports":
+	case "gofmt":
 		return &programs[770]
-	case "gofumpt":
+	case "goimports":
 		return &programs[771]
-	case "gci":
+	case "gofumpt":
 		return &programs[772]
-	case "golines":
+	case "gci":
 		return &programs[773]
-	case "gojq":
+	case "golines":
 		return &programs[774]
-	case "jaq":
+	case "gojq":
 		return &programs[775]
-	case "golangci-lint":
+	case "jaq":
 		return &programs[776]
-	case "gosu":
+	case "golangci-lint":
 		return &programs[777]
-	case "su-exec":
+	case "gosu":
 		return &programs[778]
-	case "setuidgid":
+	case "su-exec":
 		return &programs[779]
-	case "gpg":
+	case "setuidgid":
 		return &programs[780]
-	case "gpg-agent":
+	case "gpg":
 		return &programs[781]
-	case "gpg2":
+	case "gpg-agent":
 		return &programs[782]
-	case "gpgv":
+	case "gpg2":
 		return &programs[783]
-	case "age":
+	case "gpgv":
 		return &programs[784]
-	case "age-keygen":
+	case "age":
 		return &programs[785]
-	case "sops":
+	case "age-keygen":
 		return &programs[786]
-	case "pass":
+	case "sops":
 		return &programs[787]
-	case "gopass":
+	case "pass":
 		return &programs[788]
-	case "minisign":
+	case "gopass":
 		return &programs[789]
-	case "signify":
+	case "minisign":
 		return &programs[790]
-	case "keybase":
+	case "signify":
 		return &programs[791]
-	case "lpass":
+	case "keybase":
 		return &programs[792]
-	case "infisical":
+	case "lpass":
 		return &programs[793]
-	case "chamber":
+	case "infisical":
 		return &programs[794]
-	case "aws-vault":
+	case "chamber":
 		return &programs[795]
-	case "teller":
+	case "aws-vault":
 		return &programs[796]
-	case "gradle":
+	case "teller":
 		return &programs[797]
-	case "gradlew":
+	case "gradle":
 		return &programs[798]
-	case "grealpath":
+	case "gradlew":
 		return &programs[799]
-	case "grep":
+	case "grealpath":
 		return &programs[800]
-	case "egrep":
+	case "grep":
 		return &programs[801]
-	case "fgrep":
+	case "egrep":
 		return &programs[802]
-	case "zgrep":
+	case "fgrep":
 		return &programs[803]
-	case "zegrep":
+	case "zgrep":
 		return &programs[804]
-	case "zfgrep":
+	case "zegrep":
 		return &programs[805]
-	case "bzgrep":
+	case "zfgrep":
 		return &programs[806]
-	case "xzgrep":
+	case "bzgrep":
 		return &programs[807]
-	case "groovy":
+	case "xzgrep":
 		return &programs[808]
-	case "scala":
+	case "groovy":
 		return &programs[809]
-	case "kotlin":
+	case "scala":
 		return &programs[810]
-	case "kscript":
+	case "kotlin":
 		return &programs[811]
-	case "jshell":
+	case "kscript":
 		return &programs[812]
-	case "julia":
+	case "jshell":
 		return &programs[813]
-	case "elixir":
+	case "julia":
 		return &programs[814]
-	case "iex":
+	case "elixir":
 		return &programs[815]
-	case "erl":
+	case "iex":
 		return &programs[816]
-	case "escript":
+	case "erl":
 		return &programs[817]
-	case "clojure":
+	case "escript":
 		return &programs[818]
-	case "clj":
+	case "clojure":
 		return &programs[819]
-	case "bb":
+	case "clj":
 		return &programs[820]
-	case "racket":
+	case "bb":
 		return &programs[821]
-	case "guile":
+	case "racket":
 		return &programs[822]
-	case "sbcl":
+	case "guile":
 		return &programs[823]
-	case "emacs":
+	case "sbcl":
 		return &programs[824]
-	case "emacsclient":
+	case "emacs":
 		return &programs[825]
-	case "swipl":
+	case "emacsclient":
 		return &programs[826]
-	case "octave":
+	case "swipl":
 		return &programs[827]
-	case "matlab":
+	case "octave":
 		return &programs[828]
-	case "janet":
+	case "matlab":
 		return &programs[829]
-	case "gjs":
+	case "janet":
 		return &programs[830]
-	case "qjs":
+	case "gjs":
 		return &programs[831]
-	case "d8":
+	case "qjs":
 		return &programs[832]
-	case "bun.exe":
+	case "d8":
 		return &programs[833]
-	case "ts-node":
+	case "bun.exe":
 		return &programs[834]
-	case "tsx":
+	case "ts-node":
 		return &programs[835]
-	case "esno":
+	case "tsx":
 		return &programs[836]
-	case "babel-node":
+	case "esno":
 		return &programs[837]
-	case "vite-node":
+	case "babel-node":
 		return &programs[838]
-	case "coffee":
+	case "vite-node":
 		return &programs[839]
-	case "grype":
+	case "coffee":
 		return &programs[840]
-	case "syft":
+	case "grype":
 		return &programs[841]
-	case "gsed":
+	case "syft":
 		return &programs[842]
-	case "gsettings":
+	case "gsed":
 		return &programs[843]
-	case "dconf":
+	case "gsettings":
 		return &programs[844]
-	case "gsort":
+	case "dconf":
 		return &programs[845]
-	case "gsplit":
+	case "gsort":
 		return &programs[846]
-	case "gsutil":
+	case "gsplit":
 		return &programs[847]
-	case "gtar":
+	case "gsutil":
 		return &programs[848]
-	case "bsdtar":
+	case "gtar":
 		return &programs[849]
-	case "gtime":
+	case "bsdtar":
 		return &programs[850]
-	case "gtimeout":
+	case "gtime":
 		return &programs[851]
-	case "gunicorn":
+	case "gtimeout":
 		return &programs[852]
-	case "uvicorn":
+	case "gunicorn":
 		return &programs[853]
-	case "hypercorn":
+	case "uvicorn":
 		return &programs[854]
-	case "daphne":
+	case "hypercorn":
 		return &programs[855]
-	case "waitress-serve":
+	case "daphne":
 		return &programs[856]
-	case "uwsgi":
+	case "waitress-serve":
 		return &programs[857]
-	case "flask":
+	case "uwsgi":
 		return &programs[858]
-	case "fastapi":
+	case "flask":
 		return &programs[859]
-	case "granian":
+	case "fastapi":
 		return &programs[860]
-	case "celery":
+	case "granian":
 		return &programs[861]
-	case "django-admin":
+	case "celery":
 		return &programs[862]
-	case "alembic":
+	case "django-admin":
 		return &programs[863]
-	case "airflow":
+	case "alembic":
 		return &programs[864]
-	case "dagster":
+	case "airflow":
 		return &programs[865]
-	case "prefect":
+	case "dagster":
 		return &programs[866]
-	case "dbt":
+	case "prefect":
 		return &programs[867]
-	case "scrapy":
+	case "dbt":
 		return &programs[868]
-	case "locust":
+	case "scrapy":
 		return &programs[869]
-	case "rq":
+	case "locust":
 		return &programs[870]
-	case "dramatiq":
+	case "rq":
 		return &programs[871]
-	case "huey":
+	case "dramatiq":
 		return &programs[872]
-	case "supervisord":
+	case "huey":
 		return &programs[873]
-	case "supervisorctl":
+	case "supervisord":
 		return &programs[874]
-	case "ansible-galaxy":
+	case "supervisorctl":
 		return &programs[875]
-	case "ansible-inventory":
+	case "ansible-galaxy":
 		return &programs[876]
-	case "ansible-doc":
+	case "ansible-inventory":
 		return &programs[877]
-	case "salt":
+	case "ansible-doc":
 		return &programs[878]
-	case "salt-call":
+	case "salt":
 		return &programs[879]
-	case "puppet":
+	case "salt-call":
 		return &programs[880]
-	case "chef-client":
+	case "puppet":
 		return &programs[881]
-	case "knife":
+	case "chef-client":
 		return &programs[882]
-	case "guniq":
+	case "knife":
 		return &programs[883]
-	case "gwc":
+	case "guniq":
 		return &programs[884]
-	case "gzip":
+	case "gwc":
 		return &programs[885]
-	case "gunzip":
+	case "gzip":
 		return &programs[886]
-	case "hash":
+	case "gunzip":
 		return &programs[887]
-	case "hcloud":
+	case "hash":
 		return &programs[888]
-	case "hd":
+	case "hcloud":
 		return &programs[889]
-	case "hdiutil":
+	case "hd":
 		return &programs[890]
-	case "head":
+	case "hdiutil":
 		return &programs[891]
-	case "helm":
+	case "head":
 		return &programs[892]
-	case "help":
+	case "helm":
 		return &programs[893]
-	case "heroku":
+	case "help":
 		return &programs[894]
-	case "hexdump":
+	case "heroku":
 		return &programs[895]
-	case "hg":
+	case "hexdump":
 		return &programs[896]
-	case "history":
+	case "hg":
 		return &programs[897]
-	case "host":
+	case "history":
 		return &programs[898]
-	case "nslookup":
+	case "host":
 		return &programs[899]
-	case "getent":
+	case "nslookup":
 		return &programs[900]
-	case "hostid":
+	case "getent":
 		return &programs[901]
-	case "hostname":
+	case "hostid":
 		return &programs[902]
-	case "htpasswd":
+	case "hostname":
 		return &programs[903]
-	case "http":
+	case "htpasswd":
 		return &programs[904]
-	case "https":
+	case "http":
 		return &programs[905]
-	case "xh":
+	case "https":
 		return &programs[906]
-	case "xhs":
+	case "xh":
 		return &programs[907]
-	case "httpie":
+	case "xhs":
 		return &programs[908]
-	case "http-server":
+	case "httpie":
 		return &programs[909]
-	case "serve":
+	case "http-server":
 		return &programs[910]
-	case "http.server":
+	case "serve":
 		return &programs[911]
-	case "hyperfine":
+	case "http.server":
 		return &programs[912]
-	case "iconv":
+	case "hyperfine":
 		return &programs[913]
-	case "id":
+	case "iconv":
 		return &programs[914]
-	case "identify":
+	case "id":
 		return &programs[915]
-	case "pdffonts":
+	case "identify":
 		return &programs[916]
-	case "mediainfo":
+	case "pdffonts":
 		return &programs[917]
-	case "tiffinfo":
+	case "mediainfo":
 		return &programs[918]
-	case "pnginfo":
+	case "tiffinfo":
 		return &programs[919]
-	case "jpeginfo":
+	case "pnginfo":
 		return &programs[920]
-	case "xlsinfo":
+	case "jpeginfo":
 		return &programs[921]
-	case "fc-list":
+	case "xlsinfo":
 		return &programs[922]
-	case "fc-match":
+	case "fc-list":
 		return &programs[923]
-	case "ifconfig":
+	case "fc-match":
 		return &programs[924]
-	case "influx":
+	case "ifconfig":
 		return &programs[925]
-	case "info":
+	case "influx":
 		return &programs[926]
-	case "inotifywait":
+	case "info":
 		return &programs[927]
-	case "inotifywatch":
+	case "inotifywait":
 		return &programs[928]
-	case "fsnotifywait":
+	case "inotifywatch":
 		return &programs[929]
-	case "fswatch":
+	case "fsnotifywait":
 		return &programs[930]
-	case "install":
+	case "fswatch":
 		return &programs[931]
-	case "integer":
+	case "install":
 		return &programs[932]
-	case "float":
+	case "integer":
 		return &programs[933]
-	case "invoke":
+	case "float":
 		return &programs[934]
-	case "doit":
+	case "invoke":
 		return &programs[935]
-	case "nox":
+	case "doit":
 		return &programs[936]
-	case "ant":
+	case "nox":
 		return &programs[937]
-	case "sbt":
+	case "ant":
 		return &programs[938]
-	case "grunt":
+	case "sbt":
 		return &programs[939]
-	case "gulp":
+	case "grunt":
 		return &programs[940]
-	case "mage":
+	case "gulp":
 		return &programs[941]
-	case "ionice":
+	case "mage":
 		return &programs[942]
-	case "ip":
+	case "ionice":
 		return &programs[943]
-	case "ipmitool":
+	case "ip":
 		return &programs[944]
-	case "iptables":
+	case "ipmitool":
 		return &programs[945]
-	case "ipython":
+	case "iptables":
 		return &programs[946]
-	case "ipython3":
+	case "ipython":
 		return &programs[947]
-	case "isort":
+	case "ipython3":
 		return &programs[948]
-	case "istioctl":
+	case "isort":
 		return &programs[949]
-	case "iwconfig":
+	case "istioctl":
 		return &programs[950]
-	case "java":
+	case "iwconfig":
 		return &programs[951]
-	case "javac":
+	case "java":
 		return &programs[952]
-	case "jest":
+	case "javac":
 		return &programs[953]
-	case "jj":
+	case "jest":
 		return &programs[954]
-	case "jobs":
+	case "jj":
 		return &programs[955]
-	case "join":
+	case "jobs":
 		return &programs[956]
-	case "journalctl":
+	case "join":
 		return &programs[957]
-	case "jq":
+	case "journalctl":
 		return &programs[958]
-	case "jruby":
+	case "jq":
 		return &programs[959]
-	case "irb":
+	case "jruby":
 		return &programs[960]
-	case "json.tool":
+	case "irb":
 		return &programs[961]
-	case "jupyter":
+	case "json.tool":
 		return &programs[962]
-	case "jupyter-lab":
+	case "jupyter":
 		return &programs[963]
-	case "jupyter-notebook":
+	case "jupyter-lab":
 		return &programs[964]
-	case "jupyter-nbconvert":
+	case "jupyter-notebook":
 		return &programs[965]
-	case "papermill":
+	case "jupyter-nbconvert":
 		return &programs[966]
-	case "streamlit":
+	case "papermill":
 		return &programs[967]
-	case "gradio":
+	case "streamlit":
 		return &programs[968]
-	case "chainlit":
+	case "gradio":
 		return &programs[969]
-	case "mlflow":
+	case "chainlit":
 		return &programs[970]
-	case "tensorboard":
+	case "mlflow":
 		return &programs[971]
-	case "just":
+	case "tensorboard":
 		return &programs[972]
-	case "k":
+	case "just":
 		return &programs[973]
-	case "kubecolor":
+	case "k":
 		return &programs[974]
-	case "k3d":
+	case "kubecolor":
 		return &programs[975]
-	case "colima":
+	case "k3d":
 		return &programs[976]
-	case "rancher-desktop":
+	case "colima":
 		return &programs[977]
-	case "lima":
+	case "rancher-desktop":
 		return &programs[978]
-	case "limactl":
+	case "lima":
 		return &programs[979]
-	case "k3s":
+	case "limactl":
 		return &programs[980]
-	case "microk8s":
+	case "k3s":
 		return &programs[981]
-	case "k9s":
+	case "microk8s":
 		return &programs[982]
-	case "kubetail":
+	case "k9s":
 		return &programs[983]
-	case "linkerd":
+	case "kubetail":
 		return &programs[984]
-	case "cilium":
+	case "linkerd":
 		return &programs[985]
-	case "kops":
+	case "cilium":
 		return &programs[986]
-	case "tkn":
+	case "kops":
 		return &programs[987]
-	case "kn":
+	case "tkn":
 		return &programs[988]
-	case "crossplane":
+	case "kn":
 		return &programs[989]
-	case "werf":
+	case "crossplane":
 		return &programs[990]
-	case "devspace":
+	case "werf":
 		return &programs[991]
-	case "okteto":
+	case "devspace":
 		return &programs[992]
-	case "kubeseal":
+	case "okteto":
 		return &programs[993]
-	case "kubeconform":
+	case "kubeseal":
 		return &programs[994]
-	case "kubeval":
+	case "kubeconform":
 		return &programs[995]
-	case "conftest":
+	case "kubeval":
 		return &programs[996]
-	case "opa":
+	case "conftest":
 		return &programs[997]
-	case "cosign":
+	case "opa":
 		return &programs[998]
-	case "dive":
+	case "cosign":
 		return &programs[999]
-	case "ctr":
+	case "dive":
 		return &programs[1000]
-	case "buildctl":
+	case "ctr":
 		return &programs[1001]
-	case "umoci":
+	case "buildctl":
 		return &programs[1002]
-	case "dockle":
+	case "umoci":
 		return &programs[1003]
-	case "docker-machine":
+	case "dockle":
 		return &programs[1004]
-	case "kexec":
+	case "docker-machine":
 		return &programs[1005]
-	case "reboot":
+	case "kexec":
 		return &programs[1006]
-	case "halt":
+	case "reboot":
 		return &programs[1007]
-	case "poweroff":
+	case "halt":
 		return &programs[1008]
-	case "init":
+	case "poweroff":
 		return &programs[1009]
-	case "telinit":
+	case "init":
 		return &programs[1010]
-	case "kill":
+	case "telinit":
 		return &programs[1011]
-	case "killall":
+	case "kill":
 		return &programs[1012]
-	case "killall5":
+	case "killall":
 		return &programs[1013]
-	case "kind":
+	case "killall5":
 		return &programs[1014]
-	case "kubeadm":
+	case "kind":
 		return &programs[1015]
-	case "kubectl":
+	case "kubeadm":
 		return &programs[1016]
-	case "oc":
+	case "kubectl":
 		return &programs[1017]
-	case "kubectx":
+	case "oc":
 		return &programs[1018]
-	case "kubens":
+	case "kubectx":
 		return &programs[1019]
-	case "kustomize":
+	case "kubens":
 		return &programs[1020]
-	case "lastlog":
+	case "kustomize":
 		return &programs[1021]
-	case "latexmk":
+	case "lastlog":
 		return &programs[1022]
-	case "launchctl":
+	case "latexmk":
 		return &programs[1023]
-	case "ld":
+	case "launchctl":
 		return &programs[1024]
-	case "ld.lld":
+	case "ld":
 		return &programs[1025]
-	case "lld":
+	case "ld.lld":
 		return &programs[1026]
-	case "ld.gold":
+	case "lld":
 		return &programs[1027]
-	case "mold":
+	case "ld.gold":
 		return &programs[1028]
-	case "as":
+	case "mold":
 		return &programs[1029]
-	case "objcopy":
+	case "as":
 		return &programs[1030]
-	case "strip":
+	case "objcopy":
 		return &programs[1031]
-	case "ranlib":
+	case "strip":
 		return &programs[1032]
-	case "dlltool":
+	case "ranlib":
 		return &programs[1033]
-	case "windres":
+	case "dlltool":
 		return &programs[1034]
-	case "llvm-objcopy":
+	case "windres":
 		return &programs[1035]
-	case "llvm-strip":
+	case "llvm-objcopy":
 		return &programs[1036]
-	case "ld-linux-x86-64.so.2":
+	case "llvm-strip":
 		return &programs[1037]
-	case "ld-linux.so.2":
+	case "ld-linux-x86-64.so.2":
 		return &programs[1038]
-	case "ld-linux-aarch64.so.1":
+	case "ld-linux.so.2":
 		return &programs[1039]
-	case "ld-linux-armhf.so.3":
+	case "ld-linux-aarch64.so.1":
 		return &programs[1040]
-	case "ld-musl-x86_64.so.1":
+	case "ld-linux-armhf.so.3":
 		return &programs[1041]
-	case "ld.so":
+	case "ld-musl-x86_64.so.1":
 		return &programs[1042]
-	case "ldapadd":
+	case "ld.so":
 		return &programs[1043]
-	case "ldapmodify":
+	case "ldapadd":
 		return &programs[1044]
-	case "ldapdelete":
+	case "ldapmodify":
 		return &programs[1045]
-	case "ldapsearch":
+	case "ldapdelete":
 		return &programs[1046]
-	case "ldapwhoami":
+	case "ldapsearch":
 		return &programs[1047]
-	case "ldconfig":
+	case "ldapwhoami":
 		return &programs[1048]
-	case "ldd":
+	case "ldconfig":
 		return &programs[1049]
-	case "lerna":
+	case "ldd":
 		return &programs[1050]
-	case "nx":
+	case "lerna":
 		return &programs[1051]
-	case "less":
+	case "nx":
 		return &programs[1052]
-	case "lessecho":
+	case "less":
 		return &programs[1053]
-	case "let":
+	case "lessecho":
 		return &programs[1054]
-	case "lftp":
+	case "let":
 		return &programs[1055]
-	case "link":
+	case "lftp":
 		return &programs[1056]
-	case "linode-cli":
+	case "link":
 		return &programs[1057]
-	case "oci":
+	case "linode-cli":
 		return &programs[1058]
-	case "ibmcloud":
+	case "oci":
 		return &programs[1059]
-	case "scw":
+	case "ibmcloud":
 		return &programs[1060]
-	case "vultr-cli":
+	case "scw":
 		return &programs[1061]
-	case "render":
+	case "vultr-cli":
 		return &programs[1062]
-	case "dokku":
+	case "render":
 		return &programs[1063]
-	case "cf":
+	case "dokku":
 		return &programs[1064]
-	case "eb":
+	case "cf":
 		return &programs[1065]
-	case "sam":
+	case "eb":
 		return &programs[1066]
-	case "copilot-aws":
+	case "sam":
 		return &programs[1067]
-	case "cfn":
+	case "copilot-aws":
 		return &programs[1068]
-	case "aliyun":
+	case "cfn":
 		return &programs[1069]
-	case "tccli":
+	case "aliyun":
 		return &programs[1070]
-	case "yc":
+	case "tccli":
 		return &programs[1071]
-	case "stripe":
+	case "yc":
 		return &programs[1072]
-	case "twilio":
+	case "stripe":
 		return &programs[1073]
-	case "sentry-cli":
+	case "twilio":
 		return &programs[1074]
-	case "datadog-ci":
+	case "sentry-cli":
 		return &programs[1075]
-	case "newrelic":
+	case "datadog-ci":
 		return &programs[1076]
-	case "sonar-scanner":
+	case "newrelic":
 		return &programs[1077]
-	case "circleci":
+	case "sonar-scanner":
 		return &programs[1078]
-	case "travis":
+	case "circleci":
 		return &programs[1079]
-	case "hub":
+	case "travis":
 		return &programs[1080]
-	case "tea":
+	case "hub":
 		return &programs[1081]
-	case "bb-cli":
+	case "tea":
 		return &programs[1082]
-	case "jira":
+	case "bb-cli":
 		return &programs[1083]
-	case "linear":
+	case "jira":
 		return &programs[1084]
-	case "slack":
+	case "linear":
 		return &programs[1085]
-	case "sfdx":
+	case "slack":
 		return &programs[1086]
-	case "sf":
+	case "sfdx":
 		return &programs[1087]
-	case "shopify":
+	case "sf":
 		return &programs[1088]
-	case "contentful":
+	case "shopify":
 		return &programs[1089]
-	case "sanity":
+	case "contentful":
 		return &programs[1090]
-	case "auth0":
+	case "sanity":
 		return &programs[1091]
-	case "okta":
+	case "auth0":
 		return &programs[1092]
-	case "launchdarkly":
+	case "okta":
 		return &programs[1093]
-	case "ngrok-cli":
+	case "launchdarkly":
 		return &programs[1094]
-	case "gitlab-runner":
+	case "ngrok-cli":
 		return &programs[1095]
-	case "jenkins-cli":
+	case "gitlab-runner":
 		return &programs[1096]
-	case "drone":
+	case "jenkins-cli":
 		return &programs[1097]
-	case "buildkite-agent":
+	case "drone":
 		return &programs[1098]
-	case "argo":
+	case "buildkite-agent":
 		return &programs[1099]
-	case "entire":
+	case "argo":
 		return &programs[1100]
-	case "linux32":
+	case "entire":
 		return &programs[1101]
-	case "linux64":
+	case "linux32":
 		return &programs[1102]
-	case "i386":
+	case "linux64":
 		return &programs[1103]
-	case "x86_64":
+	case "i386":
 		return &programs[1104]
-	case "uname26":
+	case "x86_64":
 		return &programs[1105]
-	case "lipo":
+	case "uname26":
 		return &programs[1106]
-	case "lldb":
+	case "lipo":
 		return &programs[1107]
-	case "rr":
+	case "lldb":
 		return &programs[1108]
-	case "cgdb":
+	case "rr":
 		return &programs[1109]
-	case "pwndbg":
+	case "cgdb":
 		return &programs[1110]
-	case "gdb-multiarch":
+	case "pwndbg":
 		return &programs[1111]
-	case "lldb-15":
+	case "gdb-multiarch":
 		return &programs[1112]
-	case "ln":
+	case "lldb-15":
 		return &programs[1113]
-	case "locate":
+	case "ln":
 		return &programs[1114]
-	case "loginctl":
+	case "locate":
 		return &programs[1115]
-	case "logout":
+	case "loginctl":
 		return &programs[1116]
-	case "logrotate":
+	case "logout":
 		return &programs[1117]
-	case "look":
+	case "logrotate":
 		return &programs[1118]
-	case "losetup":
+	case "look":
 		return &programs[1119]
-	case "ls":
+	case "losetup":
 		return &programs[1120]
-	case "lsblk":
+	case "ls":
 		return &programs[1121]
-	case "lshw":
+	case "lsblk":
 		return &programs[1122]
-	case "lsof":
+	case "lshw":
 		return &programs[1123]
-	case "ltrace":
+	case "lsof":
 		return &programs[1124]
-	case "lua":
+	case "ltrace":
 		return &programs[1125]
-	case "lua5.1":
+	case "lua":
 		return &programs[1126]
-	case "lua5.2":
+	case "lua5.1":
 		return &programs[1127]
-	case "lua5.3":
+	case "lua5.2":
 		return &programs[1128]
-	case "lua5.4":
+	case "lua5.3":
 		return &programs[1129]
-	case "luajit":
+	case "lua5.4":
 		return &programs[1130]
-	case "texlua":
+	case "luajit":
 		return &programs[1131]
-	case "lvs":
+	case "texlua":
 		return &programs[1132]
-	case "vgs":
+	case "lvs":
 		return &programs[1133]
-	case "pvs":
+	case "vgs":
 		return &programs[1134]
-	case "lxc":
+	case "pvs":
 		return &programs[1135]
-	case "incus":
+	case "lxc":
 		return &programs[1136]
-	case "lz4":
+	case "incus":
 		return &programs[1137]
-	case "unlz4":
+	case "lz4":
 		return &programs[1138]
-	case "machinectl":
+	case "unlz4":
 		return &programs[1139]
-	case "make":
+	case "machinectl":
 		return &programs[1140]
-	case "gmake":
+	case "make":
 		return &programs[1141]
-	case "man":
+	case "gmake":
 		return &programs[1142]
-	case "mapfile":
+	case "man":
 		return &programs[1143]
-	case "readarray":
+	case "mapfile":
 		return &programs[1144]
-	case "mariadb-dump":
+	case "readarray":
 		return &programs[1145]
-	case "mariadb-admin":
+	case "mariadb-dump":
 		return &programs[1146]
-	case "mysqlcheck":
+	case "mariadb-admin":
 		return &programs[1147]
-	case "mariadb-check":
+	case "mysqlcheck":
 		return &programs[1148]
-	case "mariadb-show":
+	case "mariadb-check":
 		return &programs[1149]
-	case "mysqlpump":
+	case "mariadb-show":
 		return &programs[1150]
-	case "mysqlslap":
+	case "mysqlpump":
 		return &programs[1151]
-	case "mysqlbinlog":
+	case "mysqlslap":
 		return &programs[1152]
-	case "mysqld":
+	case "mysqlbinlog":
 		return &programs[1153]
-	case "mariadbd":
+	case "mysqld":
 		return &programs[1154]
-	case "mc":
+	case "mariadbd":
 		return &programs[1155]
-	case "mdadm":
+	case "mc":
 		return &programs[1156]
-	case "mdfind":
+	case "mdadm":
 		return &programs[1157]
-	case "meson":
+	case "mdfind":
 		return &programs[1158]
-	case "microk8s.kubectl":
+	case "meson":
 		return &programs[1159]
-	case "micromamba":
+	case "microk8s.kubectl":
 		return &programs[1160]
-	case "minikube":
+	case "micromamba":
 		return &programs[1161]
-	case "mise":
+	case "minikube":
 		return &programs[1162]
-	case "rtx":
+	case "mise":
 		return &programs[1163]
-	case "mix":
+	case "rtx":
 		return &programs[1164]
-	case "mkdir":
+	case "mix":
 		return &programs[1165]
-	case "mkfifo":
+	case "mkdir":
 		return &programs[1166]
-	case "mknod":
+	case "mkfifo":
 		return &programs[1167]
-	case "mkswap":
+	case "mknod":
 		return &programs[1168]
-	case "lvremove":
+	case "mkswap":
 		return &programs[1169]
-	case "vgremove":
+	case "lvremove":
 		return &programs[1170]
-	case "pvremove":
+	case "vgremove":
 		return &programs[1171]
-	case "cfdisk":
+	case "pvremove":
 		return &programs[1172]
-	case "mkfs":
+	case "cfdisk":
 		return &programs[1173]
-	case "mkfs.ext2":
+	case "mkfs":
 		return &programs[1174]
-	case "mkfs.ext3":
+	case "mkfs.ext2":
 		return &programs[1175]
-	case "mkfs.ext4":
+	case "mkfs.ext3":
 		return &programs[1176]
-	case "mkfs.xfs":
+	case "mkfs.ext4":
 		return &programs[1177]
-	case "mkfs.btrfs":
+	case "mkfs.xfs":
 		return &programs[1178]
-	case "mkfs.vfat":
+	case "mkfs.btrfs":
 		return &programs[1179]
-	case "mkfs.fat":
+	case "mkfs.vfat":
 		return &programs[1180]
-	case "mkfs.ntfs":
+	case "mkfs.fat":
 		return &programs[1181]
-	case "mke2fs":
+	case "mkfs.ntfs":
 		return &programs[1182]
-	case "blkdiscard":
+	case "mke2fs":
 		return &programs[1183]
-	case "ddrescue":
+	case "blkdiscard":
 		return &programs[1184]
-	case "mktemp":
+	case "ddrescue":
 		return &programs[1185]
-	case "mocha":
+	case "mktemp":
 		return &programs[1186]
-	case "mongo":
+	case "mocha":
 		return &programs[1187]
-	case "mongodump":
+	case "mongo":
 		return &programs[1188]
-	case "mongoexport":
+	case "mongodump":
 		return &programs[1189]
-	case "mongoimport":
+	case "mongoexport":
 		return &programs[1190]
-	case "clickhouse":
+	case "mongoimport":
 		return &programs[1191]
-	case "boundary":
+	case "clickhouse":
 		return &programs[1192]
-	case "waypoint":
+	case "boundary":
 		return &programs[1193]
-	case "memcached":
+	case "waypoint":
 		return &programs[1194]
-	case "redis-server":
+	case "memcached":
 		return &programs[1195]
-	case "cockroach":
+	case "redis-server":
 		return &programs[1196]
-	case "surreal":
+	case "cockroach":
 		return &programs[1197]
-	case "neo4j":
+	case "surreal":
 		return &programs[1198]
-	case "cypher-shell":
+	case "neo4j":
 		return &programs[1199]
-	case "sqlplus":
+	case "cypher-shell":
 		return &programs[1200]
-	case "snowsql":
+	case "sqlplus":
 		return &programs[1201]
-	case "trino":
+	case "snowsql":
 		return &programs[1202]
-	case "presto":
+	case "trino":
 		return &programs[1203]
-	case "beeline":
+	case "presto":
 		return &programs[1204]
-	case "hive":
+	case "beeline":
 		return &programs[1205]
-	case "spark-submit":
+	case "hive":
 		return &programs[1206]
-	case "spark-shell":
+	case "spark-submit":
 		return &programs[1207]
-	case "pyspark":
+	case "spark-shell":
 		return &programs[1208]
-	case "hadoop":
+	case "pyspark":
 		return &programs[1209]
-	case "hdfs":
+	case "hadoop":
 		return &programs[1210]
-	case "kafka-topics":
+	case "hdfs":
 		return &programs[1211]
-	case "kafka-console-consumer":
+	case "kafka-topics":
 		return &programs[1212]
-	case "kafka-console-producer":
+	case "kafka-console-consumer":
 		return &programs[1213]
-	case "kcat":
+	case "kafka-console-producer":
 		return &programs[1214]
-	case "nats":
+	case "kcat":
 		return &programs[1215]
-	case "flyway":
+	case "nats":
 		return &programs[1216]
-	case "liquibase":
+	case "flyway":
 		return &programs[1217]
-	case "dbmate":
+	case "liquibase":
 		return &programs[1218]
-	case "migrate":
+	case "dbmate":
 		return &programs[1219]
-	case "goose-db":
+	case "migrate":
 		return &programs[1220]
-	case "atlas":
+	case "goose-db":
 		return &programs[1221]
-	case "sqitch":
+	case "atlas":
 		return &programs[1222]
-	case "hasura":
+	case "sqitch":
 		return &programs[1223]
-	case "neonctl":
+	case "hasura":
 		return &programs[1224]
-	case "turso":
+	case "neonctl":
 		return &programs[1225]
-	case "pscale":
+	case "turso":
 		return &programs[1226]
-	case "usql":
+	case "pscale":
 		return &programs[1227]
-	case "pgcli":
+	case "usql":
 		return &programs[1228]
-	case "mycli":
+	case "pgcli":
 		return &programs[1229]
-	case "mongorestore":
+	case "mycli":
 		return &programs[1230]
-	case "mongosh":
+	case "mongorestore":
 		return &programs[1231]
-	case "more":
+	case "mongosh":
 		return &programs[1232]
-	case "mosh":
+	case "more":
 		return &programs[1233]
-	case "mount":
+	case "mosh":
 		return &programs[1234]
-	case "mtr":
+	case "mount":
 		return &programs[1235]
-	case "traceroute6":
+	case "mtr":
 		return &programs[1236]
-	case "multipass":
+	case "traceroute6":
 		return &programs[1237]
-	case "multipath":
+	case "multipass":
 		return &programs[1238]
-	case "multitail":
+	case "multipath":
 		return &programs[1239]
-	case "mutool":
+	case "multitail":
 		return &programs[1240]
-	case "mutt":
+	case "mutool":
 		return &programs[1241]
-	case "neomutt":
+	case "mutt":
 		return &programs[1242]
-	case "mv":
+	case "neomutt":
 		return &programs[1243]
-	case "mvn":
+	case "mv":
 		return &programs[1244]
-	case "mvnw":
+	case "mvn":
 		return &programs[1245]
-	case "mvnd":
+	case "mvnw":
 		return &programs[1246]
-	case "mypy":
+	case "mvnd":
 		return &programs[1247]
-	case "pyright":
+	case "mypy":
 		return &programs[1248]
-	case "basedpyright":
+	case "pyright":
 		return &programs[1249]
-	case "pyre":
+	case "basedpyright":
 		return &programs[1250]
-	case "pytype":
+	case "pyre":
 		return &programs[1251]
-	case "flake8":
+	case "pytype":
 		return &programs[1252]
-	case "pylint":
+	case "flake8":
 		return &programs[1253]
-	case "pyflakes":
+	case "pylint":
 		return &programs[1254]
-	case "pycodestyle":
+	case "pyflakes":
 		return &programs[1255]
-	case "pydocstyle":
+	case "pycodestyle":
 		return &programs[1256]
-	case "bandit":
+	case "pydocstyle":
 		return &programs[1257]
-	case "vulture":
+	case "bandit":
 		return &programs[1258]
-	case "radon":
+	case "vulture":
 		return &programs[1259]
-	case "xenon":
+	case "radon":
 		return &programs[1260]
-	case "pyroma":
+	case "xenon":
 		return &programs[1261]
-	case "interrogate":
+	case "pyroma":
 		return &programs[1262]
-	case "safety":
+	case "interrogate":
 		return &programs[1263]
-	case "pip-audit":
+	case "safety":
 		return &programs[1264]
-	case "semgrep":
+	case "pip-audit":
 		return &programs[1265]
-	case "ty":
+	case "semgrep":
 		return &programs[1266]
-	case "zuban":
+	case "ty":
 		return &programs[1267]
-	case "dmypy":
+	case "zuban":
 		return &programs[1268]
-	case "ansible-lint":
+	case "dmypy":
 		return &programs[1269]
-	case "cfn-lint":
+	case "ansible-lint":
 		return &programs[1270]
-	case "sqlfluff":
+	case "cfn-lint":
 		return &programs[1271]
-	case "curlylint":
+	case "sqlfluff":
 		return &programs[1272]
-	case "refurb":
+	case "curlylint":
 		return &programs[1273]
-	case "slotscheck":
+	case "refurb":
 		return &programs[1274]
-	case "import-linter":
+	case "slotscheck":
 		return &programs[1275]
-	case "lint-imports":
+	case "import-linter":
 		return &programs[1276]
-	case "deptry":
+	case "lint-imports":
 		return &programs[1277]
-	case "proselint":
+	case "deptry":
 		return &programs[1278]
-	case "vale":
+	case "proselint":
 		return &programs[1279]
-	case "rstcheck":
+	case "vale":
 		return &programs[1280]
-	case "doc8":
+	case "rstcheck":
 		return &programs[1281]
-	case "check-manifest":
+	case "doc8":
 		return &programs[1282]
-	case "stubtest":
+	case "check-manifest":
 		return &programs[1283]
-	case "stubgen":
+	case "stubtest":
 		return &programs[1284]
-	case "mysql":
+	case "stubgen":
 		return &programs[1285]
-	case "mariadb":
+	case "mysql":
 		return &programs[1286]
-	case "mysqladmin":
+	case "mariadb":
 		return &programs[1287]
-	case "mysqldump":
+	case "mysqladmin":
 		return &programs[1288]
-	case "mysqlimport":
+	case "mysqldump":
 		return &programs[1289]
-	case "mariadb-import":
+	case "mysqlimport":
 		return &programs[1290]
-	case "mysqlshow":
+	case "mariadb-import":
 		return &programs[1291]
-	case "named-checkconf":
+	case "mysqlshow":
 		return &programs[1292]
-	case "nload":
+	case "named-checkconf":
 		return &programs[1293]
-	case "nasm":
+	case "nload":
 		return &programs[1294]
-	case "yasm":
+	case "nasm":
 		return &programs[1295]
-	case "nawk":
+	case "yasm":
 		return &programs[1296]
-	case "original-awk":
+	case "nawk":
 		return &programs[1297]
-	case "goawk":
+	case "original-awk":
 		return &programs[1298]
-	case "nc":
+	case "goawk":
 		return &programs[1299]
-	case "netcat":
+	case "nc":
 		return &programs[1300]
-	case "ncat":
+	case "netcat":
 		return &programs[1301]
-	case "nc.openbsd":
+	case "ncat":
 		return &programs[1302]
-	case "nc.traditional":
+	case "nc.openbsd":
 		return &programs[1303]
-	case "ncdu":
+	case "nc.traditional":
 		return &programs[1304]
-	case "gdu":
+	case "ncdu":
 		return &programs[1305]
-	case "dua":
+	case "gdu":
 		return &programs[1306]
-	case "netplan":
+	case "dua":
 		return &programs[1307]
-	case "netstat":
+	case "netplan":
 		return &programs[1308]
-	case "networksetup":
+	case "netstat":
 		return &programs[1309]
-	case "newgrp":
+	case "networksetup":
 		return &programs[1310]
-	case "next":
+	case "newgrp":
 		return &programs[1311]
-	case "parcel":
+	case "next":
 		return &programs[1312]
-	case "snowpack":
+	case "parcel":
 		return &programs[1313]
-	case "wmr":
+	case "snowpack":
 		return &programs[1314]
-	case "metro":
+	case "wmr":
 		return &programs[1315]
-	case "turbopack":
+	case "metro":
 		return &programs[1316]
-	case "postcss":
+	case "turbopack":
 		return &programs[1317]
-	case "tailwindcss":
+	case "postcss":
 		return &programs[1318]
-	case "sass":
+	case "tailwindcss":
 		return &programs[1319]
-	case "lessc":
+	case "sass":
 		return &programs[1320]
-	case "stylus":
+	case "lessc":
 		return &programs[1321]
-	case "pug":
+	case "stylus":
 		return &programs[1322]
-	case "uglifyjs":
+	case "pug":
 		return &programs[1323]
-	case "terser":
+	case "uglifyjs":
 		return &programs[1324]
-	case "cleancss":
+	case "terser":
 		return &programs[1325]
-	case "html-minifier":
+	case "cleancss":
 		return &programs[1326]
-	case "svelte-kit":
+	case "html-minifier":
 		return &programs[1327]
-	case "svelte-check":
+	case "svelte-kit":
 		return &programs[1328]
-	case "nuxt":
+	case "svelte-check":
 		return &programs[1329]
-	case "nuxi":
+	case "nuxt":
 		return &programs[1330]
-	case "astro":
+	case "nuxi":
 		return &programs[1331]
-	case "remix":
+	case "astro":
 		return &programs[1332]
-	case "gatsby":
+	case "remix":
 		return &programs[1333]
-	case "vue-cli-service":
+	case "gatsby":
 		return &programs[1334]
-	case "react-scripts":
+	case "vue-cli-service":
 		return &programs[1335]
-	case "craco":
+	case "react-scripts":
 		return &programs[1336]
-	case "ng":
+	case "craco":
 		return &programs[1337]
-	case "nest":
+	case "ng":
 		return &programs[1338]
-	case "expo":
+	case "nest":
 		return &programs[1339]
-	case "eas":
+	case "expo":
 		return &programs[1340]
-	case "react-native":
+	case "eas":
 		return &programs[1341]
-	case "ionic":
+	case "react-native":
 		return &programs[1342]
-	case "capacitor":
+	case "ionic":
 		return &programs[1343]
-	case "cap":
+	case "capacitor":
 		return &programs[1344]
-	case "quasar":
+	case "cap":
 		return &programs[1345]
-	case "ember":
+	case "quasar":
 		return &programs[1346]
-	case "docusaurus":
+	case "ember":
 		return &programs[1347]
-	case "vuepress":
+	case "docusaurus":
 		return &programs[1348]
-	case "vitepress":
+	case "vuepress":
 		return &programs[1349]
-	case "eleventy":
+	case "vitepress":
 		return &programs[1350]
-	case "strapi":
+	case "eleventy":
 		return &programs[1351]
-	case "medusa":
+	case "strapi":
 		return &programs[1352]
-	case "payload":
+	case "medusa":
 		return &programs[1353]
-	case "wrangler":
+	case "payload":
 		return &programs[1354]
-	case "vercel":
+	case "wrangler":
 		return &programs[1355]
-	case "netlify":
+	case "vercel":
 		return &programs[1356]
-	case "firebase":
+	case "netlify":
 		return &programs[1357]
-	case "amplify":
+	case "firebase":
 		return &programs[1358]
-	case "serverless":
+	case "amplify":
 		return &programs[1359]
-	case "sls":
+	case "serverless":
 		return &programs[1360]
-	case "sst":
+	case "sls":
 		return &programs[1361]
-	case "supabase":
+	case "sst":
 		return &programs[1362]
-	case "prisma":
+	case "supabase":
 		return &programs[1363]
-	case "drizzle-kit":
+	case "prisma":
 		return &programs[1364]
-	case "typeorm":
+	case "drizzle-kit":
 		return &programs[1365]
-	case "sequelize":
+	case "typeorm":
 		return &programs[1366]
-	case "sequelize-cli":
+	case "sequelize":
 		return &programs[1367]
-	case "knex":
+	case "sequelize-cli":
 		return &programs[1368]
-	case "mikro-orm":
+	case "knex":
 		return &programs[1369]
-	case "graphql-codegen":
+	case "mikro-orm":
 		return &programs[1370]
-	case "openapi-generator":
+	case "graphql-codegen":
 		return &programs[1371]
-	case "openapi-generator-cli":
+	case "openapi-generator":
 		return &programs[1372]
-	case "openapi-typescript":
+	case "openapi-generator-cli":
 		return &programs[1373]
-	case "orval":
+	case "openapi-typescript":
 		return &programs[1374]
-	case "swagger-cli":
+	case "orval":
 		return &programs[1375]
-	case "redocly":
+	case "swagger-cli":
 		return &programs[1376]
-	case "spectral":
+	case "redocly":
 		return &programs[1377]
-	case "changeset":
+	case "spectral":
 		return &programs[1378]
-	case "semantic-release":
+	case "changeset":
 		return &programs[1379]
-	case "release-it":
+	case "semantic-release":
 		return &programs[1380]
-	case "np":
+	case "release-it":
 		return &programs[1381]
-	case "turbo":
+	case "np":
 		return &programs[1382]
-	case "rush":
+	case "turbo":
 		return &programs[1383]
-	case "rushx":
+	case "rush":
 		return &programs[1384]
-	case "wireit":
+	case "rushx":
 		return &programs[1385]
-	case "moon":
+	case "wireit":
 		return &programs[1386]
-	case "husky":
+	case "moon":
 		return &programs[1387]
-	case "patch-package":
+	case "husky":
 		return &programs[1388]
-	case "live-server":
+	case "patch-package":
 		return &programs[1389]
-	case "json-server":
+	case "live-server":
 		return &programs[1390]
-	case "browser-sync":
+	case "json-server":
 		return &programs[1391]
-	case "localtunnel":
+	case "browser-sync":
 		return &programs[1392]
-	case "lt":
+	case "localtunnel":
 		return &programs[1393]
-	case "pm2":
+	case "lt":
 		return &programs[1394]
-	case "forever":
+	case "pm2":
 		return &programs[1395]
-	case "plop":
+	case "forever":
 		return &programs[1396]
-	case "hygen":
+	case "plop":
 		return &programs[1397]
-	case "yo":
+	case "hygen":
 		return &programs[1398]
-	case "degit":
+	case "yo":
 		return &programs[1399]
-	case "tiged":
+	case "degit":
 		return &programs[1400]
-	case "create-react-app":
+	case "tiged":
 		return &programs[1401]
-	case "create-next-app":
+	case "create-react-app":
 		return &programs[1402]
-	case "create-vite":
+	case "create-next-app":
 		return &programs[1403]
-	case "shadcn":
+	case "create-vite":
 		return &programs[1404]
-	case "vsce":
+	case "shadcn":
 		return &programs[1405]
-	case "ovsx":
+	case "vsce":
 		return &programs[1406]
-	case "electron":
+	case "ovsx":
 		return &programs[1407]
-	case "electron-builder":
+	case "electron":
 		return &programs[1408]
-	case "electron-forge":
+	case "electron-builder":
 		return &programs[1409]
-	case "tauri":
+	case "electron-forge":
 		return &programs[1410]
-	case "esm":
+	case "tauri":
 		return &programs[1411]
-	case "zx":
+	case "esm":
 		return &programs[1412]
-	case "wasp":
+	case "zx":
 		return &programs[1413]
-	case "convex":
+	case "wasp":
 		return &programs[1414]
-	case "inngest":
+	case "convex":
 		return &programs[1415]
-	case "trigger":
+	case "inngest":
 		return &programs[1416]
-	case "solid":
+	case "trigger":
 		return &programs[1417]
-	case "qwik":
+	case "solid":
 		return &programs[1418]
-	case "hardhat":
+	case "qwik":
 		return &programs[1419]
-	case "forge":
+	case "hardhat":
 		return &programs[1420]
-	case "cast":
+	case "forge":
 		return &programs[1421]
-	case "anvil":
+	case "cast":
 		return &programs[1422]
-	case "truffle":
+	case "anvil":
 		return &programs[1423]
-	case "anchor":
+	case "truffle":
 		return &programs[1424]
-	case "solana":
+	case "anchor":
 		return &programs[1425]
-	case "nft":
+	case "solana":
 		return &programs[1426]
-	case "nginx":
+	case "nft":
 		return &programs[1427]
-	case "ngrok":
+	case "nginx":
 		return &programs[1428]
-	case "nice":
+	case "ngrok":
 		return &programs[1429]
-	case "ninja":
+	case "nice":
 		return &programs[1430]
-	case "ninja-build":
+	case "ninja":
 		return &programs[1431]
-	case "nix":
+	case "ninja-build":
 		return &programs[1432]
-	case "nix-shell":
+	case "nix":
 		return &programs[1433]
-	case "nl":
+	case "nix-shell":
 		return &programs[1434]
-	case "nm":
+	case "nl":
 		return &programs[1435]
-	case "objdump":
+	case "nm":
 		return &programs[1436]
-	case "readelf":
+	case "objdump":
 		return &programs[1437]
-	case "size":
+	case "readelf":
 		return &programs[1438]
-	case "otool":
+	case "size":
 		return &programs[1439]
-	case "nmap":
+	case "otool":
 		return &programs[1440]
-	case "nmcli":
+	case "nmap":
 		return &programs[1441]
-	case "node":
+	case "nmcli":
 		return &programs[1442]
-	case "nodejs":
+	case "node":
 		return &programs[1443]
-	case "node.exe":
+	case "nodejs":
 		return &programs[1444]
-	case "nodemon":
+	case "node.exe":
 		return &programs[1445]
-	case "nohup":
+	case "nodemon":
 		return &programs[1446]
-	case "nomad":
+	case "nohup":
 		return &programs[1447]
-	case "npm":
+	case "nomad":
 		return &programs[1448]
-	case "npm-run-all":
+	case "npm":
 		return &programs[1449]
-	case "run-s":
+	case "npm-run-all":
 		return &programs[1450]
-	case "run-p":
+	case "run-s":
 		return &programs[1451]
-	case "npm-run-all2":
+	case "run-p":
 		return &programs[1452]
-	case "nproc":
+	case "npm-run-all2":
 		return &programs[1453]
-	case "npx":
+	case "nproc":
 		return &programs[1454]
-	case "nsenter":
+	case "npx":
 		return &programs[1455]
-	case "ntpq":
+	case "nsenter":
 		return &programs[1456]
-	case "nu":
+	case "ntpq":
 		return &programs[1457]
-	case "elvish":
+	case "nu":
 		return &programs[1458]
-	case "xonsh":
+	case "elvish":
 		return &programs[1459]
-	case "pwsh":
+	case "xonsh":
 		return &programs[1460]
-	case "powershell":
+	case "pwsh":
 		return &programs[1461]
-	case "cmd":
+	case "powershell":
 		return &programs[1462]
-	case "cmd.exe":
+	case "cmd":
 		return &programs[1463]
-	case "powershell.exe":
+	case "cmd.exe":
 		return &programs[1464]
-	case "nuget":
+	case "powershell.exe":
 		return &programs[1465]
-	case "numactl":
+	case "nuget":
 		return &programs[1466]
-	case "numfmt":
+	case "numactl":
 		return &programs[1467]
-	case "nvidia-smi":
+	case "numfmt":
 		return &programs[1468]
-	case "nvme":
+	case "nvidia-smi":
 		return &programs[1469]
-	case "ocaml":
+	case "nvme":
 		return &programs[1470]
-	case "od":
+	case "ocaml":
 		return &programs[1471]
-	case "op":
+	case "od":
 		return &programs[1472]
-	case "doppler":
+	case "op":
 		return &programs[1473]
-	case "openrsync":
+	case "doppler":
 		return &programs[1474]
-	case "openssl":
+	case "openrsync":
 		return &programs[1475]
-	case "opentofu":
+	case "openssl":
 		return &programs[1476]
-	case "oras":
+	case "opentofu":
 		return &programs[1477]
-	case "osascript":
+	case "oras":
 		return &programs[1478]
-	case "packer":
+	case "osascript":
 		return &programs[1479]
-	case "pacman":
+	case "packer":
 		return &programs[1480]
-	case "pandoc":
+	case "pacman":
 		return &programs[1481]
-	case "parallel":
+	case "pandoc":
 		return &programs[1482]
-	case "parted":
+	case "parallel":
 		return &programs[1483]
-	case "paste":
+	case "parted":
 		return &programs[1484]
-	case "patch":
+	case "paste":
 		return &programs[1485]
-	case "pathchk":
+	case "patch":
 		return &programs[1486]
-	case "pbzip2":
+	case "pathchk":
 		return &programs[1487]
-	case "lbzip2":
+	case "pax":
 		return &programs[1488]
-	case "lzop":
+	case "pbzip2":
 		return &programs[1489]
-	case "lrzip":
+	case "lbzip2":
 		return &programs[1490]
-	case "pct":
+	case "lzop":
 		return &programs[1491]
-	case "pctrestore":
+	case "lrzip":
 		return &programs[1492]
-	case "pdfinfo":
+	case "pct":
 		return &programs[1493]
-	case "pdftotext":
+	case "pctrestore":
 		return &programs[1494]
-	case "pdftoppm":
+	case "pdfinfo":
 		return &programs[1495]
-	case "pdfimages":
+	case "pdftotext":
 		return &programs[1496]
-	case "tesseract":
+	case "pdftoppm":
 		return &programs[1497]
-	case "ps2pdf":
+	case "pdfimages":
 		return &programs[1498]
-	case "pdfseparate":
+	case "tesseract":
 		return &programs[1499]
-	case "pdftohtml":
+	case "ps2pdf":
 		return &programs[1500]
-	case "pdftops":
+	case "pdfseparate":
 		return &programs[1501]
-	case "pdftocairo":
+	case "pdftohtml":
 		return &programs[1502]
-	case "pdm":
+	case "pdftops":
 		return &programs[1503]
-	case "hatch":
+	case "pdftocairo":
 		return &programs[1504]
-	case "rye":
+	case "pdm":
 		return &programs[1505]
-	case "pipenv":
+	case "hatch":
 		return &programs[1506]
-	case "pixi":
+	case "rye":
 		return &programs[1507]
-	case "flit":
+	case "pipenv":
 		return &programs[1508]
-	case "perf":
+	case "pixi":
 		return &programs[1509]
-	case "perl":
+	case "flit":
 		return &programs[1510]
-	case "perl5":
+	case "perf":
 		return &programs[1511]
-	case "perl5.36":
+	case "perl":
 		return &programs[1512]
-	case "perl5.38":
+	case "perl5":
 		return &programs[1513]
-	case "perl5.40":
+	case "perl5.36":
 		return &programs[1514]
-	case "pg_dump":
+	case "perl5.38":
 		return &programs[1515]
-	case "pg_dumpall":
+	case "perl5.40":
 		return &programs[1516]
-	case "pg_basebackup":
+	case "pg_dump":
 		return &programs[1517]
-	case "vacuumdb":
+	case "pg_dumpall":
 		return &programs[1518]
-	case "reindexdb":
+	case "pg_basebackup":
 		return &programs[1519]
-	case "createdb":
+	case "vacuumdb":
 		return &programs[1520]
-	case "createuser":
+	case "reindexdb":
 		return &programs[1521]
-	case "initdb":
+	case "createdb":
 		return &programs[1522]
-	case "pg_isready":
+	case "createuser":
 		return &programs[1523]
-	case "pg_lsclusters":
+	case "initdb":
 		return &programs[1524]
-	case "pg_resetwal":
+	case "pg_isready":
 		return &programs[1525]
-	case "pg_restore":
+	case "pg_lsclusters":
 		return &programs[1526]
-	case "pgbench":
+	case "pg_resetwal":
 		return &programs[1527]
-	case "clusterdb":
+	case "pg_restore":
 		return &programs[1528]
-	case "pg_ctl":
+	case "pgbench":
 		return &programs[1529]
-	case "pg_ctlcluster":
+	case "clusterdb":
 		return &programs[1530]
-	case "pgrep":
+	case "pg_ctl":
 		return &programs[1531]
-	case "php":
+	case "pg_ctlcluster":
 		return &programs[1532]
-	case "php7.4":
+	case "pgrep":
 		return &programs[1533]
-	case "php8.0":
+	case "php":
 		return &programs[1534]
-	case "php8.1":
+	case "php7.4":
 		return &programs[1535]
-	case "php8.2":
+	case "php8.0":
 		return &programs[1536]
-	case "php8.3":
+	case "php8.1":
 		return &programs[1537]
-	case "php8.4":
+	case "php8.2":
 		return &programs[1538]
-	case "php-cgi":
+	case "php8.3":
 		return &programs[1539]
-	case "phpunit":
+	case "php8.4":
 		return &programs[1540]
-	case "pest":
+	case "php-cgi":
 		return &programs[1541]
-	case "phpstan":
+	case "phpunit":
 		return &programs[1542]
-	case "psalm":
+	case "pest":
 		return &programs[1543]
-	case "phpcs":
+	case "phpstan":
 		return &programs[1544]
-	case "phpcbf":
+	case "psalm":
 		return &programs[1545]
-	case "php-cs-fixer":
+	case "phpcs":
 		return &programs[1546]
-	case "pint":
+	case "phpcbf":
 		return &programs[1547]
-	case "rector":
+	case "php-cs-fixer":
 		return &programs[1548]
-	case "phpmd":
+	case "pint":
 		return &programs[1549]
-	case "infection":
+	case "rector":
 		return &programs[1550]
-	case "phan":
+	case "phpmd":
 		return &programs[1551]
-	case "deptrac":
+	case "infection":
 		return &programs[1552]
-	case "larastan":
+	case "phan":
 		return &programs[1553]
-	case "behat":
+	case "deptrac":
 		return &programs[1554]
-	case "codecept":
+	case "larastan":
 		return &programs[1555]
-	case "paratest":
+	case "behat":
 		return &programs[1556]
-	case "artisan":
+	case "codecept":
 		return &programs[1557]
-	case "symfony":
+	case "paratest":
 		return &programs[1558]
-	case "drush":
+	case "artisan":
 		return &programs[1559]
-	case "wp":
+	case "symfony":
 		return &programs[1560]
-	case "pickletools":
+	case "drush":
 		return &programs[1561]
-	case "pidwait":
+	case "wp":
 		return &programs[1562]
-	case "pigz":
+	case "pickletools":
 		return &programs[1563]
-	case "unpigz":
+	case "pidwait":
 		return &programs[1564]
-	case "compress":
+	case "pigz":
 		return &programs[1565]
-	case "uncompress":
+	case "unpigz":
 		return &programs[1566]
-	case "zopfli":
+	case "compress":
 		return &programs[1567]
-	case "brotli":
+	case "uncompress":
 		return &programs[1568]
-	case "ping":
+	case "zopfli":
 		return &programs[1569]
-	case "ping6":
+	case "brotli":
 		return &programs[1570]
-	case "arping":
+	case "ping":
 		return &programs[1571]
-	case "fping":
+	case "ping6":
 		return &programs[1572]
-	case "pinky":
+	case "arping":
 		return &programs[1573]
-	case "pip":
+	case "fping":
 		return &programs[1574]
-	case "pip2":
+	case "pinky":
 		return &programs[1575]
-	case "pip3.8":
+	case "pip":
 		return &programs[1576]
-	case "pip3.9":
+	case "pip2":
 		return &programs[1577]
-	case "pip3.10":
+	case "pip3.8":
 		return &programs[1578]
-	case "pip3.11":
+	case "pip3.9":
 		return &programs[1579]
-	case "pip3.12":
+	case "pip3.10":
 		return &programs[1580]
-	case "pip3.13":
+	case "pip3.11":
 		return &programs[1581]
-	case "pip3.14":
+	case "pip3.12":
 		return &programs[1582]
-	case "pip.exe":
+	case "pip3.13":
 		return &programs[1583]
-	case "pip3":
+	case "pip3.14":
 		return &programs[1584]
-	case "pipx":
+	case "pip.exe":
 		return &programs[1585]
-	case "pkexec":
+	case "pip3":
 		return &programs[1586]
-	case "pkgutil":
+	case "pipx":
 		return &programs[1587]
-	case "pkill":
+	case "pkexec":
 		return &programs[1588]
-	case "playwright":
+	case "pkgutil":
 		return &programs[1589]
-	case "plink":
+	case "pkill":
 		return &programs[1590]
-	case "plocate":
+	case "playwright":
 		return &programs[1591]
-	case "mlocate":
+	case "plink":
 		return &programs[1592]
-	case "plutil":
+	case "plocate":
 		return &programs[1593]
-	case "pnpm":
+	case "mlocate":
 		return &programs[1594]
-	case "pnpx":
+	case "plutil":
 		return &programs[1595]
-	case "podman-compose":
+	case "pnpm":
 		return &programs[1596]
-	case "poetry":
+	case "pnpx":
 		return &programs[1597]
-	case "popd":
+	case "podman-compose":
 		return &programs[1598]
-	case "pr":
+	case "poetry":
 		return &programs[1599]
-	case "pre-commit":
+	case "popd":
 		return &programs[1600]
-	case "prek":
+	case "pr":
 		return &programs[1601]
-	case "lefthook":
+	case "pre-commit":
 		return &programs[1602]
-	case "overcommit":
+	case "prek":
 		return &programs[1603]
-	case "prettier":
+	case "lefthook":
 		return &programs[1604]
-	case "print":
+	case "overcommit":
 		return &programs[1605]
-	case "printenv":
+	case "prettier":
 		return &programs[1606]
-	case "printf":
+	case "print":
 		return &programs[1607]
-	case "prlimit":
+	case "printenv":
 		return &programs[1608]
-	case "profiles":
+	case "printf":
 		return &programs[1609]
-	case "proot":
+	case "prlimit":
 		return &programs[1610]
-	case "protoc":
+	case "profiles":
 		return &programs[1611]
-	case "proxychains4":
+	case "proot":
 		return &programs[1612]
-	case "proxychains":
+	case "protoc":
 		return &programs[1613]
-	case "ps":
+	case "proxychains4":
 		return &programs[1614]
-	case "pscp":
+	case "proxychains":
 		return &programs[1615]
-	case "psql":
+	case "ps":
 		return &programs[1616]
-	case "ptx":
+	case "pscp":
 		return &programs[1617]
-	case "pulumi":
+	case "psql":
 		return &programs[1618]
-	case "pushd":
+	case "ptx":
 		return &programs[1619]
-	case "pv":
+	case "pulumi":
 		return &programs[1620]
-	case "pve-firewall":
+	case "pushd":
 		return &programs[1621]
-	case "pveam":
+	case "pv":
 		return &programs[1622]
-	case "pveceph":
+	case "pve-firewall":
 		return &programs[1623]
-	case "pvecm":
+	case "pveam":
 		return &programs[1624]
-	case "pvenode":
+	case "pveceph":
 		return &programs[1625]
-	case "ha-manager":
+	case "pvecm":
 		return &programs[1626]
-	case "pvereport":
+	case "pvenode":
 		return &programs[1627]
-	case "corosync-quorumtool":
+	case "ha-manager":
 		return &programs[1628]
-	case "pvesh":
+	case "pvereport":
 		return &programs[1629]
-	case "pvesm":
+	case "corosync-quorumtool":
 		return &programs[1630]
-	case "pvesr":
+	case "pvesh":
 		return &programs[1631]
-	case "pmxcfs":
+	case "pvesm":
 		return &programs[1632]
-	case "pvedaemon":
+	case "pvesr":
 		return &programs[1633]
-	case "pveproxy":
+	case "pmxcfs":
 		return &programs[1634]
-	case "pvestatd":
+	case "pvedaemon":
 		return &programs[1635]
-	case "proxmox-backup-client":
+	case "pveproxy":
 		return &programs[1636]
-	case "proxmox-backup-manager":
+	case "pvestatd":
 		return &programs[1637]
-	case "rados":
+	case "proxmox-backup-client":
 		return &programs[1638]
-	case "crm":
+	case "proxmox-backup-manager":
 		return &programs[1639]
-	case "pcs":
+	case "rados":
 		return &programs[1640]
-	case "pvesubscription":
+	case "crm":
 		return &programs[1641]
-	case "pveum":
+	case "pcs":
 		return &programs[1642]
-	case "pveversion":
+	case "pvesubscription":
 		return &programs[1643]
-	case "pwd":
+	case "pveum":
 		return &programs[1644]
-	case "py_compile":
+	case "pveversion":
 		return &programs[1645]
-	case "compileall":
+	case "pwd":
 		return &programs[1646]
-	case "pydoc":
+	case "py_compile":
 		return &programs[1647]
-	case "pyproject-build":
+	case "compileall":
 		return &programs[1648]
-	case "build":
+	case "pydoc":
 		return &programs[1649]
-	case "pypy":
+	case "pyproject-build":
 		return &programs[1650]
-	case "pypy3":
+	case "build":
 		return &programs[1651]
-	case "python.exe":
+	case "pypy":
 		return &programs[1652]
-	case "py":
+	case "pypy3":
 		return &programs[1653]
-	case "pytest":
+	case "python.exe":
 		return &programs[1654]
-	case "py.test":
+	case "py":
 		return &programs[1655]
-	case "python":
+	case "pytest":
 		return &programs[1656]
-	case "python2":
+	case "py.test":
 		return &programs[1657]
-	case "python3":
+	case "python":
 		return &programs[1658]
-	case "python2.7":
+	case "python2":
 		return &programs[1659]
-	case "python3.7":
+	case "python3":
 		return &programs[1660]
-	case "python3.8":
+	case "python2.7":
 		return &programs[1661]
-	case "python3.9":
+	case "python3.7":
 		return &programs[1662]
-	case "python3.10":
+	case "python3.8":
 		return &programs[1663]
-	case "python3.11":
+	case "python3.9":
 		return &programs[1664]
-	case "python3.12":
+	case "python3.10":
 		return &programs[1665]
-	case "python3.13":
+	case "python3.11":
 		return &programs[1666]
-	case "python3.14":
+	case "python3.12":
 		return &programs[1667]
-	case "qm":
+	case "python3.13":
 		return &programs[1668]
-	case "qmrestore":
+	case "python3.14":
 		return &programs[1669]
-	case "r":
+	case "qm":
 		return &programs[1670]
-	case "rabbitmqadmin":
+	case "qmrestore":
 		return &programs[1671]
-	case "rabbitmqctl":
+	case "r":
 		return &programs[1672]
-	case "rails":
+	case "rabbitmqadmin":
 		return &programs[1673]
-	case "railway":
+	case "rabbitmqctl":
 		return &programs[1674]
-	case "rake":
+	case "rails":
 		return &programs[1675]
-	case "raku":
+	case "railway":
 		return &programs[1676]
-	case "perl6":
+	case "rake":
 		return &programs[1677]
-	case "rbd":
+	case "raku":
 		return &programs[1678]
-	case "rclone":
+	case "perl6":
 		return &programs[1679]
-	case "rdesktop":
+	case "rbd":
 		return &programs[1680]
-	case "read":
+	case "rclone":
 		return &programs[1681]
-	case "readlink":
+	case "rdesktop":
 		return &programs[1682]
-	case "realpath":
+	case "read":
 		return &programs[1683]
-	case "redis-cli":
+	case "readlink":
 		return &programs[1684]
-	case "remake":
+	case "realpath":
 		return &programs[1685]
-	case "bmake":
+	case "redis-cli":
 		return &programs[1686]
-	case "pmake":
+	case "remake":
 		return &programs[1687]
-	case "rename":
+	case "bmake":
 		return &programs[1688]
-	case "resolvectl":
+	case "pmake":
 		return &programs[1689]
-	case "restic":
+	case "rename":
 		return &programs[1690]
-	case "rev":
+	case "resolvectl":
 		return &programs[1691]
-	case "rg":
+	case "restic":
 		return &programs[1692]
-	case "rgrep":
+	case "rev":
 		return &programs[1693]
-	case "ggrep":
+	case "rg":
 		return &programs[1694]
-	case "pcregrep":
+	case "rgrep":
 		return &programs[1695]
-	case "pcre2grep":
+	case "ggrep":
 		return &programs[1696]
-	case "rimraf":
+	case "pcregrep":
 		return &programs[1697]
-	case "del":
+	case "pcre2grep":
 		return &programs[1698]
-	case "trash":
+	case "rimraf":
 		return &programs[1699]
-	case "trash-put":
+	case "del":
 		return &programs[1700]
-	case "del-cli":
+	case "trash":
 		return &programs[1701]
-	case "shx":
+	case "trash-put":
 		return &programs[1702]
-	case "cpx":
+	case "del-cli":
 		return &programs[1703]
-	case "cpy":
+	case "shx":
 		return &programs[1704]
-	case "ncp":
+	case "cpx":
 		return &programs[1705]
-	case "mkdirp":
+	case "cpy":
 		return &programs[1706]
-	case "copyfiles":
+	case "ncp":
 		return &programs[1707]
-	case "replace-in-file":
+	case "mkdirp":
 		return &programs[1708]
-	case "ripgrep":
+	case "copyfiles":
 		return &programs[1709]
-	case "rlwrap":
+	case "replace-in-file":
 		return &programs[1710]
-	case "rm":
+	case "ripgrep":
 		return &programs[1711]
-	case "grm":
+	case "rlwrap":
 		return &programs[1712]
-	case "rmdir":
+	case "rm":
 		return &programs[1713]
-	case "route":
+	case "grm":
 		return &programs[1714]
-	case "rpcclient":
+	case "rmdir":
 		return &programs[1715]
-	case "rpm":
+	case "route":
 		return &programs[1716]
-	case "rscript":
+	case "rpcclient":
 		return &programs[1717]
-	case "rspec":
+	case "rpm":
 		return &programs[1718]
-	case "rsync":
+	case "rscript":
 		return &programs[1719]
-	case "rubocop":
+	case "rspec":
 		return &programs[1720]
-	case "standardrb":
+	case "rsync":
 		return &programs[1721]
-	case "reek":
+	case "rubocop":
 		return &programs[1722]
-	case "brakeman":
+	case "standardrb":
 		return &programs[1723]
-	case "erblint":
+	case "reek":
 		return &programs[1724]
-	case "haml-lint":
+	case "brakeman":
 		return &programs[1725]
-	case "slim-lint":
+	case "erblint":
 		return &programs[1726]
-	case "srb":
+	case "haml-lint":
 		return &programs[1727]
-	case "steep":
+	case "slim-lint":
 		return &programs[1728]
-	case "sorbet":
+	case "srb":
 		return &programs[1729]
-	case "solargraph":
+	case "steep":
 		return &programs[1730]
-	case "yard":
+	case "sorbet":
 		return &programs[1731]
-	case "rails_best_practices":
+	case "solargraph":
 		return &programs[1732]
-	case "fasterer":
+	case "yard":
 		return &programs[1733]
-	case "flog":
+	case "rails_best_practices":
 		return &programs[1734]
-	case "flay":
+	case "fasterer":
 		return &programs[1735]
-	case "ruby":
+	case "flog":
 		return &programs[1736]
-	case "ruby2.7":
+	case "flay":
 		return &programs[1737]
-	case "ruby3.0":
+	case "ruby":
 		return &programs[1738]
-	case "ruby3.1":
+	case "ruby2.7":
 		return &programs[1739]
-	case "ruby3.2":
+	case "ruby3.0":
 		return &programs[1740]
-	case "ruby3.3":
+	case "ruby3.1":
 		return &programs[1741]
-	case "ruff":
+	case "ruby3.2":
 		return &programs[1742]
-	case "run0":
+	case "ruby3.3":
 		return &programs[1743]
-	case "runcon":
+	case "ruff":
 		return &programs[1744]
-	case "runuser":
+	case "run0":
 		return &programs[1745]
-	case "rustc":
+	case "runcon":
 		return &programs[1746]
-	case "rustfmt":
+	case "runuser":
 		return &programs[1747]
-	case "rustup":
+	case "rustc":
 		return &programs[1748]
-	case "s3cmd":
+	case "rustfmt":
 		return &programs[1749]
-	case "samu":
+	case "rustup":
 		return &programs[1750]
-	case "say":
+	case "s3cmd":
 		return &programs[1751]
-	case "open":
+	case "samu":
 		return &programs[1752]
-	case "xdg-open":
+	case "say":
 		return &programs[1753]
-	case "start":
+	case "open":
 		return &programs[1754]
-	case "explorer.exe":
+	case "xdg-open":
 		return &programs[1755]
-	case "afplay":
+	case "start":
 		return &programs[1756]
-	case "aplay":
+	case "explorer.exe":
 		return &programs[1757]
-	case "paplay":
+	case "afplay":
 		return &programs[1758]
-	case "notify-send":
+	case "aplay":
 		return &programs[1759]
-	case "pbcopy":
+	case "paplay":
 		return &programs[1760]
-	case "pbpaste":
+	case "notify-send":
 		return &programs[1761]
-	case "xclip":
+	case "pbcopy":
 		return &programs[1762]
-	case "xsel":
+	case "pbpaste":
 		return &programs[1763]
-	case "wl-copy":
+	case "xclip":
 		return &programs[1764]
-	case "wl-paste":
+	case "xsel":
 		return &programs[1765]
-	case "clip.exe":
+	case "wl-copy":
 		return &programs[1766]
-	case "screencapture":
+	case "wl-paste":
 		return &programs[1767]
-	case "scrot":
+	case "clip.exe":
 		return &programs[1768]
-	case "import":
+	case "screencapture":
 		return &programs[1769]
-	case "xdotool":
+	case "scrot":
 		return &programs[1770]
-	case "wmctrl":
+	case "import":
 		return &programs[1771]
-	case "xprop":
+	case "xdotool":
 		return &programs[1772]
-	case "xrandr":
+	case "wmctrl":
 		return &programs[1773]
-	case "zenity":
+	case "xprop":
 		return &programs[1774]
-	case "dialog":
+	case "xrandr":
 		return &programs[1775]
-	case "whiptail":
+	case "zenity":
 		return &programs[1776]
-	case "mail":
+	case "dialog":
 		return &programs[1777]
-	case "mailx":
+	case "whiptail":
 		return &programs[1778]
-	case "msmtp":
+	case "mail":
 		return &programs[1779]
-	case "swaks":
+	case "mailx":
 		return &programs[1780]
-	case "logger":
+	case "msmtp":
 		return &programs[1781]
-	case "systemd-cat":
+	case "swaks":
 		return &programs[1782]
-	case "scons":
+	case "logger":
 		return &programs[1783]
-	case "waf":
+	case "systemd-cat":
 		return &programs[1784]
-	case "tup":
+	case "scons":
 		return &programs[1785]
-	case "redo":
+	case "waf":
 		return &programs[1786]
-	case "buck":
+	case "tup":
 		return &programs[1787]
-	case "buck2":
+	case "redo":
 		return &programs[1788]
-	case "pants":
+	case "buck":
 		return &programs[1789]
-	case "please":
+	case "buck2":
 		return &programs[1790]
-	case "drake":
+	case "pants":
 		return &programs[1791]
-	case "thor":
+	case "please":
 		return &programs[1792]
-	case "inv":
+	case "drake":
 		return &programs[1793]
-	case "fab":
+	case "thor":
 		return &programs[1794]
-	case "lein":
+	case "inv":
 		return &programs[1795]
-	case "boot":
+	case "fab":
 		return &programs[1796]
-	case "mill":
+	case "lein":
 		return &programs[1797]
-	case "bleep":
+	case "boot":
 		return &programs[1798]
-	case "jake":
+	case "mill":
 		return &programs[1799]
-	case "cake":
+	case "bleep":
 		return &programs[1800]
-	case "xmake":
+	case "jake":
 		return &programs[1801]
-	case "premake5":
+	case "cake":
 		return &programs[1802]
-	case "earthly":
+	case "xmake":
 		return &programs[1803]
-	case "dagger":
+	case "premake5":
 		return &programs[1804]
-	case "tilt":
+	case "earthly":
 		return &programs[1805]
-	case "skaffold":
+	case "dagger":
 		return &programs[1806]
-	case "garden":
+	case "tilt":
 		return &programs[1807]
-	case "bit":
+	case "skaffold":
 		return &programs[1808]
-	case "scp":
+	case "garden":
 		return &programs[1809]
-	case "screen":
+	case "bit":
 		return &programs[1810]
-	case "byobu":
+	case "scp":
 		return &programs[1811]
-	case "zellij":
+	case "screen":
 		return &programs[1812]
-	case "dtach":
+	case "byobu":
 		return &programs[1813]
-	case "abduco":
+	case "zellij":
 		return &programs[1814]
-	case "script":
+	case "dtach":
 		return &programs[1815]
-	case "scriptreplay":
+	case "abduco":
 		return &programs[1816]
-	case "scutil":
+	case "script":
 		return &programs[1817]
-	case "sdiff":
+	case "scriptreplay":
 		return &programs[1818]
-	case "security":
+	case "scutil":
 		return &programs[1819]
-	case "sed":
+	case "sdiff":
 		return &programs[1820]
-	case "sendmail":
+	case "security":
 		return &programs[1821]
-	case "seq":
+	case "sed":
 		return &programs[1822]
-	case "service":
+	case "sendmail":
 		return &programs[1823]
-	case "set":
+	case "seq":
 		return &programs[1824]
-	case "setarch":
+	case "service":
 		return &programs[1825]
-	case "setcap":
+	case "set":
 		return &programs[1826]
-	case "userdel":
+	case "setarch":
 		return &programs[1827]
-	case "groupadd":
+	case "setcap":
 		return &programs[1828]
-	case "groupdel":
+	case "userdel":
 		return &programs[1829]
-	case "groupmod":
+	case "groupadd":
 		return &programs[1830]
-	case "adduser":
+	case "groupdel":
 		return &programs[1831]
-	case "deluser":
+	case "groupmod":
 		return &programs[1832]
-	case "passwd":
+	case "adduser":
 		return &programs[1833]
-	case "chpasswd":
+	case "deluser":
 		return &programs[1834]
-	case "chsh":
+	case "passwd":
 		return &programs[1835]
-	case "gpasswd":
+	case "chpasswd":
 		return &programs[1836]
-	case "addgroup":
+	case "chsh":
 		return &programs[1837]
-	case "delgroup":
+	case "gpasswd":
 		return &programs[1838]
-	case "setopt":
+	case "addgroup":
 		return &programs[1839]
-	case "unsetopt":
+	case "delgroup":
 		return &programs[1840]
-	case "setpriv":
+	case "setopt":
 		return &programs[1841]
-	case "setsid":
+	case "unsetopt":
 		return &programs[1842]
-	case "sfdisk":
+	case "setpriv":
 		return &programs[1843]
-	case "sftp":
+	case "setsid":
 		return &programs[1844]
-	case "sg":
+	case "sfdisk":
 		return &programs[1845]
-	case "sgdisk":
+	case "sftp":
 		return &programs[1846]
-	case "shasum":
+	case "sg":
 		return &programs[1847]
-	case "md5":
+	case "sgdisk":
 		return &programs[1848]
-	case "shellcheck":
+	case "shasum":
 		return &programs[1849]
-	case "shfmt":
+	case "md5":
 		return &programs[1850]
-	case "shopt":
+	case "shellcheck":
 		return &programs[1851]
-	case "shred":
+	case "shfmt":
 		return &programs[1852]
-	case "shuf":
+	case "shopt":
 		return &programs[1853]
-	case "shutdown":
+	case "shred":
 		return &programs[1854]
-	case "sips":
+	case "shuf":
 		return &programs[1855]
-	case "skopeo":
+	case "shutdown":
 		return &programs[1856]
-	case "slabtop":
+	case "sips":
 		return &programs[1857]
-	case "lsb_release":
+	case "skopeo":
 		return &programs[1858]
-	case "inxi":
+	case "slabtop":
 		return &programs[1859]
-	case "sensors":
+	case "lsb_release":
 		return &programs[1860]
-	case "acpi":
+	case "inxi":
 		return &programs[1861]
-	case "rocm-smi":
+	case "sensors":
 		return &programs[1862]
-	case "ipcs":
+	case "acpi":
 		return &programs[1863]
-	case "lastb":
+	case "rocm-smi":
 		return &programs[1864]
-	case "getenforce":
+	case "ipcs":
 		return &programs[1865]
-	case "sestatus":
+	case "lastb":
 		return &programs[1866]
-	case "ncal":
+	case "getenforce":
 		return &programs[1867]
-	case "uuidgen":
+	case "sestatus":
 		return &programs[1868]
-	case "neofetch":
+	case "ncal":
 		return &programs[1869]
-	case "fastfetch":
+	case "uuidgen":
 		return &programs[1870]
-	case "screenfetch":
+	case "neofetch":
 		return &programs[1871]
-	case "cowsay":
+	case "fastfetch":
 		return &programs[1872]
-	case "figlet":
+	case "screenfetch":
 		return &programs[1873]
-	case "fortune":
+	case "cowsay":
 		return &programs[1874]
-	case "toilet":
+	case "figlet":
 		return &programs[1875]
-	case "lolcat":
+	case "fortune":
 		return &programs[1876]
-	case "tput":
+	case "toilet":
 		return &programs[1877]
-	case "reset":
+	case "lolcat":
 		return &programs[1878]
-	case "tabs":
+	case "tput":
 		return &programs[1879]
-	case "infocmp":
+	case "reset":
 		return &programs[1880]
-	case "toe":
+	case "tabs":
 		return &programs[1881]
-	case "units":
+	case "infocmp":
 		return &programs[1882]
-	case "prtstat":
+	case "toe":
 		return &programs[1883]
-	case "peekfd":
+	case "units":
 		return &programs[1884]
-	case "namei":
+	case "prtstat":
 		return &programs[1885]
-	case "runlevel":
+	case "peekfd":
 		return &programs[1886]
-	case "tzselect":
+	case "namei":
 		return &programs[1887]
-	case "ac":
+	case "runlevel":
 		return &programs[1888]
-	case "vnstat":
+	case "tzselect":
 		return &programs[1889]
-	case "ipcalc":
+	case "ac":
 		return &programs[1890]
-	case "sipcalc":
+	case "vnstat":
 		return &programs[1891]
-	case "mcookie":
+	case "ipcalc":
 		return &programs[1892]
-	case "procinfo":
+	case "sipcalc":
 		return &programs[1893]
-	case "sleep":
+	case "mcookie":
 		return &programs[1894]
-	case "smartctl":
+	case "procinfo":
 		return &programs[1895]
-	case "smbclient":
+	case "sleep":
 		return &programs[1896]
-	case "snap":
+	case "smartctl":
 		return &programs[1897]
-	case "snmpget":
+	case "smbclient":
 		return &programs[1898]
-	case "snmpwalk":
+	case "snap":
 		return &programs[1899]
-	case "snyk":
+	case "snmpget":
 		return &programs[1900]
-	case "socat":
+	case "snmpwalk":
 		return &programs[1901]
-	case "softlimit":
+	case "snyk":
 		return &programs[1902]
-	case "sort":
+	case "socat":
 		return &programs[1903]
-	case "source":
+	case "softlimit":
 		return &programs[1904]
-	case ".":
+	case "sort":
 		return &programs[1905]
-	case "spctl":
+	case "source":
 		return &programs[1906]
-	case "split":
+	case ".":
 		return &programs[1907]
-	case "sponge":
+	case "spctl":
 		return &programs[1908]
-	case "sqlcmd":
+	case "split":
 		return &programs[1909]
-	case "sqlite":
+	case "sponge":
 		return &programs[1910]
-	case "sqlcipher":
+	case "sqlcmd":
 		return &programs[1911]
-	case "litecli":
+	case "sqlite":
 		return &programs[1912]
-	case "sqlite3":
+	case "sqlcipher":
 		return &programs[1913]
-	case "duckdb":
+	case "litecli":
 		return &programs[1914]
-	case "srm":
+	case "sqlite3":
 		return &programs[1915]
-	case "ss":
+	case "duckdb":
 		return &programs[1916]
-	case "ssh":
+	case "srm":
 		return &programs[1917]
-	case "ssh-add":
+	case "ss":
 		return &programs[1918]
-	case "ssh-agent":
+	case "ssh":
 		return &programs[1919]
-	case "ssh-copy-id":
+	case "ssh-add":
 		return &programs[1920]
-	case "ssh-keygen":
+	case "ssh-agent":
 		return &programs[1921]
-	case "ssh-keyscan":
+	case "ssh-copy-id":
 		return &programs[1922]
-	case "sshpass":
+	case "ssh-keygen":
 		return &programs[1923]
-	case "start-stop-daemon":
+	case "ssh-keyscan":
 		return &programs[1924]
-	case "stat":
+	case "sshpass":
 		return &programs[1925]
-	case "staticcheck":
+	case "start-stop-daemon":
 		return &programs[1926]
-	case "revive":
+	case "stat":
 		return &programs[1927]
-	case "errcheck":
+	case "staticcheck":
 		return &programs[1928]
-	case "ineffassign":
+	case "revive":
 		return &programs[1929]
-	case "govulncheck":
+	case "errcheck":
 		return &programs[1930]
-	case "gosec":
+	case "ineffassign":
 		return &programs[1931]
-	case "misspell":
+	case "govulncheck":
 		return &programs[1932]
-	case "shadow":
+	case "gosec":
 		return &programs[1933]
-	case "deadcode":
+	case "misspell":
 		return &programs[1934]
-	case "nilaway":
+	case "shadow":
 		return &programs[1935]
-	case "gopls":
+	case "deadcode":
 		return &programs[1936]
-	case "benchstat":
+	case "nilaway":
 		return &programs[1937]
-	case "stringer":
+	case "gopls":
 		return &programs[1938]
-	case "mockgen":
+	case "benchstat":
 		return &programs[1939]
-	case "wire":
+	case "stringer":
 		return &programs[1940]
-	case "sqlc":
+	case "mockgen":
 		return &programs[1941]
-	case "templ":
+	case "wire":
 		return &programs[1942]
-	case "swag":
+	case "sqlc":
 		return &programs[1943]
-	case "air":
+	case "templ":
 		return &programs[1944]
-	case "gotestsum":
+	case "swag":
 		return &programs[1945]
-	case "ginkgo":
+	case "air":
 		return &programs[1946]
-	case "ko":
+	case "gotestsum":
 		return &programs[1947]
-	case "goreleaser":
+	case "ginkgo":
 		return &programs[1948]
-	case "protoc-gen-go":
+	case "ko":
 		return &programs[1949]
-	case "gocyclo":
+	case "goreleaser":
 		return &programs[1950]
-	case "stdbuf":
+	case "protoc-gen-go":
 		return &programs[1951]
-	case "stern":
+	case "gocyclo":
 		return &programs[1952]
-	case "hadolint":
+	case "stdbuf":
 		return &programs[1953]
-	case "strace":
+	case "stern":
 		return &programs[1954]
-	case "strings":
+	case "hadolint":
 		return &programs[1955]
-	case "stty":
+	case "strace":
 		return &programs[1956]
-	case "su":
+	case "strings":
 		return &programs[1957]
-	case "sudo":
+	case "stty":
 		return &programs[1958]
-	case "sudoedit":
+	case "su":
 		return &programs[1959]
-	case "svgo":
+	case "sudo":
 		return &programs[1960]
-	case "svn":
+	case "sudoedit":
 		return &programs[1961]
-	case "swapon":
+	case "svgo":
 		return &programs[1962]
-	case "swift":
+	case "svn":
 		return &programs[1963]
-	case "sync":
+	case "swapon":
 		return &programs[1964]
-	case "sysctl":
+	case "swift":
 		return &programs[1965]
-	case "systemctl":
+	case "sync":
 		return &programs[1966]
-	case "systemd-analyze":
+	case "sysctl":
 		return &programs[1967]
-	case "systemd-cgls":
+	case "systemctl":
 		return &programs[1968]
-	case "systemd-cgtop":
+	case "systemd-analyze":
 		return &programs[1969]
-	case "systemd-detect-virt":
+	case "systemd-cgls":
 		return &programs[1970]
-	case "systemd-path":
+	case "systemd-cgtop":
 		return &programs[1971]
-	case "systemd-inhibit":
+	case "systemd-detect-virt":
 		return &programs[1972]
-	case "systemd-nspawn":
+	case "systemd-path":
 		return &programs[1973]
-	case "systemd-resolve":
+	case "systemd-inhibit":
 		return &programs[1974]
-	case "portablectl":
+	case "systemd-nspawn":
 		return &programs[1975]
-	case "homectl":
+	case "systemd-resolve":
 		return &programs[1976]
-	case "userdbctl":
+	case "portablectl":
 		return &programs[1977]
-	case "oomctl":
+	case "homectl":
 		return &programs[1978]
-	case "systemd-run":
+	case "userdbctl":
 		return &programs[1979]
-	case "systemd-tmpfiles":
+	case "oomctl":
 		return &programs[1980]
-	case "tac":
+	case "systemd-run":
 		return &programs[1981]
-	case "tail":
+	case "systemd-tmpfiles":
 		return &programs[1982]
-	case "tar":
+	case "tac":
 		return &programs[1983]
-	case "task":
+	case "tail":
 		return &programs[1984]
-	case "go-task":
+	case "tar":
 		return &programs[1985]
-	case "taskset":
+	case "task":
 		return &programs[1986]
-	case "tclsh":
+	case "go-task":
 		return &programs[1987]
-	case "wish":
+	case "taskset":
 		return &programs[1988]
-	case "tclsh8.6":
+	case "tclsh":
 		return &programs[1989]
-	case "expectk":
+	case "wish":
 		return &programs[1990]
-	case "tcpdump":
+	case "tclsh8.6":
 		return &programs[1991]
-	case "tee":
+	case "expectk":
 		return &programs[1992]
-	case "telnet":
+	case "tcpdump":
 		return &programs[1993]
-	case "terraform":
+	case "tee":
 		return &programs[1994]
-	case "tofu":
+	case "telnet":
 		return &programs[1995]
-	case "terragrunt":
+	case "terraform":
 		return &programs[1996]
-	case "test":
+	case "tofu":
 		return &programs[1997]
-	case "[":
+	case "terragrunt":
 		return &programs[1998]
-	case "tftp":
+	case "test":
 		return &programs[1999]
-	case "time":
+	case "[":
 		return &programs[2000]
-	case "timedatectl":
+	case "tftp":
 		return &programs[2001]
-	case "hostnamectl":
+	case "time":
 		return &programs[2002]
-	case "localectl":
+	case "timedatectl":
 		return &programs[2003]
-	case "networkctl":
+	case "hostnamectl":
 		return &programs[2004]
-	case "timeit":
+	case "localectl":
 		return &programs[2005]
-	case "timeout":
+	case "networkctl":
 		return &programs[2006]
-	case "tmutil":
+	case "timeit":
 		return &programs[2007]
-	case "tmux":
+	case "timeout":
 		return &programs[2008]
-	case "tnftp":
+	case "tmutil":
 		return &programs[2009]
-	case "ncftp":
+	case "tmux":
 		return &programs[2010]
-	case "tokei":
+	case "tnftp":
 		return &programs[2011]
-	case "cloc":
+	case "ncftp":
 		return &programs[2012]
-	case "scc":
+	case "tokei":
 		return &programs[2013]
-	case "dust":
+	case "cloc":
 		return &programs[2014]
-	case "duf":
+	case "scc":
 		return &programs[2015]
-	case "procs":
+	case "dust":
 		return &programs[2016]
-	case "hexyl":
+	case "duf":
 		return &programs[2017]
-	case "top":
+	case "procs":
 		return &programs[2018]
-	case "htop":
+	case "hexyl":
 		return &programs[2019]
-	case "iotop":
+	case "top":
 		return &programs[2020]
-	case "touch":
+	case "htop":
 		return &programs[2021]
-	case "tox":
+	case "iotop":
 		return &programs[2022]
-	case "tr":
+	case "touch":
 		return &programs[2023]
-	case "trace":
+	case "tox":
 		return &programs[2024]
-	case "traceroute":
+	case "tr":
 		return &programs[2025]
-	case "tracepath":
+	case "trace":
 		return &programs[2026]
-	case "trap":
+	case "traceroute":
 		return &programs[2027]
-	case "tree":
+	case "tracepath":
 		return &programs[2028]
-	case "trivy":
+	case "trap":
 		return &programs[2029]
-	case "true":
+	case "tree":
 		return &programs[2030]
-	case "false":
+	case "trivy":
 		return &programs[2031]
-	case "truncate":
+	case "true":
 		return &programs[2032]
-	case "ts":
+	case "false":
 		return &programs[2033]
-	case "isutf8":
+	case "truncate":
 		return &programs[2034]
-	case "errno":
+	case "ts":
 		return &programs[2035]
-	case "combine":
+	case "isutf8":
 		return &programs[2036]
-	case "mispipe":
+	case "errno":
 		return &programs[2037]
-	case "zrun":
+	case "combine":
 		return &programs[2038]
-	case "vidir":
+	case "mispipe":
 		return &programs[2039]
-	case "vipe":
+	case "zrun":
 		return &programs[2040]
-	case "pee":
+	case "vidir":
 		return &programs[2041]
-	case "lckdo":
+	case "vipe":
 		return &programs[2042]
-	case "ifdata":
+	case "pee":
 		return &programs[2043]
-	case "tsc":
+	case "lckdo":
 		return &programs[2044]
-	case "vue-tsc":
+	case "ifdata":
 		return &programs[2045]
-	case "tsgo":
+	case "tsc":
 		return &programs[2046]
-	case "tshark":
+	case "vue-tsc":
 		return &programs[2047]
-	case "dumpcap":
+	case "tsgo":
 		return &programs[2048]
-	case "rawshark":
+	case "tshark":
 		return &programs[2049]
-	case "tsort":
+	case "dumpcap":
 		return &programs[2050]
-	case "tty":
+	case "rawshark":
 		return &programs[2051]
-	case "tune2fs":
+	case "tsort":
 		return &programs[2052]
-	case "twine":
+	case "tty":
 		return &programs[2053]
-	case "type":
+	case "tune2fs":
 		return &programs[2054]
-	case "udevadm":
+	case "twine":
 		return &programs[2055]
-	case "ufw":
+	case "type":
 		return &programs[2056]
-	case "ulimit":
+	case "udevadm":
 		return &programs[2057]
-	case "umask":
+	case "ufw":
 		return &programs[2058]
-	case "umount":
+	case "ulimit":
 		return &programs[2059]
-	case "swapoff":
+	case "umask":
 		return &programs[2060]
-	case "modprobe":
+	case "umount":
 		return &programs[2061]
-	case "insmod":
+	case "swapoff":
 		return &programs[2062]
-	case "rmmod":
+	case "modprobe":
 		return &programs[2063]
-	case "unalias":
+	case "insmod":
 		return &programs[2064]
-	case "uname":
+	case "rmmod":
 		return &programs[2065]
-	case "uniq":
+	case "unalias":
 		return &programs[2066]
-	case "unittest":
+	case "uname":
 		return &programs[2067]
-	case "unlink":
+	case "uniq":
 		return &programs[2068]
-	case "unrar":
+	case "unittest":
 		return &programs[2069]
-	case "unset":
+	case "unlink":
 		return &programs[2070]
-	case "unshare":
+	case "unrar":
 		return &programs[2071]
-	case "unxz":
+	case "unset":
 		return &programs[2072]
-	case "lzma":
+	case "unshare":
 		return &programs[2073]
-	case "unlzma":
+	case "unxz":
 		return &programs[2074]
-	case "pxz":
+	case "lzma":
 		return &programs[2075]
-	case "lzip":
+	case "unlzma":
 		return &programs[2076]
-	case "unzip":
+	case "pxz":
 		return &programs[2077]
-	case "update-alternatives":
+	case "lzip":
 		return &programs[2078]
-	case "uptime":
+	case "unzip":
 		return &programs[2079]
-	case "useradd":
+	case "update-alternatives":
 		return &programs[2080]
-	case "usermod":
+	case "uptime":
 		return &programs[2081]
-	case "uv":
+	case "useradd":
 		return &programs[2082]
-	case "uvx":
+	case "usermod":
 		return &programs[2083]
-	case "vagrant":
+	case "uv":
 		return &programs[2084]
-	case "valgrind":
+	case "uvx":
 		return &programs[2085]
-	case "valkey-cli":
+	case "vagrant":
 		return &programs[2086]
-	case "keydb-cli":
+	case "valgrind":
 		return &programs[2087]
-	case "vault":
+	case "valkey-cli":
 		return &programs[2088]
-	case "vdir":
+	case "keydb-cli":
 		return &programs[2089]
-	case "velero":
+	case "vault":
 		return &programs[2090]
-	case "venv":
+	case "vdir":
 		return &programs[2091]
-	case "view":
+	case "velero":
 		return &programs[2092]
-	case "vimdiff":
+	case "venv":
 		return &programs[2093]
-	case "gvim":
+	case "view":
 		return &programs[2094]
-	case "ex":
+	case "vimdiff":
 		return &programs[2095]
-	case "rvim":
+	case "gvim":
 		return &programs[2096]
-	case "nvi":
+	case "ex":
 		return &programs[2097]
-	case "vim.tiny":
+	case "rvim":
 		return &programs[2098]
-	case "vim.basic":
+	case "nvi":
 		return &programs[2099]
-	case "nano":
+	case "vim.tiny":
 		return &programs[2100]
-	case "pico":
+	case "vim.basic":
 		return &programs[2101]
-	case "micro":
+	case "nano":
 		return &programs[2102]
-	case "joe":
+	case "pico":
 		return &programs[2103]
-	case "jed":
+	case "micro":
 		return &programs[2104]
-	case "mcedit":
+	case "joe":
 		return &programs[2105]
-	case "helix":
+	case "jed":
 		return &programs[2106]
-	case "hx":
+	case "mcedit":
 		return &programs[2107]
-	case "kak":
+	case "helix":
 		return &programs[2108]
-	case "ne":
+	case "hx":
 		return &programs[2109]
-	case "zile":
+	case "kak":
 		return &programs[2110]
-	case "mg":
+	case "ne":
 		return &programs[2111]
-	case "emacs-nox":
+	case "zile":
 		return &programs[2112]
-	case "cursor":
+	case "mg":
 		return &programs[2113]
-	case "subl":
+	case "emacs-nox":
 		return &programs[2114]
-	case "atom":
+	case "cursor":
 		return &programs[2115]
-	case "gedit":
+	case "subl":
 		return &programs[2116]
-	case "kate":
+	case "atom":
 		return &programs[2117]
-	case "zed":
+	case "gedit":
 		return &programs[2118]
-	case "idea":
+	case "kate":
 		return &programs[2119]
-	case "vim":
+	case "zed":
 		return &programs[2120]
-	case "vi":
+	case "idea":
 		return &programs[2121]
-	case "nvim":
+	case "vim":
 		return &programs[2122]
-	case "virsh":
+	case "vi":
 		return &programs[2123]
-	case "virtualenv":
+	case "nvim":
 		return &programs[2124]
-	case "pyvenv":
+	case "virsh":
 		return &programs[2125]
-	case "visudo":
+	case "virtualenv":
 		return &programs[2126]
-	case "vite":
+	case "pyvenv":
 		return &programs[2127]
-	case "vitest":
+	case "visudo":
 		return &programs[2128]
-	case "vzdump":
+	case "vite":
 		return &programs[2129]
-	case "pveperf":
+	case "vitest":
 		return &programs[2130]
-	case "w":
+	case "vzdump":
 		return &programs[2131]
-	case "wait":
+	case "pveperf":
 		return &programs[2132]
-	case "watch":
+	case "w":
 		return &programs[2133]
-	case "watchexec":
+	case "wait":
 		return &programs[2134]
-	case "wc":
+	case "watch":
 		return &programs[2135]
-	case "wdiff":
+	case "watchexec":
 		return &programs[2136]
-	case "webpack":
+	case "wc":
 		return &programs[2137]
-	case "webpack-dev-server":
+	case "wdiff":
 		return &programs[2138]
-	case "rollup":
+	case "webpack":
 		return &programs[2139]
-	case "rspack":
+	case "webpack-dev-server":
 		return &programs[2140]
-	case "rsbuild":
+	case "rollup":
 		return &programs[2141]
-	case "tsup":
+	case "rspack":
 		return &programs[2142]
-	case "tsdown":
+	case "rsbuild":
 		return &programs[2143]
-	case "unbuild":
+	case "tsup":
 		return &programs[2144]
-	case "microbundle":
+	case "tsdown":
 		return &programs[2145]
-	case "swc":
+	case "unbuild":
 		return &programs[2146]
-	case "babel":
+	case "microbundle":
 		return &programs[2147]
-	case "browserify":
+	case "swc":
 		return &programs[2148]
-	case "ncc":
+	case "babel":
 		return &programs[2149]
-	case "wget":
+	case "browserify":
 		return &programs[2150]
-	case "whatis":
+	case "ncc":
 		return &programs[2151]
-	case "whence":
+	case "wget":
 		return &programs[2152]
-	case "where":
+	case "whatis":
 		return &programs[2153]
-	case "which":
+	case "whence":
 		return &programs[2154]
-	case "whereis":
+	case "where":
 		return &programs[2155]
-	case "who":
+	case "which":
 		return &programs[2156]
-	case "whoami":
+	case "whereis":
 		return &programs[2157]
-	case "logname":
+	case "who":
 		return &programs[2158]
-	case "users":
+	case "whoami":
 		return &programs[2159]
-	case "groups":
+	case "logname":
 		return &programs[2160]
-	case "factor":
+	case "users":
 		return &programs[2161]
-	case "whois":
+	case "groups":
 		return &programs[2162]
-	case "wipefs":
+	case "factor":
 		return &programs[2163]
-	case "wpa_passphrase":
+	case "whois":
 		return &programs[2164]
-	case "wsl":
+	case "wipefs":
 		return &programs[2165]
-	case "wsl.exe":
+	case "wpa_passphrase":
 		return &programs[2166]
-	case "oil":
+	case "wsl":
 		return &programs[2167]
-	case "osh":
+	case "wsl.exe":
 		return &programs[2168]
-	case "ysh":
+	case "oil":
 		return &programs[2169]
-	case "rc":
+	case "osh":
 		return &programs[2170]
-	case "es":
+	case "ysh":
 		return &programs[2171]
-	case "xargs":
+	case "rc":
 		return &programs[2172]
-	case "xattr":
+	case "es":
 		return &programs[2173]
-	case "xcodebuild":
+	case "xargs":
 		return &programs[2174]
-	case "xcrun":
+	case "xattr":
 		return &programs[2175]
-	case "xdg-settings":
+	case "xcodebuild":
 		return &programs[2176]
-	case "xdg-mime":
+	case "xcrun":
 		return &programs[2177]
-	case "xfreerdp":
+	case "xdg-settings":
 		return &programs[2178]
-	case "xmllint":
+	case "xdg-mime":
 		return &programs[2179]
-	case "xvfb-run":
+	case "xfreerdp":
 		return &programs[2180]
-	case "xxd":
+	case "xmllint":
 		return &programs[2181]
-	case "xz":
+	case "xvfb-run":
 		return &programs[2182]
-	case "yamllint":
+	case "xxd":
 		return &programs[2183]
-	case "yarn":
+	case "xz":
 		return &programs[2184]
-	case "yarnpkg":
+	case "yamllint":
 		return &programs[2185]
-	case "yay":
+	case "yarn":
 		return &programs[2186]
-	case "paru":
+	case "yarnpkg":
 		return &programs[2187]
-	case "emerge":
+	case "yay":
 		return &programs[2188]
-	case "xbps-install":
+	case "paru":
 		return &programs[2189]
-	case "pkg":
+	case "emerge":
 		return &programs[2190]
-	case "pkgin":
+	case "xbps-install":
 		return &programs[2191]
-	case "port":
+	case "pkg":
 		return &programs[2192]
-	case "rpm-ostree":
+	case "pkgin":
 		return &programs[2193]
-	case "dnf5":
+	case "port":
 		return &programs[2194]
-	case "eopkg":
+	case "rpm-ostree":
 		return &programs[2195]
-	case "swupd":
+	case "dnf5":
 		return &programs[2196]
-	case "opkg":
+	case "eopkg":
 		return &programs[2197]
-	case "slackpkg":
+	case "swupd":
 		return &programs[2198]
-	case "choco":
+	case "opkg":
 		return &programs[2199]
-	case "scoop":
+	case "slackpkg":
 		return &programs[2200]
-	case "winget":
+	case "choco":
 		return &programs[2201]
-	case "nix-env":
+	case "scoop":
 		return &programs[2202]
-	case "nix-build":
+	case "winget":
 		return &programs[2203]
-	case "nix-channel":
+	case "nix-env":
 		return &programs[2204]
-	case "nix-store":
+	case "nix-build":
 		return &programs[2205]
-	case "nix-instantiate":
+	case "nix-channel":
 		return &programs[2206]
-	case "nix-collect-garbage":
+	case "nix-store":
 		return &programs[2207]
-	case "home-manager":
+	case "nix-instantiate":
 		return &programs[2208]
-	case "nixos-rebuild":
+	case "nix-collect-garbage":
 		return &programs[2209]
-	case "guix":
+	case "home-manager":
 		return &programs[2210]
-	case "conan":
+	case "nixos-rebuild":
 		return &programs[2211]
-	case "vcpkg":
+	case "guix":
 		return &programs[2212]
-	case "spack":
+	case "conan":
 		return &programs[2213]
-	case "luarocks":
+	case "vcpkg":
 		return &programs[2214]
-	case "cpan":
+	case "spack":
 		return &programs[2215]
-	case "cpanm":
+	case "luarocks":
 		return &programs[2216]
-	case "ghcup":
+	case "cpan":
 		return &programs[2217]
-	case "sdk":
+	case "cpanm":
 		return &programs[2218]
-	case "jenv":
+	case "ghcup":
 		return &programs[2219]
-	case "pyenv":
+	case "sdk":
 		return &programs[2220]
-	case "rbenv":
+	case "jenv":
 		return &programs[2221]
-	case "goenv":
+	case "pyenv":
 		return &programs[2222]
-	case "tfenv":
+	case "rbenv":
 		return &programs[2223]
-	case "chezmoi":
+	case "goenv":
 		return &programs[2224]
-	case "stow":
+	case "tfenv":
 		return &programs[2225]
-	case "yes":
+	case "chezmoi":
 		return &programs[2226]
-	case "yq":
+	case "stow":
 		return &programs[2227]
-	case "yt-dlp":
+	case "yes":
 		return &programs[2228]
-	case "youtube-dl":
+	case "yq":
 		return &programs[2229]
-	case "gallery-dl":
+	case "yt-dlp":
 		return &programs[2230]
-	case "zcat":
+	case "youtube-dl":
 		return &programs[2231]
-	case "bzcat":
+	case "gallery-dl":
 		return &programs[2232]
-	case "xzcat":
+	case "zcat":
 		return &programs[2233]
-	case "zstdcat":
+	case "bzcat":
 		return &programs[2234]
-	case "lz4cat":
+	case "xzcat":
 		return &programs[2235]
-	case "lzcat":
+	case "zstdcat":
 		return &programs[2236]
-	case "gzcat":
+	case "lz4cat":
 		return &programs[2237]
-	case "zcmp":
+	case "lzcat":
 		return &programs[2238]
-	case "zdiff":
+	case "gzcat":
 		return &programs[2239]
-	case "bzcmp":
+	case "zcmp":
 		return &programs[2240]
-	case "bzdiff":
+	case "zdiff":
 		return &programs[2241]
-	case "xzcmp":
+	case "bzcmp":
 		return &programs[2242]
-	case "xzdiff":
+	case "bzdiff":
 		return &programs[2243]
-	case "zfs":
+	case "xzcmp":
 		return &programs[2244]
-	case "zig":
+	case "xzdiff":
 		return &programs[2245]
-	case "nim":
+	case "zfs":
 		return &programs[2246]
-	case "dart":
+	case "zig":
 		return &programs[2247]
-	case "crystal":
+	case "nim":
 		return &programs[2248]
-	case "v":
+	case "dart":
 		return &programs[2249]
-	case "gleam":
+	case "crystal":
 		return &programs[2250]
-	case "rebar3":
+	case "v":
 		return &programs[2251]
-	case "stack":
+	case "gleam":
 		return &programs[2252]
-	case "cabal":
+	case "rebar3":
 		return &programs[2253]
-	case "dune":
+	case "stack":
 		return &programs[2254]
-	case "opam":
+	case "cabal":
 		return &programs[2255]
-	case "sbcl-make":
+	case "dune":
 		return &programs[2256]
-	case "flutter":
+	case "opam":
 		return &programs[2257]
-	case "fvm":
+	case "sbcl-make":
 		return &programs[2258]
-	case "hugo":
+	case "flutter":
 		return &programs[2259]
-	case "jekyll":
+	case "fvm":
 		return &programs[2260]
-	case "mkdocs":
+	case "hugo":
 		return &programs[2261]
-	case "sphinx-build":
+	case "jekyll":
 		return &programs[2262]
-	case "gprbuild":
+	case "mkdocs":
 		return &programs[2263]
-	case "alire":
+	case "sphinx-build":
 		return &programs[2264]
-	case "zip":
+	case "gprbuild":
 		return &programs[2265]
-	case "zipapp":
+	case "alire":
 		return &programs[2266]
-	case "zipcloak":
+	case "zip":
 		return &programs[2267]
-	case "zipfile":
+	case "zipapp":
 		return &programs[2268]
-	case "tarfile":
+	case "zipcloak":
 		return &programs[2269]
-	case "zipinfo":
+	case "zipfile":
 		return &programs[2270]
-	case "zipgrep":
+	case "tarfile":
 		return &programs[2271]
-	case "zipnote":
+	case "zipinfo":
 		return &programs[2272]
-	case "lsar":
+	case "zipgrep":
 		return &programs[2273]
-	case "zless":
+	case "zipnote":
 		return &programs[2274]
-	case "zmore":
+	case "lsar":
 		return &programs[2275]
-	case "bzless":
+	case "zless":
 		return &programs[2276]
-	case "xzless":
+	case "zmore":
 		return &programs[2277]
-	case "zmodload":
+	case "bzless":
 		return &programs[2278]
-	case "zpool":
+	case "xzless":
 		return &programs[2279]
-	case "zstd":
+	case "zmodload":
 		return &programs[2280]
-	case "unzstd":
+	case "zpool":
 		return &programs[2281]
-	case "zstdmt":
+	case "zstd":
 		return &programs[2282]
-	case "pzstd":
+	case "unzstd":
 		return &programs[2283]
-	case "zypper":
+	case "zstdmt":
 		return &programs[2284]
+	case "pzstd":
+		return &programs[2285]
+	case "zypper":
+		return &programs[2286]
 	}
 	return nil
 }
@@ -4707,6 +4711,8 @@ func effectOf(word string) Effect {
 		return EffProgram
 	case "read":
 		return EffRead
+	case "read-listed":
+		return EffReadListed
 	case "read-only":
 		return EffReadOnly
 	case "recursive":
@@ -6012,7 +6018,7 @@ var programs = [...]Program{
 	{Name: "nala", Operands: Unread, Options: options31, Subs: subs32, Inherit: true},
 	{Name: "apt-key", Operands: Unread, Options: options31, Subs: subs32, Risk: 8, Inherit: true},
 	{Name: "apt-mark", Operands: Unread, Options: options31, Subs: subs32, Risk: 9, Inherit: true},
-	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options36},
+	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options36, Special: "gcc"},
 	{Name: "arch", Options: options37, Shared: [][]Option{options5}, Risk: 10, Safe: true},
 	{Name: "argocd", Style: Exact, Operands: Unread, Options: options38, Risk: 11},
 	{Name: "aria2c", Operands: URLs, Options: options39, Facts: Fetcher, Here: true},
@@ -6109,6 +6115,7 @@ var programs = [...]Program{
 	{Name: "bg", Risk: 2, Safe: true},
 	{Name: "fg", Risk: 2, Safe: true},
 	{Name: "bind", Style: POSIX, Operands: Unread, Options: options113, Risk: 2},
+	{Name: "bindfs", Operands: Unread, Special: "mount"},
 	{Name: "biome", Style: Exact, Operands: Unread, Options: options114, Workdir: true},
 	{Name: "rome", Style: Exact, Operands: Unread, Options: options114, Workdir: true},
 	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options114, Workdir: true},
@@ -6206,12 +6213,12 @@ var programs = [...]Program{
 	{Name: "bzip2", Operands: Outputs, Options: options150, Risk: 32, Beside: true},
 	{Name: "bunzip2", Operands: Outputs, Options: options150, Risk: 32, Beside: true},
 	{Name: "bzmore", Operands: Reads, Options: options151},
-	{Name: "c++filt", Operands: Reads, Options: options152},
-	{Name: "addr2line", Operands: Reads, Options: options152},
-	{Name: "llvm-nm", Operands: Reads, Options: options152},
-	{Name: "llvm-objdump", Operands: Reads, Options: options152},
-	{Name: "llvm-readelf", Operands: Reads, Options: options152},
-	{Name: "dwarfdump", Operands: Reads, Options: options152},
+	{Name: "c++filt", Operands: Reads, Options: options152, Special: "gcc"},
+	{Name: "addr2line", Operands: Reads, Options: options152, Special: "gcc"},
+	{Name: "llvm-nm", Operands: Reads, Options: options152, Special: "gcc"},
+	{Name: "llvm-objdump", Operands: Reads, Options: options152, Special: "gcc"},
+	{Name: "llvm-readelf", Operands: Reads, Options: options152, Special: "gcc"},
+	{Name: "dwarfdump", Operands: Reads, Options: options152, Special: "gcc"},
 	{Name: "cProfile", Operands: Script, Options: options153, Ends: true},
 	{Name: "profile", Operands: Script, Options: options153, Ends: true},
 	{Name: "pdb", Operands: Script, Options: options153, Ends: true},
@@ -6997,19 +7004,19 @@ var programs = [...]Program{
 	{Name: "lastlog", Operands: Names, Options: options190, Risk: 110},
 	{Name: "latexmk", Style: Dash, Options: options1014, Workdir: true},
 	{Name: "launchctl", Operands: Unread, Risk: 111},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1015},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1015},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options1015, Special: "gcc"},
 	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options1016, Risk: 36, Ends: true},
 	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options1016, Risk: 36, Ends: true},
 	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options1016, Risk: 36, Ends: true},
@@ -7022,7 +7029,7 @@ var programs = [...]Program{
 	{Name: "ldapsearch", Risk: 113, Secrets: 20, Wordless: true},
 	{Name: "ldapwhoami", Secrets: 20, Wordless: true},
 	{Name: "ldconfig", Operands: Unread, Risk: 114},
-	{Name: "ldd", Operands: Reads, Options: options152, Risk: 5, Facts: Interpreter},
+	{Name: "ldd", Operands: Reads, Options: options152, Risk: 5, Facts: Interpreter, Special: "gcc"},
 	{Name: "lerna", Style: Exact, Options: options1017, Subs: subs1019, Inherit: true, Workdir: true},
 	{Name: "nx", Style: Exact, Options: options1017, Subs: subs1019, Inherit: true, Workdir: true},
 	{Name: "less", Operands: Reads, Options: options1020, Shared: [][]Option{options5}, Risk: 115},
@@ -7207,7 +7214,7 @@ var programs = [...]Program{
 	{Name: "mongosh", Operands: Unread, Options: options112, Risk: 47, Secrets: 24},
 	{Name: "more", Operands: Reads, Options: options1071, Shared: [][]Option{options5}, Risk: 115},
 	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1072, Risk: 14, Ends: true},
-	{Name: "mount", Operands: Unread, Risk: 125},
+	{Name: "mount", Operands: Unread, Risk: 125, Special: "mount"},
 	{Name: "mtr", Options: options1073},
 	{Name: "traceroute6", Options: options1073},
 	{Name: "multipass", Style: Exact, Operands: Unread, Options: options1074, Subs: subs1078},
@@ -7408,11 +7415,11 @@ var programs = [...]Program{
 	{Name: "nix", Operands: Unread, Subs: subs1100, Settings: settings1101, Harmless: keys1102},
 	{Name: "nix-shell", Operands: Script, Options: options1103, Ends: true},
 	{Name: "nl", Operands: Reads, Options: options1104, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options152, Risk: 3},
-	{Name: "objdump", Operands: Reads, Options: options152, Risk: 3},
-	{Name: "readelf", Operands: Reads, Options: options152, Risk: 3},
-	{Name: "size", Operands: Reads, Options: options152, Risk: 3},
-	{Name: "otool", Operands: Reads, Options: options152, Risk: 3},
+	{Name: "nm", Operands: Reads, Options: options152, Risk: 3, Special: "gcc"},
+	{Name: "objdump", Operands: Reads, Options: options152, Risk: 3, Special: "gcc"},
+	{Name: "readelf", Operands: Reads, Options: options152, Risk: 3, Special: "gcc"},
+	{Name: "size", Operands: Reads, Options: options152, Risk: 3, Special: "gcc"},
+	{Name: "otool", Operands: Reads, Options: options152, Risk: 3, Special: "gcc"},
 	{Name: "nmap", Style: Joined, Options: options1105, Risk: 14},
 	{Name: "nmcli", Operands: Unread, Risk: 133, Secrets: 26, Abbreviates: true},
 	{Name: "node", Style: Exact, Operands: Script, Options: options1106, Risk: 5, Also: also1107, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
@@ -7455,39 +7462,40 @@ var programs = [...]Program{
 	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1157, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options28, Subs: subs29, Risk: 139},
 	{Name: "pandoc", Operands: Reads, Options: options1158},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1159, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1159, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "parallel"},
 	{Name: "parted", Operands: Unread, Risk: 140},
 	{Name: "paste", Operands: Reads, Options: options1160, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "patch", Operands: Reads, Options: options1161, Shared: [][]Option{options5}, Risk: 141, Here: true, Special: "patch"},
 	{Name: "pathchk", Operands: Names, Options: options1162, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "pax", Operands: Unread, Options: options1163},
 	{Name: "pbzip2", Operands: Outputs, Options: options150, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options150, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options150, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options150, Beside: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options180}, Subs: subs1168, Risk: 142},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options180}, Subs: subs1169, Risk: 142},
 	{Name: "pctrestore", Risk: 67, Wordless: true},
 	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options896, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1169},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1178, Settings: settings214, Harmless: keys1179, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1178, Settings: settings214, Harmless: keys1179, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1178, Settings: settings214, Harmless: keys1179, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1178, Settings: settings214, Harmless: keys1179, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1178, Settings: settings214, Harmless: keys1179, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1178, Settings: settings214, Harmless: keys1179, Inherit: true, Workdir: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1185},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1186, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1186, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1186, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1186, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1186, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1170},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1171, Subs: subs1179, Settings: settings214, Harmless: keys1180, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1171, Subs: subs1179, Settings: settings214, Harmless: keys1180, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options1171, Subs: subs1179, Settings: settings214, Harmless: keys1180, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1171, Subs: subs1179, Settings: settings214, Harmless: keys1180, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1171, Subs: subs1179, Settings: settings214, Harmless: keys1180, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options1171, Subs: subs1179, Settings: settings214, Harmless: keys1180, Inherit: true, Workdir: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1186},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1187, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1187, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1187, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1187, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1187, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "pg_dump", Options: options443, Risk: 1},
 	{Name: "pg_dumpall", Options: options443, Risk: 1},
 	{Name: "pg_basebackup", Options: options443, Risk: 1},
@@ -7504,105 +7512,105 @@ var programs = [...]Program{
 	{Name: "clusterdb", Options: options443},
 	{Name: "pg_ctl", Options: options443},
 	{Name: "pg_ctlcluster", Options: options443},
-	{Name: "pgrep", Options: options1187, Shared: [][]Option{options496}, Risk: 3, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1188, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1188, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1188, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1188, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1188, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1188, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1188, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1188, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
-	{Name: "phpunit", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1189, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1190},
-	{Name: "pidwait", Options: options1191, Shared: [][]Option{options496}},
+	{Name: "pgrep", Options: options1188, Shared: [][]Option{options496}, Risk: 3, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1189, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1189, Ends: true, Workdir: true, Stdin: true, Abbreviates: true},
+	{Name: "phpunit", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1190, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1191},
+	{Name: "pidwait", Options: options1192, Shared: [][]Option{options496}},
 	{Name: "pigz", Operands: Outputs, Options: options861, Beside: true},
 	{Name: "unpigz", Operands: Outputs, Options: options861, Beside: true},
 	{Name: "compress", Operands: Outputs, Options: options861, Beside: true},
 	{Name: "uncompress", Operands: Outputs, Options: options861, Beside: true},
 	{Name: "zopfli", Operands: Outputs, Options: options861, Beside: true},
 	{Name: "brotli", Operands: Outputs, Options: options861, Beside: true},
-	{Name: "ping", Options: options1192, Risk: 144},
-	{Name: "ping6", Options: options1192},
-	{Name: "arping", Options: options1192},
-	{Name: "fping", Options: options1192},
+	{Name: "ping", Options: options1193, Risk: 144},
+	{Name: "ping6", Options: options1193},
+	{Name: "arping", Options: options1193},
+	{Name: "fping", Options: options1193},
 	{Name: "pinky", Options: options472, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1193, Subs: subs1200, Risk: 145, Secrets: 3, Settings: settings524, Harmless: keys1201, Also: also1202, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options1193, Subs: subs1200, Settings: settings524, Harmless: keys1201, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1193, Subs: subs1200, Risk: 145, Settings: settings524, Harmless: keys1201, Also: also1203, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1204, Subs: subs1208, Risk: 145},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1209, Risk: 39, Ends: true},
+	{Name: "pip", Operands: Unread, Options: options1194, Subs: subs1201, Risk: 145, Secrets: 3, Settings: settings524, Harmless: keys1202, Also: also1203, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options1194, Subs: subs1201, Settings: settings524, Harmless: keys1202, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1194, Subs: subs1201, Risk: 145, Settings: settings524, Harmless: keys1202, Also: also1204, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1205, Subs: subs1209, Risk: 145},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1210, Risk: 39, Ends: true},
 	{Name: "pkgutil", Risk: 146, Wordless: true},
-	{Name: "pkill", Options: options1191, Shared: [][]Option{options496}, Risk: 1},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1212, Workdir: true},
+	{Name: "pkill", Options: options1192, Shared: [][]Option{options496}, Risk: 1},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1213, Workdir: true},
 	{Name: "plink", Secrets: 28, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options1023, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options1023, Safe: true},
 	{Name: "plutil", Risk: 147, Wordless: true},
-	{Name: "pnpm", Style: Exact, Options: options1213, Subs: subs1218, Risk: 148, Secrets: 3, Settings: settings1219, Harmless: keys1220, Also: also1221, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1222, Also: also1223, Ends: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options423, Subs: subs424, Risk: 63, Also: also1224, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1170, Subs: subs1178, Risk: 149, Secrets: 29, Settings: settings214, Harmless: keys1179, Facts: ObeysProject, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1225, Risk: 2, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1226, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options1227, Subs: subs1229, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options1227, Subs: subs1229, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options1227, Subs: subs1229, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options1227, Subs: subs1229, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options1230, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1231},
-	{Name: "printenv", Options: options1232, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1233, Risk: 3, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1234, Risk: 36, Ends: true},
+	{Name: "pnpm", Style: Exact, Options: options1214, Subs: subs1219, Risk: 148, Secrets: 3, Settings: settings1220, Harmless: keys1221, Also: also1222, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1223, Also: also1224, Ends: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options423, Subs: subs424, Risk: 63, Also: also1225, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1171, Subs: subs1179, Risk: 149, Secrets: 29, Settings: settings214, Harmless: keys1180, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1226, Risk: 2, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1227, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options1228, Subs: subs1230, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options1228, Subs: subs1230, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options1228, Subs: subs1230, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options1228, Subs: subs1230, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options1231, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1232},
+	{Name: "printenv", Options: options1233, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1234, Risk: 3, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1235, Risk: 36, Ends: true},
 	{Name: "profiles", Risk: 150, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1235, Risk: 31, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1236},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1237, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1237, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1238, Risk: 3, Safe: true, Special: "ps"},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1236, Risk: 31, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1237},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1238, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1238, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1239, Risk: 3, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Wordless: true},
-	{Name: "psql", Options: options1239, Risk: 47, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1240, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "psql", Options: options1240, Risk: 47, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1241, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1094, Risk: 151, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1225, Risk: 2, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1241},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1226, Risk: 2, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1242},
 	{Name: "pve-firewall", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 152},
 	{Name: "pveam", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 153},
 	{Name: "pveceph", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 154},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1244, Risk: 155},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1245, Risk: 155},
 	{Name: "pvenode", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 156},
 	{Name: "ha-manager", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 156},
 	{Name: "pvereport", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options180}, Subs: subs1247, Risk: 157},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options180}, Subs: subs1248, Risk: 157},
 	{Name: "pvesm", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 158},
 	{Name: "pvesr", Style: Joined, Options: options179, Shared: [][]Option{options180}},
 	{Name: "pmxcfs", Style: Joined, Options: options179, Shared: [][]Option{options180}},
@@ -7617,111 +7625,111 @@ var programs = [...]Program{
 	{Name: "pvesubscription", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 159},
 	{Name: "pveum", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 160},
 	{Name: "pveversion", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 161},
-	{Name: "pwd", Style: POSIX, Options: options1248, Risk: 3, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1249},
-	{Name: "compileall", Operands: Outputs, Options: options1249},
-	{Name: "pydoc", Options: options1250},
-	{Name: "pyproject-build", Operands: Loads, Options: options1251},
-	{Name: "build", Operands: Loads, Options: options1251},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1252, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1252, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1252, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1252, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pytest", Options: options1253, Settings: settings1254, Harmless: keys1255, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1253, Settings: settings1254, Harmless: keys1255, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1252, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options180}, Subs: subs1261, Risk: 142},
+	{Name: "pwd", Style: POSIX, Options: options1249, Risk: 3, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1250},
+	{Name: "compileall", Operands: Outputs, Options: options1250},
+	{Name: "pydoc", Options: options1251},
+	{Name: "pyproject-build", Operands: Loads, Options: options1252},
+	{Name: "build", Operands: Loads, Options: options1252},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1253, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1253, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1253, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1253, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pytest", Options: options1254, Settings: settings1255, Harmless: keys1256, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1254, Settings: settings1255, Harmless: keys1256, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1253, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options180}, Subs: subs1262, Risk: 142},
 	{Name: "qmrestore", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 67},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options467, Facts: Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options112, Secrets: 30},
-	{Name: "rails", Options: options1262, Subs: subs1265, Also: also1266, Workdir: true, Abbreviates: true},
+	{Name: "rails", Options: options1263, Subs: subs1266, Also: also1267, Workdir: true, Abbreviates: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options480, Subs: subs487, Inherit: true},
-	{Name: "rake", Options: options1267, Also: also1268, Facts: TaskRunner, Workdir: true},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1269, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1269, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "rake", Options: options1268, Also: also1269, Facts: TaskRunner, Workdir: true},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1270, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1270, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rbd", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 162},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1270, Risk: 163},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1271, Risk: 163},
 	{Name: "rdesktop", Secrets: 24, Wordless: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1271, Risk: 2, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1272, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1272, Risk: 2, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1273, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options842, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1273, Risk: 164, Secrets: 31, Facts: Interpreter},
+	{Name: "redis-cli", Options: options1274, Risk: 164, Secrets: 31, Facts: Interpreter},
 	{Name: "remake", Options: options1039, Workdir: true, Special: "make"},
 	{Name: "bmake", Options: options1039, Workdir: true, Special: "make"},
 	{Name: "pmake", Options: options1039, Workdir: true, Special: "make"},
 	{Name: "rename", Risk: 1, Wordless: true},
 	{Name: "resolvectl", Options: options442, Risk: 165},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1274, Subs: subs1278, Inherit: true},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1275, Subs: subs1279, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options202, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1279, Risk: 3},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1280, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options843, Shared: [][]Option{options5}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options843, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pcregrep", Operands: PatternReads, Options: options843, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pcre2grep", Operands: PatternReads, Options: options843, Shared: [][]Option{options5}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1280},
-	{Name: "del", Operands: Outputs, Options: options1280},
-	{Name: "trash", Operands: Outputs, Options: options1280},
-	{Name: "trash-put", Operands: Outputs, Options: options1280},
-	{Name: "del-cli", Operands: Outputs, Options: options1280},
-	{Name: "shx", Operands: Outputs, Options: options1280},
-	{Name: "cpx", Operands: Outputs, Options: options1280},
-	{Name: "cpy", Operands: Outputs, Options: options1280},
-	{Name: "ncp", Operands: Outputs, Options: options1280},
-	{Name: "mkdirp", Operands: Outputs, Options: options1280},
-	{Name: "copyfiles", Operands: Outputs, Options: options1280},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1280},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1279},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1281, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1282, Shared: [][]Option{options5}, Risk: 166, Also: also1283},
-	{Name: "grm", Operands: Writes, Options: options1282, Shared: [][]Option{options5}, Risk: 166, Also: also1284},
-	{Name: "rmdir", Operands: Writes, Options: options1285, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "rimraf", Operands: Outputs, Options: options1281},
+	{Name: "del", Operands: Outputs, Options: options1281},
+	{Name: "trash", Operands: Outputs, Options: options1281},
+	{Name: "trash-put", Operands: Outputs, Options: options1281},
+	{Name: "del-cli", Operands: Outputs, Options: options1281},
+	{Name: "shx", Operands: Outputs, Options: options1281},
+	{Name: "cpx", Operands: Outputs, Options: options1281},
+	{Name: "cpy", Operands: Outputs, Options: options1281},
+	{Name: "ncp", Operands: Outputs, Options: options1281},
+	{Name: "mkdirp", Operands: Outputs, Options: options1281},
+	{Name: "copyfiles", Operands: Outputs, Options: options1281},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1281},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1280},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1282, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1283, Shared: [][]Option{options5}, Risk: 166, Also: also1284},
+	{Name: "grm", Operands: Writes, Options: options1283, Shared: [][]Option{options5}, Risk: 166, Also: also1285},
+	{Name: "rmdir", Operands: Writes, Options: options1286, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "route", Operands: Unread, Risk: 167},
 	{Name: "rpcclient", Secrets: 32, Wordless: true},
 	{Name: "rpm", Operands: Unread, Options: options28, Subs: subs29, Risk: 168},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
-	{Name: "rspec", Options: options1286, Workdir: true},
+	{Name: "rspec", Options: options1287, Workdir: true},
 	{Name: "rsync", Operands: Transfer, Options: options1135, Risk: 169},
-	{Name: "rubocop", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1287, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1287, Workdir: true},
+	{Name: "rubocop", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1288, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1288, Workdir: true},
 	{Name: "ruby", Style: POSIX, Operands: Script, Options: options915, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options915, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options915, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options915, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options915, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options915, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1288, Subs: subs1292, Risk: 170, Facts: BySubcommand, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1293, Risk: 39, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1294, Shared: [][]Option{options5}, Risk: 33, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1295, Risk: 39, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1296, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1297},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1298, Subs: subs1302, Risk: 171, Settings: settings1303},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1289, Subs: subs1293, Risk: 170, Facts: BySubcommand, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1294, Risk: 39, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1295, Shared: [][]Option{options5}, Risk: 33, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1296, Risk: 39, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1297, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1298},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1299, Subs: subs1303, Risk: 171, Settings: settings1304},
 	{Name: "s3cmd", Risk: 172, Wordless: true},
 	{Name: "samu", Operands: Unread, Options: options1096, Workdir: true},
 	{Name: "say", Operands: Unread},
@@ -7782,23 +7790,23 @@ var programs = [...]Program{
 	{Name: "skaffold", Operands: Unread, Options: options898, Facts: TaskRunner, Workdir: true},
 	{Name: "garden", Operands: Unread, Options: options898, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options898, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1304, Risk: 173, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1305, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1305, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1305, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1305, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1305, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1306, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1307},
+	{Name: "scp", Operands: Transfer, Options: options1305, Risk: 173, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1306, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1306, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1306, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1306, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1306, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1307, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1308},
 	{Name: "scutil", Operands: Unread, Risk: 174},
-	{Name: "sdiff", Operands: Reads, Options: options1308, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "sdiff", Operands: Reads, Options: options1309, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "security", Operands: Unread, Risk: 175},
-	{Name: "sed", Operands: PatternReads, Options: options846, Shared: [][]Option{options5}, Risk: 176, Also: also1309, Special: "sed"},
-	{Name: "sendmail", Style: Joined, Options: options1310},
-	{Name: "seq", Options: options1311, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "sed", Operands: PatternReads, Options: options846, Shared: [][]Option{options5}, Risk: 176, Also: also1310, Special: "sed"},
+	{Name: "sendmail", Style: Joined, Options: options1311},
+	{Name: "seq", Options: options1312, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "service", Operands: Unread, Risk: 177},
-	{Name: "set", Style: POSIX, Options: options1312, Risk: 2, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1021}, Subs: subs1313, Risk: 36, Ends: true},
+	{Name: "set", Style: POSIX, Options: options1313, Risk: 2, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1021}, Subs: subs1314, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 130},
 	{Name: "userdel", Operands: Unread, Risk: 130},
 	{Name: "groupadd", Operands: Unread, Risk: 130},
@@ -7812,22 +7820,22 @@ var programs = [...]Program{
 	{Name: "gpasswd", Operands: Unread, Risk: 130},
 	{Name: "addgroup", Operands: Unread, Risk: 130},
 	{Name: "delgroup", Operands: Unread, Risk: 130},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1314},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1314},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1315, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1316, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1315},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1315},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1316, Risk: 33, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1317, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 178},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1317, Risk: 14, Stdin: true, Special: "ssh-option"},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1318, Risk: 14, Stdin: true, Special: "ssh-option"},
 	{Name: "sg", Operands: RunsText, Skip: 1, Options: options762, Risk: 130, Ends: true},
 	{Name: "sgdisk", Operands: Unread, Risk: 179},
 	{Name: "shasum", Operands: Reads, Options: options102, Shared: [][]Option{options5}, Safe: true},
 	{Name: "md5", Operands: Reads, Options: options102, Shared: [][]Option{options5}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1318, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1319},
-	{Name: "shopt", Style: POSIX, Options: options1320, Risk: 2, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1321, Shared: [][]Option{options5}, Risk: 67},
-	{Name: "shuf", Operands: Reads, Options: options1322, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 180, Also: also1323},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1319, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1320},
+	{Name: "shopt", Style: POSIX, Options: options1321, Risk: 2, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1322, Shared: [][]Option{options5}, Risk: 67},
+	{Name: "shuf", Operands: Reads, Options: options1323, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "shutdown", Operands: Unread, Risk: 180, Also: also1324},
 	{Name: "sips", Risk: 181, Wordless: true},
 	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options38, Risk: 182, Secrets: 33},
 	{Name: "slabtop", Operands: Names, Options: options190},
@@ -7874,31 +7882,31 @@ var programs = [...]Program{
 	{Name: "snmpget", Secrets: 34, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options796, Secrets: 35},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1324, Risk: 14},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1325, Ends: true},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1325, Risk: 14},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1326, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options849, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
 	{Name: "spctl", Operands: Unread, Risk: 186},
 	{Name: "split", Operands: InOut, Options: options850, Shared: [][]Option{options5}, Risk: 1, Here: true},
-	{Name: "sponge", Operands: Outputs, Options: options1326, Shared: [][]Option{options5}},
+	{Name: "sponge", Operands: Outputs, Options: options1327, Shared: [][]Option{options5}},
 	{Name: "sqlcmd", Operands: Unread, Options: options112, Risk: 187, Secrets: 5},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1327, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1327, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1327, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1327, Risk: 47, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1327, Risk: 47, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1328, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1328, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1328, Stdin: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1328, Risk: 47, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1328, Risk: 47, Stdin: true},
 	{Name: "srm", Risk: 67, Wordless: true},
 	{Name: "ss", Options: options1093, Risk: 188},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1328, Risk: 14, Facts: Interpreter, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1329},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1330, Ends: true},
-	{Name: "ssh-copy-id", Options: options1331, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1332, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1333},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1334, Risk: 14, Secrets: 24, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1335},
-	{Name: "stat", Operands: Names, Options: options1336, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1329, Risk: 14, Facts: Interpreter, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1330},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1331, Ends: true},
+	{Name: "ssh-copy-id", Options: options1332, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Operands: Unread, Options: options1333, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1334},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1335, Risk: 14, Secrets: 24, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1336},
+	{Name: "stat", Operands: Names, Options: options1337, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -7924,49 +7932,49 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1337, Risk: 27, Ends: true, Plain: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1338, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options38, Risk: 3},
 	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options38, Risk: 3},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1338, Risk: 5, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1339, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "stty", Options: options1340, Shared: [][]Option{options5}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1341, Risk: 39, Facts: Interpreter, Stdin: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1339, Risk: 5, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1340, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "gcc"},
+	{Name: "stty", Options: options1341, Shared: [][]Option{options5}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1342, Risk: 39, Facts: Interpreter, Stdin: true},
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options445, Risk: 39, Facts: Interpreter, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1342, Risk: 39},
-	{Name: "svgo", Operands: Outputs, Options: options1343, Workdir: true},
-	{Name: "svn", Risk: 189, Settings: settings1344, Also: also1345, Wordless: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1343, Risk: 39},
+	{Name: "svgo", Operands: Outputs, Options: options1344, Workdir: true},
+	{Name: "svn", Risk: 189, Settings: settings1345, Also: also1346, Wordless: true},
 	{Name: "swapon", Operands: Unread, Risk: 190},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1346, Subs: subs1348, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1349, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1347, Subs: subs1349, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1350, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "sysctl", Operands: Unread, Risk: 191},
-	{Name: "systemctl", Operands: Unread, Options: options1350, Subs: subs1351, Risk: 192, Settings: settings1352, Also: also1353, Inherit: true},
+	{Name: "systemctl", Operands: Unread, Options: options1351, Subs: subs1352, Risk: 192, Settings: settings1353, Also: also1354, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread, Risk: 193},
 	{Name: "systemd-cgls", Operands: Unread, Risk: 3},
 	{Name: "systemd-cgtop", Operands: Unread, Risk: 3},
 	{Name: "systemd-detect-virt", Operands: Unread, Risk: 3},
 	{Name: "systemd-path", Operands: Unread, Risk: 3},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1354, Risk: 36, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1355, Risk: 36, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 39, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread},
 	{Name: "portablectl", Operands: Unread},
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1355, Risk: 5, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1356, Risk: 5, Ends: true},
 	{Name: "systemd-tmpfiles", Risk: 194, Wordless: true},
-	{Name: "tac", Operands: Reads, Options: options1356, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1357, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options855, Shared: [][]Option{options5}, Risk: 195, Also: also1358, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1359, Also: also1360, Facts: TaskRunner, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options1359, Also: also1361, Facts: TaskRunner, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1362, Risk: 27, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1357, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1358, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options855, Shared: [][]Option{options5}, Risk: 195, Also: also1359, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1360, Also: also1361, Facts: TaskRunner, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options1360, Also: also1362, Facts: TaskRunner, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1363, Risk: 27, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1363, Risk: 196},
-	{Name: "tee", Operands: Outputs, Options: options1326, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "telnet", Style: POSIX, Options: options1364, Risk: 14},
+	{Name: "tcpdump", Options: options1364, Risk: 196},
+	{Name: "tee", Operands: Outputs, Options: options1327, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "telnet", Style: POSIX, Options: options1365, Risk: 14},
 	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1142, Subs: subs1152, Risk: 197, Inherit: true, Workdir: true},
 	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1142, Subs: subs1152, Risk: 197, Inherit: true, Workdir: true},
 	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1142, Subs: subs1152, Risk: 198, Inherit: true, Workdir: true},
@@ -7978,10 +7986,10 @@ var programs = [...]Program{
 	{Name: "hostnamectl", Operands: Unread, Risk: 156},
 	{Name: "localectl", Operands: Unread, Risk: 156},
 	{Name: "networkctl", Operands: Unread, Risk: 156},
-	{Name: "timeit", Operands: Code, Options: options1365},
+	{Name: "timeit", Operands: Code, Options: options1366},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options858, Risk: 27, Ends: true, Plain: true},
 	{Name: "tmutil", Operands: Unread, Risk: 199},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1366, Subs: subs1369, Abbreviates: true, Special: "tmux"},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1367, Subs: subs1370, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options494, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options494, Stdin: true},
 	{Name: "tokei", Operands: Unread, Options: options1092, Risk: 3},
@@ -7994,18 +8002,18 @@ var programs = [...]Program{
 	{Name: "top", Options: options127, Risk: 3},
 	{Name: "htop", Options: options127, Risk: 3},
 	{Name: "iotop", Options: options127, Risk: 3},
-	{Name: "touch", Operands: Writes, Options: options1370, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "tox", Options: options1371, Subs: subs1372, Facts: TaskRunner, Workdir: true},
-	{Name: "tr", Options: options1373, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1374, Ends: true},
+	{Name: "touch", Operands: Writes, Options: options1371, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "tox", Options: options1372, Subs: subs1373, Facts: TaskRunner, Workdir: true},
+	{Name: "tr", Options: options1374, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1375, Ends: true},
 	{Name: "traceroute", Options: options1073, Risk: 3},
 	{Name: "tracepath", Options: options1073, Risk: 3},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1375, Risk: 1, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1376, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1376, Risk: 1, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1377, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options38, Risk: 200},
 	{Name: "true", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "false", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "truncate", Operands: Outputs, Options: options1377, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "truncate", Operands: Outputs, Options: options1378, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -8017,54 +8025,54 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1378, Workdir: true, Special: "gcc"},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1378, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1378, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1379},
-	{Name: "dumpcap", Options: options1379},
-	{Name: "rawshark", Options: options1379},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1379, Workdir: true, Special: "gcc"},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1379, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1379, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1380},
+	{Name: "dumpcap", Options: options1380},
+	{Name: "rawshark", Options: options1380},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tty", Options: options1380, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "tty", Options: options1381, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 201},
 	{Name: "twine", Operands: Reads, Options: options1085, Secrets: 24, Workdir: true, Special: "gcc"},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1381, Risk: 3, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1382, Risk: 3, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 202},
 	{Name: "ufw", Operands: Unread, Risk: 203},
-	{Name: "ulimit", Style: POSIX, Options: options1382, Risk: 2},
-	{Name: "umask", Style: POSIX, Options: options1383, Risk: 2},
+	{Name: "ulimit", Style: POSIX, Options: options1383, Risk: 2},
+	{Name: "umask", Style: POSIX, Options: options1384, Risk: 2},
 	{Name: "umount", Operands: Unread, Risk: 39},
 	{Name: "swapoff", Operands: Unread, Risk: 39},
 	{Name: "modprobe", Operands: Unread, Risk: 39},
 	{Name: "insmod", Operands: Unread, Risk: 39},
 	{Name: "rmmod", Operands: Unread, Risk: 39},
-	{Name: "unalias", Style: POSIX, Options: options1384, Risk: 2},
-	{Name: "uname", Options: options1385, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "unalias", Style: POSIX, Options: options1385, Risk: 2},
+	{Name: "uname", Options: options1386, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options859, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "unittest", Options: options1386},
+	{Name: "unittest", Options: options1387},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 67},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1387, Risk: 2, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1388, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "unxz", Operands: Outputs, Options: options1389, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1389, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1389, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1389, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1389, Beside: true},
-	{Name: "unzip", Operands: Unread, Options: options1390, Risk: 204, Secrets: 5, Here: true},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1388, Risk: 2, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1389, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unxz", Operands: Outputs, Options: options1390, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1390, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1390, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1390, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1390, Beside: true},
+	{Name: "unzip", Operands: Unread, Options: options1391, Risk: 204, Secrets: 5, Here: true},
 	{Name: "update-alternatives", Operands: Unread, Risk: 205},
-	{Name: "uptime", Options: options1391, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "uptime", Options: options1392, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 130, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 130, Secrets: 24},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1392, Subs: subs1408, Risk: 206, Also: also1409, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1410, Risk: 5, Also: also1411, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1412, Subs: subs1415, Risk: 207, Workdir: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1416, Risk: 36, Ends: true},
-	{Name: "valkey-cli", Options: options1273},
-	{Name: "keydb-cli", Options: options1273},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1417, Subs: subs1421, Risk: 208, Secrets: 9, Inherit: true, Special: "azure"},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1393, Subs: subs1409, Risk: 206, Also: also1410, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1411, Risk: 5, Also: also1412, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1413, Subs: subs1416, Risk: 207, Workdir: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1417, Risk: 36, Ends: true},
+	{Name: "valkey-cli", Options: options1274},
+	{Name: "keydb-cli", Options: options1274},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1418, Subs: subs1422, Risk: 208, Secrets: 9, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options279, Shared: [][]Option{options5}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options38, Risk: 209},
-	{Name: "venv", Operands: Outputs, Options: options1422},
+	{Name: "venv", Operands: Outputs, Options: options1423},
 	{Name: "view", Operands: Outputs, Options: options199},
 	{Name: "vimdiff", Operands: Outputs, Options: options199},
 	{Name: "gvim", Operands: Outputs, Options: options199},
@@ -8094,48 +8102,48 @@ var programs = [...]Program{
 	{Name: "zed", Operands: Outputs, Options: options199},
 	{Name: "idea", Operands: Outputs, Options: options199},
 	{Name: "vim", Operands: Outputs, Options: options199, Facts: Interpreter},
-	{Name: "vi", Operands: Outputs, Options: options199, Also: also1423, Facts: Interpreter},
-	{Name: "nvim", Operands: Outputs, Options: options199, Also: also1423, Facts: Interpreter},
+	{Name: "vi", Operands: Outputs, Options: options199, Also: also1424, Facts: Interpreter},
+	{Name: "nvim", Operands: Outputs, Options: options199, Also: also1424, Facts: Interpreter},
 	{Name: "virsh", Operands: Unread, Risk: 210},
-	{Name: "virtualenv", Operands: Outputs, Options: options1424},
-	{Name: "pyvenv", Operands: Outputs, Options: options1424},
+	{Name: "virtualenv", Operands: Outputs, Options: options1425},
+	{Name: "pyvenv", Operands: Outputs, Options: options1425},
 	{Name: "visudo", Operands: Unread, Risk: 211},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1425, Subs: subs1426, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1427, Subs: subs1428, Inherit: true, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1426, Subs: subs1427, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1428, Subs: subs1429, Inherit: true, Workdir: true},
 	{Name: "vzdump", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 1},
 	{Name: "pveperf", Style: Joined, Options: options179, Shared: [][]Option{options180}, Risk: 1},
-	{Name: "w", Options: options1429, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1430, Risk: 2, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1431, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1432, Risk: 36, Ends: true},
+	{Name: "w", Options: options1430, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1431, Risk: 2, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1432, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1433, Risk: 36, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options860, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1433, Shared: [][]Option{options5}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1434, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1435, Risk: 212, Facts: Fetcher, Here: true},
+	{Name: "wdiff", Operands: Reads, Options: options1434, Shared: [][]Option{options5}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1435, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1436, Risk: 212, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options30, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1381, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1381, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1382, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1382, Safe: true},
 	{Name: "which", Operands: Names, Options: options206, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whereis", Operands: Names, Options: options206, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1436, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1437, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whoami", Options: options37, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "logname", Options: options37, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "users", Options: options37, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "groups", Options: options37, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "factor", Options: options37, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1437, Risk: 3},
+	{Name: "whois", Options: options1438, Risk: 3},
 	{Name: "wipefs", Operands: Unread, Risk: 213},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1125, Stdin: true},
@@ -8145,20 +8153,20 @@ var programs = [...]Program{
 	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1125, Stdin: true},
 	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1125, Stdin: true},
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1125, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1438, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1439, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 214, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1439, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1440, Risk: 36, Ends: true},
-	{Name: "xdg-settings", Settings: settings1441, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1441, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1440, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1441, Risk: 36, Ends: true},
+	{Name: "xdg-settings", Settings: settings1442, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1442, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1442, Shared: [][]Option{options5}, Risk: 215},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1443, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1444, Risk: 216, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1389, Risk: 32, Beside: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1443, Shared: [][]Option{options5}, Risk: 215},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1444, Risk: 36, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1445, Risk: 216, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1390, Risk: 32, Beside: true},
 	{Name: "yamllint", Operands: Reads, Options: options1085, Risk: 3, Workdir: true, Special: "gcc"},
-	{Name: "yarn", Style: Exact, Options: options1445, Subs: subs1451, Risk: 148, Secrets: 3, Settings: settings1452, Harmless: keys1453, Also: also1454, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "yarnpkg", Style: Exact, Options: options1445, Subs: subs1451, Settings: settings1452, Harmless: keys1453, Also: also1455, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yarn", Style: Exact, Options: options1446, Subs: subs1452, Risk: 148, Secrets: 3, Settings: settings1453, Harmless: keys1454, Also: also1455, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yarnpkg", Style: Exact, Options: options1446, Subs: subs1452, Settings: settings1453, Harmless: keys1454, Also: also1456, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yay", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "paru", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "emerge", Operands: Unread, Options: options28, Subs: subs29},
@@ -8200,10 +8208,10 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "stow", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "yes", Options: options37, Shared: [][]Option{options5}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1456, Shared: [][]Option{options5}, Risk: 217, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1457, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1457, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1457, Here: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1457, Shared: [][]Option{options5}, Risk: 217, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1458, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1458, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1458, Here: true},
 	{Name: "zcat", Operands: Reads, Options: options151, Risk: 3},
 	{Name: "bzcat", Operands: Reads, Options: options151, Risk: 3},
 	{Name: "xzcat", Operands: Reads, Options: options151, Risk: 3},
@@ -8218,31 +8226,31 @@ var programs = [...]Program{
 	{Name: "xzcmp", Operands: Reads, Options: options151, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options151, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 218},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1458, Subs: subs1462, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1463, Risk: 1, Secrets: 5},
-	{Name: "zipapp", Operands: Outputs, Options: options1464, Beside: true},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1459, Subs: subs1463, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1464, Risk: 1, Secrets: 5},
+	{Name: "zipapp", Operands: Outputs, Options: options1465, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1465, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1465, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1466, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1466, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
@@ -8251,13 +8259,13 @@ var programs = [...]Program{
 	{Name: "zmore", Operands: Reads, Options: options151, Risk: 115},
 	{Name: "bzless", Operands: Reads, Options: options151, Risk: 115},
 	{Name: "xzless", Operands: Reads, Options: options151, Risk: 115},
-	{Name: "zmodload", Operands: Unread, Options: options1466},
+	{Name: "zmodload", Operands: Unread, Options: options1467},
 	{Name: "zpool", Operands: Unread, Risk: 219},
-	{Name: "zstd", Operands: Outputs, Options: options1467, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1467, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1467, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1467, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options28, Subs: subs29, Risk: 220, Also: also1468},
+	{Name: "zstd", Operands: Outputs, Options: options1468, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1468, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1468, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1468, Beside: true},
+	{Name: "zypper", Operands: Unread, Options: options28, Subs: subs29, Risk: 220, Also: also1469},
 }
 
 var options0 = []Option{
@@ -13212,7 +13220,7 @@ var options242 = []Option{
 }
 
 var options243 = []Option{
-	{Names: names{"-o", "--create"}},
+	{Names: names{"-o", "--create"}, Effect: EffReadListed},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
 	{Names: names{"-?", "--help"}},
@@ -16883,7 +16891,7 @@ var options444 = []Option{
 	{Names: names{"-c", "--total"}},
 	{Names: names{"-D", "--dereference-args"}},
 	{Names: names{"-d", "--max-depth"}, Value: Required},
-	{Names: names{"--files0-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"--files0-from"}, Value: Required, Effect: EffReadListed},
 	{Names: names{"-H"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"--inodes"}},
@@ -17478,7 +17486,7 @@ var options470 = []Option{
 	{Names: names{"--exclude-quiet"}, Value: Required},
 	{Names: names{"--extension"}},
 	{Names: names{"-F", "--separator"}, Value: Required},
-	{Names: names{"-f", "--files-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"-f", "--files-from"}, Value: Required, Effect: EffReadListed},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-i", "--mime", "-I"}},
 	{Names: names{"--mime-type"}},
@@ -23368,7 +23376,7 @@ var options849 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 	{Names: names{"--compress-program"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
-	{Names: names{"--files0-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"--files0-from"}, Value: Required, Effect: EffReadListed},
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-m", "--merge"}},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -23668,7 +23676,7 @@ var options860 = []Option{
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
 	{Names: names{"-l", "--lines"}},
-	{Names: names{"--files0-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"--files0-from"}, Value: Required, Effect: EffReadListed},
 	{Names: names{"-L", "--max-line-length"}},
 	{Names: names{"-w", "--words"}},
 }
@@ -29679,7 +29687,7 @@ var options1135 = []Option{
 	{Names: names{"--exclude-from"}, Value: Required, Effect: EffInput},
 	{Names: names{"--include"}, Value: Required},
 	{Names: names{"--include-from"}, Value: Required, Effect: EffInput},
-	{Names: names{"--files-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"--files-from"}, Value: Required, Effect: EffReadListed},
 	{Names: names{"-0", "--from0"}},
 	{Names: names{"--old-args"}},
 	{Names: names{"-s", "--secluded-args"}},
@@ -30550,27 +30558,63 @@ var options1162 = []Option{
 }
 
 var options1163 = []Option{
+	{Names: names{"-w"}, Effect: EffReadListed},
+	{Names: names{"-r"}, Effect: EffWriteHere},
+	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-i"}},
+	{Names: names{"-k"}},
+	{Names: names{"-l"}, Effect: EffUnproven},
+	{Names: names{"-n"}},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-X"}},
+	{Names: names{"-H"}},
+	{Names: names{"-L"}},
+	{Names: names{"-P"}},
+	{Names: names{"-z"}},
+	{Names: names{"-j"}},
+	{Names: names{"-J"}},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-D"}},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-Y"}},
+	{Names: names{"-Z"}},
+}
+
+var options1164 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1164 = []Option{
+var options1165 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1165 = []Option{
+var options1166 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1166 = []Option{
+var options1167 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1167 = []Option{
+var options1168 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -30620,49 +30664,49 @@ var options1167 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1168 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1163, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1163, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1164, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1166},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1165, Shared: [][]Option{options180}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1167, Shared: [][]Option{options180}},
+var subs1169 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1164, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1164, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1165, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1167},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1166, Shared: [][]Option{options180}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1168, Shared: [][]Option{options180}},
 }
 
-var options1169 = []Option{
+var options1170 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -30691,7 +30735,7 @@ var options1169 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options1170 = []Option{
+var options1171 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -30711,7 +30755,7 @@ var options1170 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options1171 = []Option{
+var options1172 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -30721,7 +30765,7 @@ var options1171 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options1172 = []Option{
+var options1173 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--unset"}},
 	{Names: names{"--local"}},
@@ -30729,7 +30773,7 @@ var options1172 = []Option{
 	{Names: names{"--priority"}, Value: Required},
 }
 
-var options1173 = []Option{
+var options1174 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without-hashes"}},
@@ -30748,7 +30792,7 @@ var options1173 = []Option{
 	{Names: names{"--pyproject"}},
 }
 
-var options1174 = []Option{
+var options1175 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -30787,7 +30831,7 @@ var options1174 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options1175 = []Option{
+var options1176 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--src"}},
 	{Names: names{"--flat"}},
@@ -30800,7 +30844,7 @@ var options1175 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options1176 = []Option{
+var options1177 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"-p", "--password"}, Value: Required},
@@ -30813,7 +30857,7 @@ var options1176 = []Option{
 	{Names: names{"--no-build"}},
 }
 
-var options1177 = []Option{
+var options1178 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -30833,67 +30877,67 @@ var options1177 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs1178 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
+var subs1179 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
 	{Name: "activate", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1171, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1172, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1172, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1173, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1173, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1175, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1174, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1176, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
 	{Name: "plugin", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1176, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1173, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1177, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1174, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
 	{Name: "shell", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1172, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1173, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
 	{Name: "tools", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1176, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1177, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1174, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1177, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1178, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1175, Workdir: true, Named: true},
 }
 
-var keys1179 = names{
+var keys1180 = names{
 	"experimental.new-installer", "installer.max-workers", "installer.modern-installation", "installer.no-binary", "installer.only-binary", "installer.parallel", "installer.re-resolve", "keyring.enabled", "pypi-token.pypi", "requests.max-retries", "solver.lazy-wheel", "system-git-client", "virtualenvs.create", "virtualenvs.in-project", "virtualenvs.options.always-copy", "virtualenvs.options.no-pip", "virtualenvs.options.no-setuptools", "virtualenvs.options.system-site-packages", "virtualenvs.prefer-active-python", "virtualenvs.prompt", "virtualenvs.use-poetry-python",
 }
 
-var options1180 = []Option{
+var options1181 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -30902,7 +30946,7 @@ var options1180 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1181 = []Option{
+var options1182 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -30936,7 +30980,7 @@ var options1181 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1182 = []Option{
+var options1183 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -30965,7 +31009,7 @@ var options1182 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1183 = []Option{
+var options1184 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -30992,7 +31036,7 @@ var options1183 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1184 = []Option{
+var options1185 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -31010,7 +31054,7 @@ var options1184 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1185 = []Program{
+var subs1186 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -31029,23 +31073,23 @@ var subs1185 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1180},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1181},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1181, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1182},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1182, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1183},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1183, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1184, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1184, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1185, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1186 = []Option{
+var options1187 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -31082,7 +31126,7 @@ var options1186 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options1187 = []Option{
+var options1188 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -31119,7 +31163,7 @@ var options1187 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1188 = []Option{
+var options1189 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -31155,7 +31199,7 @@ var options1188 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options1189 = []Option{
+var options1190 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -31207,7 +31251,7 @@ var options1189 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1190 = []Option{
+var options1191 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -31216,7 +31260,7 @@ var options1190 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1191 = []Option{
+var options1192 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -31258,7 +31302,7 @@ var options1191 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1192 = []Option{
+var options1193 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -31298,7 +31342,7 @@ var options1192 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1193 = []Option{
+var options1194 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -31327,14 +31371,14 @@ var options1193 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1194 = []Option{
+var options1195 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1195 = []Program{
+var subs1196 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -31343,7 +31387,7 @@ var subs1195 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1196 = []Option{
+var options1197 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -31395,7 +31439,7 @@ var options1196 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1197 = []Option{
+var options1198 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -31417,7 +31461,7 @@ var options1197 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1198 = []Option{
+var options1199 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -31426,48 +31470,48 @@ var options1198 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1199 = []Option{
+var options1200 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1200 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options1197},
-	{Name: "check", Path: names{"list"}, Options: options1197},
-	{Name: "completion", Path: names{"list"}, Options: options1197},
-	{Name: "config", Path: names{"config"}, Options: options1194, Subs: subs1195, Inherit: true},
-	{Name: "debug", Path: names{"list"}, Options: options1197},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1196, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1197},
-	{Name: "hash", Path: names{"list"}, Options: options1197},
-	{Name: "help", Path: names{"list"}, Options: options1197},
-	{Name: "index", Path: names{"list"}, Options: options1197},
-	{Name: "inspect", Path: names{"list"}, Options: options1197},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1196, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1197},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1198, Named: true},
-	{Name: "search", Path: names{"list"}, Options: options1197},
-	{Name: "show", Path: names{"list"}, Options: options1197},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1199},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1196, Named: true},
+var subs1201 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options1198},
+	{Name: "check", Path: names{"list"}, Options: options1198},
+	{Name: "completion", Path: names{"list"}, Options: options1198},
+	{Name: "config", Path: names{"config"}, Options: options1195, Subs: subs1196, Inherit: true},
+	{Name: "debug", Path: names{"list"}, Options: options1198},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1197, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1198},
+	{Name: "hash", Path: names{"list"}, Options: options1198},
+	{Name: "help", Path: names{"list"}, Options: options1198},
+	{Name: "index", Path: names{"list"}, Options: options1198},
+	{Name: "inspect", Path: names{"list"}, Options: options1198},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1197, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1198},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1199, Named: true},
+	{Name: "search", Path: names{"list"}, Options: options1198},
+	{Name: "show", Path: names{"list"}, Options: options1198},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1200},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1197, Named: true},
 }
 
-var keys1201 = names{
+var keys1202 = names{
 	"freeze.timeout", "global.break-system-packages", "global.default-timeout", "global.disable-pip-version-check", "global.no-cache-dir", "global.no-color", "global.no-input", "global.progress-bar", "global.quiet", "global.require-virtualenv", "global.retries", "global.timeout", "global.verbose", "install.break-system-packages", "install.progress-bar", "install.retries", "install.timeout", "install.user", "list.format",
 }
 
-var also1202 = []Alias{
+var also1203 = []Alias{
 	{To: names{"pip3"}},
 	{To: names{"uv", "pip"}},
 }
 
-var also1203 = []Alias{
+var also1204 = []Alias{
 	{To: names{"pip"}},
 }
 
-var options1204 = []Option{
+var options1205 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -31475,7 +31519,7 @@ var options1204 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1205 = []Option{
+var options1206 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -31486,13 +31530,13 @@ var options1205 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1206 = []Option{
+var options1207 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1207 = []Option{
+var options1208 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -31507,31 +31551,31 @@ var options1207 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1208 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1206},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1206},
-	{Name: "help", Path: names{"list"}, Options: options1206},
-	{Name: "inject", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1206},
-	{Name: "pin", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1207, Ends: true},
+var subs1209 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1207},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1207},
+	{Name: "help", Path: names{"list"}, Options: options1207},
+	{Name: "inject", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1207},
+	{Name: "pin", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1208, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1205, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1205, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1206, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1206, Named: true},
 }
 
-var options1209 = []Option{
+var options1210 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -31539,7 +31583,7 @@ var options1209 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1210 = []Option{
+var options1211 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -31551,7 +31595,7 @@ var options1210 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1211 = []Option{
+var options1212 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -31591,28 +31635,28 @@ var options1211 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1212 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1211, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1210, Workdir: true},
+var subs1213 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1212, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1211, Workdir: true},
 }
 
-var options1213 = []Option{
+var options1214 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -31708,51 +31752,51 @@ var options1213 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1214 = []Option{
+var options1215 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1215 = []Option{
+var options1216 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1216 = []Option{
+var options1217 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1217 = []Option{
+var options1218 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1218 = []Program{
+var subs1219 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Options: options1214, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Options: options1215, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1214, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1215, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1215, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1216, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1216, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1217, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1214, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1215, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -31769,7 +31813,7 @@ var subs1218 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1217, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1218, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -31789,7 +31833,7 @@ var subs1218 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1214, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1215, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
@@ -31809,17 +31853,17 @@ var subs1218 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var settings1219 = []Setting{
+var settings1220 = []Setting{
 	{Subs: names{"config|c", "set"}},
 	{Subs: names{"set"}},
 	{Prefix: "--config."},
 }
 
-var keys1220 = names{
+var keys1221 = names{
 	"*:_auth", "*:_authToken", "*:_password", "*:always-auth", "*:email", "*:username", "_auth", "_authToken", "_password", "access", "all", "allow-same-version", "always-auth", "audit", "audit-level", "auth-type", "auto-install-peers", "autoInstallPeers", "before", "bin-links", "child-concurrency", "color", "cpu", "dedupe-*", "depth", "description", "diff-*", "dry-run", "email", "engine-strict", "fetch-retries", "fetch-retry-*", "fetch-timeout", "force", "foreground-scripts", "format-package-lock", "fund", "git-tag-version", "heading", "hoist", "hoist-pattern", "hoistPattern", "if-present", "ignore-compatibility-db", "include", "include-staged", "include-workspace-root", "init-author-*", "init-license", "init-private", "init-type", "init-version", "init.author.*", "init.license", "init.version", "install-links", "install-strategy", "json", "legacy-bundling", "legacy-peer-deps", "libc", "link-workspace-packages", "lockfile", "lockfile-version", "loglevel", "logs-max", "long", "maxsockets", "merge-git-branch-lockfiles", "message", "minimum-release-age", "minimumReleaseAge", "network-concurrency", "node-linker", "nodeLinker", "offline", "omit", "only", "optional", "os", "package-import-method", "package-lock", "package-lock-only", "parseable", "prefer-dedupe", "prefer-frozen-lockfile", "prefer-offline", "prefer-online", "prefer-workspace-packages", "preid", "production", "progress", "provenance", "public-hoist-pattern", "publicHoistPattern", "recursive-install", "resolution-mode", "save", "save-bundle", "save-dev", "save-exact", "save-optional", "save-peer", "save-prefix", "save-prod", "save-workspace-protocol", "saveExact", "savePrefix", "scope", "searchexclude", "searchlimit", "searchopts", "searchstaleness", "shamefully-hoist", "shamefullyHoist", "shrinkwrap", "side-effects-cache", "sign-git-commit", "sign-git-tag", "strict-peer-dependencies", "strict-peer-deps", "strictPeerDependencies", "tag", "tag-version-prefix", "timing", "unicode", "update-notifier", "usage", "username", "versions", "workspace-concurrency", "workspaces-update",
 }
 
-var also1221 = []Alias{
+var also1222 = []Alias{
 	{From: names{"dlx"}, To: names{"pnpx"}},
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"run-script"}, To: names{"npm", "run"}, Part: true},
@@ -31832,27 +31876,27 @@ var also1221 = []Alias{
 	{To: names{"pnpm", "run"}, Part: true},
 }
 
-var options1222 = []Option{
+var options1223 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var also1223 = []Alias{
+var also1224 = []Alias{
 	{To: names{"pnpm", "dlx"}},
 }
 
-var also1224 = []Alias{
+var also1225 = []Alias{
 	{To: names{"podman", "compose"}},
 }
 
-var options1225 = []Option{
+var options1226 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1226 = []Option{
+var options1227 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -31880,14 +31924,14 @@ var options1226 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1227 = []Option{
+var options1228 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1228 = []Option{
+var options1229 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -31901,7 +31945,7 @@ var options1228 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs1229 = []Program{
+var subs1230 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -31913,7 +31957,7 @@ var subs1229 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options1228, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options1229, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -31921,7 +31965,7 @@ var subs1229 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options1230 = []Option{
+var options1231 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -31975,7 +32019,7 @@ var options1230 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1231 = []Option{
+var options1232 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -32002,15 +32046,15 @@ var options1231 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1232 = []Option{
+var options1233 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1233 = []Option{
+var options1234 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1234 = []Option{
+var options1235 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -32036,7 +32080,7 @@ var options1234 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1235 = []Option{
+var options1236 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -32056,7 +32100,7 @@ var options1235 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1236 = []Option{
+var options1237 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -32091,12 +32135,12 @@ var options1236 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options1237 = []Option{
+var options1238 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1238 = []Option{
+var options1239 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -32160,7 +32204,7 @@ var options1238 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1239 = []Option{
+var options1240 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -32198,7 +32242,7 @@ var options1239 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options1240 = []Option{
+var options1241 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -32217,7 +32261,7 @@ var options1240 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1241 = []Option{
+var options1242 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -32262,7 +32306,7 @@ var options1241 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1242 = []Option{
+var options1243 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -32273,7 +32317,7 @@ var options1242 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1243 = []Option{
+var options1244 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -32282,30 +32326,30 @@ var options1243 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1244 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1242},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1242},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1242},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1242},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1243},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1243},
+var subs1245 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1243},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1243},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1243},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1243},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1244},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1244},
 }
 
-var options1245 = []Option{
+var options1246 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1246 = []Option{
+var options1247 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -32318,23 +32362,23 @@ var options1246 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1247 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1245, Shared: [][]Option{options180}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1245, Shared: [][]Option{options180}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1246, Shared: [][]Option{options180}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1246, Shared: [][]Option{options180}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1246, Shared: [][]Option{options180}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1245, Shared: [][]Option{options180}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1246, Shared: [][]Option{options180}},
+var subs1248 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1246, Shared: [][]Option{options180}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1246, Shared: [][]Option{options180}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1247, Shared: [][]Option{options180}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1247, Shared: [][]Option{options180}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1247, Shared: [][]Option{options180}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1246, Shared: [][]Option{options180}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1247, Shared: [][]Option{options180}},
 }
 
-var options1248 = []Option{
+var options1249 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1249 = []Option{
+var options1250 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -32352,7 +32396,7 @@ var options1249 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1250 = []Option{
+var options1251 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -32360,7 +32404,7 @@ var options1250 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1251 = []Option{
+var options1252 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -32373,7 +32417,7 @@ var options1251 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1252 = []Option{
+var options1253 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -32405,7 +32449,7 @@ var options1252 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1253 = []Option{
+var options1254 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -32592,29 +32636,29 @@ var options1253 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var settings1254 = []Setting{
+var settings1255 = []Setting{
 	{Option: "-o"},
 	{Option: "--override-ini"},
 }
 
-var keys1255 = names{
+var keys1256 = names{
 	"asyncio_default_*", "asyncio_mode", "console_output_style", "doctest_optionflags", "empty_parameter_set_mark", "enable_assertion_pass_hook", "faulthandler_timeout", "junit_*", "log_*", "markers", "minversion", "norecursedirs", "python_classes", "python_files", "python_functions", "testpaths", "timeout", "timeout_method", "tmp_path_retention_*", "verbosity_*", "xfail_strict",
 }
 
-var options1256 = []Option{
+var options1257 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1257 = []Program{
+var subs1258 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1256, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1257, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1258 = []Option{
+var options1259 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -32625,14 +32669,14 @@ var options1258 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1259 = []Option{
+var options1260 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1260 = []Option{
+var options1261 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -32695,56 +32739,56 @@ var options1260 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1261 = []Program{
+var subs1262 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1257},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1259, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1259, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1259, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1260, Shared: [][]Option{options180}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1258, Shared: [][]Option{options180}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1258},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1260, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1260, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1260, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1261, Shared: [][]Option{options180}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1259, Shared: [][]Option{options180}},
 }
 
-var options1262 = []Option{
+var options1263 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -32761,26 +32805,26 @@ var options1262 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1263 = []Option{
+var options1264 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1264 = []Option{
+var options1265 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1265 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options1263, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1263, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options1263, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1263, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options1264, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1264, Workdir: true},
+var subs1266 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options1264, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1264, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options1264, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1264, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options1265, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1265, Workdir: true},
 }
 
-var also1266 = []Alias{
+var also1267 = []Alias{
 	{From: names{"g"}, To: names{"rails", "generate"}},
 	{From: names{"generate"}, To: names{"rails", "g"}},
 	{From: names{"d"}, To: names{"rails", "destroy"}},
@@ -32798,7 +32842,7 @@ var also1266 = []Alias{
 	{To: names{"rake"}, Part: true},
 }
 
-var options1267 = []Option{
+var options1268 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -32833,11 +32877,11 @@ var options1267 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var also1268 = []Alias{
+var also1269 = []Alias{
 	{To: names{"rails"}, Part: true},
 }
 
-var options1269 = []Option{
+var options1270 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -32856,7 +32900,7 @@ var options1269 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var options1270 = []Option{
+var options1271 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -32867,7 +32911,7 @@ var options1270 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var options1271 = []Option{
+var options1272 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -32882,7 +32926,7 @@ var options1271 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1272 = []Option{
+var options1273 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -32893,7 +32937,7 @@ var options1272 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1273 = []Option{
+var options1274 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -32955,7 +32999,7 @@ var options1273 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1274 = []Option{
+var options1275 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -32982,7 +33026,7 @@ var options1274 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1275 = []Option{
+var options1276 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -33000,7 +33044,7 @@ var options1275 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1276 = []Option{
+var options1277 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -33008,7 +33052,7 @@ var options1276 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1277 = []Option{
+var options1278 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -33022,14 +33066,14 @@ var options1277 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1278 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1275},
+var subs1279 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1276},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1276},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1277},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -33045,7 +33089,7 @@ var subs1278 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1277},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1278},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -33055,7 +33099,7 @@ var subs1278 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1279 = []Option{
+var options1280 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -33203,7 +33247,7 @@ var options1279 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1280 = []Option{
+var options1281 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -33223,7 +33267,7 @@ var options1280 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1281 = []Option{
+var options1282 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -33261,7 +33305,7 @@ var options1281 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1282 = []Option{
+var options1283 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -33274,21 +33318,21 @@ var options1282 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var also1283 = []Alias{
+var also1284 = []Alias{
 	{To: names{"grm"}},
 }
 
-var also1284 = []Alias{
+var also1285 = []Alias{
 	{To: names{"rm"}},
 }
 
-var options1285 = []Option{
+var options1286 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1286 = []Option{
+var options1287 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -33327,7 +33371,7 @@ var options1286 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1287 = []Option{
+var options1288 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -33376,7 +33420,7 @@ var options1287 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1288 = []Option{
+var options1289 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -33400,7 +33444,7 @@ var options1288 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1289 = []Option{
+var options1290 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -33432,7 +33476,7 @@ var options1289 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1290 = []Option{
+var options1291 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -33440,28 +33484,28 @@ var options1290 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1291 = []Option{
+var options1292 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1292 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1289, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1290, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1291, Workdir: true},
+var subs1293 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1290, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1291, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1292, Workdir: true},
 }
 
-var options1293 = []Option{
+var options1294 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -33482,7 +33526,7 @@ var options1293 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1294 = []Option{
+var options1295 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -33490,7 +33534,7 @@ var options1294 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1295 = []Option{
+var options1296 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -33506,7 +33550,7 @@ var options1295 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1296 = []Option{
+var options1297 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -33543,7 +33587,7 @@ var options1296 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1297 = []Option{
+var options1298 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -33564,7 +33608,7 @@ var options1297 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1298 = []Option{
+var options1299 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -33572,17 +33616,17 @@ var options1298 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1299 = []Option{
+var options1300 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1300 = []Option{
+var options1301 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1301 = []Option{
+var options1302 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -33592,32 +33636,32 @@ var options1301 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1302 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1300},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1300},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1300},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1300},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1300},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1299, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1300},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1301},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1300},
+var subs1303 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1301},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1301},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1301},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1301},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1301},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1300, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1301},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1302},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1301},
 }
 
-var settings1303 = []Setting{
+var settings1304 = []Setting{
 	{Subs: names{"toolchain", "link"}},
 }
 
-var options1304 = []Option{
+var options1305 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -33643,7 +33687,7 @@ var options1304 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1305 = []Option{
+var options1306 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -33684,7 +33728,7 @@ var options1305 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var options1306 = []Option{
+var options1307 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -33703,7 +33747,7 @@ var options1306 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1307 = []Option{
+var options1308 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -33719,7 +33763,7 @@ var options1307 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1308 = []Option{
+var options1309 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -33741,11 +33785,11 @@ var options1308 = []Option{
 	{Names: names{"-v"}},
 }
 
-var also1309 = []Alias{
+var also1310 = []Alias{
 	{To: names{"gsed"}},
 }
 
-var options1310 = []Option{
+var options1311 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -33772,14 +33816,14 @@ var options1310 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1311 = []Option{
+var options1312 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options1312 = []Option{
+var options1313 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -33805,7 +33849,7 @@ var options1312 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1313 = []Program{
+var subs1314 = []Program{
 	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1021}, Ends: true},
 	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1021}, Ends: true},
 	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1021}, Ends: true},
@@ -33834,13 +33878,13 @@ var subs1313 = []Program{
 	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options1021}, Ends: true},
 }
 
-var options1314 = []Option{
+var options1315 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1315 = []Option{
+var options1316 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -33870,7 +33914,7 @@ var options1315 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1316 = []Option{
+var options1317 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -33878,7 +33922,7 @@ var options1316 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1317 = []Option{
+var options1318 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -33906,7 +33950,7 @@ var options1317 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1318 = []Option{
+var options1319 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -33926,7 +33970,7 @@ var options1318 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1319 = []Option{
+var options1320 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -33949,7 +33993,7 @@ var options1319 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options1320 = []Option{
+var options1321 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -33957,7 +34001,7 @@ var options1320 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1321 = []Option{
+var options1322 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -33969,7 +34013,7 @@ var options1321 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1322 = []Option{
+var options1323 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -33979,13 +34023,13 @@ var options1322 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1323 = []Alias{
+var also1324 = []Alias{
 	{To: names{"reboot"}, Part: true},
 	{To: names{"poweroff"}, Part: true},
 	{To: names{"halt"}, Part: true},
 }
 
-var options1324 = []Option{
+var options1325 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -34018,7 +34062,7 @@ var options1324 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1325 = []Option{
+var options1326 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -34032,14 +34076,14 @@ var options1325 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1326 = []Option{
+var options1327 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1327 = []Option{
+var options1328 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -34091,7 +34135,7 @@ var options1327 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options1328 = []Option{
+var options1329 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -34139,7 +34183,7 @@ var options1328 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1329 = []Option{
+var options1330 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -34162,7 +34206,7 @@ var options1329 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1330 = []Option{
+var options1331 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -34175,7 +34219,7 @@ var options1330 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1331 = []Option{
+var options1332 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -34188,7 +34232,7 @@ var options1331 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1332 = []Option{
+var options1333 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -34234,7 +34278,7 @@ var options1332 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1333 = []Option{
+var options1334 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -34249,7 +34293,7 @@ var options1333 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1334 = []Option{
+var options1335 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -34260,7 +34304,7 @@ var options1334 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1335 = []Option{
+var options1336 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -34296,7 +34340,7 @@ var options1335 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1336 = []Option{
+var options1337 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -34311,7 +34355,7 @@ var options1336 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1337 = []Option{
+var options1338 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -34319,7 +34363,7 @@ var options1337 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1338 = []Option{
+var options1339 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -34391,7 +34435,7 @@ var options1338 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1339 = []Option{
+var options1340 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -34408,13 +34452,13 @@ var options1339 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1340 = []Option{
+var options1341 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1341 = []Option{
+var options1342 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -34429,7 +34473,7 @@ var options1341 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1342 = []Option{
+var options1343 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -34465,7 +34509,7 @@ var options1342 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1343 = []Option{
+var options1344 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
@@ -34487,14 +34531,14 @@ var options1343 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var settings1344 = []Setting{
+var settings1345 = []Setting{
 	{Option: "--config-option"},
 	{Option: "--diff-cmd"},
 	{Option: "--diff3-cmd"},
 	{Option: "--editor-cmd"},
 }
 
-var also1345 = []Alias{
+var also1346 = []Alias{
 	{From: names{"ci"}, To: names{"svn", "commit"}},
 	{From: names{"commit"}, To: names{"svn", "ci"}},
 	{From: names{"co"}, To: names{"svn", "checkout"}},
@@ -34545,7 +34589,7 @@ var also1345 = []Alias{
 	{From: names{"unshelve"}, To: names{"svn", "x-unshelve"}},
 }
 
-var options1346 = []Option{
+var options1347 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -34560,7 +34604,7 @@ var options1346 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1347 = []Option{
+var options1348 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -34591,22 +34635,22 @@ var options1347 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1348 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1347, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options1347, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1347, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1347, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1347, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1347, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1347, Workdir: true},
+var subs1349 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1348, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options1348, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1348, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1348, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1348, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1348, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1348, Workdir: true},
 }
 
-var options1349 = []Option{
+var options1350 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1350 = []Option{
+var options1351 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -34674,7 +34718,7 @@ var options1350 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1351 = []Program{
+var subs1352 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -34750,12 +34794,12 @@ var subs1351 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var settings1352 = []Setting{
+var settings1353 = []Setting{
 	{Subs: names{"set-environment"}, Each: true},
 	{Subs: names{"import-environment"}, Each: true},
 }
 
-var also1353 = []Alias{
+var also1354 = []Alias{
 	{From: names{"reboot"}, To: names{"reboot"}, Part: true},
 	{From: names{"poweroff"}, To: names{"poweroff"}, Part: true},
 	{From: names{"halt"}, To: names{"halt"}, Part: true},
@@ -34765,7 +34809,7 @@ var also1353 = []Alias{
 	{From: names{"halt"}, To: names{"shutdown"}, Part: true},
 }
 
-var options1354 = []Option{
+var options1355 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -34777,7 +34821,7 @@ var options1354 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1355 = []Option{
+var options1356 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -34820,13 +34864,13 @@ var options1355 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1356 = []Option{
+var options1357 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1357 = []Option{
+var options1358 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -34846,12 +34890,12 @@ var options1357 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var also1358 = []Alias{
+var also1359 = []Alias{
 	{To: names{"gtar"}},
 	{To: names{"bsdtar"}},
 }
 
-var options1359 = []Option{
+var options1360 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -34886,15 +34930,15 @@ var options1359 = []Option{
 	{Names: names{"--download"}},
 }
 
-var also1360 = []Alias{
+var also1361 = []Alias{
 	{To: names{"go-task"}},
 }
 
-var also1361 = []Alias{
+var also1362 = []Alias{
 	{To: names{"task"}},
 }
 
-var options1362 = []Option{
+var options1363 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -34902,7 +34946,7 @@ var options1362 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1363 = []Option{
+var options1364 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -34969,7 +35013,7 @@ var options1363 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1364 = []Option{
+var options1365 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -34986,7 +35030,7 @@ var options1364 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options1365 = []Option{
+var options1366 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -34996,7 +35040,7 @@ var options1365 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1366 = []Option{
+var options1367 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -35013,7 +35057,7 @@ var options1366 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1367 = []Option{
+var options1368 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -35041,85 +35085,85 @@ var options1367 = []Option{
 	{Names: names{"-R"}},
 }
 
-var options1368 = []Option{
+var options1369 = []Option{
 	{Names: names{"-g"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s"}},
 	{Names: names{"-t"}, Value: Required},
 }
 
-var subs1369 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+var subs1370 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -35128,13 +35172,13 @@ var subs1369 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -35143,29 +35187,29 @@ var subs1369 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1368, Special: "variables"},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Options: options1368, Special: "variables"},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1369, Special: "variables"},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Options: options1369, Special: "variables"},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options1367, Special: "tmux"},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options1368, Special: "tmux"},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var options1370 = []Option{
+var options1371 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -35178,7 +35222,7 @@ var options1370 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1371 = []Option{
+var options1372 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -35215,19 +35259,19 @@ var options1371 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1372 = []Program{
+var subs1373 = []Program{
 	{Name: "e", Path: names{"exec"}, Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1373 = []Option{
+var options1374 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1374 = []Option{
+var options1375 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -35246,13 +35290,13 @@ var options1374 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1375 = []Option{
+var options1376 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1376 = []Option{
+var options1377 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -35319,14 +35363,14 @@ var options1376 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1377 = []Option{
+var options1378 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1378 = []Option{
+var options1379 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -35398,7 +35442,7 @@ var options1378 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1379 = []Option{
+var options1380 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -35462,11 +35506,11 @@ var options1379 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1380 = []Option{
+var options1381 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options1381 = []Option{
+var options1382 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -35480,7 +35524,7 @@ var options1381 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options1382 = []Option{
+var options1383 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -35507,16 +35551,16 @@ var options1382 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1383 = []Option{
+var options1384 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1384 = []Option{
+var options1385 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1385 = []Option{
+var options1386 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -35528,7 +35572,7 @@ var options1385 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1386 = []Option{
+var options1387 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -35543,13 +35587,13 @@ var options1386 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1387 = []Option{
+var options1388 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1388 = []Option{
+var options1389 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -35591,7 +35635,7 @@ var options1388 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1389 = []Option{
+var options1390 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -35640,7 +35684,7 @@ var options1389 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1390 = []Option{
+var options1391 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -35689,14 +35733,14 @@ var options1390 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options1391 = []Option{
+var options1392 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1392 = []Option{
+var options1393 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -35771,7 +35815,7 @@ var options1392 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1393 = []Option{
+var options1394 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -35788,7 +35832,7 @@ var options1393 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1394 = []Option{
+var options1395 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -35801,7 +35845,7 @@ var options1394 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1395 = []Option{
+var options1396 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -35811,7 +35855,7 @@ var options1395 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1396 = []Option{
+var options1397 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -35828,7 +35872,7 @@ var options1396 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1397 = []Option{
+var options1398 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -35842,7 +35886,7 @@ var options1397 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1398 = []Option{
+var options1399 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -35863,7 +35907,7 @@ var options1398 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1399 = []Option{
+var options1400 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -35876,19 +35920,19 @@ var options1399 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1400 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1399, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1397, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1399, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1398, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1399, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1399, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1398, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1399, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1399, Workdir: true},
+var subs1401 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1400, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1398, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1400, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1399, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1400, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1400, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1399, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1400, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1400, Workdir: true},
 }
 
-var options1401 = []Option{
+var options1402 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -35902,7 +35946,7 @@ var options1401 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1402 = []Option{
+var options1403 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -35912,7 +35956,7 @@ var options1402 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1403 = []Option{
+var options1404 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -35926,7 +35970,7 @@ var options1403 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1404 = []Option{
+var options1405 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -35937,7 +35981,7 @@ var options1404 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1405 = []Option{
+var options1406 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -35947,17 +35991,17 @@ var options1405 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1406 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1404, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1404, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1404, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1405, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1404, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1404, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1404, Workdir: true, Named: true},
+var subs1407 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1405, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1405, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1405, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1406, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1405, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1405, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1405, Workdir: true, Named: true},
 }
 
-var options1407 = []Option{
+var options1408 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -35968,39 +36012,39 @@ var options1407 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1408 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1393, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
+var subs1409 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1394, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1394, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1395, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1395, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1401, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1401, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1396, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1400, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1401, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1396, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1402, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1402, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1397, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1401, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1402, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1393, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1402, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1394, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1403, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1406, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1407, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1403, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1407, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1408, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1404, Workdir: true},
 }
 
-var also1409 = []Alias{
+var also1410 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1410 = []Option{
+var options1411 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -36026,11 +36070,11 @@ var options1410 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1411 = []Alias{
+var also1412 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1412 = []Option{
+var options1413 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -36040,13 +36084,13 @@ var options1412 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1413 = []Option{
+var options1414 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1414 = []Option{
+var options1415 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -36061,43 +36105,43 @@ var options1414 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1415 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
+var subs1416 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1413, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1413, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1414, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1414, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1413, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1414, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1413, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1414, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1415, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1414, Workdir: true},
 }
 
-var options1416 = []Option{
+var options1417 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -36263,7 +36307,7 @@ var options1416 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1417 = []Option{
+var options1418 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -36281,7 +36325,7 @@ var options1417 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1418 = []Option{
+var options1419 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -36290,7 +36334,7 @@ var options1418 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1419 = []Option{
+var options1420 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -36302,7 +36346,7 @@ var options1419 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1420 = []Option{
+var options1421 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -36316,40 +36360,40 @@ var options1420 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1421 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1418, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
+var subs1422 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1419, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1418, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1418, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1420, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1419, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1419, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1421, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1419, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1420, Special: "azure"},
 }
 
-var options1422 = []Option{
+var options1423 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -36362,11 +36406,11 @@ var options1422 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1423 = []Alias{
+var also1424 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var options1424 = []Option{
+var options1425 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -36406,7 +36450,7 @@ var options1424 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1425 = []Option{
+var options1426 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -36439,7 +36483,7 @@ var options1425 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1426 = []Program{
+var subs1427 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -36447,7 +36491,7 @@ var subs1426 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 }
 
-var options1427 = []Option{
+var options1428 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -36540,7 +36584,7 @@ var options1427 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1428 = []Program{
+var subs1429 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -36550,7 +36594,7 @@ var subs1428 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1429 = []Option{
+var options1430 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -36560,13 +36604,13 @@ var options1429 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1430 = []Option{
+var options1431 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1431 = []Option{
+var options1432 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -36585,7 +36629,7 @@ var options1431 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1432 = []Option{
+var options1433 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -36634,7 +36678,7 @@ var options1432 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1433 = []Option{
+var options1434 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -36663,7 +36707,7 @@ var options1433 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1434 = []Option{
+var options1435 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -36707,7 +36751,7 @@ var options1434 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1435 = []Option{
+var options1436 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -36870,7 +36914,7 @@ var options1435 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1436 = []Option{
+var options1437 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -36890,7 +36934,7 @@ var options1436 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1437 = []Option{
+var options1438 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -36922,7 +36966,7 @@ var options1437 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1438 = []Option{
+var options1439 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -36949,7 +36993,7 @@ var options1438 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1439 = []Option{
+var options1440 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -36996,7 +37040,7 @@ var options1439 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1440 = []Option{
+var options1441 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -37012,12 +37056,12 @@ var options1440 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1441 = []Setting{
+var settings1442 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1442 = []Option{
+var options1443 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -37078,7 +37122,7 @@ var options1442 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1443 = []Option{
+var options1444 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -37090,7 +37134,7 @@ var options1443 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1444 = []Option{
+var options1445 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -37113,7 +37157,7 @@ var options1444 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1445 = []Option{
+var options1446 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -37188,18 +37232,18 @@ var options1445 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1446 = []Option{
+var options1447 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1447 = []Option{
+var options1448 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1448 = []Option{
+var options1449 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -37210,7 +37254,7 @@ var options1448 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1449 = []Option{
+var options1450 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -37227,15 +37271,15 @@ var options1449 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1450 = []Program{
+var subs1451 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1449, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1450, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1451 = []Program{
+var subs1452 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
@@ -37246,7 +37290,7 @@ var subs1451 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1446, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1447, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -37260,7 +37304,7 @@ var subs1451 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1447, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1448, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -37286,22 +37330,22 @@ var subs1451 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1448, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1448, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1449, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1449, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1450, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1451, Workdir: true, Special: "runner"},
 }
 
-var settings1452 = []Setting{
+var settings1453 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1453 = names{
+var keys1454 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var also1454 = []Alias{
+var also1455 = []Alias{
 	{From: names{"run"}, To: names{"npm", "run"}, Part: true},
 	{From: names{"test"}, To: names{"npm", "test"}, Part: true},
 	{From: names{"start"}, To: names{"npm", "start"}, Part: true},
@@ -37326,11 +37370,11 @@ var also1454 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1455 = []Alias{
+var also1456 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1456 = []Option{
+var options1457 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -37372,7 +37416,7 @@ var options1456 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1457 = []Option{
+var options1458 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -37419,7 +37463,7 @@ var options1457 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1458 = []Option{
+var options1459 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -37448,28 +37492,28 @@ var options1458 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1459 = []Option{
+var options1460 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1460 = []Option{
+var options1461 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1461 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1460, Workdir: true, Special: "sources"},
-}
-
 var subs1462 = []Program{
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1459, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Options: options1459, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1461, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1461, Workdir: true, Special: "sources"},
 }
 
-var options1463 = []Option{
+var subs1463 = []Program{
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1460, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Options: options1460, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1462, Workdir: true},
+}
+
+var options1464 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -37548,7 +37592,7 @@ var options1463 = []Option{
 	{Names: names{"-z", "--archive-comment"}},
 	{Names: names{"-Z", "--compression-method"}, Value: Required},
 	{Names: names{"-#"}},
-	{Names: names{"-@", "--names-stdin"}},
+	{Names: names{"-@", "--names-stdin"}, Effect: EffReadListed},
 	{Names: names{"--version"}},
 	{Names: names{"-C2"}, Effect: EffUnproven},
 	{Names: names{"--preserve-case-2"}, Effect: EffUnproven},
@@ -37576,7 +37620,7 @@ var options1463 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1464 = []Option{
+var options1465 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -37585,7 +37629,7 @@ var options1464 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1465 = []Option{
+var options1466 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -37595,7 +37639,7 @@ var options1465 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1466 = []Option{
+var options1467 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -37615,7 +37659,7 @@ var options1466 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1467 = []Option{
+var options1468 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -37688,7 +37732,7 @@ var options1467 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var also1468 = []Alias{
+var also1469 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},

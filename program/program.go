@@ -212,6 +212,7 @@ const (
 	EffUnproven                  // an allow is not proven
 	EffBelow                     // the value is a directory in which files of unknown names are written
 	EffWriteListed               // the value is a file with the names of files that are written
+	EffReadListed                // the value, or standard input, is a list of files that are read (cpio -o)
 	EffWriteHere                 // a file of unknown name is written in the working directory (curl -O)
 	EffInPlace                   // the operands are written as well (sed -i)
 	EffPattern                   // the value is the pattern or script, so that no operand is one

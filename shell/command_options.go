@@ -114,6 +114,11 @@ func (e *effector) optionEffect(a Arg) {
 		}
 	case program.EffWriteHere:
 		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, what)
+	case program.EffReadListed:
+		if a.ValueAt >= 0 {
+			e.read(a.Value, NeedOutside, what)
+		}
+		e.read(unknown(), NeedNone, what+" reads the files that a list names")
 	case program.EffWriteListed:
 		e.read(a.Value, NeedNone, what)
 		if !e.readOnly {

@@ -41,8 +41,8 @@ func init() {
 		"rustc": here((*effector).rustc), "rustc-words": here((*effector).rustcWords), "libtest": here((*effector).libtest), "golangci": here((*effector).golangci), "sources": here((*effector).reformats),
 		"python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
 		"aws": here((*effector).aws), "azure": here((*effector).azure),
-		"supervised": here((*effector).supervised),
-		"variables":  here((*effector).variables), "envsubst": here((*effector).envsubst), "ps": here((*effector).ps),
+		"supervised": here((*effector).supervised), "mount": here((*effector).mount), "parallel": here((*effector).parallel),
+		"variables": here((*effector).variables), "envsubst": here((*effector).envsubst), "ps": here((*effector).ps),
 		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}
 }

@@ -101,9 +101,16 @@ func (e *effector) skipsHidden() bool {
 	return true
 }
 
-// links records the links that ln creates.
+// mount records the directory under which another appears (mount(8)).
+func (e *effector) mount() {
+	if n := len(e.operands); n > 1 {
+		e.links(e.words[e.operands[n-1]])
+	}
+}
+
+// links records the links that ln creates, and mount points.
 func (e *effector) links(at Word) {
-	if e.prog.Name == "ln" && e.w.muted == 0 {
+	if (e.prog.Name == "ln" || e.prog.Special == "mount") && e.w.muted == 0 {
 		e.w.links = append(e.w.links, beneath(e.dirs, at)...)
 	}
 }

@@ -130,23 +130,9 @@ func (p *possibleWrites) word(w Word) {
 	p.parts(w)
 }
 
-// separators separate the paths in a word: a=b, a:b, a,b, and in code in a program's
-// own language (tee > "a", $*).
-const separators = "=,:;\"'`()<>{}[]| \t\n"
-
 // parts adds the parts of a word that may be paths.
 func (p *possibleWrites) parts(w Word) {
-	if strings.IndexAny(w.Text, separators) < 0 {
-		return
-	}
-	for from := 0; from <= len(w.Text); {
-		end := strings.IndexAny(w.Text[from:], separators)
-		if end < 0 {
-			end = len(w.Text) - from
-		}
-		p.part(headWord(w, from, from+end))
-		from += end + 1
-	}
+	splitPaths(w, p.part)
 	p.tails(w)
 }
 

@@ -14,7 +14,7 @@ func (e *effector) curl() {
 		switch a.Option.Names[0] {
 		case "-w":
 			e.curlFormat(a.Value)
-		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "-H", "--header":
+		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "--url-query", "-F", "--form", "--json", "-H", "--header":
 			if at := strings.IndexAny(a.Value.Text, "@<"); at >= 0 || len(a.Value.Holes) > 0 && a.Value.Holes[0].At == 0 {
 				e.curlFile(a, at)
 			}
@@ -24,7 +24,7 @@ func (e *effector) curl() {
 
 func (e *effector) curlFile(a Arg, at int) {
 	name := a.Option.Names[0]
-	form := name == "-F" || name == "--form" || name == "--data-urlencode"
+	form := name == "-F" || name == "--form" || name == "--data-urlencode" || name == "--url-query"
 	if at > 0 && !form || at < 0 && name == "-H" {
 		return
 	}

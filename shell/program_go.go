@@ -39,12 +39,24 @@ func (e *effector) goSources() {
 		for _, name := range []string{"go.mod", "go.sum"} {
 			e.write(Word{Text: name}, NeedNone, false, "module of go "+path)
 		}
+		if path == "mod edit" { // it can print what it is given
+			e.goPrints(path)
+		}
+	case "work edit":
+		e.goPrints(path)
 	case "env":
 		e.goEnv()
 	case "run":
 		if len(e.operands) > 0 && strings.Contains(e.words[e.operands[0]].Text, "@") {
 			e.apartLate(causeFetchesProgram, "go run")
 		}
+	}
+}
+
+// goPrints reads the files that a command of go can print.
+func (e *effector) goPrints(path string) {
+	for _, r := range e.operandWords(0) {
+		e.read(r, NeedNone, "operand of go "+path)
 	}
 }
 

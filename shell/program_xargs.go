@@ -43,3 +43,20 @@ func (e *effector) xargsReplace() (string, bool) {
 	}
 	return "", false
 }
+
+// parallel reads the files of arguments behind :::: (parallel(1)).
+func (e *effector) parallel() {
+	files := false
+	for _, w := range e.words[1:] {
+		switch strings.TrimSuffix(w.Text, "+") {
+		case "::::":
+			files = true
+		case ":::":
+			files = false
+		default:
+			if files {
+				e.read(w, NeedNone, "operand of parallel")
+			}
+		}
+	}
+}
