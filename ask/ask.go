@@ -10,6 +10,7 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -324,11 +325,22 @@ func (q *question) withdraw(err error) {
 	if q.shown != nil {
 		about = " about " + q.shown.Tool
 	}
-	text := "(no longer asked" + about + ": " + err.Error() + ")\n"
+	text := "(no longer asked" + about + ": " + whyWithdrawn(err) + ")\n"
 	if !q.erase() {
 		text = "\n  " + text
 	}
 	q.say(text)
+}
+
+// whyWithdrawn returns the error that ended a question in words for a person.
+func whyWithdrawn(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "not answered in time"
+	case errors.Is(err, context.Canceled):
+		return "the answer is not needed any more"
+	}
+	return err.Error()
 }
 
 // fresh reports whether the question on the screen is still correct. If the file

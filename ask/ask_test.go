@@ -588,6 +588,21 @@ func TestTypedAhead(t *testing.T) {
 	})
 }
 
+// A person who was too slow is told so, not the name of an error.
+func TestNotAnsweredInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerson(Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		a := p.approve(ctx, command("git push"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if shown := p.sees(); a().err == nil || !strings.Contains(shown, "(no longer asked about Bash: not answered in time)\n") {
+			t.Errorf("%+v, screen:\n%q", a(), shown)
+		}
+	})
+}
+
 // A question that is withdrawn is removed from the screen; a key that was meant
 // for it does not answer the next one.
 func TestCancelled(t *testing.T) {
@@ -608,7 +623,7 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("first %+v, second %+v", a(), b())
 		}
 		shown := p.sees()
-		if !strings.Contains(shown, "A\r\x1b[J(no longer asked about Bash: context canceled)\n") || !strings.Contains(shown, "git push") {
+		if !strings.Contains(shown, "A\r\x1b[J(no longer asked about Bash: the answer is not needed any more)\n") || !strings.Contains(shown, "git push") {
 			t.Errorf("screen:\n%q", shown)
 		}
 		p.types("d")
