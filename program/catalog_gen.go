@@ -8048,7 +8048,7 @@ var programs = [...]Program{
 	{Name: "unalias", Style: POSIX, Options: options1385, Risk: 2},
 	{Name: "uname", Options: options1386, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options859, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "unittest", Options: options1387},
+	{Name: "unittest", Options: options1387, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 67},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
 	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1388, Risk: 2, Special: "unset"},

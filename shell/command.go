@@ -40,6 +40,7 @@ func (e *effector) run() outcome {
 	e.homeFile()
 	out := e.readByProgram()
 	e.operandEffects()
+	e.configBeside()
 	e.urls()
 	return out
 }
@@ -66,6 +67,7 @@ func (e *effector) workdir() {
 		if !e.w.inside(&e.dirs[i]) {
 			e.frame.Config = nil
 			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // the directory of an option is in the words
+			e.frame.Exact = true
 			e.unproven(causeConfigElsewhere, e.prog.Name)
 			return
 		}

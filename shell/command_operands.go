@@ -103,8 +103,12 @@ func (e *effector) reads(p *program.Program, rest []Word, what string) {
 	if len(rest) == 0 && e.inPlace && p.Operands == program.Reads {
 		e.changes(rest, what)
 	}
+	need := NeedNone
+	if e.prog.Workdir || e.sub().Workdir {
+		need = NeedOutside // its configuration may lie beside the operand
+	}
 	for _, r := range rest {
-		e.read(r, NeedNone, what)
+		e.read(r, need, what)
 		if e.inPlace {
 			e.inPlaceWrite(r, NeedCover, what)
 		}

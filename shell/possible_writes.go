@@ -60,7 +60,7 @@ func (p *possibleWrites) arg(args []Arg, i int) {
 	switch arg.Kind {
 	case ArgOperand, ArgUnsure:
 		p.operands++
-		if p.unknownOperand() || i > 0 && p.takesNext(args[i-1]) && args[i-1].Word+1 == arg.Word {
+		if p.unknownOperand() || i > 0 && takesNext(args[i-1], p.words) && args[i-1].Word+1 == arg.Word {
 			p.word(p.words[arg.Word])
 		}
 	case ArgUnlisted:
@@ -84,8 +84,8 @@ func (p *possibleWrites) unknownOperand() bool {
 
 // takesNext reports whether the word after an argument may be its value, because the
 // argument is an unlisted option without a value of its own.
-func (p *possibleWrites) takesNext(arg Arg) bool {
-	w := &p.words[arg.Word]
+func takesNext(arg Arg, words []Word) bool {
+	w := &words[arg.Word]
 	return arg.Kind == ArgUnlisted && strings.HasPrefix(w.Text, "-") && strings.IndexByte(w.Text, '=') < 0
 }
 

@@ -1310,4 +1310,23 @@ func tellsWord`,
 		New:  `			files = false`,
 		Test: "TestNoPathIsHidden/parallel_reads_files_of_arguments",
 	},
+	{
+		Guard: "code and configuration beside an operand outside", File: "shell/command.go",
+		Old:  `	e.configBeside()`,
+		New:  ``,
+		Test: "TestLines",
+	},
+	{
+		Guard: "configuration beside a file that is read", File: "shell/command_operands.go",
+		Old:  `		need = NeedOutside // its configuration may lie beside the operand`,
+		New:  ``,
+		Test: "TestLines",
+	},
+	{
+		Guard: "a rule that reaches into npx", File: "shell/command.go",
+		Old:  `			e.frame.Exact = true
+			e.unproven(causeConfigElsewhere, e.prog.Name)`,
+		New:  `			e.unproven(causeConfigElsewhere, e.prog.Name)`,
+		Pkg: "./policy", Test: "TestRedTeam",
+	},
 }
