@@ -46,3 +46,10 @@ func (e *effector) configBeside() {
 func leadsOut(w *Word) bool {
 	return strings.HasPrefix(w.Text, "/") || w.Text == ".." || strings.HasPrefix(w.Text, "../") || strings.Contains(w.Text, "/../") || strings.HasSuffix(w.Text, "/..")
 }
+
+// takesNext reports whether the word after an argument may be its value, because the
+// argument is an unlisted option without a value of its own.
+func takesNext(arg Arg, words []Word) bool {
+	w := &words[arg.Word]
+	return arg.Kind == ArgUnlisted && strings.HasPrefix(w.Text, "-") && strings.IndexByte(w.Text, '=') < 0
+}

@@ -82,13 +82,6 @@ func (p *possibleWrites) unknownOperand() bool {
 	return false
 }
 
-// takesNext reports whether the word after an argument may be its value, because the
-// argument is an unlisted option without a value of its own.
-func takesNext(arg Arg, words []Word) bool {
-	w := &words[arg.Word]
-	return arg.Kind == ArgUnlisted && strings.HasPrefix(w.Text, "-") && strings.IndexByte(w.Text, '=') < 0
-}
-
 // unlisted adds the paths of a word that no entry describes: an operand, -fvalue,
 // --option=value. The values of options that select files by their name are left out.
 func (p *possibleWrites) unlisted(w Word) {

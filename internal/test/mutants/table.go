@@ -1324,9 +1324,9 @@ func tellsWord`,
 	},
 	{
 		Guard: "a rule that reaches into npx", File: "shell/command.go",
-		Old:  `			e.frame.Exact = true
+		Old: `			e.frame.Exact = true
 			e.unproven(causeConfigElsewhere, e.prog.Name)`,
-		New:  `			e.unproven(causeConfigElsewhere, e.prog.Name)`,
+		New: `			e.unproven(causeConfigElsewhere, e.prog.Name)`,
 		Pkg: "./policy", Test: "TestRedTeam",
 	},
 }
