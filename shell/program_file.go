@@ -86,3 +86,16 @@ func (e *effector) reformats() {
 		e.inPlaceWrite(at, NeedNone, "sources that "+e.prog.Name+" changes")
 	}
 }
+
+// sets marks a command unproven that changes the system by an operand: date sets the
+// clock unless the operand is a format, hostname the name of the machine (date(1),
+// hostname(1)).
+func (e *effector) sets() {
+	for _, w := range e.operandWords(0) {
+		if !strings.HasPrefix(w.Text, "+") || w.holeAt(0) {
+			e.unprovenLate(causeVeryWords, "an operand", e.prog.Name)
+			e.w.facts.Actions[e.index].Exact = true
+			return
+		}
+	}
+}

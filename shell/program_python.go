@@ -33,3 +33,22 @@ func (e *effector) pytest() {
 		}
 	}
 }
+
+// perl adds an opaque spot for -M and -m with more than a module and its arguments:
+// their text becomes part of a use statement (perlrun(1)).
+func (e *effector) perl() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Names[0] != "-M" && a.Option.Names[0] != "-m" {
+			continue
+		}
+		module, _, _ := strings.Cut(strings.TrimPrefix(a.Value.Text, "-"), "=")
+		if !a.Value.Known() || strings.ContainsFunc(module, notModule) {
+			e.odd(causeCode, "option "+a.Option.Names[0]+" of perl")
+		}
+	}
+}
+
+// notModule reports whether a character cannot be part of the name of a Perl module.
+func notModule(r rune) bool {
+	return r != ':' && r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}

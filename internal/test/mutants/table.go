@@ -1329,4 +1329,16 @@ func tellsWord`,
 		New: `			e.unproven(causeConfigElsewhere, e.prog.Name)`,
 		Pkg: "./policy", Test: "TestRedTeam",
 	},
+	{
+		Guard: "operands that set the clock or a name", File: "shell/program_file.go",
+		Old:  `if !strings.HasPrefix(w.Text, "+") || w.holeAt(0) {`,
+		New:  `if false {`,
+		Test: "TestNotHarmless",
+	},
+	{
+		Guard: "code in the name of a Perl module", File: "shell/program_python.go",
+		Old:  `if !a.Value.Known() || strings.ContainsFunc(module, notModule) {`,
+		New:  `if false {`,
+		Test: "TestNotHarmless",
+	},
 }

@@ -1,0 +1,84 @@
+package shell
+
+import "testing"
+
+// TestNotHarmless checks what the review of harmless entries found
+// (docs/proof/harmless-review.txt): each of these lines runs, reads, writes or sets
+// something that its entry called harmless.
+func TestNotHarmless(t *testing.T) {
+	for line, want := range map[string]string{
+		"arch -x86_64 rm x":                    "run rm",
+		"arch -arch arm64 rm x":                "run rm",
+		"lolcat .env":                          "read .env",
+		"lolcat -a .env":                       "read .env",
+		"pmap -N src/x 1":                      "write src/x",
+		"pmap --create-rc-to=src/x 1":          "write src/x",
+		"pmap -n 1":                            "unproven",
+		"dmidecode --dump-bin src/x":           "write src/x",
+		"hwinfo --log src/x --disk":            "write src/x",
+		"cowsay -f ./evil.cow hi":              "run ./evil.cow",
+		"last -f .env":                         "read .env",
+		"mcookie -f .env":                      "read .env",
+		"lspci -i .env":                        "read .env",
+		"lspci -q":                             "unproven",
+		"objdump @f":                           "opaque",
+		"nm @f":                                "opaque",
+		"date 010100002020":                    "unproven",
+		"date -u 01010000":                     "unproven",
+		"hostname x":                           "unproven",
+		"git branch --edit-description":        "unproven",
+		"rg --search-zip x":                    "unproven",
+		"rg -zn x":                             "unproven",
+		"eslint --inspect-config":              "opaque",
+		"eslint --init":                        "opaque",
+		"mise run --tool x@y t":                "unproven",
+		"mise -t x@y run t":                    "unproven",
+		"perl -M'POSIX;system(\"rm x\")' f.pl": "opaque",
+		"perl '-M-strict;exec q(rm)' f.pl":     "opaque",
+		"perl -MPOSIX=floor f.pl":              "clear",
+		"perl -M-strict -MJSON::PP f.pl":       "clear",
+		"date +%s":                             "proven",
+		"date -d yesterday +%F":                "proven",
+		"hostname -f":                          "proven",
+		"git branch -a":                        "proven",
+		"arch":                                 "proven",
+		"pmap -x 1":                            "proven",
+		"lspci -nnk":                           "proven",
+		"uuidgen -r":                           "proven",
+		"cowsay -d hi":                         "proven",
+	} {
+		if want != "" && !does(line, want) {
+			t.Errorf("%s: not %s", line, want)
+		}
+	}
+}
+
+// does reports whether a line has an effect.
+func does(line, want string) bool {
+	facts := Analyze(line, Options{Dir: "/p", Home: "/h", Workspace: "/p"})
+	switch want {
+	case "opaque":
+		return hasOpaque(facts, MayRun)
+	case "clear":
+		return !hasOpaque(facts, MayRun)
+	case "unproven":
+		return facts.Actions[0].Unproven()
+	case "proven":
+		return !facts.Actions[0].Unproven() && len(facts.Actions) == 1
+	}
+	for i := range facts.Actions {
+		switch a := &facts.Actions[i]; {
+		case a.Kind == Command && want == "run "+a.Words[0].Text,
+			a.Kind == Read && want == "read "+inProject(a.Path.Text), a.Kind == Write && want == "write "+inProject(a.Path.Text):
+			return true
+		}
+	}
+	return false
+}
+
+func inProject(path string) string {
+	if len(path) > 3 && path[:3] == "/p/" {
+		return path[3:]
+	}
+	return path
+}
