@@ -1171,7 +1171,7 @@ func tellsWord`,
 		Test: "TestPossibleWrites",
 	},
 	{
-		Guard: "the word behind an option that is not listed may be written", File: "shell/possible_writes.go",
+		Guard: "the word behind an option that is not listed may be written", File: "shell/command_config.go",
 		Old:  `return arg.Kind == ArgUnlisted && strings.HasPrefix(w.Text, "-")`,
 		New:  `return false && strings.HasPrefix(w.Text, "-")`,
 		Test: "TestPossibleWrites",
