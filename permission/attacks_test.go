@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -265,6 +266,30 @@ func TestPerhapsWritten(t *testing.T) {
 	rules := spec{allow: "Bash", rules: []patterns.GranularSpec{{Tools: []string{"Edit"}, Paths: []string{"src/**"}, Action: patterns.Deny}}}
 	if d := rules.decideOn(t, using("Bash", "unheard src/a")); d.Behavior != Ask || !d.Held {
 		t.Errorf("granular: %s", outcome(d))
+	}
+}
+
+// TestPerhapsGenerated: in whatever way a program that nobody knows, or an unknown
+// option of one with an entry, is told a path, it may be read and written.
+func TestPerhapsGenerated(t *testing.T) {
+	programs := []string{"unheard", "./unheard", "/opt/x/unheard", "sudo unheard", "env A=1 unheard", "npx unheard", "rclone x", "hydra", "python x.py", "node x.js"}
+	forms := []string{"%s", "-o %s", "-o%s", "-o=%s", "--out %s", "--out=%s", "-x a=%s", "--opt=a:%s", "k=%s", "a,%s", "'open(\"%s\")'", "-- %s", "a b %s", "%s a"}
+	spellings := map[string][]string{
+		"Edit(src/**)": {"src/a", "./src/a", "src//a", "x/../src/a", "/home/dev/proj/src/a", "../proj/src/a", "src/*"},
+		"Read(.env)":   {".env", "./.env", ".//.env", "x/../.env", "/home/dev/proj/.env", "../proj/.env"},
+	}
+	for rule, paths := range spellings {
+		s := spec{allow: "Bash", deny: rule}
+		for _, program := range programs {
+			for _, form := range forms {
+				for _, path := range paths {
+					line := program + " " + fmt.Sprintf(form, path)
+					if d := s.decideOn(t, using("Bash", line)); d.Behavior == Allow {
+						t.Errorf("%s under deny %s: %s", line, rule, outcome(d))
+					}
+				}
+			}
+		}
 	}
 }
 

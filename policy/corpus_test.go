@@ -214,6 +214,32 @@ func TestBareBash(t *testing.T) {
 	}
 }
 
+// TestBareEdits: with the whole of Bash allowed and edits of the sources denied, what
+// only looks at the sources is hardly asked about.
+func TestBareEdits(t *testing.T) {
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	asked, total := 0, 0
+	eachLine(t, "testdata/bare-src.jsonl", func(data []byte) {
+		var line string
+		if err := json.Unmarshal(data, &line); err != nil {
+			t.Fatal(err)
+		}
+		a := decideRow(t, check, map[string]any{
+			"id": "x", "tool": "Bash", "input": map[string]any{"command": line}, "cwd": "/home/dev/proj",
+			"policy": map[string]any{"allow": []string{"Bash"}, "deny": []string{"Edit(src/**)"}},
+		})
+		total++
+		if a.Behavior != "allow" {
+			asked++
+			t.Logf("%s (%s): %q", a.Behavior, a.Reason, line)
+		}
+	})
+	t.Logf("bare Bash, edits denied: asked %d of %d", asked, total)
+	if asked*4 > total {
+		t.Errorf("%d of %d lines are asked, more than a quarter", asked, total)
+	}
+}
+
 func or(a, b string) string {
 	if a != "" {
 		return a

@@ -21,7 +21,9 @@ func (a *Action) PossibleReads() []Word {
 		for i := range a.Words[1:] {
 			p.parts(a.Words[i+1]) // the words themselves are Reads
 			p.code(a.Words[i+1])
+			p.attached(a.Words[i+1])
 		}
+		p.given(&a.input)
 		return p.paths
 	}
 	scan := ScanWords(a.Program, a.Words)
@@ -35,6 +37,9 @@ func (a *Action) PossibleReads() []Word {
 	}
 	for _, arg := range scan.Args {
 		p.arg(arg, &a.Words[arg.Word])
+	}
+	if k := scan.Prog.Operands; scan.Prog.Special == "" && (k == program.Text || k == program.Unread) {
+		p.given(&a.input)
 	}
 	return p.paths
 }
@@ -125,7 +130,10 @@ func (p *possibleReads) operand(w Word) {
 	case program.Outputs: // \input{file}, caption:@file
 		p.parts(w)
 		p.code(w)
-	case program.Reads, program.Script, program.Copy, program.Transfer, program.InOut, program.Loads:
+	case program.Script:
+		p.parts(w)
+		p.attached(w)
+	case program.Reads, program.Copy, program.Transfer, program.InOut, program.Loads:
 		p.parts(w)
 	case program.PatternReads:
 		if p.lone { // the expression, or the file
@@ -169,6 +177,22 @@ func choosing(option string) bool {
 func (p *possibleReads) word(w Word) {
 	p.part(w)
 	p.parts(w)
+}
+
+// attached adds the value of an option of one letter: -ovalue.
+func (p *possibleReads) attached(w Word) {
+	if strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && !w.holeAt(0) {
+		p.part(cutWord(w, 2))
+	}
+}
+
+// given adds the paths in text of the line on standard input: names of files, or code
+// (echo 'file("f")' | terraform console).
+func (p *possibleReads) given(in *input) {
+	for _, text := range in.texts {
+		p.part(text)
+		splitPaths(text, p.part)
+	}
 }
 
 // code adds the paths in a word that may be code in a program's own language: what

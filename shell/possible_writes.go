@@ -61,7 +61,7 @@ func (p *possibleWrites) arg(args []Arg, i int) {
 	case ArgOperand, ArgUnsure:
 		p.operands++
 		if p.unknownOperand() || i > 0 && takesNext(args[i-1], p.words) && args[i-1].Word+1 == arg.Word {
-			p.word(p.words[arg.Word])
+			p.unlisted(p.words[arg.Word])
 		}
 	case ArgUnlisted:
 		p.unlisted(p.words[arg.Word])
