@@ -1217,7 +1217,7 @@ func tellsWord`,
 	{
 		Guard: "an abbreviated subcommand", File: "patterns/shape.go",
 		Old:  `if m == No && entry != nil && entry.Abbreviates {`,
-		New:  `if false {`,
+		New:  `if entry != nil && false {`,
 		Test: "TestSpellings",
 	},
 	{
