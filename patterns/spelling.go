@@ -72,6 +72,9 @@ func (s spelling) respelled() []spelling {
 				continue
 			}
 			have := s.sub.read()
+			if !hasOptions(&have, alias.With) {
+				continue
+			}
 			if words, sure := respell(alias, name, &have, a.Words); sure > No {
 				add(words, sure)
 			}
@@ -85,6 +88,16 @@ func (s spelling) respelled() []spelling {
 		add(renamed(a.Words, 1, host, plugin), Yes)
 	}
 	return list
+}
+
+// hasOptions reports whether a command has all of these options.
+func hasOptions(have *shell.Scan, names []string) bool {
+	for _, name := range names {
+		if !slices.ContainsFunc(have.Args, func(a shell.Arg) bool { return a.Kind == shell.ArgOption && named(a.Option, name) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // mayStand reports whether all names are, or may be, among the words.
@@ -136,7 +149,7 @@ func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.
 			return nil, No
 		}
 		sure = min(sure, found)
-	} else if alias.To[0] == name && (len(have.Path) > 0 || len(positional(have, words, false)) == 0) {
+	} else if alias.To[0] == name && len(alias.With) == 0 && (len(have.Path) > 0 || len(positional(have, words, false)) == 0) {
 		return nil, No // the alias applies to commands without a subcommand
 	}
 	first, last := 1, 1
@@ -227,15 +240,20 @@ func pluginOf(name string) (host, plugin string) {
 	return "", ""
 }
 
-// unversioned returns the name of a program without its version or other
-// ending, or without a part of that, if the catalogue has that program: python3
-// and then python for python3.12, gcc for gcc-12, git for git.exe, pip for the
-// module pip._internal. It returns "" if there is none.
+// unversioned returns the name of a program without the version or what else it
+// ends in, or a part of that, if the catalogue has that program: python3 and then
+// python for python3.12, gcc for gcc-12, npm for npm@latest, git for git.exe, pip for
+// the module pip._internal.cli. "" if there is none.
 func unversioned(name string) string {
 	for {
 		short := strings.TrimRight(name, "0123456789")
-		if at := strings.LastIndexByte(name, '.'); at > 0 && (name[at+1:] == "exe" || strings.HasPrefix(name[at+1:], "_")) {
+		if at := strings.LastIndexByte(name, '.'); at > 0 && extensions[name[at+1:]] {
 			short = name[:at]
+		}
+		for _, mark := range []string{"._", "@"} {
+			if at := strings.Index(short, mark); at > 0 {
+				short = short[:at]
+			}
 		}
 		if short = strings.TrimRight(short, ".-"); short == "" || short == name {
 			return ""
@@ -246,6 +264,9 @@ func unversioned(name string) string {
 		name = short
 	}
 }
+
+// extensions are those of the files of a program on Windows.
+var extensions = map[string]bool{"exe": true, "bat": true, "cmd": true}
 
 // abbreviated matches a command whose subcommands abbreviate those of the rule,
 // after expanding them.
@@ -269,7 +290,7 @@ func (r *reading) expanded(want, at []int, have *shell.Scan, words []shell.Word)
 	for i := range min(len(want), len(at)) {
 		w, full := &words[at[i]], r.words[want[i]].Text
 		listed := i < len(have.Path)
-		if listed || !w.Known() || len(w.Text) == 0 || len(w.Text) >= len(full) || !strings.HasPrefix(full, w.Text) {
+		if listed || !w.Known() || w.Text == full || !abbreviation(full, w.Text) {
 			continue
 		}
 		if out == nil {
@@ -278,6 +299,20 @@ func (r *reading) expanded(want, at []int, have *shell.Scan, words []shell.Word)
 		out[at[i]] = shell.Word{Text: full, Pos: w.Pos, End: w.End}
 	}
 	return out
+}
+
+// abbreviation reports whether each part of a text begins the same part of another:
+// mig:fr is migrate:fresh.
+func abbreviation(full, text string) bool {
+	for text != "" {
+		var part, whole string
+		part, text, _ = strings.Cut(text, ":")
+		whole, full, _ = strings.Cut(full, ":")
+		if part == "" || !strings.HasPrefix(whole, part) {
+			return false
+		}
+	}
+	return full == ""
 }
 
 // otherForm reports whether an argument may be the short form of a long option,

@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,20 @@ func TestSpellings(t *testing.T) {
 		{"Bash(composer require:*)", Yes, "composer r x"},
 		{"Bash(rm a:*)", Yes, "rm b a | rm -f b c a"},
 		{"Bash(rm a:*)", No, "rm b | rm -f b"},
+		{"Bash(git branch -D:*)", Maybe, "git branch -d -f x | git branch --delete --force x | git branch -df x"},
+		{"Bash(git branch -D:*)", Yes, "git branch -D x"},
+		{"Bash(git branch -D:*)", No, "git branch -d x | git branch -f x y"},
+		{"Bash(npm publish:*)", Maybe, "npm@latest publish | pnpm publish | bun publish | yarn npm publish"},
+		{"Bash(pip install:*)", Maybe, "pip._internal.cli.main install x"},
+		{"Bash(yum install:*)", Yes, "dnf install x"},
+		{"Bash(hg commit:*)", Yes, "chg commit"},
+		{"Bash(az group delete:*)", Yes, "azure.cli group delete"},
+		{"Bash(make deploy:*)", Maybe, "bmake deploy | remake all deploy"},
+		{"Bash(invoke deploy:*)", Yes, "inv deploy | inv build deploy"},
+		{"Bash(gradle publish:*)", Maybe, "gradle.bat publish"},
+		{"Bash(php artisan migrate:fresh:*)", Maybe, "php artisan mig:fr | php artisan migrate:fr"},
+		{"Bash(reboot:*)", Maybe, "init 6 | telinit 6 | systemctl reboot"},
+		{"Bash(reboot:*)", No, "init 3 | systemctl status"},
 		{"Bash(chmod 777:*)", No, "chmod 644 777"},
 		{"Bash(rm.sh:*)", No, "rm x"},
 		{"Bash(rm:*)", No, "./rm.sh"},
@@ -118,7 +133,7 @@ func TestEverySpelling(t *testing.T) {
 			a := &p.Also[i]
 			pairs++
 			text := "Bash(" + strings.Join(a.To, " ") + ":*)"
-			line := strings.Join(append([]string{p.Name}, a.From...), " ")
+			line := strings.Join(slices.Concat([]string{p.Name}, a.From, a.With), " ")
 			if len(a.From) == 0 && a.To[0] == p.Name {
 				text, line = strings.Replace(text, ":*", " zzz:*", 1), line+" zzz"
 			}

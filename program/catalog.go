@@ -91,7 +91,7 @@ func (c *Catalog) spell(aliases map[string][]catalogfile.Alias) {
 		p := *old
 		p.Also = slices.Clone(p.Also)
 		for _, a := range list {
-			p.Also = append(p.Also, Alias{From: a.From, To: a.To, Part: a.Part})
+			p.Also = append(p.Also, Alias{From: a.From, With: a.With, To: a.To, Part: a.Part})
 		}
 		c.own[name] = &p
 	}

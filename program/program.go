@@ -107,7 +107,9 @@ type Alias struct {
 	// From holds subcommands or operands, in order. It is empty for the program
 	// itself.
 	From []string
-	// To is a program and its subcommands.
+	// With holds options that must all be present.
+	With []string
+	// To is a program and its subcommands, with options.
 	To []string
 	// Part reports that To is only a part of what is done (git subtree push, git
 	// push).

@@ -8,8 +8,8 @@ import (
 
 // Alias is another spelling of a use of a program; see program.Alias.
 type Alias struct {
-	From, To []string
-	Part     bool
+	From, With, To []string
+	Part           bool
 }
 
 // readAlso parses the key also.
@@ -44,16 +44,24 @@ func parseAlso(text string) ([]Alias, string) {
 		return nil, "no program stands on the right"
 	}
 	for i, w := range words {
-		if i != at && (w[0] == '-' || w == "=" || w == "~" || i > at && strings.Contains(w, "|")) {
+		if i != at && (w == "=" || w == "~" || i > at && strings.Contains(w, "|")) || i == at+1 && w[0] == '-' {
 			return nil, w + " is no name of a program or subcommand"
 		}
 	}
-	if at == 0 {
-		return []Alias{{To: to, Part: part}}, ""
+	names := slices.IndexFunc(from, option)
+	if names < 0 {
+		names = at
+	}
+	from, with := from[:names], from[names:]
+	if len(with) > 0 && !part {
+		return nil, "with options it is one-way"
+	}
+	if names == 0 {
+		return []Alias{{With: with, To: to, Part: part}}, ""
 	}
 	var out []Alias
-	for name := range strings.SplitSeq(from[at-1], "|") {
-		a := Alias{From: append(slices.Clone(from[:at-1]), name), Part: part}
+	for name := range strings.SplitSeq(from[names-1], "|") {
+		a := Alias{From: append(slices.Clone(from[:names-1]), name), With: with, Part: part}
 		for _, w := range to {
 			if w == "*" {
 				w = name
@@ -87,7 +95,7 @@ func addAlias(out map[string][]Alias, name string, a Alias) {
 	if a.To[0] == "." {
 		a.To[0] = name
 	}
-	if a.To[0] == name && slices.Equal(a.To[1:], a.From) {
+	if a.To[0] == name && slices.Equal(a.To[1:], a.From) && len(a.With) == 0 {
 		return
 	}
 	out[name] = append(out[name], a)

@@ -41,7 +41,8 @@
 // Left of the sign are subcommands or operands of the program, none for the
 // program itself; right of it are a program, "." for this one, and its
 // subcommands. "=" is the same in both directions, "~" is one-way: the left side
-// does, among other things, what the right side does. A last word on the left
+// does, among other things, what the right side does. Options behind the subcommands
+// on the left must all be present ("branch -d -f ~ . branch -D"). A last word on the left
 // may be several, separated by "|", each of which replaces a "*" on the right.
 //
 // abbreviates = true says that the program accepts abbreviated names of its

@@ -189,6 +189,9 @@ func (p *printer) aliases(name string, depth int) string {
 		if len(a.From) > 0 {
 			fields = append(fields, fmt.Sprintf("From: names{%s}", quoted(a.From)))
 		}
+		if len(a.With) > 0 {
+			fields = append(fields, fmt.Sprintf("With: names{%s}", quoted(a.With)))
+		}
 		fields = append(fields, fmt.Sprintf("To: names{%s}", quoted(a.To)))
 		if a.Part {
 			fields = append(fields, "Part: true")
