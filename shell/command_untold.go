@@ -45,7 +45,7 @@ func untoldWord(scan *Scan, i int) bool {
 	p, arg := scan.Prog, &scan.Args[i]
 	switch arg.Kind {
 	case ArgUnlisted:
-		return true
+		return p.Special != "find" // it has a language of its own
 	case ArgOption:
 		return arg.ValueAt >= 0 && (p.Operands == program.Unread || p.Wraps()) && !plainName(arg.Value.Text)
 	case ArgOperand, ArgUnsure:

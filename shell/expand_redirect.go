@@ -15,7 +15,9 @@ func (w *walker) redirects(list []*syntax.Redirect, s *scope) *input {
 		texts := w.redirect(r, s)
 		var printed *input // by a process substitution
 		if r.Op == syntax.RdrIn {
-			printed = w.printed(from)
+			if printed = w.printed(from); printed == nil && w.wrote(from) {
+				printed = &input{changed: true}
+			}
 		}
 		if given == nil && (len(texts) > 0 || printed != nil) {
 			given = new(input)

@@ -140,7 +140,7 @@ func (c *possibleCommands) known(a *Action) {
 // runsInput reports whether a program may run what it reads from standard input:
 // it is there to run what it is told, or little is known of it.
 func runsInput(p *program.Program) bool {
-	if p.Runs() || p.Operands == program.Unread {
+	if p.Runs() || p.Stdin || p.Operands == program.Unread {
 		return true
 	}
 	for o := range p.All {
@@ -314,10 +314,13 @@ func (c *possibleCommands) walk(read func(*walker, *scope) bool, clear, text boo
 		switch {
 		case a.Kind == Opaque && (clear || a.Why.Cause == CauseStandardInput && !c.input.given()):
 			continue
-		case a.Kind == Command && clear && !a.Words[0].Known():
+		case a.Kind == Command && clear && nameless(&a.Words[0]):
 			continue
 		}
 		a.Parent, a.From, a.Need = -1, -1, NeedNone
+		if a.Kind == Command {
+			a.Words = oneName(a.Words)
+		}
 		c.found = append(c.found, *a)
 	}
 	if text {
@@ -325,6 +328,21 @@ func (c *possibleCommands) walk(read func(*walker, *scope) bool, clear, text boo
 	} else if len(actions) > 1 {
 		c.inside(actions[1:])
 	}
+}
+
+// nameless reports whether nothing is known of the name of a program.
+func nameless(name *Word) bool {
+	return len(name.Holes) > 0 && base(name.Text) == ""
+}
+
+// oneName makes one word of a name that is a pattern: the first file that it meets.
+func oneName(words []Word) []Word {
+	if len(words[0].Holes) == 0 || words[0].hasHole(AnyText) {
+		return words
+	}
+	words = slices.Clone(words)
+	words[0].Split = false
+	return words
 }
 
 // inside reads the commands of a text that was supposed to be one.

@@ -70,8 +70,11 @@ func TestPossibleCommands(t *testing.T) {
 		{"unheard '(shell (str r m))'", "?"},
 		{"perl5.36 -e 'exec r.m'", "?"},
 		{"bash-static -c 'rm x'", "rm x"},
+		{"ruby-static -e 'exec(x)'", "?"},
 		{"python3 unheard.py rm x", "rm x"},
 		{"node unheard.js 'rm x'", "rm x"},
+		{"node unheard.js 'r$@m x'", "?"},
+		{"node unheard.js 'r?m x'", "r_m x"},
 		{"bash unheard.sh rm x", "rm x"},
 		{"npm run unheard -- rm x", "rm x"},
 		{"make a V='rm x'", "rm x"},
@@ -101,6 +104,8 @@ func TestPossibleCommands(t *testing.T) {
 		{"while a; do unheard; done <<< 'rm x'", "rm x"},
 		{"timeout 5 unheard <<< 'rm x'", "rm x"},
 		{"unheard < <(echo rm x)", "rm x"},
+		{"echo rm x > f; unheard < f", "?"},
+		{"poetry shell <<< 'rm x'", "?"},
 		{"unheard <<< \"$x\"", "?"},
 		{"x='rm y'; unheard <<< \"$x\"", "rm y"},
 		{"f() { ssh h; }; f <<< 'rm x'", "rm x"},
@@ -128,6 +133,7 @@ func TestNoPossibleCommands(t *testing.T) {
 		"bash -c 'rm x'", "python3 -c 'rm(x)'", "gh pr create --title 'rm (x)' --body '$(x)'", "jq '.a | (.b)' f", "sed 's/rm x/y/' f",
 		"git commit -F - <<E\nrm x\nE", "tee f <<< 'rm x'", "find . -name '*.go' -exec cat {} ;", "timeout 5 cat <<< 'rm x'", "unheard",
 		"curl -d '{\"a\":\"rm x\"}' http://localhost", "f() { cat; }; f 'rm x'", "unheard < f", "cat f | unheard", "unheard *.txt",
+		"find . -path '*a*' -exec grep -l 'a\\|b.*c' {} ;", "gcc --unheard 'a\\|b.*c'",
 	} {
 		if got := supposed(line); slices.ContainsFunc(got, func(s string) bool { return s == "?" || strings.HasPrefix(s, "rm") }) {
 			t.Errorf("%s: %q", line, got)
@@ -225,6 +231,7 @@ func TestPossibleCommandsEnd(t *testing.T) {
 	for _, line := range []string{
 		"unheard " + strings.Repeat("a ", MaxLine/2-8), "unheard " + strings.Repeat("timeout 5 ", MaxLine/10-8), "unheard '" + strings.Repeat("a ", MaxLine/2-8) + "'",
 		"unheard " + strings.Repeat("'a b' ", MaxLine/6-8), "unheard " + strings.Repeat("sh -c ", MaxLine/6-8), nested,
+		"node unheard.js '(" + strings.Repeat("a ", MaxLine/2-16) + "'",
 		"unheard '" + strings.Repeat("(", 30000) + "'", "unheard '" + strings.Repeat("{\"a\":", 5000) + "1" + strings.Repeat("}", 5000) + "'",
 		"unheard <<E\n" + strings.Repeat("env sh a;", MaxLine/9-8) + "\nE",
 	} {

@@ -39,6 +39,31 @@ func (w *walker) printed(from int) *input {
 	return in
 }
 
+// maxWrites is how many actions are searched for writes of a file that is read.
+const maxWrites = 1000
+
+// wrote reports whether a file that the actions from an index on read is one that
+// the line wrote before, so that it holds text of the line.
+func (w *walker) wrote(from int) bool {
+	for i := from; i < len(w.facts.Actions); i++ {
+		a := &w.facts.Actions[i]
+		if a.Kind == Read && a.Redirect && (from > maxWrites || w.writes(from, &a.Path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// writes reports whether one of the actions before an index writes a file.
+func (w *walker) writes(before int, file *Word) bool {
+	for i := range before {
+		if a := &w.facts.Actions[i]; a.Kind == Write && sameWord(&a.Path, file) {
+			return true
+		}
+	}
+	return false
+}
+
 // pass adds the texts of another input.
 func (in *input) pass(from *input) {
 	for i := range from.texts {

@@ -249,6 +249,15 @@ func mapStrings(v any, f func(string) string) any {
 // what follows them cannot change how they are parsed.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_ ./:=,@%+~$"{}*?|&;<>-]+$`)
 
+// hand gives a line to a program that nobody knows, which may run it.
+func (g *generator) hand(line string) string {
+	form := g.pick(
+		"k9run '%s'", "./k9run -x -- sh -c '%s'", "k9run exec p bash -c '%s'", "k9run --cmd='%s' a", "k9run -e '%s'", "k9run <<< '%s'",
+		"k9run <<'E_O_F'\n%s\nE_O_F\n", "k9run '[\"sh\", \"-c\", \"x\"]' '%s'", "timeout 9 k9run '%s'", "python3 k9run.py '%s'",
+	)
+	return strings.Replace(form, "%s", line, 1)
+}
+
 // wrap puts a line into another place where it has the same meaning.
 func (g *generator) wrap(r Row) Row {
 	line, ok := r.Input["command"].(string)
@@ -256,7 +265,11 @@ func (g *generator) wrap(r Row) Row {
 		strings.Count(line, `"`)%2 == 1 || strings.HasSuffix(line, "&") || strings.HasPrefix(line, "{") {
 		return r
 	}
-	switch g.r.IntN(6) {
+	switch g.r.IntN(7) {
+	case 6:
+		if r.Must != "allow" {
+			line, r.Must = g.hand(line), "not_allow"
+		}
 	case 0:
 		line = "(" + line + ")"
 	case 1:
