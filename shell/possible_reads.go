@@ -302,7 +302,7 @@ const separators = "=,:;\"'`()<>{}[]| \t\n"
 
 // splitPaths calls add with each part of a word between separators, if it has any.
 func splitPaths(w Word, add func(Word)) {
-	if strings.IndexAny(w.Text, separators) < 0 {
+	if !strings.ContainsAny(w.Text, separators) {
 		return
 	}
 	for from := 0; from <= len(w.Text); {
