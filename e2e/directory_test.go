@@ -149,10 +149,7 @@ func TestDirectoryWhileAsked(t *testing.T) {
 		}}})
 		term := wrapped{release: r, Policy: []string{"--allow", "Bash", "--ask", "Bash(cat:*)"}}.onTerminal(t, b, m, startWeb(t, b))
 		term.expect(choices)
-		first := until(time.Second, func() bool { return strings.Contains(b.readFile("audit.jsonl"), "toolu_down") })
-		if first && !until(30*time.Second, func() bool { return b.has("marks/cd") }) {
-			t.Error("the cd was allowed and did not run")
-		}
+		until(time.Second, func() bool { return strings.Contains(b.readFile("audit.jsonl"), "toolu_down") }) // decided, it may still wait
 		term.press("o")
 		term.asked(1)
 		if !b.has("marks/cd") {

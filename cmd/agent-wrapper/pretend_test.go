@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -150,33 +151,47 @@ func (p *pretender) want(w *wish) {
 	case w.Die:
 		os.Exit(9)
 	case w.Cancel:
-		p.out.Encode(object{"type": "control_cancel_request", "request_id": "ask-" + ids[0]})
+		p.out.Encode(object{"type": "control_cancel_request", "request_id": "hook-" + ids[0]})
 		p.tell(ids[0], w, nil)
 		return
 	}
 	answers := map[string]object{}
-	for range all {
-		id, answer := p.answer()
-		answers[strings.TrimPrefix(id, "ask-")] = answer
+	for len(answers) < len(all) {
+		name, answer := p.answer()
+		kind, id, _ := strings.Cut(name, "-")
+		at := slices.Index(ids, id)
+		switch {
+		case at < 0:
+		case kind == "ask":
+			answers[id] = answer
+		case kind == "hook":
+			if reason, denied := deniedBy(answer); denied {
+				answers[id] = object{"behavior": "deny", "message": reason}
+				continue
+			}
+			w := &all[at]
+			p.ask("ask-"+id, object{"subtype": "can_use_tool", "tool_name": w.Tool, "input": w.Input, "tool_use_id": id, "agent_id": w.Agent})
+		}
 	}
 	for i := range all {
 		p.tell(ids[i], &all[i], answers[ids[i]])
 	}
 }
 
-// begins announces a tool use and asks about it.
+// begins announces a tool use and calls the hook.
 func (p *pretender) begins(id string, w *wish) {
 	dir, _ := os.Getwd()
 	p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "tool_use", "id": id, "name": w.Tool, "input": w.Input}}}})
 	p.ask("hook-"+id, object{"subtype": "hook_callback", "callback_id": "decide", "tool_use_id": id, "input": object{
 		"hook_event_name": "PreToolUse", "cwd": dir, "tool_name": w.Tool, "tool_input": w.Input, "tool_use_id": id, "agent_id": w.Agent,
 	}})
-	for {
-		if asked, _ := p.answer(); asked == "hook-"+id {
-			break
-		}
-	}
-	p.ask("ask-"+id, object{"subtype": "can_use_tool", "tool_name": w.Tool, "input": w.Input, "tool_use_id": id, "agent_id": w.Agent})
+}
+
+// deniedBy reads the answer to a call of the hook.
+func deniedBy(answer object) (reason string, denied bool) {
+	output, _ := answer["hookSpecificOutput"].(object)
+	reason, _ = output["permissionDecisionReason"].(string)
+	return reason, output["permissionDecision"] != "ask"
 }
 
 // types tries to type on the terminal of the program.

@@ -88,15 +88,23 @@ func TestSameRequestID(t *testing.T) {
 // that may change it can run before the tool use does.
 func TestDirectoryMoves(t *testing.T) {
 	const dir = "/w"
-	hook := func(f *fake, id, command string) {
-		f.hooks(id, "Bash", bash(command), dir)
-		f.hear()
-	}
-	ask := func(f *fake, g *gate, id, command string) {
-		f.asks(id, "Bash", bash(command))
+	come := func(f *fake, g *gate, id string) {
 		if came := <-g.came; came != id {
 			f.t.Errorf("%s came, not %s", came, id)
 		}
+	}
+	tell := func(f *fake, g *gate, id, command string) {
+		f.hooks(id, "Bash", bash(command), dir)
+		come(f, g, id)
+	}
+	hook := func(f *fake, g *gate, id, command string) {
+		tell(f, g, id, command)
+		f.hear()
+	}
+	ask := func(f *fake, id, command string) { f.asks(id, "Bash", bash(command)) }
+	anew := func(f *fake, g *gate, id, command string) {
+		ask(f, id, command)
+		come(f, g, id)
 	}
 	expect := func(f *fake, id string) {
 		if got, behavior := answered(f); got != id || behavior != "allow" {
@@ -110,95 +118,113 @@ func TestDirectoryMoves(t *testing.T) {
 		script func(f *fake, g *gate)
 		want   map[string]string
 	}{
-		{"asked behind a cd that is not decided", []string{"cd"}, func(f *fake, g *gate) {
-			hook(f, "cd", "cd sub")
-			hook(f, "cat", "cat b.txt")
-			ask(f, g, "cd", "cd sub")
-			ask(f, g, "cat", "cat b.txt")
+		{"told behind a cd that is not decided", []string{"cd"}, func(f *fake, g *gate) {
+			tell(f, g, "cd", "cd sub")
+			hook(f, g, "cat", "cat b.txt")
+			ask(f, "cat", "cat b.txt")
 			expect(f, "cat")
 			close(g.open["cd"])
+			f.hear()
+			ask(f, "cd", "cd sub")
 			expect(f, "cd")
 			ran(f, "cd")
 			ran(f, "cat")
 		}, map[string]string{"cd": dir, "cat": ""}},
 		{"a cd that is asked behind", []string{"cat"}, func(f *fake, g *gate) {
-			hook(f, "cat", "cat b.txt")
-			ask(f, g, "cat", "cat b.txt")
-			hook(f, "cd", "cd sub")
-			f.asks("cd", "Bash", bash("cd sub"))
+			tell(f, g, "cat", "cat b.txt")
+			hook(f, g, "cd", "cd sub")
+			ask(f, "cd", "cd sub")
 			synctest.Wait()
-			if len(g.came) > 0 {
-				f.t.Error("the cd was decided while a directory was counted on")
-			}
 			close(g.open["cat"])
+			f.hear() // the hook of cat, and not the cd: a directory is counted on
+			ask(f, "cat", "cat b.txt")
 			expect(f, "cat")
-			<-g.came
 			expect(f, "cd")
 			ran(f, "cat")
 			ran(f, "cd")
 		}, map[string]string{"cat": dir, "cd": dir}},
 		{"told before a cd, asked after it", nil, func(f *fake, g *gate) {
-			hook(f, "cat", "cat b.txt")
-			hook(f, "cd", "cd sub")
-			ask(f, g, "cd", "cd sub")
-			expect(f, "cd")
-			ran(f, "cd")
-			ask(f, g, "cat", "cat b.txt")
+			hook(f, g, "cat", "cat b.txt")
+			hook(f, g, "cd", "cd sub")
+			ask(f, "cd", "cd sub")
+			ask(f, "cat", "cat b.txt")
 			expect(f, "cat")
-			ran(f, "cat")
-		}, map[string]string{"cat": "", "cd": dir}},
-		{"told while a cd runs", nil, func(f *fake, g *gate) {
-			hook(f, "cd", "cd sub")
-			ask(f, g, "cd", "cd sub")
 			expect(f, "cd")
-			hook(f, "cat", "cat b.txt")
 			ran(f, "cd")
-			ask(f, g, "cat", "cat b.txt")
+			ran(f, "cat")
+		}, map[string]string{"cat": dir, "cd": dir}},
+		{"told before a cd, and never asked", nil, func(f *fake, g *gate) {
+			hook(f, g, "cat", "cat b.txt")
+			hook(f, g, "cd", "cd sub")
+			ask(f, "cd", "cd sub")
+			f.results("cat", false, "reject")
+			expect(f, "cd")
+			ran(f, "cd")
+		}, map[string]string{"cd": dir}},
+		{"two that move", nil, func(f *fake, g *gate) {
+			hook(f, g, "cd", "cd sub")
+			hook(f, g, "up", "cd ..")
+			ask(f, "cd", "cd sub")
+			expect(f, "cd")
+			anew(f, g, "up", "cd ..")
+			expect(f, "up")
+			ran(f, "cd")
+			ran(f, "up")
+		}, map[string]string{"cd": dir, "up": ""}},
+		{"told while a cd runs", nil, func(f *fake, g *gate) {
+			hook(f, g, "cd", "cd sub")
+			ask(f, "cd", "cd sub")
+			expect(f, "cd")
+			hook(f, g, "cat", "cat b.txt")
+			ran(f, "cd")
+			ask(f, "cat", "cat b.txt")
 			expect(f, "cat")
 			ran(f, "cat")
 		}, map[string]string{"cat": "", "cd": dir}},
 		{"told after a cd", nil, func(f *fake, g *gate) {
-			hook(f, "cd", "cd sub")
-			ask(f, g, "cd", "cd sub")
+			hook(f, g, "cd", "cd sub")
+			ask(f, "cd", "cd sub")
 			expect(f, "cd")
 			ran(f, "cd")
-			hook(f, "cat", "cat b.txt")
-			ask(f, g, "cat", "cat b.txt")
+			hook(f, g, "cat", "cat b.txt")
+			ask(f, "cat", "cat b.txt")
 			expect(f, "cat")
 			ran(f, "cat")
 		}, map[string]string{"cat": dir, "cd": dir}},
 		{"beside a command that stays", []string{"ls"}, func(f *fake, g *gate) {
-			hook(f, "ls", "ls; cat a.txt | sort")
-			hook(f, "cat", "cat b.txt")
-			ask(f, g, "ls", "ls; cat a.txt | sort")
-			ask(f, g, "cat", "cat b.txt")
+			tell(f, g, "ls", "ls; cat a.txt | sort")
+			hook(f, g, "cat", "cat b.txt")
+			ask(f, "cat", "cat b.txt")
 			expect(f, "cat")
 			close(g.open["ls"])
+			f.hear()
+			ask(f, "ls", "ls; cat a.txt | sort")
 			expect(f, "ls")
 			ran(f, "ls")
 			ran(f, "cat")
 		}, map[string]string{"ls": dir, "cat": dir}},
 		{"told twice for one id", nil, func(f *fake, g *gate) {
-			hook(f, "cat", "cat b.txt")
+			hook(f, g, "cat", "cat b.txt")
 			f.hooks("cat", "Bash", bash("cat b.txt"), "/elsewhere")
 			f.hear()
-			ask(f, g, "cat", "cat b.txt")
+			anew(f, g, "cat", "cat b.txt")
 			expect(f, "cat")
 			ran(f, "cat")
 		}, map[string]string{"cat": ""}},
 		{"told for another tool", nil, func(f *fake, g *gate) {
 			f.hooks("cat", "Read", object{"file_path": "b.txt"}, dir)
+			come(f, g, "cat")
 			f.hear()
-			ask(f, g, "cat", "cat b.txt")
+			anew(f, g, "cat", "cat b.txt")
 			expect(f, "cat")
 			ran(f, "cat")
 		}, map[string]string{"cat": ""}},
 		{"told once, asked twice", nil, func(f *fake, g *gate) {
-			hook(f, "cat", "cat b.txt")
-			ask(f, g, "cat", "cat b.txt")
+			hook(f, g, "cat", "cat b.txt")
+			ask(f, "cat", "cat b.txt")
 			expect(f, "cat")
 			ran(f, "cat")
-			ask(f, g, "cat", "cat b.txt")
+			anew(f, g, "cat", "cat b.txt")
 			expect(f, "cat")
 			ran(f, "cat")
 		}, map[string]string{"cat": ""}},
@@ -238,15 +264,18 @@ func TestSubagentsKeepTheirDirectory(t *testing.T) {
 						"subtype": "hook_callback", "callback_id": hookID, "input": object{
 							"hook_event_name": hookEvent, "cwd": "/w", "tool_name": "Bash", "tool_input": bash(use[1]), "tool_use_id": use[0], "agent_id": agents[i],
 						}}})
-					f.hear()
-					f.say(object{"type": "control_request", "request_id": "can-" + use[0], "request": object{
-						"subtype": "can_use_tool", "tool_name": "Bash", "input": bash(use[1]), "tool_use_id": use[0], "agent_id": agents[i],
-					}})
 					<-g.came
 				}
-				answered(f)
+				can := func(i int, id, command string) {
+					f.hear()
+					f.say(object{"type": "control_request", "request_id": "can-" + id, "request": object{
+						"subtype": "can_use_tool", "tool_name": "Bash", "input": bash(command), "tool_use_id": id, "agent_id": agents[i],
+					}})
+					answered(f)
+				}
+				can(1, "cat", "cat b")
 				close(g.open["cd"])
-				answered(f)
+				can(0, "cd", "cd sub")
 				f.ends()
 			})
 			if err != nil || g.dirs["cat"] != "/w" || g.dirs["cd"] != "/w" {
@@ -292,10 +321,11 @@ func TestHeldQuestionEnds(t *testing.T) {
 					f.ready()
 					for _, use := range [][2]string{{"cat", "cat b"}, {"cd", "cd sub"}} {
 						f.hooks(use[0], "Bash", bash(use[1]), "/w")
-						f.hear()
-						f.asks(use[0], "Bash", bash(use[1]))
 						synctest.Wait()
 					}
+					f.hear()
+					f.asks("cd", "Bash", bash("cd sub"))
+					synctest.Wait()
 					switch how {
 					case "broken off":
 						return
@@ -308,6 +338,8 @@ func TestHeldQuestionEnds(t *testing.T) {
 					f.say(`{"type":"control_cancel_request","request_id":"can-cd"}`)
 					synctest.Wait()
 					close(g.open["cat"])
+					f.hear()
+					f.asks("cat", "Bash", bash("cat b"))
 					if id, behavior := answered(f); id != "cat" || behavior != "allow" {
 						t.Errorf("got %s %s", id, behavior)
 					}

@@ -47,16 +47,19 @@ func (r *run) where(q *question) string {
 		return ""
 	}
 	for _, other := range r.pending {
-		if other != q && r.uses.get(other.use.ID).moves {
+		if other != q && other.started && r.uses.get(other.use.ID).moves {
 			return ""
 		}
 	}
 	return e.dir
 }
 
-// counted reports whether an open question relies on the directory of the main
-// agent's shell.
+// counted reports whether an open question, or an answer that the CLI was not told,
+// relies on the directory of the main agent's shell.
 func (r *run) counted() bool {
+	if r.uses.counting > 0 {
+		return true
+	}
 	for _, q := range r.pending {
 		if q.started && q.use.Agent == "" && q.use.Dir != "" {
 			return true

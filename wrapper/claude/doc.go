@@ -3,10 +3,11 @@
 //
 // The CLI's own permission system is made to ask about every tool use, in two
 // independent ways: by the ask rule "*" in settings that replace all others,
-// and by a PreToolUse hook that answers ask. The CLI then sends exactly one
-// can_use_tool request for each tool use, including those of subagents, and
-// receives the Decider's answer. The hook also reports the directory that the
-// agent's shell is in.
+// and by a PreToolUse hook. The hook waits for the Decider and answers deny, or ask
+// if the answer is an allow. The CLI then sends exactly one can_use_tool request for
+// each tool use, including those of subagents, and receives the Decider's answer if
+// the tool use is still the same; otherwise the Decider answers anew. The hook also
+// reports the directory that the agent's shell is in.
 //
 // Before the prompt is sent, a preflight verifies that the ask rule is in
 // effect. After that, every tool result is compared with what was approved. A

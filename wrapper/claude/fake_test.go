@@ -255,7 +255,12 @@ func (f *fake) asks(id, tool string, input object) {
 func (f *fake) use(id, tool string, input object) object {
 	f.wants(id, tool, input)
 	f.hooks(id, tool, input, "/w")
-	if d := hookDecision(f.hear()); d != "ask" {
+	m := f.hear()
+	switch d := hookDecision(m); d {
+	case "ask":
+	case "deny":
+		return object{"behavior": "deny", "message": hookReason(m), "by": "hook"}
+	default:
 		f.t.Errorf("the hook for %s answered %q", id, d)
 	}
 	f.asks(id, tool, input)
@@ -273,6 +278,12 @@ func hookDecision(m object) string {
 	output, _ := reply(m)["hookSpecificOutput"].(object)
 	d, _ := output["permissionDecision"].(string)
 	return d
+}
+
+func hookReason(m object) string {
+	output, _ := reply(m)["hookSpecificOutput"].(object)
+	why, _ := output["permissionDecisionReason"].(string)
+	return why
 }
 
 // results sends the result of a tool. source is where the decision came from, ""

@@ -65,8 +65,8 @@ func (r *run) request(q *request) error {
 // unreadable is the prefix of the message that denies a malformed tool use.
 const unreadable = "agent-wrapper cannot read this tool use: "
 
-// hook records the directory of a tool use and has the CLI ask about it, or
-// denies the tool use at once if the agent is paused.
+// hook records the directory of a tool use and has the Decider answer it. Until then
+// the hook is not answered: no other hook can allow the tool use meanwhile.
 func (r *run) hook(id string, h *hookCallback) error {
 	in := &h.Input
 	if h.Callback != hookID || in.Event != hookEvent || in.ID == "" {
@@ -84,12 +84,31 @@ func (r *run) hook(id string, h *hookCallback) error {
 		return r.writer.send(answering(id, hookDenies(words)))
 	}
 	switch {
-	case r.phase != working:
+	case r.phase != working || r.stopping:
 		return deny(errNotNow)
-	case r.o.Paused != nil && r.o.Paused() != "":
+	case r.paused():
 		return deny(errPaused)
+	case r.out.Stopped != "":
+		return deny(errStopped)
+	case e.stand != hooked || e.deciding || e.held != nil:
+		return r.writer.send(answering(id, hookAsks())) // a second call: can_use_tool decides
+	case len(r.pending) >= maxPending:
+		return deny(errTooMany)
 	}
-	return r.writer.send(answering(id, hookAsks()))
+	e.deciding = true
+	e.moves = in.Agent == "" && mayMove(in.Tool, in.Input, r.o.Dialect)
+	r.begin(id, &question{hook: true, use: permission.ToolUse{ID: in.ID, Tool: in.Tool, Input: in.Input, Agent: in.Agent}})
+	r.start(id, r.pending[id])
+	return nil
+}
+
+func (r *run) paused() bool { return r.o.Paused != nil && r.o.Paused() != "" }
+
+// begin records an open question.
+func (r *run) begin(id string, q *question) {
+	q.use.Session, q.use.Dialect = r.out.Session, r.o.Dialect
+	q.ctx, q.cancel = context.WithCancelCause(r.deciding)
+	r.pending[id] = q
 }
 
 // Why a tool use that will not run is passed to the Decider.
@@ -98,6 +117,8 @@ var (
 	errNotNow  = errors.New("the agent is not to run tools now")
 	errForeign = errors.New("denied by the agent CLI itself")
 	errUnasked = errors.New("the agent CLI never asked about it")
+	errStopped = errors.New("the turn was ended")
+	errTooMany = errors.New("too many tool uses wait for an answer")
 )
 
 // recordDenial passes a tool use that will not run to the Decider with a
@@ -131,19 +152,15 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 	switch {
 	case c.ID == "" || c.Tool == "":
 		return deny("agent-wrapper cannot tell which tool use this is")
-	case e.stand == pending || e.stand == approved:
+	case e.stand == pending || e.stand == approved || e.deciding:
 		return deny("agent-wrapper was asked twice about this tool use")
 	case len(r.pending) >= maxPending:
 		e.stand = refused
-		return deny("too many tool uses wait for an answer")
+		return deny(errTooMany.Error())
 	}
 	e.ask(c, r.o.Dialect)
-	q := &question{use: permission.ToolUse{
-		ID: c.ID, Tool: c.Tool, Input: c.Input, Agent: c.Agent,
-		Session: r.out.Session, Dialect: r.o.Dialect,
-	}}
-	q.ctx, q.cancel = context.WithCancelCause(r.deciding)
-	r.pending[id] = q
+	q := &question{use: permission.ToolUse{ID: c.ID, Tool: c.Tool, Input: c.Input, Agent: c.Agent}}
+	r.begin(id, q)
 	if e.moves && r.counted() {
 		r.kept = append(r.kept, id)
 		return nil
@@ -152,13 +169,20 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 	return nil
 }
 
-// start has the Decider answer a question.
+// start has the Decider answer a question, unless it has answered the very same in
+// the hook.
 func (r *run) start(id string, q *question) {
 	q.started = true
 	q.use.Dir = r.where(q)
 	use := q.use
+	given := r.given(q)
 	r.asking.Go(func() {
-		a := decide(q.ctx, r.o.Decider, use)
+		var a answer
+		if given != nil && q.ctx.Err() == nil {
+			a = *given
+		} else {
+			a = decide(q.ctx, r.o.Decider, use)
+		}
 		a.id = id
 		r.answers <- a
 	})
@@ -171,6 +195,9 @@ func (r *run) answered(a answer) error {
 	q := r.pending[a.id]
 	delete(r.pending, a.id)
 	q.cancel(nil)
+	if q.hook {
+		return r.held(q, &a)
+	}
 	if q.withdrawn {
 		a.deny()
 	}
@@ -206,7 +233,7 @@ func (r *run) tell(use permission.ToolUse, a *answer) {
 func (r *run) withdraw(id string) {
 	q := r.pending[id]
 	if q == nil {
-		return // already answered, or a hook
+		return // already answered
 	}
 	q.withdrawn = true
 	q.cancel(errWithdrawn)
@@ -329,10 +356,17 @@ func (r *run) begun(s *system) error {
 
 // foreign records a tool use that did not run and that we were not asked about:
 // the CLI denied it, by the deny rules that we gave it or by managed ones, or the
-// tool rejected its input. It is recorded as a denial with the reason why.
+// tool rejected its input. It is recorded as a denial with the reason why, unless it
+// was decided in the hook.
 func (r *run) foreign(d denied, why error) {
 	e := r.uses.get(d.ID)
+	h := r.settled(e)
 	if e.stand > hooked {
+		return
+	}
+	if h != nil {
+		r.undone(h, e, why)
+		e.stand = refused
 		return
 	}
 	if e.tool == "" {
@@ -412,6 +446,7 @@ func (r *run) gave(b *block, t *turn) error {
 	case foreignDeny:
 		r.foreign(denied{ID: o.id}, notRun(b, o))
 	}
+	r.settled(e)
 	if was == approved {
 		r.tellOutcome(o.id, e, b, "")
 	}

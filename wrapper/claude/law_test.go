@@ -106,7 +106,12 @@ func (w *world) step(op, use, input string, n int) {
 	f := w.f
 	switch op {
 	case "hook":
-		f.hooks(use, "Bash", bash(input), "/w")
+		id := fmt.Sprintf("hook-%s-%d", use, n)
+		w.asked(id, use)
+		f.say(object{"type": "control_request", "request_id": id, "request": object{
+			"subtype": "hook_callback", "callback_id": hookID, "input": object{
+				"hook_event_name": hookEvent, "cwd": "/w", "tool_name": "Bash", "tool_input": bash(input), "tool_use_id": use,
+			}}})
 	case "ask":
 		id := fmt.Sprintf("%s-%d", use, n)
 		w.asked(id, use)

@@ -86,11 +86,13 @@ const (
 	toHear
 )
 
-// question is a can_use_tool request that is not answered yet.
+// question is a can_use_tool request, or a call of the hook, that is not answered
+// yet.
 type question struct {
 	use       permission.ToolUse
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
+	hook      bool // it is a call of the hook, which comes before
 	started   bool // the Decider has been called
 	withdrawn bool // by the CLI; the answer is not sent
 }

@@ -739,7 +739,9 @@ func TestDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dirs := map[string]string{}
 		d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
-			dirs[use.ID] = use.Dir
+			if _, asked := dirs[use.ID]; !asked {
+				dirs[use.ID] = use.Dir
+			}
 			return deny("no")
 		})
 		play(t, d, func(f *fake) {
@@ -763,8 +765,8 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// TestForeignDenial: a tool use that did not run without having been asked about
-// is recorded once, with the actual reason, and nobody is asked.
+// TestForeignDenial: a tool use that did not run although its hook was answered, or
+// without one, is recorded as denied once, with the actual reason.
 func TestForeignDenial(t *testing.T) {
 	const (
 		itself  = "denied by the agent CLI itself"
@@ -804,8 +806,12 @@ func TestForeignDenial(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				asked := 0
+				asked, hooked := 0, 0
 				d := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+					if ctx.Err() == nil && hooked == 0 {
+						hooked++
+						return allow(use)
+					}
 					asked++
 					if ctx.Err() == nil || use.Tool != "Bash" {
 						t.Errorf("a person could be asked about %+v", use)
@@ -821,7 +827,7 @@ func TestForeignDenial(t *testing.T) {
 					c.script(f)
 					f.ends()
 				})
-				if err != nil || asked != 1 || out.Denied != 1 || out.Allowed != 0 {
+				if err != nil || asked+hooked != 1 || out.Denied != 1 || out.Allowed != 0 {
 					t.Errorf("got %+v, %v, asked %d times", out, err, asked)
 				}
 				if e := events.of(wrapper.DecisionEvent); len(e) != 1 || e[0].Behavior != "deny" || e[0].Reason != c.want {
@@ -850,8 +856,11 @@ func TestInterruptingDenial(t *testing.T) {
 		})
 		out, events, err := play(t, d, func(f *fake) {
 			f.ready()
-			if got := f.use("u1", "Bash", bash("x")); got["interrupt"] != true {
+			if got := f.use("u1", "Bash", bash("x")); got["behavior"] != "deny" || got["message"] != "stop here" {
 				t.Errorf("got %v", got)
+			}
+			if what, _ := f.hear()["request"].(object); what["subtype"] != "interrupt" {
+				t.Errorf("the turn is not ended: %v", what)
 			}
 			f.results("u1", false, "reject")
 			f.say(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic]"]}`)

@@ -11,6 +11,9 @@ type uses struct {
 	// the main agent's shell and have no result yet; moved counts all that were
 	// approved.
 	moving, moved int
+	// counting is the number of held answers that rely on the directory of the main
+	// agent's shell.
+	counting int
 }
 
 // entry is one tool use.
@@ -23,6 +26,9 @@ type entry struct {
 	agent string
 	stand stand
 	shown bool // its events were emitted
+
+	deciding bool     // the hook's question is open
+	held     *holding // what the hook's question came to, nil if it was no allow
 }
 
 // stand is the state of a tool use.

@@ -205,7 +205,7 @@ func TestInterrupts(t *testing.T) {
 	out, err := claude.Agent{Start: script.Start(o.dir)}.Run(t.Context(), wrapper.Task{
 		Prompt: "show it", Dir: o.dir, Decider: stops{},
 	})
-	if err != nil || out.Denied != 1 || out.Stopped != "stop" {
+	if err != nil || out.Denied == 0 || out.Denied > 2 || out.Allowed != 0 || out.Stopped != "stop" {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
