@@ -82,6 +82,10 @@ type Program struct {
 	// Abbreviates reports that names of subcommands may be abbreviated (ip l, tmux
 	// kill-ser).
 	Abbreviates bool
+	// Changes are the files, with blanks between their names, that a subcommand changes
+	// in its directory for the project (npm install: package.json). No rule is needed
+	// for them; ask and deny rules count them.
+	Changes string
 	// Special names the Go function in package shell that handles what a table cannot
 	// describe (sed, awk, find, env), or is "".
 	Special string

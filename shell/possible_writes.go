@@ -33,6 +33,9 @@ func (a *Action) PossibleWrites() []Word {
 	for i := range scan.Args {
 		p.arg(scan.Args, i)
 	}
+	for _, name := range strings.Fields(scan.Prog.Changes) {
+		p.part(Word{Text: name})
+	}
 	return p.paths
 }
 
@@ -103,6 +106,8 @@ func (p *possibleWrites) option(arg Arg) {
 		return
 	}
 	switch arg.Option.Effect {
+	case program.EffDir:
+		p.dirs = beneath(p.dirs, arg.Value)
 	case program.EffUnproven, program.EffSystem:
 		p.word(arg.Value)
 	case program.EffWrite, program.EffOutput: // type=local,dest=x

@@ -42,6 +42,10 @@ func TestPossibleWrites(t *testing.T) {
 		{"LC_ALL=a terraform plan", ""},
 		{"heroku x -o a", "x a"},
 		{"terraform providers mirror a", ""}, // a is written
+		{"yarn --cwd d add x", "d/package.json d/yarn.lock d/node_modules/x"},
+		{"cd d && npm install", "d/package.json d/package-lock.json d/node_modules/x"},
+		{"terraform -chdir=d init", "d/.terraform.lock.hcl d/.terraform/x"},
+		{"npm run x", ""},
 		{"cat a", ""},
 		{"ls a", ""},
 		{"git status a", ""},

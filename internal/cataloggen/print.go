@@ -119,7 +119,7 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 			add("%s: true", f)
 		}
 	}
-	for _, f := range []string{"Special", "Home"} {
+	for _, f := range []string{"Special", "Home", "Changes"} {
 		if v := e.Text(strings.ToLower(f)); v != "" {
 			add("%s: %q", f, v)
 		}

@@ -1347,4 +1347,10 @@ func tellsWord`,
 		New:  `	for _, text := range []Word(nil) {`,
 		Test: "TestPossibleReads",
 	},
+	{
+		Guard: "the files of the project that a subcommand changes", File: "shell/possible_writes.go",
+		Old:  `	for _, name := range strings.Fields(scan.Prog.Changes) {`,
+		New:  `	for _, name := range []string(nil) {`,
+		Test: "TestPossibleWrites",
+	},
 }
