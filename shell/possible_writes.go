@@ -33,6 +33,9 @@ func (a *Action) PossibleWrites() []Word {
 	for i := range scan.Args {
 		p.arg(scan.Args, i)
 	}
+	if scan.Prog.Operands == program.Outputs && scan.Prog.Workdir && p.operands == 0 && !slices.ContainsFunc(scan.Args, onlyShows) {
+		p.part(Word{Text: "."}) // what the configuration names
+	}
 	for _, name := range strings.Fields(scan.Prog.Changes) {
 		p.part(Word{Text: name})
 	}
@@ -47,6 +50,11 @@ func (p *possibleWrites) variables(assigns []Assign) {
 			p.word(a.Value)
 		}
 	}
+}
+
+// onlyShows reports whether an option makes a program write nothing.
+func onlyShows(a Arg) bool {
+	return a.Kind == ArgOption && (a.Option.Effect == program.EffReadOnly || slices.Contains(a.Option.Names, "--help") || slices.Contains(a.Option.Names, "--version"))
 }
 
 type possibleWrites struct {
