@@ -1241,7 +1241,7 @@ func tellsWord`,
 	{
 		Guard: "flags of the linker that write", File: "shell/program_go.go",
 		Old:  `		if !known[name] {`,
-		New:  `		if false {`,
+		New:  `		if !known[name] && false {`,
 		Test: "TestLines",
 	},
 	{
