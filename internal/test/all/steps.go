@@ -166,13 +166,15 @@ func whitelist(r *runner) {
 // with the analysis. It shows the figures.
 func differential(r *runner) {
 	bash, dash, zsh, shown := "5000", "1000", "2000", "1000"
+	tests := "(Runs|Show)NothingUnseen$|^TestVariables$"
 	if r.long {
 		bash, dash, zsh, shown = "100000", "50000", "50000", "20000"
+		tests += "|^TestObeyedByGit$"
 	}
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-tags", "oracle", "./internal/test/realshell")
-	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "(Runs|Show)NothingUnseen$|^TestVariables$", "./shell",
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", tests, "./shell",
 		"-args", "-bash", bash, "-dash", dash, "-zsh", zsh, "-shown", shown, "-seed", fmt.Sprint(r.seed))
 }
 
