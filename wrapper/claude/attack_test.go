@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -17,6 +18,7 @@ import (
 // it. It records the directory that each was decided in.
 type gate struct {
 	open map[string]chan struct{}
+	mu   sync.Mutex
 	dirs map[string]string
 	came chan string
 }
@@ -30,7 +32,9 @@ func newGate(ids ...string) *gate {
 }
 
 func (g *gate) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
-	g.dirs[use.ID] = use.Dir // questions come one at a time: see the scripts
+	g.mu.Lock()
+	g.dirs[use.ID] = use.Dir
+	g.mu.Unlock()
 	g.came <- use.ID
 	if wait := g.open[use.ID]; wait != nil {
 		select {
