@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
@@ -405,9 +406,18 @@ func (c *possibleCommands) texts(text string, clear, code bool) {
 	if bare := unquoted.Replace(text); bare != text {
 		c.search(bare)
 	}
-	if !clear && (code && strings.ContainsAny(text, " \t\n") || computes(text)) || code && computes(text) {
+	if !clear && (code && strings.ContainsAny(text, " \t\n") || computes(text)) || code && computes(text) || namesItself(text) {
 		c.unclear(false)
 	}
+}
+
+// variableRuns matches a line that sets a variable and then runs what one holds.
+var variableRuns = lazyregexp.New(`(^|[;&|({\n])\s*\w+\+?=(.|\n)*[;&|({\n]\s*"?[$\x60]`)
+
+// namesItself reports whether a text is a line that puts the name of a command
+// together and runs it: no data looks so.
+func namesItself(text string) bool {
+	return strings.Contains(text, "=") && strings.ContainsAny(text, "$`") && variableRuns.MatchString(text)
 }
 
 // search supposes that a command begins at any word of a text in whatever

@@ -155,9 +155,9 @@ func (g *generator) rename(r Row) Row {
 		}
 	}
 	if !fixed.MatchString(r.Class) {
-		for word, with := range payloads {
+		for _, word := range slices.Sorted(maps.Keys(payloads)) { // a seed gives the same rows each time
 			if g.r.IntN(2) == 0 && spells(r, word) {
-				swap[word] = g.pick(with...)
+				swap[word] = g.pick(payloads[word]...)
 			}
 		}
 	}
