@@ -1104,9 +1104,15 @@ func tellsWord`,
 		Test: "TestPossibleCommands",
 	},
 	{
+		Guard: "a line that names its command by a variable is a text for a script as well", File: "shell/possible_commands.go",
+		Old:  ` || namesItself(text) {`,
+		New:  ` {`,
+		Test: "TestPossibleCommands",
+	},
+	{
 		Guard: "a text may put a command together", File: "shell/possible_commands.go",
-		Old:  `|| computes(text)) || code && computes(text) {`,
-		New:  `) || code && computes(text) {`,
+		Old:  `|| computes(text)) || code && computes(text) ||`,
+		New:  `) || code && computes(text) ||`,
 		Test: "TestPossibleCommands",
 	},
 	{
