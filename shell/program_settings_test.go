@@ -35,7 +35,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"npm config set save-exact true", "npm config set fund=false audit=false", "npm config set //registry.npmjs.org/:_authToken x", "npm config get registry", "npm config delete editor",
+		"npm config set save-exact true", "npm config set fund=false audit=false", "npm config set //registry.example/:_authToken x", "npm config get registry", "npm config delete editor",
 		"npm config list", "npm ls --depth 0", "pnpm config set hoist false", "pnpm --config.node-linker=hoisted install", "yarn config set nodeLinker node-modules", "yarn config get yarnPath",
 		"pip config set global.timeout 60", "pip config list", "go env -w GOOS=linux GOARCH=arm64", "go env -w GO111MODULE=on", "go env GOFLAGS", "go env -u GOFLAGS",
 		"kubectl config use-context x", "kubectl config set-context --current --namespace=x", "kubectl config view", "gcloud config set project x", "gcloud config list", "gcloud config get project",
