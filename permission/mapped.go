@@ -31,17 +31,22 @@ type MappedUse struct {
 // not parsed.
 var dialects = map[string]shell.Dialect{"": shell.Bash, "bash": shell.Bash, "sh": shell.Sh, "zsh": shell.Zsh}
 
-// readMapped reads the uses in the input of a mapped tool.
-func (r *reading) readMapped() {
+// readMapped reads the uses in the input of a mapped tool. More of them than are
+// read is an error: one that is left out could be catastrophic.
+func (r *reading) readMapped() error {
 	uses, ok := r.know.Tools.Read(r.use.Tool, r.input)
-	if !ok {
-		return
+	switch {
+	case !ok:
+		return nil
+	case uses.TooMany:
+		return fmt.Errorf("the input of %s asks for too much at once: split it into several tool uses", r.use.Tool)
 	}
 	r.actions[0].sub.Name = uses.Name
 	use := ToolUse{Dir: r.dirOf(&uses), Agent: r.use.Agent, Session: r.use.Session, Dialect: r.dialectOf(&uses)}
 	for i := range uses.List {
 		r.mapped = append(r.mapped, r.readMappedUse(use, &uses.List[i]))
 	}
+	return nil
 }
 
 // dirOf returns the directory to which a mapped use is relative, "" if it is

@@ -85,6 +85,7 @@ func TestMapped(t *testing.T) {
 		{spec{allow: "Bash(ls:*)", unlisted: UnlistedAsk}, "run_shell", `{"cmd":"ls"}`, "ask", "use run_shell", ""},
 		{spec{allow: "run_shell"}, "run_shell", `{"cmd":"rm -rf /"}`, "deny", "catastrophic", ""},
 		{spec{mode: "bypassPermissions"}, "run_shell", `{"cmd":"rm -rf /"}`, "deny", "catastrophic", ""},
+		{spec{allow: "run_shell; Bash"}, "run_shell", `{"more":[` + strings.Repeat(`"ls",`, 300) + `"rm -rf /"]}`, "deny", "too much at once", ""},
 		{spec{allow: "run_shell; Bash", deny: "Bash(rm:*)"}, "run_shell", `{"cmd":"rm x"}`, "deny", "Bash(rm:*)", "Bash(rm:*)"},
 		{spec{allow: "run_shell; Bash", deny: "Read(secret)"}, "run_shell", `{"x":1}`, "ask", "Read(secret)", "Read(secret)"},
 		{spec{allow: "run_shell; Bash"}, "run_shell", `{"x":1}`, "allow", "", "run_shell"},

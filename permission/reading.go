@@ -177,8 +177,7 @@ func (r *reading) readUse() error {
 	switch {
 	case t == nil:
 		r.readOther()
-		r.readMapped()
-		return nil
+		return r.readMapped()
 	case t.Does == 0:
 		r.readOther()
 		return nil

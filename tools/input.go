@@ -26,10 +26,10 @@ type Uses struct {
 	Unplaced bool
 	Dialect  string // of the command lines: "bash", "sh", "zsh"; "" is bash
 	Name     string // what a rule names, "" if no field holds it
+	TooMany  bool   // the input has more uses than one may have, and List lacks them
 }
 
-// maxUses is the maximum number of uses of one input; the rest counts as
-// unknown.
+// maxUses is how many uses one input may have.
 const maxUses = 200
 
 // Read returns what a use of a tool does according to its input. It is not ok
@@ -111,7 +111,8 @@ func (w *inputWalk) meant(shape string) []field {
 func (w *inputWalk) text(f field, at, text string) {
 	switch {
 	case f.key == "directory":
-		w.uses.Dir, w.uses.Unplaced = text, false
+		w.uses.Dir = text
+		w.uses.Unplaced = w.uses.Unplaced && !strings.HasPrefix(text, "/") // relative to the server's own
 	case f.key == "name":
 		w.uses.Name = text
 	case f.does == Fetch && !isWeb(text):
@@ -126,12 +127,11 @@ func isWeb(url string) bool {
 	return found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
 }
 
-// add records a use. Those beyond the limit are recorded as one unknown use.
+// add notes a use.
 func (w *inputWalk) add(u Use) {
-	switch n := len(w.uses.List); {
-	case n < maxUses:
-		w.uses.List = append(w.uses.List, u)
-	case n == maxUses:
-		w.uses.List = append(w.uses.List, Use{Field: u.Field})
+	if len(w.uses.List) == maxUses {
+		w.uses.TooMany = true
+		return
 	}
+	w.uses.List = append(w.uses.List, u)
 }

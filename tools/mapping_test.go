@@ -13,7 +13,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	table, err := NewTable(map[string]Mapping{
 		"x":         {Command: some("cmd", "all[].cmd"), Read: some("a.b", "both"), Write: some("both"), URL: some("u"), Directory: "cwd", Name: "n", Text: some("t"), Remote: some("r"), Dialect: "sh"},
-		"mcp__s__x": {Read: some("p")},
+		"mcp__s__x": {Read: some("p"), Directory: "d"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +35,9 @@ func TestRead(t *testing.T) {
 		{"x", `{"t":{"cmd":"x"},"r":["/x"]}`, Uses{}},
 		{"x", `{"T":"x"}`, Uses{List: []Use{{Field: "T"}}}},
 		{"x", `{"cwd":5}`, Uses{List: []Use{{Field: "cwd"}}}},
+		{"mcp__s__x", `{"p":"a","d":""}`, Uses{List: []Use{{Does: Read, Field: "p", Text: "a"}}, Unplaced: true}},
+		{"mcp__s__x", `{"p":"a","d":"src"}`, Uses{List: []Use{{Does: Read, Field: "p", Text: "a"}}, Dir: "src", Unplaced: true}},
+		{"mcp__s__x", `{"p":"a","d":"/w"}`, Uses{List: []Use{{Does: Read, Field: "p", Text: "a"}}, Dir: "/w"}},
 		{"mcp__s__x", `{"p":"a"}`, Uses{List: []Use{{Does: Read, Field: "p", Text: "a"}}, Unplaced: true}},
 	} {
 		var input map[string]any
@@ -82,7 +85,7 @@ func FuzzRead(f *testing.F) {
 		}
 		uses, _ := table.Read("x", input)
 		for _, leaf := range leaves(input, "") {
-			if len(uses.List) <= maxUses && !slices.ContainsFunc(uses.List, func(u Use) bool { return strings.HasPrefix(leaf, u.Field) }) {
+			if !uses.TooMany && !slices.ContainsFunc(uses.List, func(u Use) bool { return strings.HasPrefix(leaf, u.Field) }) {
 				t.Errorf("%s: %s is overlooked: %+v", text, leaf, uses.List)
 			}
 		}

@@ -945,6 +945,18 @@ func tellsWord`,
 		Pkg: "./permission", Test: "TestMapped",
 	},
 	{
+		Guard: "a relative directory of an MCP server is relative to its own", File: "tools/input.go",
+		Old: `w.uses.Unplaced && !strings.HasPrefix(text, "/")`,
+		New: `false`,
+		Pkg: "./tools", Test: "TestRead",
+	},
+	{
+		Guard: "an input with more uses than are read is denied", File: "permission/mapped.go",
+		Old: `	case uses.TooMany:`,
+		New: `	case false:`,
+		Pkg: "./permission", Test: "TestMapped",
+	},
+	{
 		Guard: "a file is no host", File: "tools/input.go",
 		Old: `f.does == Fetch && !isWeb(text)`,
 		New: `false`,
