@@ -26,7 +26,7 @@ func (e *effector) operandEffects() {
 	case program.Writes:
 		e.noFollow = e.prog.Name == "rm" || e.prog.Name == "rmdir" || e.prog.Name == "unlink"
 		if e.prog.Name == "mkdir" && e.has("--parents") {
-			rest = append(onTheWay(rest), rest...)
+			rest = withWay(rest)
 		}
 		e.writes(rest, NeedOutside, true, what)
 	case program.Places:
@@ -135,8 +135,11 @@ func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {
 	}
 }
 
-// onTheWay returns the directories that mkdir -p creates and leaves again: a of
-// a/../b.
+// withWay puts the directories before names that mkdir -p and install -D create
+// and leave again.
+func withWay(names []Word) []Word { return append(onTheWay(names), names...) }
+
+// onTheWay returns the directories that names enter and leave again: a of a/../b.
 func onTheWay(names []Word) []Word {
 	var way []Word
 	for _, name := range names {
@@ -170,8 +173,14 @@ func inGit(name string) bool {
 
 func (e *effector) copies(rest []Word, what string) {
 	if e.prog.Name == "install" && e.has("--directory") {
-		e.writes(rest, NeedOutside, true, what)
+		e.writes(withWay(rest), NeedOutside, true, what)
 		return
+	}
+	if e.prog.Name == "install" && e.has("-D") && len(rest) > 0 {
+		e.writes(onTheWay(rest[len(rest)-1:]), NeedOutside, true, what)
+		if e.target != nil {
+			e.writes(onTheWay([]Word{*e.target}), NeedOutside, true, what)
+		}
 	}
 	for _, src := range e.sources(rest) {
 		e.read(src, NeedOutside, what)

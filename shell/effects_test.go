@@ -165,6 +165,9 @@ func TestFoldersOnTheWay(t *testing.T) {
 		"mkdir -p out/../n ./-o":   "run mkdir; write /w/out; write /w/out/../n; write /w/./-o",
 		"mkdir --par a/../b/../c":  "run mkdir; write /w/a; write /w/a/../b; write /w/a/../b/../c",
 		"mkdir out/../n":           "run mkdir; write /w/out/../n",
+		"install -d a/../b":        "run install; write /w/a; write /w/a/../b",
+		"install -D x a/../b":      "run install; write /w/a; read /w/x; write /w/a/../b; write /w/a/../b/x",
+		"install x a/../b":         "run install; read /w/x; write /w/a/../b; write /w/a/../b/x",
 		"mkdir -p .git/hooks/../x": "run mkdir; write /w/.git/hooks; write /w/.git/hooks/../x",
 	} {
 		if got := effectsOf(line, nil); got != want {

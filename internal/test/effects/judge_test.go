@@ -368,7 +368,7 @@ func (j *judge) mayChange(c effectbox.Change) bool {
 		return true
 	}
 	for i, s := range j.got.Started {
-		if j.exactly(i) || slices.Contains(writers, standard(s.Argv[0])) && inside(c.Path, work) && !protected(c.Path) && j.operand(s, c.Path) || j.repository(s, c) {
+		if j.exactly(i) || j.spelt(i, c.Path) || slices.Contains(writers, standard(s.Argv[0])) && inside(c.Path, work) && !protected(c.Path) && j.operand(s, c.Path) || j.repository(s, c) {
 			return true
 		}
 	}
@@ -384,8 +384,7 @@ func (j *judge) temporary(c effectbox.Change) bool {
 
 func inside(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// protected reports whether changing a path requires a rule that names it. The
-// generator has no such rules except exact ones.
+// protected reports whether changing a path requires a rule that names it.
 func protected(name string) bool {
 	return inside(name, work+"/.git/hooks") || name == work+"/.git/config" || name == home+"/.bashrc"
 }
@@ -417,6 +416,26 @@ func (j *judge) exactly(i int) bool {
 	for at := i; at >= 0; at = j.got.Started[at].Parent {
 		for _, r := range j.rules.allow {
 			if r.kind == exact && r.covers(j.got.Started[at].Argv) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spelt reports whether a rule for the program names a path in its words. A
+// path names the directories above it as well: mkdir -p creates them.
+func (j *judge) spelt(i int, name string) bool {
+	s := j.got.Started[i]
+	for _, r := range j.rules.allow {
+		if r.kind > star || !slices.Contains(writers, standard(s.Argv[0])) || !r.covers(s.Argv) {
+			continue
+		}
+		for _, word := range r.words[1:] {
+			if !path.IsAbs(word) {
+				word = s.Dir + "/" + word
+			}
+			if at := j.resolve(word, true); at == name || standard(s.Argv[0]) == "mkdir" && inside(at, name) {
 				return true
 			}
 		}
