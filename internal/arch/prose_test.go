@@ -17,12 +17,13 @@ var prose = []string{"Reason", "Reasons", "Message", "Detail"}
 
 // mayReadProse lists the files that compare or search text, with the reason.
 var mayReadProse = map[string]string{
-	"cmd/agent-wrapper/security.go": "a Reason of the whitelist is its code",
-	"cmd/agent-wrapper/stream.go":   "shows a decision, and leaves out what the reason has said",
-	"display/text.go":               "shows an ask, and leaves out what the reason has said",
-	"policy/rules.go":               "tells once what is wrong with a policy and with those below it",
-	"policy/validate.go":            "shows an error without its place, which stands before it",
-	"whitelist/gate.go":             "a Reason of the whitelist is its code",
+	"cmd/agent-wrapper/security.go":   "a Reason of the whitelist is its code",
+	"cmd/agent-wrapper/stream.go":     "shows a decision, and leaves out what the reason has said",
+	"display/text.go":                 "shows an ask, and leaves out what the reason has said",
+	"internal/test/sessions/tally.go": "groups questions for people to read",
+	"policy/rules.go":                 "tells once what is wrong with a policy and with those below it",
+	"policy/validate.go":              "shows an error without its place, which stands before it",
+	"whitelist/gate.go":               "a Reason of the whitelist is its code",
 }
 
 // searches are the functions that search a text, by package. In strings and

@@ -1,0 +1,49 @@
+// Command sessions counts how often an agent's work is interrupted under the
+// policy that "agent-wrapper init" writes. It drives recorded sessions through
+// the engine, in a project of the kind that they belong to, and prints for each
+// project what became of the uses that should run, be asked about, or be denied:
+//
+//	go run ./internal/test/sessions
+//	go run ./internal/test/sessions -causes    # and what is asked about needlessly, by cause
+//	go run ./internal/test/sessions -uses      # each use with its decision
+//
+// The person who is asked says "for this session" where that can be said, with
+// the second rung of the ladder if there is one, so that a question which an
+// answer can settle is counted once in a session.
+//
+// It runs nothing: the lines of the sessions are only decided about.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+)
+
+func main() {
+	log.SetFlags(0)
+	cases := flag.String("cases", "testdata/cases", "the `directory` with sessions.jsonl and everyday.jsonl")
+	projects := flag.String("projects", "internal/test/sessions/testdata", "the `directory` with the projects, one txtar file each")
+	causes := flag.Bool("causes", false, "list what is asked about needlessly, by cause")
+	uses := flag.Bool("uses", false, "list every use with its decision")
+	flag.Parse()
+	dir, err := tempDir()
+	if err != nil {
+		log.Fatal(err)
+	}
+	outcomes, err := measure(*cases, *projects, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		log.Print(err)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(table(outcomes))
+	if *causes {
+		fmt.Print("\n", needless(outcomes))
+	}
+	if *uses {
+		fmt.Print("\n", list(outcomes))
+	}
+}
