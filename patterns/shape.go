@@ -30,6 +30,7 @@ type reading struct {
 	prog  *program.Program
 	words []shell.Word
 	scan  shell.Scan
+	subs  []string // the main names of its subcommands
 }
 
 // stranger is the entry of programs that the catalogue lacks.
@@ -178,8 +179,21 @@ func (s *shape) reading(prog *program.Program) *reading {
 		r.words = append(r.words, shell.Word{Text: w})
 	}
 	r.scan = shell.ScanWords(prog, r.words)
+	r.subs = mainNames(prog, &r.scan, r.words)
 	s.read.Store(r)
 	return r
+}
+
+// mainNames returns the main names of the subcommands among words.
+func mainNames(prog *program.Program, scan *shell.Scan, words []shell.Word) []string {
+	var names []string
+	for i := range scan.Args {
+		if a := &scan.Args[i]; a.Kind == shell.ArgSubcommand {
+			prog = prog.Subcommand(words[a.Word].Text)
+			names = append(names, prog.Main())
+		}
+	}
+	return names
 }
 
 // isProgram matches the rule's program against a command's first word. A name
@@ -274,7 +288,7 @@ func under(dir, name string) string {
 
 // match compares the rule's arguments with those of a command.
 func (r *reading) match(have *shell.Scan, words []shell.Word, open bool) Match {
-	if !hasPrefix(have.Path, r.scan.Path) {
+	if r.agreed(have, words) < len(r.scan.Path) {
 		return r.astray(have, words)
 	}
 	best := r.options(have, words)
@@ -288,25 +302,30 @@ func (r *reading) match(have *shell.Scan, words []shell.Word, open bool) Match {
 	return best
 }
 
-func hasPrefix(have, want []string) bool {
-	if len(have) < len(want) {
-		return false
-	}
-	for i := range want {
-		if have[i] != want[i] {
-			return false
+// agreed returns how many subcommands of the rule are those of a command, in order.
+// Synonyms are the same subcommand.
+func (r *reading) agreed(have *shell.Scan, words []shell.Word) int {
+	n, prog := 0, r.prog
+	for i := range have.Args {
+		a := &have.Args[i]
+		if n == len(r.scan.Path) {
+			break
 		}
+		if a.Kind != shell.ArgSubcommand {
+			continue
+		}
+		if prog = prog.Subcommand(words[a.Word].Text); prog == nil || prog.Main() != r.subs[n] {
+			break
+		}
+		n++
 	}
-	return true
+	return n
 }
 
 // astray handles a command whose subcommand is not the rule's. It may still be,
 // if a word before it is not listed or only known at run time.
 func (r *reading) astray(have *shell.Scan, words []shell.Word) Match {
-	agreed := 0
-	for agreed < len(have.Path) && have.Path[agreed] == r.scan.Path[agreed] {
-		agreed++
-	}
+	agreed := r.agreed(have, words)
 	unclear := false
 	for i := range have.Args {
 		a := &have.Args[i]

@@ -94,6 +94,42 @@ func TestSpellings(t *testing.T) {
 		{"Bash(reboot:*)", Maybe, "init 6 | telinit 6 | systemctl reboot"},
 		{"Bash(reboot:*)", No, "init 3 | systemctl status"},
 		{"Bash(chmod 777:*)", No, "chmod 644 777"},
+		{"Bash(npm publish:*)", No, "npm logout | npm unpublish x | npm dist-tag ls | npm owner ls"},
+		{"Bash(npm dist-tag:*)", Yes, "npm dist-tags ls"},
+		{"Bash(npm install:*)", No, "npm uninstall x | npm ci | npm update | npm prune"},
+		{"Bash(npm update:*)", Yes, "npm upgrade | npm up | npm udpate"},
+		{"Bash(npm run test:*)", Yes, "npm test | npm t | npm tst x"},
+		{"Bash(npm test:*)", Yes, "npm run test | npm t"},
+		{"Bash(npm test:*)", No, "npm run build | npm start | npm run t"},
+		{"Bash(npm run:*)", Yes, "npm test | npm start | npm run-script x | npm rum x"},
+		{"Bash(npm start:*)", Maybe, "npm restart"},
+		{"Bash(npm test:*)", Maybe, "npm run-script test"},
+		{"Bash(npm config set:*)", Yes, "npm set a b | npm c set a b"},
+		{"Bash(gem push:*)", No, "gem install x | gem yank x"},
+		{"Bash(gem install:*)", Yes, "gem i x"},
+		{"Bash(cargo publish:*)", No, "cargo add x | cargo yank | cargo update"},
+		{"Bash(cargo login:*)", No, "cargo logout"},
+		{"Bash(brew uninstall:*)", Yes, "brew rm x | brew remove x"},
+		{"Bash(brew uninstall:*)", No, "brew install x | brew update"},
+		{"Bash(apt remove:*)", Maybe, "apt purge x | apt-get purge x | apt autoremove"},
+		{"Bash(apt purge:*)", Maybe, "apt remove --purge x"},
+		{"Bash(apt purge:*)", No, "apt update | apt install x"},
+		{"Bash(systemctl stop:*)", Maybe, "systemctl disable --now x | systemctl mask --now x"},
+		{"Bash(systemctl stop:*)", No, "systemctl disable x | systemctl start x | systemctl restart x"},
+		{"Bash(terraform destroy:*)", Maybe, "terraform apply -destroy | tofu apply -destroy"},
+		{"Bash(terraform destroy:*)", No, "terraform plan | terraform apply"},
+		{"Bash(helm uninstall:*)", Yes, "helm delete x | helm del x"},
+		{"Bash(helm uninstall:*)", No, "helm rollback x | helm test x"},
+		{"Bash(helm install:*)", Maybe, "helm upgrade -i x y | helm upgrade --install x y"},
+		{"Bash(tmux kill-session:*)", No, "tmux kill-window | tmux ls"},
+		{"Bash(tmux kill-window:*)", Yes, "tmux killw"},
+		{"Bash(vault delete:*)", Maybe, "vault kv delete x"},
+		{"Bash(rustup toolchain install:*)", Yes, "rustup install x"},
+		{"Bash(git remote remove:*)", Yes, "git remote rm x"},
+		{"Bash(git remote remove:*)", No, "git remote show x | git remote set-url x y"},
+		{"Bash(git stash drop:*)", No, "git stash pop | git stash apply"},
+		{"Bash(git stash push:*)", Yes, "git stash save"},
+		{"Bash(docker compose rm:*)", No, "docker compose build | docker compose restart"},
 		{"Bash(rm.sh:*)", No, "rm x"},
 		{"Bash(rm:*)", No, "./rm.sh"},
 	} {
@@ -154,4 +190,56 @@ func TestEverySpelling(t *testing.T) {
 	if pairs < 200 {
 		t.Errorf("only %d pairs", pairs)
 	}
+}
+
+// TestSubcommandsListedTogether checks for all subcommands of which one section
+// tells, and for those that share its lines, that a rule about one matches those
+// that are synonyms, and no other one.
+func TestSubcommandsListedTogether(t *testing.T) {
+	t.Parallel()
+	pairs := 0
+	for p := range program.Builtin {
+		pairs += listedTogether(t, p, p, p.Name)
+	}
+	if pairs < 20000 {
+		t.Errorf("only %d pairs", pairs)
+	}
+}
+
+// listedTogether checks the subcommands below p, whose words are line, and returns
+// how many pairs it compared.
+func listedTogether(t *testing.T, prog, p *program.Program, line string) int {
+	pairs := 0
+	for i := range p.Subs {
+		a := &p.Subs[i]
+		r := rule(t, "Bash("+line+" "+a.Name+":*)", Deny)
+		for j := range p.Subs {
+			b := &p.Subs[j]
+			if !slices.Equal(a.Path, b.Path) || i == j {
+				continue
+			}
+			pairs++
+			m := first(t, r, line+" "+b.Name)
+			if same := a.Main() == b.Main(); same && m != Yes || !same && m != No && !linked(prog, a.Name, b.Name) {
+				t.Errorf("deny %s %s on %s %s: %v", line, a.Name, line, b.Name, m)
+			}
+		}
+		if a.Main() == a.Name {
+			pairs += listedTogether(t, prog, a, line+" "+a.Name)
+		}
+	}
+	return pairs
+}
+
+// linked reports whether another line of the catalogue makes b do what a does, or
+// whether b may abbreviate a.
+func linked(p *program.Program, a, b string) bool {
+	also := slices.Clone(p.Also)
+	for i := range p.Also {
+		if other := program.Lookup(p.Also[i].To[0]); len(p.Also[i].From) == 0 && other != nil {
+			also = append(also, other.Also...)
+		}
+	}
+	named := func(alias program.Alias) bool { return slices.Contains(alias.From, b) || slices.Contains(alias.To, b) }
+	return slices.ContainsFunc(also, named) || p.Abbreviates && strings.HasPrefix(a, b)
 }

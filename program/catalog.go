@@ -163,6 +163,9 @@ func fresh(e *catalogfile.Entry, name string) (Program, error) {
 	if kind := e.Text("operands"); kind != "" {
 		p.Operands = operandsOf(kind)
 	}
+	if main := e.Main(name); len(e.Path) > 0 && main != name {
+		p.Same = main
+	}
 	err := p.addSubs(e.Subs)
 	return p, err
 }

@@ -45,6 +45,8 @@ func TestCatalogRefuses(t *testing.T) {
 		{tables{"": tables{}}, `:: []: "" is no name of a program`},
 		{tables{"mine": tables{"options": []any{"-a : wipe"}}}, `mine:options[0]: [mine]: option "-a : wipe": unknown effect "wipe"`},
 		{tables{"mine": tables{"Safe": true}}, "mine:Safe: [mine]: unknown key Safe"},
+		{tables{"mine": tables{"sub": tables{"s": tables{"alike": []any{"t"}}}}}, "mine.sub.s:alike: [mine.sub.s]: a policy's own entries have no alike"},
+		{tables{"mine": tables{"alike": []any{"t"}}}, "mine:alike: [mine]: only subcommands are listed together"},
 		{tables{"mine": "safe"}, "mine:: [mine]: mine is not a table"},
 	} {
 		_, err := NewCatalog(tt.own, placeOf)
@@ -71,12 +73,12 @@ func TestCatalogHasAllKeys(t *testing.T) {
 	c := extend(t, tables{"mine": tables{
 		"style": "posix", "operands": "reads", "skip": int64(1), "options": []any{"-a"}, "inherit": true, "ends": true, "safe": true,
 		"plain": true, "workdir": true, "here": true, "beside": true, "named": true, "apart": true, "plugins": true, "assigns": true,
-		"stdin": true, "home": ".x", "also": []any{"git push"}, "abbreviates": true, "sub": tables{"s": tables{}},
+		"stdin": true, "home": ".x", "also": []any{"git push"}, "abbreviates": true, "sub": tables{"s": tables{"names": []any{"t"}}},
 	}})
 	p := reflect.ValueOf(*c.Lookup("mine"))
 	for i := range p.NumField() {
 		switch name := p.Type().Field(i).Name; name {
-		case "Shared", "Path", "Special", "Changes", "Wordless", "Risk", "Facts", "Secrets", "Settings", "Harmless": // see catalogfile.Builtin
+		case "Shared", "Path", "Same", "Special", "Changes", "Wordless", "Risk", "Facts", "Secrets", "Settings", "Harmless": // see catalogfile.Builtin
 		default:
 			if p.Field(i).IsZero() {
 				t.Errorf("%s is not set", name)
@@ -85,5 +87,8 @@ func TestCatalogHasAllKeys(t *testing.T) {
 	}
 	if sub := c.Lookup("mine").Subcommand("s"); sub == nil || len(sub.Path) != 1 {
 		t.Error("the subcommand has no path")
+	}
+	if sub := c.Lookup("mine").Subcommand("t"); sub == nil || sub.Main() != "s" {
+		t.Error("a synonym of the subcommand is another one")
 	}
 }

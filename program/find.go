@@ -43,6 +43,15 @@ func (p *Program) Subcommand(name string) *Program {
 	return nil
 }
 
+// Main returns the name of a subcommand, under which it is listed first if it has
+// several.
+func (p *Program) Main() string {
+	if p.Same != "" {
+		return p.Same
+	}
+	return p.Name
+}
+
 // list returns the i-th list of the program's options, its own first.
 func (p *Program) list(i int) []Option {
 	if i == 0 {

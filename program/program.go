@@ -26,6 +26,9 @@ type Program struct {
 	// Path holds the names of the subcommands that lead to this entry, aliases
 	// resolved: [compose logs]. It is nil for a program.
 	Path []string
+	// Same is the main name of a subcommand that has several, or "" under that name.
+	// Subcommands listed together share Path, but not the main name.
+	Same string
 	// Ends reports that the first operand ends the options (wrappers, interpreters),
 	// as in style POSIX.
 	Ends bool

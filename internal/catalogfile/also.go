@@ -104,3 +104,41 @@ func addAlias(out map[string][]Alias, name string, a Alias) {
 		out[a.To[0]] = append(out[a.To[0]], back)
 	}
 }
+
+// readAlike parses the key alike.
+func (e *Entry) readAlike(value any) error {
+	list, err := e.words("alike", value)
+	if err != nil {
+		return err
+	}
+	if len(e.Path) == 0 {
+		return e.where.errorf("alike", "only subcommands are listed together")
+	}
+	for i, text := range list {
+		names := strings.Split(text, "|")
+		if slices.Contains(names, "") {
+			return e.where.fault(fmt.Sprintf("alike[%d]", i), text, fmt.Sprintf("alike %q: a name is empty", text))
+		}
+		e.alike = append(e.alike, names)
+	}
+	return nil
+}
+
+// All returns the names of the entry and of the subcommands that are listed with it.
+func (e *Entry) All() []string {
+	names := slices.Clone(e.Names)
+	for _, list := range e.alike {
+		names = append(names, list...)
+	}
+	return names
+}
+
+// Main returns the main name of a subcommand that is listed under name in this entry.
+func (e *Entry) Main(name string) string {
+	for _, list := range e.alike {
+		if slices.Contains(list, name) {
+			return list[0]
+		}
+	}
+	return e.Names[0]
+}

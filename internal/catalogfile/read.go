@@ -17,9 +17,11 @@
 // The keys of a table are those of program.Program in lower case: style,
 // operands, skip, inherit, ends, safe, plain, workdir, here, beside, named,
 // apart, plugins, assigns, stdin, home, changes, special, abbreviates. names lists synonyms of the
-// program, use includes the options of [group.NAME], and [NAME.sub.SUB] is a
+// program or subcommand, use includes the options of [group.NAME], and [NAME.sub.SUB] is a
 // subcommand, which inherits style, workdir and special of its program unless
-// it sets them. A different program with the same arguments has like = "sort";
+// it sets them. alike = ["unpublish", "dist-tag|dist-tags"] lists other subcommands with
+// the same arguments: to rules they are different ones, unless they are synonyms, which
+// are separated by "|". A different program with the same arguments has like = "sort";
 // one whose arguments are unknown is wordless. is = ["task-runner"] lists
 // properties that do not depend on arguments, by the constants of
 // program.Facts.
@@ -145,6 +147,7 @@ type Entry struct {
 	Harmless []string
 
 	also   []Alias
+	alike  [][]string // other subcommands with the same arguments, each with its synonyms
 	keys   map[string]any
 	said   []string // the keys that are set in the file, other than options and sub
 	riskOf string   // "unknown", or the group that has the rows
@@ -260,6 +263,8 @@ func (e *Entry) key(key string, value any) error {
 		more, err := e.words(key, value)
 		e.Names = append(e.Names, more...)
 		return err
+	case "alike":
+		return e.readAlike(value)
 	}
 	check, ok := keys[key]
 	if !ok {

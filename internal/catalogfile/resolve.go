@@ -45,7 +45,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -165,7 +165,7 @@ func (c *Book) like(e *Entry) error {
 func (c *Book) unique(list []*Entry) error {
 	first := map[string]*Entry{}
 	for _, e := range list {
-		for _, name := range e.Names {
+		for _, name := range e.All() {
 			if other := first[name]; other != nil {
 				return e.where.errorf("", "%s stands in [%s] at %s as well", name, strings.Join(other.where.table, "."), other.where.at())
 			}

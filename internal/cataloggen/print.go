@@ -78,6 +78,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	}
 	if len(e.Path) > 0 {
 		add("Path: names{%s}", quoted(e.Path))
+		if main := e.Main(name); main != name {
+			add("Same: %q", main)
+		}
 	}
 	if v := p.options(e.Options); v != "" {
 		add("Options: %s", v)
@@ -205,7 +208,7 @@ func (p *printer) aliases(name string, depth int) string {
 func (p *printer) subs(subs []*catalogfile.Entry) string {
 	rows := map[string]string{}
 	for _, e := range subs {
-		for _, name := range e.Names {
+		for _, name := range e.All() {
 			rows[name] = p.program(e, name)
 		}
 	}

@@ -1239,6 +1239,12 @@ func tellsWord`,
 		Test: "TestSpellings",
 	},
 	{
+		Guard: "a synonym of a denied subcommand", File: "patterns/shape.go",
+		Old:  `prog.Main() != r.subs[n]`,
+		New:  `prog.Name != r.subs[n]`,
+		Test: "TestSubcommandsListedTogether",
+	},
+	{
 		Guard: "a denied operand behind others", File: "patterns/shape.go",
 		Old:  `		among = r.among(have)`,
 		New:  ``,
