@@ -1,6 +1,9 @@
 package shell
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestNotHarmless checks what the review of harmless entries found
 // (docs/proof/harmless-review.txt): each of these lines runs, reads, writes or sets
@@ -46,6 +49,31 @@ func TestNotHarmless(t *testing.T) {
 		"lspci -nnk":                           "proven",
 		"uuidgen -r":                           "proven",
 		"cowsay -d hi":                         "proven",
+		"users .env":                           "read .env",
+		"md5 -h src/x a":                       "write src/x",
+		"locate -d .env x":                     "read .env",
+		"locate -Ad.env x":                     "read .env",
+		"wdiff -a a b":                         "unproven",
+		"pcregrep --file-list=.env x":          "read .env",
+		"pcregrep --exclude-from .env -r x":    "read .env",
+		"pcre2grep '(?C\"/bin/rm|x\")' f":      "opaque",
+		"pcre2grep -n -e x f":                  "opaque",
+		"git ls-files -o -X .env":              "read .env",
+		"lsd --config-file .env":               "read .env",
+		"eza --write-theme=src":                "below src",
+		"eza --write-theme src":                "below src",
+		"users":                                "proven",
+		"locate -i x":                          "proven",
+		"diff -u a b":                          "clear",
+		"wdiff -n a b":                         "clear",
+		"eza -la --git src":                    "proven",
+		"lsd -la src":                          "proven",
+		"GREP=./x zgrep a b":                   "opaque",
+		"WORDLIST=.env look a":                 "opaque",
+		"LOCATE_PATH=.env locate a":            "opaque",
+		"PYLINTRC=./x pylint src":              "opaque",
+		"MYPYPATH=./x mypy src":                "opaque",
+		"YAMLLINT_CONFIG_FILE=./x yamllint a":  "opaque",
 	} {
 		if want != "" && !does(line, want) {
 			t.Errorf("%s: not %s", line, want)
@@ -69,7 +97,8 @@ func does(line, want string) bool {
 	for i := range facts.Actions {
 		switch a := &facts.Actions[i]; {
 		case a.Kind == Command && want == "run "+a.Words[0].Text,
-			a.Kind == Read && want == "read "+inProject(a.Path.Text), a.Kind == Write && want == "write "+inProject(a.Path.Text):
+			a.Kind == Read && want == "read "+inProject(a.Path.Text), a.Kind == Write && want == "write "+inProject(a.Path.Text),
+			a.Kind == Write && !a.Path.Known() && want == "below "+strings.TrimSuffix(inProject(a.Path.Text), "/"):
 			return true
 		}
 	}
