@@ -49,12 +49,10 @@ func untoldWord(scan *Scan, i int) bool {
 	case ArgOption:
 		return arg.ValueAt >= 0 && (p.Operands == program.Unread || p.Wraps()) && !plainName(arg.Value.Text)
 	case ArgOperand, ArgUnsure:
-		switch p.Special {
-		case "":
-			return p.Operands == program.Unread || p.Operands == program.Script && !coded(scan)
-		case "make":
+		switch {
+		case p.Operands == program.Unread || p.Special == "make":
 			return true
-		case "npm", "runner": // what a script of the project is given
+		case p.Special == "npm" || p.Special == "runner": // what a script of the project is given
 			return slices.ContainsFunc(scan.Args[:i], func(a Arg) bool { return a.Kind == ArgDashes })
 		}
 		return p.Operands == program.Script && p.Special != "awk" && !coded(scan)

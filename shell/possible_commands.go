@@ -198,6 +198,9 @@ func (c *possibleCommands) word(words []Word, i int, clear bool) {
 		c.suffix(w, words[i+1:], clear)
 		if mark := len(w.Text) - len(strings.TrimLeft(w.Text, marks)); mark > 0 {
 			c.shallow(append([]Word{cutWord(w, mark)}, words[i+1:]...))
+			if rest := cutWord(w, mark); !plainName(rest.Text) {
+				c.text(rest, clear, false)
+			}
 		}
 	}
 	if plainName(w.Text) && len(w.Holes) == 0 && !option {
@@ -367,7 +370,10 @@ func (c *possibleCommands) text(w Word, clear, code bool) {
 		if !w.hasHole(AnyText) {
 			return
 		}
-		if (!clear || code) && !(w.Holes[0].At > 0 && plainName(w.Text)) {
+		switch begun := w.Holes[0].At > 0 && plainName(w.Text); {
+		case begun:
+			c.shallow([]Word{withoutSlashes(w)})
+		case !clear || code:
 			c.shallow([]Word{anyWords()})
 		}
 	}
