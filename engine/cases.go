@@ -35,6 +35,6 @@ func Cases(file string, spec *policy.Spec, place patterns.Place) (*permission.Ev
 		Managed: UserDirs().Managed, User: path.Join(place.Home, ".config/agent-wrapper"),
 		State: path.Join(place.Home, ".local/state/agent-wrapper"),
 	}
-	r.Guard(dirs.guarded(place.Workspace)...)
+	r.Guard(dirs.guarded(place.Workspace, nil)...)
 	return r.Evaluator(), nil
 }

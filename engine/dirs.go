@@ -74,11 +74,12 @@ func (d Dirs) Journal() (*whitelist.Journal, error) {
 	return whitelist.NewJournal(filepath.Join(dir, "hallucinations", "journal.jsonl")), nil
 }
 
-// guarded returns the files of these directories and of a workspace that decide
-// what the agent may do, at their default places, and the state directory.
-func (d Dirs) guarded(workspace string) []string {
+// guarded returns the files of these directories, of a workspace and of those
+// above it that decide what the agent may do, at their default places, and the
+// state directory.
+func (d Dirs) guarded(workspace string, above []policy.Above) []string {
 	var files []string
-	for _, f := range (policy.Dirs{Managed: d.Managed, User: d.User, Workspace: workspace}).Files() {
+	for _, f := range (policy.Dirs{Managed: d.Managed, User: d.User, Workspace: workspace, Above: above}).Files() {
 		files = append(files, f.Path)
 	}
 	if d.State != "" {

@@ -112,10 +112,11 @@ func (o *Options) sources(place patterns.Place) ([]policy.Source, []string, erro
 	trust, warnings := o.trust()
 	sources := o.Base
 	if !o.Isolated {
-		found, err := o.policyDirs(place).Find(trust, place)
+		found, ignored, err := o.policyDirs(place).Find(trust, place)
 		if err != nil {
 			return nil, nil, &PolicyError{err}
 		}
+		warnings = append(warnings, ignored...)
 		sources = append(sources[:len(sources):len(sources)], found...)
 	}
 	for _, f := range []struct {
@@ -164,7 +165,9 @@ func (o *Options) policyDirs(place patterns.Place) policy.Dirs {
 	}
 	if o.Policy != "" {
 		d.Workspace = ""
+		return d
 	}
+	d.Above = policy.Upward(place.Workspace)
 	return d
 }
 
@@ -181,7 +184,7 @@ func (o *Options) PolicyFiles() ([]policy.File, error) {
 // guarded returns the absolute paths of the files that decide what the agent may
 // do, and of the state directory, whether they exist or not.
 func (o *Options) guarded(place patterns.Place) []string {
-	files := o.dirs().guarded(place.Workspace)
+	files := o.dirs().guarded(place.Workspace, policy.Upward(place.Workspace))
 	for _, path := range append([]string{o.Policy, o.FrontMatter}, o.Guard...) {
 		if path != "" {
 			files = append(files, absolute(path))

@@ -1,6 +1,11 @@
 package patterns
 
-import "github.com/agent-wrapper/agent-wrapper/shell"
+import (
+	"path"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
 
 // bound returns a copy of the rule that is prepared for a place.
 func (r *Rule) bound(place Place, order int) *Rule {
@@ -11,6 +16,7 @@ func (r *Rule) bound(place Place, order int) *Rule {
 
 // bind prepares the rule for a place.
 func (r *Rule) bind(place Place, order int) {
+	place = place.For(r.source)
 	r.place, r.order, r.globs = place, order, nil
 	if r.command != nil {
 		r.command = r.command.bind(place, r.list)
@@ -76,6 +82,8 @@ func (r *Rule) matchLines(sub *Subject, q Query) Match {
 		return No
 	case r.bare:
 		return yesIf(r.list == Allow || sub.Kind == RunCommand || sub.Kind == Hidden)
+	case r.list == Allow && !r.runsHere(sub):
+		return No
 	case r.list == Allow:
 		return r.command.allows(sub, q)
 	}
@@ -83,6 +91,52 @@ func (r *Rule) matchLines(sub *Subject, q Query) Match {
 		return m
 	}
 	return maybeIf(sub.May&shell.MayRun != 0)
+}
+
+// runsHere reports whether the words of a command mean what they mean in the
+// directory of the rule's file. A program that is given by a relative path is
+// another one elsewhere, and so may be what a line of several commands runs.
+func (r *Rule) runsHere(sub *Subject) bool {
+	a := sub.Command
+	switch {
+	case r.source.Dir == "":
+		return true
+	case a == nil || len(a.Words) == 0:
+		return false
+	}
+	if !besideFile(a.Words[0].Text) {
+		return true
+	}
+	for i := range a.Dirs {
+		if !a.Dirs[i].Known() || path.Clean(a.Dirs[i].Text) != r.source.Dir {
+			return false
+		}
+	}
+	return len(a.Dirs) > 0
+}
+
+// besideFile reports whether a program is given by a relative path.
+func besideFile(program string) bool { return strings.Contains(program, "/") && !path.IsAbs(program) }
+
+// Relative reports whether it depends on the directory of the rule's file what the
+// rule matches: it has a relative path, or a program that is given by one, or a line
+// of several commands.
+func (r *Rule) Relative() bool {
+	for i := range r.paths {
+		if r.paths[i].from == atWorkspace || r.paths[i].from == atAnyDepth {
+			return true
+		}
+	}
+	c := r.command
+	if c == nil {
+		return false
+	}
+	for _, words := range append(c.exact[:len(c.exact):len(c.exact)], c.words) {
+		if len(words) > 0 && besideFile(words[0]) {
+			return true
+		}
+	}
+	return c.hasCompound()
 }
 
 // about reports whether the rule's paths apply to the subject's kind and tool.

@@ -33,6 +33,9 @@ const (
 type Source struct {
 	Name      string // a file's path, a flag ("--deny"), "session"
 	Line, Col int    // from 1; 0 where there is none
+	// Dir is the directory, absolute, that relative paths in the rule refer to; ""
+	// means the workspace.
+	Dir string
 }
 
 // String returns the source as NAME:LINE:COL, as far as it is known.
@@ -105,6 +108,15 @@ type Place struct {
 	Workspace string // absolute
 	Home      string // absolute, "" if unknown
 	Fold      bool   // the file system ignores case
+}
+
+// For returns the place for a rule of the given origin, whose relative paths may
+// refer to another directory than the workspace.
+func (p Place) For(s Source) Place {
+	if s.Dir != "" {
+		p.Workspace = s.Dir
+	}
+	return p
 }
 
 // Query restricts the rules that Set.Match considers.

@@ -112,7 +112,7 @@ func TestCutShort(t *testing.T) {
 		"permission_mode: ''":                   ":2:19: ",
 	} {
 		chat := written(t, filepath.Join(t.TempDir(), "chat.md"), "---\n"+text+"\n---\n")
-		if src, err := (File{FrontMatter, chat}).Read(nil, mergePlace); err == nil || !strings.HasPrefix(err.Error(), chat+want) {
+		if src, err := (File{Kind: FrontMatter, Path: chat}).Read(nil, mergePlace); err == nil || !strings.HasPrefix(err.Error(), chat+want) {
 			t.Errorf("%s: %v, want an error at %s: %v", text, src.Spec, want, err)
 		}
 	}

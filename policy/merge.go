@@ -40,6 +40,21 @@ type Source struct {
 	Spec *Spec
 	// Trusted reports that all of the source counts. Otherwise it can only narrow.
 	Trusted bool
+	// Above is how many directories a project or local policy is above the
+	// workspace.
+	Above int
+}
+
+// byPrecedence compares two sources by precedence. A project policy comes before
+// the local one beside it, and both before those of a nearer directory.
+func byPrecedence(a, b Source) int {
+	kind := func(s Source) int {
+		if s.Kind == Local {
+			return int(Project)
+		}
+		return int(s.Kind)
+	}
+	return cmp.Or(kind(a)-kind(b), b.Above-a.Above, int(a.Kind)-int(b.Kind))
 }
 
 // Ignored is a part of a source that has no effect.
@@ -63,7 +78,7 @@ func (i Ignored) String() string {
 func Merge(sources []Source) (*Spec, []Ignored) {
 	m := &merger{spec: &Spec{}}
 	sources = slices.Clone(sources)
-	slices.SortStableFunc(sources, func(a, b Source) int { return int(a.Kind) - int(b.Kind) })
+	slices.SortStableFunc(sources, byPrecedence)
 	for _, src := range sources {
 		if src.Trusted {
 			m.trusted(src)

@@ -133,7 +133,7 @@ func (c *compiler) matched(o *OverrideSpec, key, text string, tools ...string) p
 // rule parses the text of a key as a rule of a tool. An error has the place of
 // the text.
 func (o *OverrideSpec) rule(key, tool, text string, list patterns.List) (*patterns.Rule, error) {
-	rule, warnings, err := patterns.Parse(tool+"("+text+")", list, patterns.Source{})
+	rule, warnings, err := patterns.Parse(tool+"("+text+")", list, patterns.Source{Dir: o.Source.Dir})
 	for _, w := range warnings {
 		if w.Kind == patterns.Dead {
 			return nil, at(o.at(key), fmt.Errorf("%s of risk_overrides: %s: %s", key, w.Rule, w.Text))

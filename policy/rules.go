@@ -202,8 +202,8 @@ func (c *compiler) list(items []Item, list patterns.List) []*patterns.Rule {
 		for _, w := range warnings {
 			c.warnings = append(c.warnings, w.String())
 		}
-		if !seen[rule.String()] {
-			seen[rule.String()] = true
+		if key := rule.String() + "\n" + item.Source.Dir; !seen[key] {
+			seen[key] = true
 			rules = append(rules, rule)
 		}
 	}
@@ -213,13 +213,14 @@ func (c *compiler) list(items []Item, list patterns.List) []*patterns.Rule {
 func (c *compiler) rules() []*patterns.Granular {
 	var rules []*patterns.Granular
 	for _, r := range c.spec.Rules {
-		g, err := r.compile(c.place, c.tools)
+		place := c.place.For(r.Source)
+		g, err := r.compile(place, c.tools)
 		if err != nil {
 			c.fail(err)
 			continue
 		}
 		rules = append(rules, g)
-		c.fail(r.examples(g, c.place, c.tools))
+		c.fail(r.examples(g, place, c.tools))
 	}
 	return rules
 }

@@ -2,9 +2,11 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/frontmatter"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -20,45 +22,67 @@ type Dirs struct {
 	Managed   string // /etc/agent-wrapper
 	User      string // $XDG_CONFIG_HOME/agent-wrapper
 	Workspace string
+	// Above are the directories above the workspace, the nearest first: see Upward.
+	Above []Above
 }
 
 // File is the location of a policy, which need not exist.
 type File struct {
 	Kind Kind
 	Path string
+	// Dir is the directory above the workspace that the file is in and that its
+	// relative paths refer to; "" means the workspace.
+	Dir string
+	// Beyond: see Above.
+	Beyond bool
+
+	above int // how many directories it is above the workspace
 }
 
-// Files returns the locations in which policies are looked for.
+// Files returns the locations in which policies are looked for, in ascending
+// precedence: of those above the workspace the nearest comes last.
 func (d Dirs) Files() []File {
 	var files []File
-	for _, f := range []struct {
-		kind      Kind
-		dir, name string
-	}{{Managed, d.Managed, FileName}, {User, d.User, FileName}, {Project, d.Workspace, FileName}, {Local, d.Workspace, LocalName}} {
-		if f.dir != "" {
-			files = append(files, File{f.kind, filepath.Join(f.dir, f.name)})
+	add := func(dir string, f File, name string) {
+		if dir != "" {
+			f.Path = filepath.Join(dir, name)
+			files = append(files, f)
 		}
 	}
+	add(d.Managed, File{Kind: Managed}, FileName)
+	add(d.User, File{Kind: User}, FileName)
+	for i, up := range slices.Backward(d.Above) {
+		add(up.Dir, File{Kind: Project, Dir: up.Dir, Beyond: up.Beyond, above: i + 1}, FileName)
+		add(up.Dir, File{Kind: Local, Dir: up.Dir, Beyond: up.Beyond, above: i + 1}, LocalName)
+	}
+	add(d.Workspace, File{Kind: Project}, FileName)
+	add(d.Workspace, File{Kind: Local}, LocalName)
 	return files
 }
 
 // Find reads the policies that exist. Managed and user policies are trusted,
 // the others if trust holds their settings. An invalid policy is an error,
-// since to continue without it could loosen something.
-func (d Dirs) Find(trust *Trust, place patterns.Place) ([]Source, error) {
-	var found []Source
+// since to continue without it could loosen something. The warnings are about
+// policies that do not count: another user's, and those beyond a repository that
+// nobody has trusted.
+func (d Dirs) Find(trust *Trust, place patterns.Place) (found []Source, warnings []string, err error) {
 	var errs []error
 	for _, f := range d.Files() {
 		src, err := f.Read(trust, place)
+		foreign := new(foreignError)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
+		case errors.As(err, &foreign):
+			warnings = append(warnings, err.Error())
+		case f.Beyond && !src.Trusted && !trust.names(f.Path):
+			warnings = append(warnings, fmt.Sprintf("%s does not count: it is above the repository and not trusted: look at it, then run agent-wrapper trust %s", f.Path, f.Path))
 		case err != nil:
 			errs = append(errs, err)
 		default:
 			found = append(found, src)
 		}
 	}
-	return found, errors.Join(errs...)
+	return found, warnings, errors.Join(errs...)
 }
 
 // Read reads one policy; for kind FrontMatter, the head of a chat file. An
@@ -68,11 +92,12 @@ func (f File) Read(trust *Trust, place patterns.Place) (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
+	spec.relativeTo(f.Dir)
 	if _, _, _, err := spec.Compile(place); err != nil {
 		return Source{}, err
 	}
 	silent := spec.Digest() == new(Spec).Digest()
-	src := Source{Kind: f.Kind, Name: f.Path, Spec: spec, Trusted: f.Kind <= Named || silent}
+	src := Source{Kind: f.Kind, Name: f.Path, Spec: spec, Trusted: f.Kind <= Named || silent, Above: f.above}
 	if !src.Trusted && trust != nil {
 		if src.Trusted, err = trust.Covers(f.Path, spec); err != nil {
 			return Source{}, err
@@ -83,9 +108,7 @@ func (f File) Read(trust *Trust, place patterns.Place) (Source, error) {
 
 func (f File) spec() (*Spec, error) {
 	if f.Kind == Project || f.Kind == Local { // found rather than named by the user
-		if err := regular(f.Path); err != nil {
-			return nil, err
-		}
+		return readFound(f.Path)
 	}
 	if f.Kind == FrontMatter {
 		return ReadHead(f.Path)

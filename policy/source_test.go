@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 	root, state := t.TempDir(), t.TempDir()
 	d := Dirs{Managed: filepath.Join(root, "etc"), User: filepath.Join(root, "user"), Workspace: filepath.Join(root, "ws")}
 	place := patterns.Place{Workspace: d.Workspace}
-	if found, err := d.Find(trustIn(t, state), place); err != nil || len(found) != 0 {
+	if found, _, err := d.Find(trustIn(t, state), place); err != nil || len(found) != 0 {
 		t.Fatal(found, err)
 	}
 	written(t, filepath.Join(d.Managed, FileName), `deny = ["Bash(a:*)"]`)
@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 	project := written(t, filepath.Join(d.Workspace, FileName), `allow = ["Bash(c:*)"]`)
 	local := written(t, filepath.Join(d.Workspace, LocalName), `allow = ["Bash(d:*)"]`)
 	kinds := func() string {
-		found, err := d.Find(trustIn(t, state), place)
+		found, _, err := d.Find(trustIn(t, state), place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 	if got, want := kinds(), "managed+ user+ project- local-"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	src, err := File{Local, local}.Read(nil, place)
+	src, err := File{Kind: Local, Path: local}.Read(nil, place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestFind(t *testing.T) {
 	}
 	written(t, project, `allow = ["Bash(c:*)"`)
 	written(t, filepath.Join(d.User, FileName), `deny = ["Bahs(b:*)"]`)
-	_, err = d.Find(trustIn(t, state), place)
+	_, _, err = d.Find(trustIn(t, state), place)
 	for _, name := range []string{project + ":1:", filepath.Join(d.User, FileName) + ":1:"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want one with %s", err, name)
@@ -177,7 +177,7 @@ func TestBrokenTrust(t *testing.T) {
 
 func TestFrontMatterIsASource(t *testing.T) {
 	chat := written(t, filepath.Join(t.TempDir(), "chat.md"), "---\npermission_mode: plan\npermissions_allow:\n  - Bash(git:*)\npermissions_ask: [Edit]\npermissions_deny: [\"Read(.env)\"]\n---\n# Chat\n")
-	src, err := File{FrontMatter, chat}.Read(trustIn(t, t.TempDir()), mergePlace)
+	src, err := File{Kind: FrontMatter, Path: chat}.Read(trustIn(t, t.TempDir()), mergePlace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,10 +191,10 @@ func TestFrontMatterIsASource(t *testing.T) {
 		t.Error("the chat went on, and its settings count as others", err)
 	}
 	written(t, chat, "---\npermission_mode: auto\n---\n")
-	if _, err = (File{FrontMatter, chat}).Read(nil, mergePlace); err == nil || !strings.HasPrefix(err.Error(), chat+":2:18: ") {
+	if _, err = (File{Kind: FrontMatter, Path: chat}).Read(nil, mergePlace); err == nil || !strings.HasPrefix(err.Error(), chat+":2:18: ") {
 		t.Errorf("an unknown mode: %v", err)
 	}
-	if _, err = (File{FrontMatter, chat + "x"}).Read(nil, mergePlace); !errors.Is(err, fs.ErrNotExist) {
+	if _, err = (File{Kind: FrontMatter, Path: chat + "x"}).Read(nil, mergePlace); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -210,7 +210,7 @@ func TestLinksAreNotTrusted(t *testing.T) {
 	theirs := written(t, filepath.Join(root, "mine", FileName), `mode = "bypassPermissions"`)
 	chat := written(t, filepath.Join(root, "mine", "chat.md"), "---\npermission_mode: bypassPermissions\n---\n")
 	trust := trustIn(t, filepath.Join(root, "state"))
-	for _, f := range []File{{Project, theirs}, {FrontMatter, chat}} {
+	for _, f := range []File{{Kind: Project, Path: theirs}, {Kind: FrontMatter, Path: chat}} {
 		src, err := f.Read(nil, patterns.Place{})
 		if err == nil {
 			err = trust.Set(f.Path, src.Spec)
@@ -239,7 +239,7 @@ func TestLinksAreNotTrusted(t *testing.T) {
 		{Project, "other/" + FileName, true}, // the same directory by another name
 		{FrontMatter, "ws/deep/chat.md", true}, {FrontMatter, "ws/../mine/./chat.md", true},
 	} {
-		src, err := File{tt.kind, filepath.Join(root, tt.name)}.Read(trust, patterns.Place{})
+		src, err := File{Kind: tt.kind, Path: filepath.Join(root, tt.name)}.Read(trust, patterns.Place{})
 		if err != nil || src.Trusted != tt.want {
 			t.Errorf("%s: trusted %v, %v, want %v", tt.name, src.Trusted, err, tt.want)
 		}
@@ -265,13 +265,13 @@ func TestSourcesAreFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, kind := range []Kind{Project, Local} {
-			if _, err := (File{kind, link}).Read(nil, patterns.Place{}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+			if _, err := (File{Kind: kind, Path: link}).Read(nil, patterns.Place{}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
 				t.Errorf("%v %s: %v", kind, name, err)
 			}
 		}
 	}
 	for _, kind := range []Kind{Named, FrontMatter} {
-		if _, err := (File{kind, os.DevNull}).Read(nil, patterns.Place{}); err != nil {
+		if _, err := (File{Kind: kind, Path: os.DevNull}).Read(nil, patterns.Place{}); err != nil {
 			t.Errorf("what a person names may be anything that can be read: %v", err)
 		}
 	}

@@ -149,6 +149,11 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readAll(f)
+}
+
+// readAll reads at most one byte more than may be parsed.
+func readAll(f io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, stricttoml.MaxSize+1))
 }
 

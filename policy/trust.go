@@ -77,6 +77,13 @@ func (t *Trust) holds(path string, settings *Spec) bool {
 	return slices.ContainsFunc(t.files, func(f Trusted) bool { return digest != "" && f.Path == path && f.Digest == digest })
 }
 
+// names reports whether a person has trusted a file, with whatever settings and
+// whatever is there now: a link, or settings that are not trusted. path is absolute
+// and its directory without symbolic links.
+func (t *Trust) names(path string) bool {
+	return t != nil && slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path })
+}
+
 // List returns the trusted files, by path.
 func (t *Trust) List() []Trusted { return slices.Clone(t.files) }
 

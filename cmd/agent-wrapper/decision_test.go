@@ -105,6 +105,37 @@ func TestOneDecision(t *testing.T) {
 	}
 }
 
+// TestOneDecisionUpward: so it is below the directory of a policy, where all commands
+// find the same files.
+func TestOneDecisionUpward(t *testing.T) {
+	dir := layFixture(t, rules, "", "")
+	sub := filepath.Join(dir, "src", "deep")
+	for _, name := range []string{filepath.Join(dir, ".git"), sub} {
+		if err := os.MkdirAll(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	narrower := "ask = [\"WebFetch\"]\ndeny = [\"Read(README.md)\"]"
+	if err := os.WriteFile(filepath.Join(dir, "src", policy.FileName), []byte(narrower), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	saidBy(t, "", "trust", filepath.Join(dir, policy.FileName))
+	at := []string{"--cwd", sub}
+	want := byCheck(t, at...)
+	letters := ""
+	for _, d := range want {
+		letters += map[string]string{"allow": "a", "ask": "k", "deny": "d"}[d.Behavior]
+	}
+	if letters != "akadakaaaaakkdk" {
+		t.Fatalf("check says %s: %+v", letters, want)
+	}
+	for name, got := range map[string][]decided{"run": byRun(t, at...), "explain": byExplain(t, at...)} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("check and %s differ (-check +%s):\n%s", name, name, diff)
+		}
+	}
+}
+
 // TestRowsDecideAlike: a row of check --jsonl, whose policy is JSON, gets the
 // decision of check. A row that names a whitelist or programs is rejected.
 func TestRowsDecideAlike(t *testing.T) {
