@@ -19,18 +19,62 @@ var errNotKept = errors.New("no policy is read that could hold it")
 // Keeps reports whether Keep can write rules.
 func (r *Rules) Keeps() bool { return !r.options.Isolated }
 
-// Keep writes an approved rule to a policy file: to the workspace's local policy
-// if that is trusted or does not exist yet, otherwise to the user's. It returns
-// the rule's place there. The rules in memory do not change; see Session.
+// Keep writes an approved rule to a policy file: to the local policy of the nearest
+// directory, from the workspace upwards, that has a policy which a person has
+// trusted. Without one it is the workspace's, if that is trusted or does not exist
+// yet, and otherwise the user's. A rule with relative paths, which would mean
+// something else above, is not written there. Keep returns the rule's place in the
+// file. The rules in memory do not change; see Session.
 func (r *Rules) Keep(rule string) (patterns.Source, error) {
 	if !r.Keeps() {
 		return patterns.Source{}, errNotKept
+	}
+	dirs := r.options.dirs()
+	for _, dir := range r.trustedDirs() {
+		if dir != r.Place.Workspace && r.relative(rule) {
+			break
+		}
+		place, kept, err := dirs.keepLocal(rule, filepath.Join(dir, policy.LocalName))
+		if kept || err != nil {
+			return place, err
+		}
 	}
 	local := ""
 	if r.options.Policy == "" {
 		local = filepath.Join(r.Place.Workspace, policy.LocalName)
 	}
-	return r.options.dirs().keep(rule, local)
+	return dirs.keep(rule, local)
+}
+
+// trustedDirs returns the directories whose project or local policy a person has
+// trusted, the nearest first.
+func (r *Rules) trustedDirs() []string {
+	dirs := []string{r.Place.Workspace}
+	for _, up := range policy.Upward(r.Place.Workspace) {
+		dirs = append(dirs, up.Dir)
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		return !slices.ContainsFunc(r.Sources, func(src policy.Source) bool {
+			return src.Trusted && len(src.Spec.Show()) > 0 && (src.Kind == policy.Project || src.Kind == policy.Local) &&
+				r.dirOf(src) == dir
+		})
+	})
+}
+
+// dirOf returns the directory of a source that was found. The workspace's may have a
+// name that is relative to it.
+func (r *Rules) dirOf(src policy.Source) string {
+	if filepath.IsAbs(src.Name) {
+		return filepath.Dir(src.Name)
+	}
+	return r.Place.Workspace
+}
+
+// relative reports whether a rule would mean something else in the file of another
+// directory.
+func (r *Rules) relative(rule string) bool {
+	parsed, _, err := r.Spec.ParseRule(rule, patterns.Allow, patterns.Source{})
+	return err != nil || parsed.Relative()
 }
 
 // approvedKey is the list of a policy file that Keep adds to.

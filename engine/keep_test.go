@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
@@ -90,5 +91,106 @@ func TestKeepLocalLink(t *testing.T) {
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the trusted file became %s", after)
+	}
+}
+
+// TestKeepUpward: "always" writes beside the nearest policy that a person has
+// trusted, and only what means the same there.
+func TestKeepUpward(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		trusted []string // files with a policy that is trusted, below the root
+		other   []string // those with one that is not
+		rule    string
+		want    string // the file that gets the rule
+	}{
+		{"nothing", nil, nil, "Bash(make)", "p/src/agent-wrapper.local.toml"},
+		{"nothing is trusted", nil, []string{"p/agent-wrapper.toml"}, "Bash(make)", "p/src/agent-wrapper.local.toml"},
+		{"one above", []string{"p/agent-wrapper.toml"}, nil, "Bash(make)", "p/agent-wrapper.local.toml"},
+		{"a local one above", []string{"p/agent-wrapper.local.toml"}, nil, "Bash(make)", "p/agent-wrapper.local.toml"},
+		{"two above", []string{"agent-wrapper.toml"}, nil, "Bash(make)", "agent-wrapper.local.toml"},
+		{"the nearer of two", []string{"agent-wrapper.toml", "p/agent-wrapper.toml"}, nil, "Bash(make)", "p/agent-wrapper.local.toml"},
+		{"the workspace's before those above", []string{"p/agent-wrapper.toml", "p/src/agent-wrapper.toml"}, nil, "Bash(make)", "p/src/agent-wrapper.local.toml"},
+		{"one that is not trusted is passed", []string{"agent-wrapper.toml"}, []string{"p/agent-wrapper.toml", "p/src/agent-wrapper.toml"}, "Bash(make)", "agent-wrapper.local.toml"},
+		{"a local one that is not trusted is not written", []string{"p/agent-wrapper.toml"}, []string{"p/agent-wrapper.local.toml", "p/src/agent-wrapper.local.toml"}, "Bash(make)", "config/agent-wrapper.toml"},
+		{"an absolute path", []string{"p/agent-wrapper.toml"}, nil, "Edit(//srv/x/**)", "p/agent-wrapper.local.toml"},
+		{"a relative path", []string{"p/agent-wrapper.toml"}, nil, "Edit(./x)", "p/src/agent-wrapper.local.toml"},
+		{"a name at any depth", []string{"p/agent-wrapper.toml"}, nil, "Edit(*.md)", "p/src/agent-wrapper.local.toml"},
+		{"a program beside the file", []string{"p/agent-wrapper.toml"}, nil, "Bash(./x.sh:*)", "p/src/agent-wrapper.local.toml"},
+		{"a line of two commands", []string{"p/agent-wrapper.toml"}, nil, "Bash(make; ls)", "p/src/agent-wrapper.local.toml"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			dirs := Dirs{User: filepath.Join(root, "config"), State: t.TempDir()}
+			for _, dir := range []string{".git", "p/src"} {
+				if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			trust, err := dirs.Trust()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, name := range append(tt.trusted[:len(tt.trusted):len(tt.trusted)], tt.other...) {
+				path := filepath.Join(root, name)
+				if err := os.WriteFile(path, []byte("deny = [\"Read(.env)\"]\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if i < len(tt.trusted) {
+					if err := trust.Set(path, settings(t, "deny = [\"Read(.env)\"]")); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			o := Options{Dir: filepath.Join(root, "p/src"), Dirs: &dirs}
+			r, err := Load(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			place, err := r.Keep(tt.rule)
+			if want := filepath.Join(root, tt.want); err != nil || place.Name != want {
+				t.Fatalf("kept in %s, %v, want %s", place, err, want)
+			}
+			// The next run obeys it, and once more it is kept in the same file.
+			r, err = Load(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := r.Keep("Bash(make again)"); tt.rule == "Bash(make)" && (err != nil || again.Name != place.Name) {
+				t.Errorf("the next in %s, %v", again, err)
+			}
+		})
+	}
+}
+
+// TestGuardsUpward: every file on the way that is a policy or may become one is
+// guarded.
+func TestGuardsUpward(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := filepath.Join(root, "p/npm/src")
+	for _, dir := range []string{filepath.Join(root, "p/.git"), filepath.Join(root, "p/npm/.git"), ws} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, isolated := range []bool{false, true} {
+		r, err := Load(Options{Dir: ws, Dirs: &Dirs{}, Isolated: isolated, Settings: settings(t, "mode = \"bypassPermissions\"\nallow = [\"Edit\"]")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{"p", "p/npm", "p/npm/src"} {
+			for _, name := range []string{policy.FileName, policy.LocalName, "Agent-Wrapper.toml"} {
+				use := permission.ToolUse{Tool: "Write", Dir: ws, Input: []byte(`{"file_path":"` + filepath.Join(root, dir, name) + `","content":"x"}`)}
+				if d := r.Explain(use, nil); d.Behavior != permission.Ask || d.Layer != permission.LayerGuard {
+					t.Errorf("%s/%s (isolated %v): %s by %s", dir, name, isolated, d.Behavior, d.Layer)
+				}
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -324,6 +325,53 @@ func TestAlwaysOnTerminal(t *testing.T) {
 				t.Errorf("the next run:\n%s", shown)
 			}
 		})
+	}
+}
+
+// From a folder of a project "always" writes beside the nearest policy that is
+// trusted, and says where; the next run of another folder obeys it.
+func TestAlwaysUpwardOnTerminal(t *testing.T) {
+	t.Parallel()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := filepath.Join(home, "p/npm")
+	for _, dir := range []string{"p/.git", "p/npm/src", "p/npm/test"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const rules = "allow = [\"Bash\", \"Read\"]\nask = [\"Bash(git push:*)\"]\ndeny = [\"Read(.env)\"]\n"
+	for _, file := range []string{filepath.Join(home, "p", policy.FileName), filepath.Join(project, policy.FileName)} {
+		if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := started(t, home, "trust", filepath.Join(project, policy.FileName))
+	if code, shown := x.end(); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, shown)
+	}
+	push := []string{bash("git push origin main")}
+	x = inHome(t, home, push, "--cwd", filepath.Join(project, "src"))
+	x.press("a")
+	x.wait("always\n")
+	x.press("1")
+	x.wait("kept Bash(git push origin main) in " + filepath.Join(project, policy.LocalName) + ":")
+	x.decided("ALLOW git push origin main")
+	for _, name := range []string{"p/" + policy.LocalName, "p/npm/src/" + policy.LocalName, ".config/agent-wrapper/" + policy.FileName} {
+		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	// The policy of p, which nobody trusts, still asks.
+	x = started(t, home, "trust", filepath.Join(home, "p", policy.FileName))
+	if code, shown := x.end(); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, shown)
+	}
+	x = inHome(t, home, push, "--cwd", filepath.Join(project, "test"))
+	if shown := x.decided("ALLOW git push origin main"); strings.Contains(shown, "? Bash") {
+		t.Errorf("the next run:\n%s", shown)
 	}
 }
 
