@@ -359,6 +359,9 @@ func broad(c *commandRule) string {
 		return ""
 	}
 	for _, w := range c.words[1:] {
+		if what == "" && strings.HasPrefix(w, wildcard+".") {
+			return "" // "python *.py *": a file, by its extension
+		}
 		if w == "--version" || w == "--help" || name != "sudo" && name != "doas" && !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, wildcard) {
 			return ""
 		}

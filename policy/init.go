@@ -2,14 +2,11 @@ package policy
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
-
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // Kit is a language or a build tool that a project uses.
@@ -19,26 +16,36 @@ type Kit struct {
 	marks []string // patterns of files that show that it is used
 	allow []string // allow rules, to which own adds
 	ask   []string
-	own   func(project fs.FS) []string // allow rules for names that the project defines
+	own   func(project fs.FS) []string // allow rules, in full, for what the project itself names
 }
 
 // kits holds the rules of a starting policy for each kit. What builds, tests or
 // only prints is allowed; what downloads, publishes or installs is asked about.
 var kits = []Kit{
 	{
-		Name: "Go", about: "building and testing; what changes go.mod or the machine is asked", marks: []string{"go.mod", "go.work"},
-		allow: []string{"go build:*", "go test:*", "go vet:*", "go list:*", "go doc:*", "go version", "gofmt -l:*", "gofmt -d:*", "staticcheck:*", "golangci-lint run:*"},
-		ask:   []string{"go get:*", "go install:*", "go mod:*"},
+		Name: "Go", about: "building and testing, running and formatting; what changes go.mod or the machine is asked", marks: []string{"go.mod", "go.work"},
+		allow: []string{
+			"go build:*", "go test:*", "go vet:*", "go list:*", "go doc:*", "go version:*", "go env:*", "go run .", "go run ./*", "go generate:*", "go fmt:*", "go tool:*",
+			"go mod graph", "go mod why:*", "go mod verify", "go mod download", "gofmt:*", "goimports:*", "gofumpt:*", "staticcheck:*", "golangci-lint run:*", "golangci-lint fmt:*",
+			"mockgen:*",
+		},
+		ask: []string{"go get:*", "go install:*", "go mod tidy:*", "go mod edit:*", "go mod init:*", "go mod vendor:*"},
+		own: goDocs,
 	},
 	{
-		Name: "JavaScript", about: "the scripts of package.json that build, test or check; installs are asked", marks: []string{"package.json"},
-		ask: []string{"npm install:*", "npm ci:*", "npm publish:*", "pnpm install:*", "pnpm add:*", "yarn add:*", "bun add:*", "npx:*"},
-		own: scripts,
+		Name: "Buf", about: "checking and generating", marks: []string{"buf.yaml", "buf.gen.yaml", "buf.work.yaml"},
+		allow: []string{"buf lint:*", "buf build:*", "buf breaking:*", "buf format:*", "buf generate:*"}, ask: []string{"buf push:*", "buf registry:*"},
+	},
+	{Name: "sqlc", about: "checking and generating", marks: []string{"sqlc.yaml", "sqlc.yml", "sqlc.json"}, allow: []string{"sqlc generate", "sqlc vet:*", "sqlc diff", "sqlc compile"}},
+	{
+		Name: "JavaScript", about: "scripts of package.json that stay on this machine, and tools that it depends on; installs are asked", marks: []string{"package.json"},
+		ask: []string{"npm install:*", "npm ci:*", "npm publish:*", "pnpm install:*", "pnpm add:*", "pnpm up:*", "yarn install:*", "yarn add:*", "bun install:*", "bun add:*"},
+		own: javaScript,
 	},
 	{
-		Name: "Python", about: "tests and checks; installs are asked", marks: []string{"pyproject.toml", "setup.py", "requirements*.txt", "uv.lock"},
-		allow: []string{"pytest:*", "python -m pytest:*", "python3 -m pytest:*", "uv run pytest:*", "ruff check:*", "ruff format --check:*", "mypy:*"},
-		ask:   []string{"pip install:*", "pip3 install:*", "uv add:*", "uv sync:*", "poetry add:*"},
+		Name: "Python", about: "the project's code, tests and checks; installs and migrations are asked", marks: []string{"pyproject.toml", "setup.py", "requirements*.txt", "uv.lock"},
+		ask: []string{"pip install:*", "pip3 install:*", "python -m pip install:*", "python3 -m pip install:*", "uv add:*", "uv sync:*", "uv run --with:*", "uv publish:*", "poetry add:*", "poetry install:*", "poetry publish:*", "alembic upgrade:*", "alembic downgrade:*", "alembic stamp:*"},
+		own: python,
 	},
 	{
 		Name: "Rust", about: "building, testing and checks; what changes the dependencies is asked", marks: []string{"Cargo.toml"},
@@ -54,16 +61,13 @@ var kits = []Kit{
 		Name: "Gradle", about: "building and testing", marks: []string{"build.gradle", "build.gradle.kts"},
 		allow: []string{"./gradlew test", "./gradlew build", "./gradlew check", "gradle test", "gradle build", "gradle check"}, ask: []string{"./gradlew publish:*"},
 	},
-	{Name: "make", about: "the targets that build, test or check", marks: []string{"Makefile", "makefile", "GNUmakefile"}, own: targets},
+	{Name: "make", about: "the targets that stay on this machine", marks: []string{"Makefile", "makefile", "GNUmakefile"}, own: targets},
 	{
 		Name: "Docker", about: "looking; what starts or builds is asked", marks: []string{"Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"},
 		allow: []string{"docker ps:*", "docker images:*", "docker logs:*", "docker compose ps:*", "docker compose logs:*", "docker compose config:*"},
 		ask:   []string{"docker build:*", "docker run:*", "docker compose up:*", "docker compose down:*"},
 	},
 }
-
-// harmless lists names of scripts and targets that build, test or check.
-var harmless = []string{"test", "tests", "build", "lint", "check", "typecheck", "type-check", "types", "fmt", "format", "vet", "unit", "coverage"}
 
 // Kits returns the kits that a project uses, judged by the files in its top
 // directory.
@@ -108,48 +112,6 @@ func readUpTo(project fs.FS, name string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// scripts returns rules for the scripts of package.json, run by the package
-// manager to which the lock file belongs.
-func scripts(project fs.FS) []string {
-	var pkg struct {
-		Scripts map[string]string `json:"scripts"`
-	}
-	if json.Unmarshal(projectFile(project, "package.json"), &pkg) != nil {
-		return nil // malformed, so no script can be named
-	}
-	program := "npm"
-	for _, lock := range []struct{ file, program string }{{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}} {
-		if _, err := fs.Stat(project, lock.file); err == nil {
-			program = lock.program
-		}
-	}
-	var rules []string
-	for _, name := range harmless {
-		if _, ok := pkg.Scripts[name]; !ok {
-			continue
-		}
-		rules = append(rules, fmt.Sprintf("%s run %s:*", program, name))
-		if name == "test" && program != "bun" {
-			rules = append(rules, program+" test:*")
-		}
-	}
-	return rules
-}
-
-var target = lazyregexp.New(`(?m)^([A-Za-z0-9_-]+)[ \t]*:([^=]|$)`)
-
-// targets returns rules for the targets of the Makefile.
-func targets(project fs.FS) []string {
-	var rules []string
-	for _, m := range target.FindAllSubmatch(projectFile(project, "GNUmakefile", "makefile", "Makefile"), -1) {
-		if name := string(m[1]); slices.Contains(harmless, name) && !slices.Contains(rules, "make "+name) {
-			rules = append(rules, "make "+name)
-		}
-	}
-	slices.Sort(rules)
-	return rules
-}
-
 // The rules common to all starting policies.
 var (
 	lookRules = []string{
@@ -158,9 +120,13 @@ var (
 	}
 	gitRules = []string{
 		"git status:*", "git diff:*", "git log:*", "git show:*", "git blame:*", "git ls-files:*", "git rev-parse:*", "git merge-base:*", "git branch --list:*", "git remote -v",
-		"git stash list", "git add:*", "git commit:*",
+		"git fetch:*", "git add:*", "git mv:*", "git commit:*", "git revert:*", "git stash", "git stash push:*", "git stash pop:*", "git stash apply:*", "git stash show:*", "git switch:*", "git checkout -b:*", "git checkout main", "git checkout master",
+		"git merge --continue", "git init",
 	}
-	gitAsks     = []string{"git push:*", "git reset:*", "git rebase:*", "git checkout:*", "git restore:*", "git clean:*"}
+	gitAsks = []string{
+		"git push:*", "git pull:*", "git reset:*", "git rebase:*", "git restore:*", "git clean:*", "git checkout --:*", "git checkout -f:*", "git checkout .:*",
+		"git switch -f:*", "git switch -C:*", "git stash drop:*", "git stash clear", "git branch -D:*",
+	}
 	secretRules = []string{
 		"Read(.env)", "Read(.env.local)", "Read(.env.development)", "Read(.env.staging)", "Read(.env.test)", "Read(.env.production)", "Read(.envrc)",
 		"Read(*.pem)", "Read(*.key)", "Read(*.p12)", "Read(*.pfx)", "Read(id_rsa)", "Read(id_ed25519)", "Read(credentials.json)", "Read(.npmrc)", "Read(.pypirc)", "Read(.netrc)",
@@ -185,11 +151,11 @@ func Starting(project fs.FS) []byte {
 	section(&b, "looking around", bash(lookRules))
 	section(&b, "git: looking and committing", bash(gitRules))
 	for _, k := range found {
-		rules := slices.Clone(k.allow)
+		rules := bash(k.allow)
 		if k.own != nil {
 			rules = append(rules, k.own(project)...)
 		}
-		section(&b, k.Name+": "+k.about, bash(rules))
+		section(&b, k.Name+": "+k.about, rules)
 	}
 	b.WriteString("]\n\n# A person is asked, also where a rule above lets it through.\nask = [\n")
 	section(&b, "git: what others see, or what loses work", bash(gitAsks))

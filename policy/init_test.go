@@ -65,6 +65,9 @@ func TestStarting(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range findings {
+			if f.Check == "wrapper" {
+				continue // meant: what the runner runs needs a rule of its own
+			}
 			t.Errorf("%s: %s", name, f.String())
 		}
 	}
@@ -110,10 +113,53 @@ func TestStartingLetsWork(t *testing.T) {
 		"Bash(python3 -c 'x')", "Bash(bash x.sh)", "Bash(make deploy)", "Bash(pnpm run deploy)", "Bash(npm run deploy)", "Bash(docker run x)", "Bash(find . -delete)",
 		"Bash(echo x > .git/hooks/pre-commit)", "Bash(git -c core.pager=x log)", "Bash(go test -exec ./x ./...)", "Bash(sed -i s/a/b/ x)", "Edit(src/a)", "Write(x)",
 		"WebFetch(https://a.example)", "Bash(mvn test deploy)", "Bash(./gradlew test publish)", "Bash(cat .env.staging)", "Bash(cat .npmrc)", "Bash(cat ~/.npmrc)",
+		"Bash(git checkout -- src)", "Bash(git checkout .)", "Bash(git stash drop)", "Bash(git switch -f main)", "Bash(git branch -D x)", "Bash(git pull)", "Bash(git fetch 'ext::sh -c x')",
+		"Bash(go mod tidy)", "Bash(go get x)", "Bash(python -m pip install x)", "Bash(python3 - <<< 'x')", "Bash(python3 -c x a.py)", "Bash(node -e x)", "Bash(node -r /tmp/x.js a.js)",
+		"Bash(npx ls)", "Bash(npx -p evil vitest)", "Bash(uv run --with evil pytest)", "Bash(uv run --with=evil pytest)", "Bash(uv run evil)", "Bash(alembic upgrade head)", "Bash(uv run alembic downgrade -1)", "Bash(pnpm exec evil)",
 		"Bash(cd / && cat etc/shadow)", "Bash(cat ~/.kube/config)", "Bash(jq . credentials.json)", "Bash(head id_rsa)", "Bash(cat ~/.config/gh/hosts.yml)",
 	} {
 		if d := decided(t, spec, use); d.Behavior.String() == "allow" {
 			t.Errorf("%s is allowed by %s %s", use, d.Layer, d.Rule)
+		}
+	}
+}
+
+// TestScripts checks which scripts and targets a starting policy lets run: those
+// of which nothing says that they reach other machines, databases or files that
+// cannot be made again, also through what they depend on.
+func TestScripts(t *testing.T) {
+	all := scripts{
+		"build": " turbo run build", "test": " vitest", "docs:dev": " vitepress dev", "clean-report": " python -m report", "lint": " eslint .",
+		"ci": " lint test", "all": " lint ship-it", "ship-it": " ./x", "db:push": " prisma generate", "release": " x", "up": " docker compose up", "wipe": " rm -rf dist",
+		"loop": " pool", "pool": " loop", "bad": " worse", "worse": " bad wipe", "fetch": " curl https://a.example", "later": " npm run up", "migrate-up": "", "pre_prod": "",
+	}
+	want := []string{"build", "ci", "docs:dev", "lint", "loop", "pool", "test"}
+	if got := all.plain(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestOwnRules checks the rules that come of what a project itself says.
+func TestOwnRules(t *testing.T) {
+	project := fstest.MapFS{
+		"package.json":                {Data: []byte(`{"scripts":{"test":"vitest","deploy":"x","a b":"x","lint":"eslint ."},"devDependencies":{"typescript":"^5","left-pad":"1"},"dependencies":{"react":"19"}}`)},
+		"apps/web/package.json":       {Data: []byte(`{"scripts":{"typecheck":"tsc"}}`)},
+		"node_modules/x/package.json": {Data: []byte(`{"scripts":{"evil":"x"}}`)},
+		"pyproject.toml":              {Data: []byte("dependencies = [\"FastAPI>=0.1\"]")}, "uv.lock": {}, "tools/x.py": {}, "my-tools/x.py": {},
+		"Makefile": {Data: []byte("X := 1\nall: ci\nci: lint\n\tgo test\nlint:\n\tgolangci-lint run\n\nup:\n\tdocker compose up\nship: all\n\tscp a b:\n$(X): y\n%.o: %.c\n")},
+	}
+	text := string(Starting(project))
+	for _, want := range []string{
+		"Bash(npm run test:*)", "Bash(npm test:*)", "Bash(npm run lint:*)", "Bash(npm run typecheck:*)", "Bash(tsc:*)", "Bash(npx tsc:*)", "WebFetch(react.dev)", "WebFetch(www.typescriptlang.org)",
+		"Bash(uv run:*)", "WebFetch(fastapi.tiangolo.com)", "Bash(python3 -m tools.*)", "Bash(make all)", "Bash(make ci)", "Bash(make lint)",
+	} {
+		if !strings.Contains(text, `"`+want+`"`) {
+			t.Errorf("no rule %s", want)
+		}
+	}
+	for _, not := range []string{"deploy", "a b", "left-pad", "evil", "my-tools", "make X", "make up", "make ship", "make y", "poetry run"} {
+		if strings.Contains(text[:strings.Index(text, "# A person is asked")], not) {
+			t.Errorf("%s is allowed:\n%s", not, text)
 		}
 	}
 }
