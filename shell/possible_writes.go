@@ -118,6 +118,8 @@ func (p *possibleWrites) option(arg Arg) {
 		p.dirs = beneath(p.dirs, arg.Value)
 	case program.EffUnproven, program.EffSystem:
 		p.word(arg.Value)
+	case program.EffPlugin: // pylint -f text:x
+		p.tails(arg.Value)
 	case program.EffWrite, program.EffOutput: // type=local,dest=x
 		p.parts(arg.Value)
 	case program.EffNone: // an entry that does not describe operands stands for several programs

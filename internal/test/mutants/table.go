@@ -1354,6 +1354,13 @@ func tellsWord`,
 		Test: "TestPossibleWrites",
 	},
 	{
+		Guard: "a plugin whose name brings a file", File: "shell/possible_writes.go",
+		Old:  `		p.tails(arg.Value)
+	case program.EffWrite, program.EffOutput:`,
+		New:  `	case program.EffWrite, program.EffOutput:`,
+		Test: "TestPossibleWrites",
+	},
+	{
 		Guard: "a setting that the catalogue does not know to be harmless", File: "shell/program_settings.go",
 		Old:  `if !harmlessSetting(p, &key) {`,
 		New:  `if false {`,
