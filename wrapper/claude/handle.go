@@ -238,6 +238,7 @@ func (r *run) withdraw(id string) {
 	q.withdrawn = true
 	q.cancel(errWithdrawn)
 	r.uses.get(q.use.ID).stand = refused
+	r.startKept() // this one may be among them, and nothing else would start it
 }
 
 // response handles the answer to a request of ours. Only those of the preflight

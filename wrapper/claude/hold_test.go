@@ -174,3 +174,19 @@ func TestAskedDuringHook(t *testing.T) {
 		}
 	})
 }
+
+// TestKeptWithdrawn checks that a run ends although the CLI withdraws a question that
+// waits for an answer that is held.
+func TestKeptWithdrawn(t *testing.T) {
+	out, events, err := talk(t, byWord, func(f *fake) {
+		f.hooks("u1", "Bash", bash("ls"), "/w")
+		f.hear()
+		f.hooks("u2", "Bash", bash("cd a"), "/w")
+		f.hear()
+		f.asks("u2", "Bash", bash("cd a"))
+		f.say(object{"type": "control_cancel_request", "request_id": "can-u2"})
+	})
+	if err != nil || out.Allowed != 0 || len(events.of(wrapper.DecisionEvent)) != 2 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
