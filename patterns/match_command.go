@@ -17,24 +17,28 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 			b.shapes = append(b.shapes, &shape{words: known})
 		}
 	}
-	if c.words == nil {
-		return &b
-	}
-	if b.words = fillHome(c.words, place.Home, list); b.words == nil {
-		b.words = []string{homeMark} // no word of a command contains this byte
-		b.open, b.gaps = false, false
-	}
-	b.gaps = b.gaps || strings.IndexByte(strings.Join(b.words, ""), wild) >= 0
-	if b.gaps {
-		b.text = newTextPattern(b.words, b.open, list != Allow)
-	}
-	if list == Allow {
-		b.urls = urlWords(b.words)
-	} else {
-		b.shapes = append(b.shapes, shapesOf(b.words, b.open)...)
+	if c.words != nil {
+		b.bindWords(place, list)
 	}
 	b.shapes = append(b.shapes, respelledShapes(b.shapes)...)
 	return &b
+}
+
+// bindWords fills in the words of a prefix or wildcard rule.
+func (c *commandRule) bindWords(place Place, list List) {
+	if c.words = fillHome(c.words, place.Home, list); c.words == nil {
+		c.words = []string{homeMark} // no word of a command contains this byte
+		c.open, c.gaps = false, false
+	}
+	c.gaps = c.gaps || strings.IndexByte(strings.Join(c.words, ""), wild) >= 0
+	if c.gaps {
+		c.text = newTextPattern(c.words, c.open, list != Allow)
+	}
+	if list == Allow {
+		c.urls = urlWords(c.words)
+	} else {
+		c.shapes = append(c.shapes, shapesOf(c.words, c.open)...)
+	}
 }
 
 // fillHome fills in the home directory. If that is unknown, it may be any text

@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -186,12 +187,18 @@ func (s *shape) reading(prog *program.Program) *reading {
 
 // mainNames returns the main names of the subcommands among words.
 func mainNames(prog *program.Program, scan *shell.Scan, words []shell.Word) []string {
-	var names []string
+	names, n := scan.Path, 0
 	for i := range scan.Args {
-		if a := &scan.Args[i]; a.Kind == shell.ArgSubcommand {
-			prog = prog.Subcommand(words[a.Word].Text)
-			names = append(names, prog.Main())
+		a := &scan.Args[i]
+		if a.Kind != shell.ArgSubcommand {
+			continue
 		}
+		prog = prog.Subcommand(words[a.Word].Text)
+		if main := prog.Main(); names[n] != main {
+			names = slices.Clone(names) // the table of the program
+			names[n] = main
+		}
+		n++
 	}
 	return names
 }
@@ -395,13 +402,16 @@ func (r *reading) dashes(have *shell.Scan, words []shell.Word) Match {
 
 // option looks for an option that the program's entry lists.
 func (r *reading) option(want *shell.Arg, have *shell.Scan, words []shell.Word) Match {
-	best := No
+	best, sent := r.signals(want, have, words)
+	if sent {
+		return best
+	}
 	for i := range have.Args {
 		a := &have.Args[i]
 		switch a.Kind {
 		case shell.ArgOption:
 			if r.sameOption(want.Option, a.Option, have) {
-				best = max(best, value(want, a))
+				best = max(best, r.value(want, a))
 			}
 		case shell.ArgUnsure:
 			best = max(best, maybeIf(mayHold(&words[a.Word], want.Option, r.prog)))
@@ -424,12 +434,15 @@ func (r *reading) sameOption(a, b *program.Option, have *shell.Scan) bool {
 }
 
 // value compares the values of an option. A rule without a value matches any.
-func value(want, have *shell.Arg) Match {
+func (r *reading) value(want, have *shell.Arg) Match {
 	if want.ValueAt < 0 {
 		return Yes
 	}
 	if have.ValueAt < 0 {
 		return No
+	}
+	if have.Value.Known() && equalText(r.prog, r.scan.Prog, want.Value.Text, have.Value.Text) {
+		return Yes
 	}
 	return fits(want.Value.Text, &have.Value)
 }
@@ -440,7 +453,10 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 	if !strings.HasPrefix(text, "-") {
 		return r.unlistedWord(text, have, words)
 	}
-	best := No
+	best, sent := r.signals(want, have, words)
+	if sent {
+		return best
+	}
 	letters := ""
 	for i := range have.Args {
 		a := &have.Args[i]
@@ -631,6 +647,9 @@ func (r *reading) operands(have *shell.Scan, words []shell.Word, open bool) Matc
 			after = false
 		}
 	}
+	if found[len(want)] == No && r.prog.Kinds && fromFile(have) {
+		return Maybe
+	}
 	return found[len(want)]
 }
 
@@ -685,6 +704,9 @@ func (r *reading) sameOperand(want string, w *shell.Word) Match {
 	m := fits(want, w)
 	if m > No || !w.Known() || want == "" || w.Text == "" {
 		return m
+	}
+	if equalText(r.prog, r.scan.Prog, want, w.Text) {
+		return Yes
 	}
 	if strings.Contains(w.Text, "/") && path.Clean(w.Text) != w.Text {
 		if m = fits(want, &shell.Word{Text: path.Clean(w.Text)}); m > No {

@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -79,6 +80,10 @@ func (s spelling) respelled() []spelling {
 				add(words, sure)
 			}
 		}
+		list = append(list, s.otherForms(entry)...)
+	}
+	if dir := path.Dir(a.Words[0].Text); initDirs[dir] {
+		add(renamed(a.Words, 1, "service", name), Yes)
 	}
 	if other := unversioned(name); other != "" {
 		add(renamed(a.Words, 1, other), Maybe)
@@ -89,6 +94,28 @@ func (s spelling) respelled() []spelling {
 	}
 	return list
 }
+
+// otherForms returns the spellings that the operands of a program allow.
+func (s spelling) otherForms(entry *program.Program) []spelling {
+	if !entry.Kinds && entry.Facts&(program.TaskRunner|program.Interpreter) == 0 {
+		return nil
+	}
+	var list []spelling
+	words := s.sub.Command.Words
+	have := s.sub.read()
+	if entry.Kinds {
+		for _, other := range typed(&have, words) {
+			list = append(list, s.with(other, s.sure))
+		}
+	}
+	for _, other := range tasks(entry, &have, words) {
+		list = append(list, s.with(other, min(Maybe, s.sure)))
+	}
+	return list
+}
+
+// initDirs are the directories of the scripts that service runs.
+var initDirs = map[string]bool{"/etc/init.d": true, "/etc/rc.d": true, "/etc/rc.d/init.d": true}
 
 // hasOptions reports whether a command has all of these options.
 func hasOptions(have *shell.Scan, names []string) bool {
@@ -105,7 +132,7 @@ func mayStand(names []string, words []shell.Word) bool {
 	for _, name := range names {
 		found := false
 		for i := 1; i < len(words) && !found; i++ {
-			found = !words[i].Known() || words[i].Text == name
+			found = name == "_" || !words[i].Known() || words[i].Text == name
 		}
 		if !found {
 			return false
@@ -149,7 +176,7 @@ func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.
 			return nil, No
 		}
 		sure = min(sure, found)
-	} else if alias.To[0] == name && len(alias.With) == 0 && (len(have.Path) > 0 || len(positional(have, words, false)) == 0) {
+	} else if alias.To[0] == name && len(alias.With) == 0 && !bareOperand(alias, have, words) {
 		return nil, No // the alias applies to commands without a subcommand
 	}
 	first, last := 1, 1
@@ -157,6 +184,11 @@ func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.
 		first, last = at[0], at[len(at)-1]+1
 	}
 	out := renamed(words, 1, alias.To...)[:len(alias.To)]
+	for i, name := range alias.To {
+		if from := slices.Index(alias.From, "_"); name == "_" && from >= 0 {
+			out[i] = words[at[from]]
+		}
+	}
 	if alias.To[0] == name {
 		out = append(append(slices.Clone(words[:1]), words[1:first]...), out[1:]...)
 	}
@@ -170,6 +202,13 @@ func respell(alias *program.Alias, name string, have *shell.Scan, words []shell.
 		rest = rest[1:] // it ends the options of the program that starts the other one
 	}
 	return append(out, rest...), sure
+}
+
+// bareOperand reports whether a command has no subcommand but an operand, other than
+// the subcommand that an alias would give it.
+func bareOperand(alias *program.Alias, have *shell.Scan, words []shell.Word) bool {
+	at := positional(have, words, false)
+	return len(have.Path) == 0 && len(at) > 0 && (len(alias.To) < 2 || words[at[0]].Text != alias.To[1])
 }
 
 // renamed returns the words with the first n replaced by names.
@@ -192,7 +231,9 @@ func wordsOf(names []string, have *shell.Scan, words []shell.Word) ([]int, Match
 		at = at[:len(names)]
 		best := Yes
 		for i, name := range names {
-			best = min(best, fits(name, &words[at[i]]))
+			if name != "_" {
+				best = min(best, fits(name, &words[at[i]]))
+			}
 		}
 		if doubt {
 			best = min(best, Maybe)
@@ -426,6 +467,13 @@ func respelledShapes(shapes []*shape) []*shape {
 		}
 		if host, plugin := pluginOf(s.words[0]); host != "" {
 			add(s, Yes, host, plugin)
+		}
+		if p := program.Spellings(nil, s.words[0]); p != nil && p.Kinds {
+			for i, w := range s.words[1:] {
+				if kinds, name, slash := strings.Cut(w, "/"); slash && !strings.HasPrefix(w, "-") {
+					out = append(out, &shape{words: slices.Concat(s.words[:i+1], []string{kinds, name}, s.words[i+2:]), open: s.open, respelled: true, sure: Yes})
+				}
+			}
 		}
 		for name := unversioned(s.words[0]); name != ""; name = unversioned(name) {
 			add(s, Maybe, name)

@@ -56,7 +56,7 @@ func TestOptionNames(t *testing.T) {
 						t.Errorf("%s: option %s stands twice", name, n)
 					}
 					seen[n] = true
-					if !strings.HasPrefix(n, "-") && !strings.HasPrefix(n, "+") {
+					if !strings.HasPrefix(n, "-") && !strings.HasPrefix(n, "+") && n != ":" {
 						t.Errorf("%s: %q is no option", name, n)
 					}
 				}
@@ -183,7 +183,7 @@ func TestTablesAreConsistent(t *testing.T) {
 		}
 		own := map[string]bool{}
 		for _, o := range p.Options {
-			if len(o.Names) == 0 || o.Value > Pair || o.Effect > EffSystem {
+			if len(o.Names) == 0 || o.Value > Pair || o.Effect > EffTask {
 				t.Errorf("%s: option %v is not valid", name, o.Names)
 			}
 			for _, n := range o.Names {

@@ -85,6 +85,15 @@ type Program struct {
 	// Abbreviates reports that names of subcommands may be abbreviated (ip l, tmux
 	// kill-ser).
 	Abbreviates bool
+	// Equal lists words that mean the same as operands or values of options (pod, pods;
+	// KILL, 9), Folds reports that the case of operands does not count, Suffix is what
+	// may follow an operand or not (.service).
+	Equal  [][]string
+	Folds  bool
+	Suffix string
+	// Kinds reports that the operands are TYPE NAME, TYPE/NAME or TYPE,TYPE NAME
+	// (kubectl).
+	Kinds bool
 	// Changes are the files, with blanks between their names, that a subcommand changes
 	// in its directory for the project (npm install: package.json). No rule is needed
 	// for them; ask and deny rules count them.
@@ -111,8 +120,8 @@ type Setting struct {
 
 // Alias is another spelling of a use of a program.
 type Alias struct {
-	// From holds subcommands or operands, in order. It is empty for the program
-	// itself.
+	// From holds subcommands or operands, in order, with _ for any one, which also
+	// stands in To. It is empty for the program itself.
 	From []string
 	// With holds options that must all be present.
 	With []string
@@ -172,7 +181,7 @@ const (
 // Option is one option of a program under all its names.
 type Option struct {
 	// Names are the names with their dashes: "-o", "--output". "-#" is a number (head
-	// -20), and "+" any word that begins with it (less +G).
+	// -20), and "+" or ":" any word that begins with it (less +G).
 	Names  []string
 	Value  ValueMode
 	Effect Effect
@@ -228,4 +237,5 @@ const (
 	EffRecursive                 // operands are read recursively (grep -r)
 	EffTarget                    // the value is the target directory of Copy or Move (cp -t)
 	EffSystem                    // the system is changed (date -s); an allow is not proven, and the risk is at least moderate
+	EffTask                      // the value names tasks that are run, with commas between them (nx -t)
 )

@@ -162,7 +162,7 @@ func (p *possibleReads) option(arg Arg) {
 	case program.EffDir:
 		p.word(arg.Value) // a file, for docker compose --env-file
 		p.dirs = beneath(p.dirs, arg.Value)
-	case program.EffNone, program.EffUnproven, program.EffSystem, program.EffWrite:
+	case program.EffNone, program.EffTask, program.EffUnproven, program.EffSystem, program.EffWrite:
 		if arg.ValueAt >= 0 && !slices.ContainsFunc(arg.Option.Names, choosing) {
 			p.word(arg.Value)
 		}

@@ -182,6 +182,8 @@ func (s *scanner) looksLikeOption(w *Word) bool {
 		return len(w.Text) > 1 || len(w.Holes) > 0
 	case '+':
 		return s.exact("+") != nil || s.exact(w.Text) != nil
+	case ':': // git push origin :branch
+		return (len(w.Text) > 1 || len(w.Holes) > 0) && s.exact(":") != nil
 	}
 	return false
 }
@@ -230,11 +232,11 @@ func (s *scanner) subcommand(w *Word) {
 	}
 }
 
-// dashed reads a word that begins with - or +.
+// dashed reads a word that begins with -, + or :.
 func (s *scanner) dashed(w *Word) {
 	switch {
-	case w.Text[0] == '+':
-		s.plus(w)
+	case w.Text[0] == '+' || w.Text[0] == ':':
+		s.sign(w)
 	case s.prog.Style == program.Dash || s.prog.Style == program.Joined:
 		s.dashName(w)
 	case strings.HasPrefix(w.Text, "--"):
@@ -256,11 +258,15 @@ func (s *scanner) shorts(w *Word) {
 	s.cluster(w, 1)
 }
 
-func (s *scanner) plus(w *Word) {
+// sign reads a word that begins with a plus sign or a colon.
+func (s *scanner) sign(w *Word) {
 	if o := s.exact(w.Text); o != nil && w.Known() {
 		s.flag(o)
-	} else if o := s.exact("+"); o != nil {
+	} else if o := s.exact(w.Text[:1]); o != nil {
 		s.attached(o, w.after(1))
+		if rest := w.after(1); s.looksLikeOption(&rest) && rest.Text[0] == ':' { // git push origin +:branch
+			s.attached(s.exact(":"), rest.after(1))
+		}
 	} else {
 		s.unlisted()
 	}

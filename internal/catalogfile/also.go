@@ -124,6 +124,22 @@ func (e *Entry) readAlike(value any) error {
 	return nil
 }
 
+// readEqual parses the key equal.
+func (e *Entry) readEqual(value any) error {
+	list, err := e.words("equal", value)
+	if err != nil {
+		return err
+	}
+	for i, text := range list {
+		words := strings.Split(text, "|")
+		if len(words) < 2 || slices.Contains(words, "") {
+			return e.where.fault(fmt.Sprintf("equal[%d]", i), text, fmt.Sprintf("equal %q: there are not two words", text))
+		}
+		e.Equal = append(e.Equal, words)
+	}
+	return nil
+}
+
 // All returns the names of the entry and of the subcommands that are listed with it.
 func (e *Entry) All() []string {
 	names := slices.Clone(e.Names)

@@ -47,6 +47,13 @@
 // on the left must all be present ("branch -d -f ~ . branch -D"). A last word on the left
 // may be several, separated by "|", each of which replaces a "*" on the right.
 //
+// "_" stands for any operand, which is the "_" on the right ("_ stop = systemctl stop _").
+//
+// For the same rules equal = ["pod|pods|po"] lists words that mean the same as operands
+// or values of options, folds = true says that the case of operands does not count,
+// suffix = ".service" that they may end so or not, and kinds = true that they are TYPE
+// NAME, TYPE/NAME or TYPE,TYPE NAME as those of kubectl are.
+//
 // abbreviates = true says that the program accepts abbreviated names of its
 // subcommands (ip l, tmux kill-ser).
 //
@@ -145,6 +152,7 @@ type Entry struct {
 	// settings that are harmless.
 	Settings []Setting
 	Harmless []string
+	Equal    [][]string // words that mean the same as operands or values
 
 	also   []Alias
 	alike  [][]string // other subcommands with the same arguments, each with its synonyms
@@ -213,8 +221,8 @@ func (c *Book) readGroups(w where, tables map[string]any) error {
 			return err
 		}
 		for key := range table {
-			if key != "options" && key != "use" && key != "risk" {
-				return w.errorf(key, "a group has options, use and risk only, not %s", key)
+			if key != "options" && key != "use" && key != "risk" && key != "equal" {
+				return w.errorf(key, "a group has options, use, equal and risk only, not %s", key)
 			}
 		}
 		if e.riskOf != "" {
@@ -265,6 +273,8 @@ func (e *Entry) key(key string, value any) error {
 		return err
 	case "alike":
 		return e.readAlike(value)
+	case "equal":
+		return e.readEqual(value)
 	}
 	check, ok := keys[key]
 	if !ok {
@@ -348,9 +358,9 @@ func (e *Entry) readOptions(value any) error {
 	return nil
 }
 
-// A name begins with a dash or a plus sign, contains no blank, and is written
-// without the suffix for its value.
-var optionName = lazyregexp.New(`^(-[^-\s=]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*)$`)
+// A name begins with a dash or a plus sign or is a colon, which begins the word of the
+// option; it contains no blank, and is written without the suffix for its value.
+var optionName = lazyregexp.New(`^(-[^-\s=]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*|:)$`)
 
 // parseOption parses "-o --output= : write"; the second result is the error.
 func parseOption(text string) ([]Option, string) {

@@ -31,7 +31,7 @@ var (
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
 		"in-place": "EffInPlace", "pattern": "EffPattern", "recursive": "EffRecursive", "target": "EffTarget", "system": "EffSystem",
-		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed", "read-listed": "EffReadListed",
+		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed", "read-listed": "EffReadListed", "task": "EffTask",
 	}
 )
 
@@ -41,11 +41,12 @@ var keys = map[string]func(any) string{
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
 	"apart": isBool, "plugins": isBool, "home": isText, "changes": isText, "like": isText, "wordless": isBool, "abbreviates": isBool,
+	"kinds": isBool, "folds": isBool, "suffix": isText,
 }
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -141,7 +142,7 @@ func (c *Book) like(e *Entry) error {
 		return e.where.errorf("like", "there is no section %q that says how words are read", name)
 	}
 	for _, key := range e.said {
-		if key != "like" && key != "names" && key != "risk" && key != "is" && key != "secrets" && key != "also" && key != "abbreviates" && key != "settings" && key != "harmless" {
+		if !slices.Contains(besideLike, key) {
 			return e.where.errorf(key, "the words are read like those of %s: %s cannot be said as well", name, key)
 		}
 	}
@@ -149,17 +150,22 @@ func (c *Book) like(e *Entry) error {
 		return e.where.errorf("", "the words are read like those of %s: options and subcommands stand there", name)
 	}
 	p := c.programs[i]
-	e.Options, e.Shared, e.Subs = p.Options, p.Shared, p.Subs
+	e.Options, e.Shared, e.Subs, e.Equal = p.Options, p.Shared, p.Subs, p.Equal
 	if e.Settings == nil {
 		e.Settings, e.Harmless = p.Settings, p.Harmless
 	}
-	abbreviates := e.keys["abbreviates"]
+	own := e.keys
 	e.keys = maps.Clone(p.keys)
-	if abbreviates != nil {
-		e.keys["abbreviates"] = abbreviates
+	for _, key := range []string{"abbreviates", "suffix"} {
+		if own[key] != nil {
+			e.keys[key] = own[key]
+		}
 	}
 	return nil
 }
+
+// besideLike are the keys that a table with like may have as well.
+var besideLike = []string{"like", "names", "risk", "is", "secrets", "also", "abbreviates", "suffix", "settings", "harmless"}
 
 // unique checks and sorts the names of programs, or of the subcommands of one.
 func (c *Book) unique(list []*Entry) error {
@@ -220,6 +226,7 @@ func (c *Book) share(e, user *Entry, seen map[*Entry]bool) error {
 			return err
 		}
 		e.Shared = append(e.Shared, group)
+		e.Equal = append(e.Equal, group.Equal...)
 		if err := c.share(e, group, seen); err != nil {
 			return err
 		}

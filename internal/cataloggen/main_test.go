@@ -135,7 +135,7 @@ func TestErrors(t *testing.T) {
 		{"[sort]\n[uniq]\nnames = [\"sort\"]\n", "a.toml:2: [uniq]: sort stands in [sort] at a.toml:1 as well"},
 		{"[git.sub.log]\n[git.sub.show]\nnames = [\"log\"]\n", "a.toml:2: [git.sub.show]: log stands in [git.sub.log] at a.toml:1 as well"},
 		{"[sort]\nuse = [\"nothing\"]\n", `a.toml:2: [sort]: there is no group "nothing"`},
-		{"[group.x]\nstyle = \"gnu\"\n", "a.toml:2: [group.x]: a group has options, use and risk only, not style"},
+		{"[group.x]\nstyle = \"gnu\"\n", "a.toml:2: [group.x]: a group has options, use, equal and risk only, not style"},
 		{"x = 1\n", "a.toml:1: [x]: x is not a table"},
 		{"[sort]\n", `a.toml:1: [sort]: what it risks is missing: risk is rows, a group's, or "unknown"`},
 		{"[sort]\nrisk = \"secure\"\n", `a.toml:2: [sort]: "secure" is no class of risk, and no group has such rows`},

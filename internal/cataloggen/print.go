@@ -107,6 +107,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if len(e.Harmless) > 0 {
 		add("Harmless: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Harmless)))+",\n"))
 	}
+	if v := p.equal(e.Equal); v != "" {
+		add("Equal: %s", v)
+	}
 	if v := p.aliases(name, len(e.Path)); v != "" {
 		add("Also: %s", v)
 	}
@@ -117,12 +120,12 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 		}
 		add("Facts: %s", strings.Join(facts, " | "))
 	}
-	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless", "Abbreviates"} {
+	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless", "Abbreviates", "Kinds", "Folds"} {
 		if e.Flag(strings.ToLower(f)) {
 			add("%s: true", f)
 		}
 	}
-	for _, f := range []string{"Special", "Home", "Changes"} {
+	for _, f := range []string{"Special", "Home", "Changes", "Suffix"} {
 		if v := e.Text(strings.ToLower(f)); v != "" {
 			add("%s: %q", f, v)
 		}
@@ -202,6 +205,15 @@ func (p *printer) aliases(name string, depth int) string {
 		sb.WriteString("{" + strings.Join(fields, ", ") + "},\n")
 	}
 	return p.variable("also", "[]Alias", sb.String())
+}
+
+// equal prints the words that mean the same.
+func (p *printer) equal(lists [][]string) string {
+	var sb strings.Builder
+	for _, words := range lists {
+		fmt.Fprintf(&sb, "{%s},\n", quoted(words))
+	}
+	return p.variable("equal", "[][]string", sb.String())
 }
 
 // subs prints subcommands under all their names, sorted.

@@ -1312,6 +1312,68 @@ func tellsWord`,
 		Test: "TestSubcommandsListedTogether",
 	},
 	{
+		Guard: "a denied signal by its number or name", File: "patterns/equal.go",
+		Old:  `best = max(best, yesIf(equalText(r.prog, sub, text, other)))`,
+		New:  `_ = text`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "types of resources by their other names", File: "patterns/equal.go",
+		Old: `	case p.Kinds:
+`,
+		New: `	case false:
+`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "a resource as TYPE/NAME", File: "patterns/spelling.go",
+		Old:  `range typed(&have, words) {`,
+		New:  `range typed(&have, words)[:0] {`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "a task in an option or with its project", File: "patterns/spelling.go",
+		Old:  `range tasks(entry, &have, words) {`,
+		New:  `range tasks(entry, &have, words)[:0] {`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "resources from a file", File: "patterns/shape.go",
+		Old:  `r.prog.Kinds && fromFile(have)`,
+		New:  `r.prog.Kinds && len(want) < 0 && fromFile(have)`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "the case of operands", File: "patterns/equal.go",
+		Old:  `p.Folds && strings.EqualFold(a, b)`,
+		New:  `p.Folds && a == b`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "the suffix of an operand", File: "patterns/equal.go",
+		Old:  `p.Suffix != "" &&`,
+		New:  `p.Suffix == "-" &&`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "a script of a service by its path", File: "patterns/spelling.go",
+		Old:  `initDirs[dir] {`,
+		New:  `initDirs[dir] && name == "" {`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "an operand before the verb of another spelling", File: "patterns/spelling.go",
+		Old:  `if name != "_" {`,
+		New:  `if name != "" {`,
+		Test: "TestSpellings",
+	},
+	{
+		Guard: "a refspec that deletes", File: "shell/word_scan.go",
+		Old:  `case ':': // git push`,
+		New:  `case 0: // git push`,
+		Test: "TestSpellings",
+	},
+	{
 		Guard: "a denied operand behind others", File: "patterns/shape.go",
 		Old:  `		among = r.among(have)`,
 		New:  ``,
