@@ -34,10 +34,16 @@ func (e *effector) cmake() {
 	}
 }
 
-// cmakeProjects marks cmake unproven if it obeys a project outside the workspace, as
-// with -S.
+// cmakeProjects marks cmake unproven if it obeys a project outside the workspace, an
+// operand or the value of -S.
 func (e *effector) cmakeProjects() {
-	for _, r := range e.operandWords(0) {
+	projects := e.operandWords(0)
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "-S" {
+			projects = append(projects, a.Value)
+		}
+	}
+	for _, r := range projects {
 		for _, dir := range beneath(e.dirs, r) {
 			if !e.w.inside(&dir) {
 				e.unprovenLate(causeCmakeProject)

@@ -1417,7 +1417,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "a plugin whose name brings a file", File: "shell/possible_writes.go",
-		Old:  `		p.tails(arg.Value)
+		Old: `		p.tails(arg.Value)
 	case program.EffWrite, program.EffOutput:`,
 		New:  `	case program.EffWrite, program.EffOutput:`,
 		Test: "TestPossibleWrites",
