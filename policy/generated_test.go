@@ -13,11 +13,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// generated are the lines of a family that TestGeneratedDenied decides, and with AW_LONG
-// as many times longLines.
+// generated is how many lines of each family TestGeneratedDenied decides. With AW_LONG it
+// is longLines times as many.
 const (
 	generated = 2000
-	longLines = 50
+	longLines = 20
 )
 
 // TestGeneratedDenied draws uses of programs from the catalogue, writes each in one of
@@ -40,7 +40,7 @@ func TestGeneratedDenied(t *testing.T) {
 		{"options that run", cat.runs.next}, {"options that write", cat.writes.next}, {"options that read", cat.reads.next},
 		{"operands that are run", cat.wraps.next}, {"operands that are written", cat.written.next}, {"operands that are read", cat.read.next},
 		{"unknown programs", cat.unknown}, {"files of unknown programs", unknownFiles}, {"other spellings of a program", cat.also.next}, {"other spellings of an option", cat.flags.next},
-		{"abbreviated subcommands", cat.short.next}, {"settings", cat.settings.next}, {"projects elsewhere", cat.elsewhere.next},
+		{"abbreviated subcommands", cat.short.next}, {"denied operands behind others", cat.among.next}, {"versions of a program", cat.versions.next}, {"files of the project", cat.changes.next}, {"settings", cat.settings.next}, {"projects elsewhere", cat.elsewhere.next},
 	} {
 		t.Run(family.name, func(t *testing.T) {
 			s := &speller{r: rand.New(rand.NewPCG(seed, uint64(i)))}
@@ -104,8 +104,8 @@ func (u *uses) next(s *speller) (corpus.Policy, string) {
 
 // catalogued are the uses of the catalogue by family.
 type catalogued struct {
-	runs, writes, reads, wraps, written, read, also, flags, short, settings, elsewhere uses
-	commands                                                                           [][]string
+	runs, writes, reads, wraps, written, read, also, flags, short, among, versions, changes, settings, elsewhere uses
+	commands                                                                                                     [][]string
 }
 
 var (
@@ -123,7 +123,7 @@ var optionUses = map[program.Effect]struct {
 	program.EffProgram: {"runs", []string{"rm", "/bin/rm", "./rm"}}, program.EffPlugin: {"runs", []string{"./rm", "/bin/rm"}},
 	program.EffCode: {"runs", []string{`system("rm x")`, "rm x", `exec("rm")`}}, program.EffOpaque: {"runs", []string{"rm x", "x"}},
 	program.EffWrite: {"writes", []string{"src/a.go", "./src/a.go", "/home/dev/proj/src/b"}}, program.EffOutput: {"writes", []string{"src/a.go", "src/x/y"}},
-	program.EffBelow: {"writes", []string{"src", "src/d"}}, program.EffRead: {"reads", []string{".env", "./.env", "/home/dev/proj/.env"}},
+	program.EffUnproven: {"writes", []string{"src/a.go"}}, program.EffBelow: {"writes", []string{"src", "src/d"}}, program.EffRead: {"reads", []string{".env", "./.env", "/home/dev/proj/.env"}},
 	program.EffSend: {"reads", []string{".env"}}, program.EffInput: {"reads", []string{".env", "./.env"}}, program.EffLoad: {"reads", []string{".env", "./.env"}},
 }
 
@@ -134,6 +134,7 @@ func collect() *catalogued {
 	walk = func(words []string, p *program.Program) {
 		c.options(words, p)
 		c.operands(words, p)
+		c.unlistedFlag(words, p)
 		for i := range p.Subs {
 			walk(append(slices.Clone(words), p.Subs[i].Name), &p.Subs[i])
 		}
@@ -177,6 +178,14 @@ func (c *catalogued) options(words []string, p *program.Program) {
 				}
 				c.writes = append(c.writes, u)
 			}
+			if o.Effect == program.EffNone && p.Style == program.Joined && o.Value == program.Optional && len(name) == 2 { // it stands for all that begin so
+				u.value, u.rules = []string{"unheard=src/a.go"}, noEdit
+				c.writes = append(c.writes, u)
+			}
+			if o.Effect == program.EffReadListed && o.Value != program.NoValue {
+				u.value, u.rules = []string{"list"}, noEnv
+				c.reads = append(c.reads, u)
+			}
 			c.flag(u)
 			if o.Effect == program.EffDir && p.Workdir {
 				u.value, u.rules = []string{"/tmp/x", "/srv/other"}, corpus.Policy{Allow: []string{"Bash(" + strings.Join(words, " ") + ":*)"}}
@@ -188,6 +197,16 @@ func (c *catalogued) options(words []string, p *program.Program) {
 
 // filesOperands are the models in which each operand, or each but the first, is a file.
 var filesOperands = []program.Operands{program.Reads, program.ReadsTree, program.PatternReads, program.PatternTree}
+
+// unlistedFlag adds a rule that denies a flag that no entry lists, met in its short form.
+func (c *catalogued) unlistedFlag(words []string, p *program.Program) {
+	if p.Style != program.GNU && p.Style != program.Exact || p.Letter('z') != nil || p.Option("--zap") != nil || p.Safe || p.Wraps() || p.Operands == program.Script || p.Operands == program.Code {
+		return
+	}
+	for _, names := range [][2]string{{"--zap", "-z"}, {"-z", "--zap"}} {
+		c.flags = append(c.flags, use{words: words, entry: &program.Program{Style: program.NoOpts}, value: []string{names[1]}, rules: corpus.Policy{Allow: []string{"Bash"}, Deny: []string{"Bash(" + strings.Join(words, " ") + " " + names[0] + ":*)"}}})
+	}
+}
 
 // flag adds rules that deny a flag by another of its names.
 func (c *catalogued) flag(u use) {
@@ -233,8 +252,8 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 		if slices.Contains(ownWords, p.Special) {
 			return
 		}
-		add(&c.written, noEdit, "src/a.go", "unheard src/a.go", "--unheard=src/a.go", "-- src/a.go")
-		add(&c.read, noEnv, ".env", "unheard .env", "--unheard=.env", "-- .env")
+		add(&c.written, noEdit, "src/a.go", "unheard src/a.go", "--unheard=src/a.go", "--unheard src/a.go", "-- src/a.go")
+		add(&c.read, noEnv, `open("./.env")`, ".env", "unheard .env", "--unheard=.env", "-- .env")
 	case program.Writes:
 		add(&c.written, noEdit, "src/a.go", "a src/a.go", "-- src/a.go", "src/a.go b")
 	case program.Outputs:
@@ -256,6 +275,21 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 	case program.PatternReads, program.PatternTree:
 		add(&c.read, noEnv, "p .env", "p a .env", "-- p .env")
 	}
+	rule := "Bash(" + strings.Join(words, " ")
+	if len(p.Subs) == 0 && (p.Facts&program.TaskRunner != 0 || slices.Contains(alike, p.Operands)) && p.Style != program.Bundle {
+		add(&c.among, corpus.Policy{Allow: []string{"Bash"}, Deny: []string{rule + " deploy:*)"}}, "all deploy", "deploy", "a b deploy x", "-- all deploy")
+	}
+	if len(words) == 2 && !strings.ContainsAny(words[0], ".@0123456789") {
+		for _, other := range []string{words[0] + ".exe", words[0] + "-12", words[0] + "@latest"} {
+			u := use{words: []string{other, words[1]}, entry: &program.Program{Style: program.NoOpts}, value: []string{"x"}, rules: corpus.Policy{Allow: []string{"Bash"}, Deny: []string{rule + ":*)"}}}
+			c.versions = append(c.versions, u)
+			u.words, u.rules = words, corpus.Policy{Allow: []string{"Bash"}, Deny: []string{"Bash(" + other + " " + words[1] + ":*)"}}
+			c.versions = append(c.versions, u)
+		}
+	}
+	for _, name := range strings.Fields(p.Changes) {
+		add(&c.changes, corpus.Policy{Allow: []string{"Bash"}, Deny: []string{"Edit(" + name + ")"}}, "x", "")
+	}
 	if p.Abbreviates && len(p.Path) == 0 {
 		c.abbreviate(words, p)
 	}
@@ -263,6 +297,9 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 		c.commands = append(c.commands, words)
 	}
 }
+
+// alike are the models in which each operand is treated like the others.
+var alike = []program.Operands{program.Reads, program.ReadsTree, program.Names, program.Writes, program.Outputs, program.Places, program.URLs, program.RunsTexts, program.Loads}
 
 // ownWords are the readers of package shell that say of an unread entry what its
 // operands are.
@@ -359,6 +396,14 @@ func unknownFiles(s *speller) (corpus.Policy, string) {
 	}
 	before := strings.Fields(s.pick("unheard", "./unheard", "unheard run", "unheard -x", "timeout 9 unheard", "bash ./unheard.sh", "python3 unheard.py"))
 	form := s.pick("%", "--out=%", "-o %", "a %", "-- %", "x=%", "a,%", "% b", "--file %", "k:%", "-o%")
+	s.bare = true
+	defer func() { s.bare = false }()
+	switch n := s.r.IntN(12); {
+	case n == 0 && rules.Deny[0] == noEdit.Deny[0]:
+		return rules, s.pick("LOG=", "A=1 OUT=") + s.word(file) + " unheard run"
+	case n < 2 && rules.Deny[0] == noEnv.Deny[0]:
+		return rules, s.pick("echo "+s.word(file)+" | ", "printf '%s\\n' a "+s.word(file)+" | ", "cat <<< "+s.word(file)+" | ") + "unheard -x"
+	}
 	return rules, s.line(append(before, strings.Split(strings.Replace(form, "%", file, 1), " ")...))
 }
 

@@ -93,7 +93,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, oracle, mutants, manuals)", "go", "vet", "-tags", "e2e,oracle,mutants,manuals", "./e2e", "./shell", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, oracle, mutants, manuals)", "go", "vet", "-tags", "e2e,oracle,mutants,manuals", "./e2e", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -163,12 +163,13 @@ func whitelist(r *runner) {
 
 // differential runs generated command lines in real bash, dash and zsh, and
 // compares the programs that they would run and the variables that they print
-// with the analysis. It shows the figures.
+// with the analysis. It also runs git in generated repositories whose configuration
+// names programs. It shows the figures.
 func differential(r *runner) {
-	bash, dash, zsh, shown := "5000", "1000", "2000", "1000"
+	bash, dash, zsh, shown, repositories := "5000", "1000", "2000", "1000", "300"
 	tests := "(Runs|Show)NothingUnseen$|^TestVariables$"
 	if r.long {
-		bash, dash, zsh, shown = "100000", "50000", "50000", "20000"
+		bash, dash, zsh, shown, repositories = "100000", "50000", "50000", "20000", "5000"
 		tests += "|^TestObeyedByGit$"
 	}
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
@@ -176,6 +177,7 @@ func differential(r *runner) {
 	r.goTest("-count=1", "-tags", "oracle", "./internal/test/realshell")
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", tests, "./shell",
 		"-args", "-bash", bash, "-dash", dash, "-zsh", zsh, "-shown", shown, "-seed", fmt.Sprint(r.seed))
+	r.goTest("-count=1", "-timeout", "1h", "-tags", "oracle", "-run", "^TestRepositoriesOfOthers$", "./policy", "-args", "-repositories", repositories, "-seed", fmt.Sprint(r.seed))
 }
 
 // effects runs generated command lines that are allowed in a disposable root,
