@@ -214,7 +214,7 @@ func mayOpen(place patterns.Place, dir string) bool {
 	if strings.Count(dir, "/") < 2 || strings.Contains(dir, "/.") {
 		return false
 	}
-	for _, root := range []string{place.Workspace, place.Home} {
+	for _, root := range append([]string{place.Workspace, place.Home}, place.Roots...) {
 		if root == "" || root == dir || strings.HasPrefix(root, dir+"/") {
 			return false
 		}

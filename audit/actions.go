@@ -102,7 +102,7 @@ func (m *liner) each(use *permission.MappedUse, know *permission.Knowledge, f fu
 	masked, n := m.mask(facts.Source) // counted with the input
 	if n > 0 && m.sameLine {          // otherwise what is run, read or written is not a secret
 		facts = shell.Analyze(masked, shell.Options{
-			Dir: use.Dir, Home: know.Place.Home, Workspace: know.Place.Workspace,
+			Dir: use.Dir, Home: know.Place.Home, Workspace: know.Place.Workspace, Roots: know.Place.Roots,
 			Dialect: use.Dialect, Catalog: know.Catalog,
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -17,8 +18,12 @@ import (
 // the policies of the machine, the user and that directory, records in the user's
 // record and asks nobody.
 type Options struct {
-	Dir  string // the workspace; "" means the current directory
-	Dirs *Dirs  // nil means UserDirs()
+	Dir string // the workspace; "" means the current directory
+	// Roots are the directories of the workspace, if that is not Dir alone. Dir must
+	// be in one of them; the agent starts there, and relative paths in Settings and in
+	// the user's policy refer to it.
+	Roots []string
+	Dirs  *Dirs // nil means UserDirs()
 
 	Policy      string // a policy file that replaces those of the workspace, and is trusted
 	FrontMatter string // a chat file with permission settings at its head
@@ -108,6 +113,31 @@ func (o *Options) Place() (patterns.Place, error) {
 	if err != nil || !filepath.IsAbs(home) {
 		home = ""
 	}
+	roots, err := o.roots(dir)
+	if err != nil {
+		return patterns.Place{}, err
+	}
 	fold := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
-	return patterns.Place{Workspace: dir, Home: home, Fold: fold}, nil
+	return patterns.Place{Workspace: dir, Roots: roots, Home: home, Fold: fold}, nil
+}
+
+// roots returns Roots as absolute paths without symbolic links.
+func (o *Options) roots(dir string) ([]string, error) {
+	var roots []string
+	within := len(o.Roots) == 0
+	for _, name := range o.Roots {
+		root, err := filepath.EvalSymlinks(absolute(name))
+		if info, statErr := os.Stat(root); name == "" || err != nil || statErr != nil || !info.IsDir() {
+			return nil, &OptionError{"Roots", fmt.Errorf("there is no directory %s", name)}
+		}
+		below, err := filepath.Rel(root, dir)
+		within = within || err == nil && filepath.IsLocal(below)
+		if root != dir && !slices.Contains(roots, root) {
+			roots = append(roots, root)
+		}
+	}
+	if !within {
+		return nil, &OptionError{"Roots", fmt.Errorf("%s, where the agent starts, is in none of its directories: name it as well", dir)}
+	}
+	return roots, nil
 }

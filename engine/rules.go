@@ -167,7 +167,7 @@ func (o *Options) policyDirs(place patterns.Place) policy.Dirs {
 		d.Workspace = ""
 		return d
 	}
-	d.Above = policy.Upward(place.Workspace)
+	d.Above = policy.Upward(place.Workspace, place.Roots...)
 	return d
 }
 
@@ -184,7 +184,7 @@ func (o *Options) PolicyFiles() ([]policy.File, error) {
 // guarded returns the absolute paths of the files that decide what the agent may
 // do, and of the state directory, whether they exist or not.
 func (o *Options) guarded(place patterns.Place) []string {
-	files := o.dirs().guarded(place.Workspace, policy.Upward(place.Workspace))
+	files := o.dirs().guarded(place.Workspace, policy.Upward(place.Workspace, place.Roots...))
 	for _, path := range append([]string{o.Policy, o.FrontMatter}, o.Guard...) {
 		if path != "" {
 			files = append(files, absolute(path))
@@ -205,6 +205,9 @@ var settingsVariables = []string{
 // repository elsewhere.
 func moved(place patterns.Place) []permission.Protected {
 	files := workspace.GitFiles(place.Workspace, named("GIT_DIR", "GIT_COMMON_DIR")...)
+	for _, root := range place.Roots {
+		files = append(files, workspace.GitFiles(root)...)
+	}
 	files = append(files, named(settingsVariables...)...)
 	var all []permission.Protected
 	for _, file := range files {

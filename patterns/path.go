@@ -458,7 +458,11 @@ func (p *Path) Inside() Match {
 	}
 	dir, best := path.Clean(p.place.Workspace), Yes
 	for i := range p.forms {
-		best = min(best, p.forms[i].within(dir, p.place.Fold))
+		in := p.forms[i].within(dir, p.place.Fold)
+		for _, root := range p.place.Roots {
+			in = max(in, p.forms[i].within(path.Clean(root), p.place.Fold))
+		}
+		best = min(best, in)
 	}
 	return best
 }

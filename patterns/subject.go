@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -106,8 +107,16 @@ type Subject struct {
 // Place holds the directories to which patterns are relative.
 type Place struct {
 	Workspace string // absolute
-	Home      string // absolute, "" if unknown
-	Fold      bool   // the file system ignores case
+	// Roots are further directories of the workspace, absolute. Nothing is relative
+	// to them.
+	Roots []string
+	Home  string // absolute, "" if unknown
+	Fold  bool   // the file system ignores case
+}
+
+// Equal reports whether two places are the same.
+func (p *Place) Equal(other *Place) bool {
+	return p.Workspace == other.Workspace && p.Home == other.Home && p.Fold == other.Fold && slices.Equal(p.Roots, other.Roots)
 }
 
 // For returns the place for a rule of the given origin, whose relative paths may

@@ -194,10 +194,10 @@ func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 // as returns the tool use as read with a policy's knowledge.
 func (r *reading) as(p *Policy) *reading {
 	know := p.knowledge()
-	if know == r.know {
+	if know.equal(&r.know) {
 		return r
 	}
-	at := slices.IndexFunc(r.others, func(o *reading) bool { return o.know == know })
+	at := slices.IndexFunc(r.others, func(o *reading) bool { return o.know.equal(&know) })
 	if at < 0 {
 		at = len(r.others)
 		r.others = append(r.others, newReading(&r.use, know, r.env, r.commandGate))

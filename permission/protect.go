@@ -161,8 +161,7 @@ func (e *evaluation) spoken(a *act, segments []shell.Word, at int, want []string
 // wantedFile appends a protected file that a write to a path may change, unless
 // the write affects the whole workspace or home.
 func (e *evaluation) wantedFile(wanted []patterns.Named, a *act, form shell.Word, name string) []patterns.Named {
-	place := e.policy.Place
-	tree := a.wholeTree() && !holds(form, place.Workspace) && !holds(form, place.Home)
+	tree := a.wholeTree() && !holdsWhole(form, &e.policy.Place)
 	if !reaches(form, name, tree) {
 		return wanted
 	}

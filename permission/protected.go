@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -109,7 +110,7 @@ func (e *evaluation) protects(a *act) bool {
 				return true
 			}
 		}
-		if tree && (holds(form, place.Workspace) || holds(form, place.Home)) {
+		if tree && holdsWhole(form, &place) {
 			return true
 		}
 	}
@@ -145,7 +146,7 @@ func (e *evaluation) guarded(a *act) string {
 				return name
 			}
 		}
-		if w := e.policy.Place.Workspace; w != "" && reaches(form, w+"/"+policyFile, tree) {
+		if reachesPolicy(form, &e.policy.Place, tree) {
 			return policyFile
 		}
 		if named(form, settingsNames(), tree) {
@@ -153,6 +154,12 @@ func (e *evaluation) guarded(a *act) string {
 		}
 	}
 	return ""
+}
+
+// reachesPolicy reports whether a write may change the policy of the workspace.
+func reachesPolicy(form shell.Word, place *patterns.Place, tree bool) bool {
+	in := func(dir string) bool { return dir != "" && reaches(form, dir+"/"+policyFile, tree) }
+	return in(place.Workspace) || slices.ContainsFunc(place.Roots, in)
 }
 
 // guardedFiles returns the guarded files under their given names, and these and
@@ -176,13 +183,14 @@ func (e *evaluation) guardedFiles() []string {
 // between tool uses, since the place rarely changes.
 type settings struct {
 	home, workspace string
+	roots           []string
 	names           []string
 }
 
 func (s *settings) at(place patterns.Place) []string {
-	if s.names == nil || s.home != place.Home || s.workspace != place.Workspace {
-		*s = settings{home: place.Home, workspace: place.Workspace, names: []string{}}
-		for _, dir := range [...]string{place.Home, place.Workspace} {
+	if s.names == nil || s.home != place.Home || s.workspace != place.Workspace || !slices.Equal(s.roots, place.Roots) {
+		*s = settings{home: place.Home, workspace: place.Workspace, roots: place.Roots, names: []string{}}
+		for _, dir := range append([]string{place.Home, place.Workspace}, place.Roots...) {
 			for _, name := range settingsPaths {
 				if dir != "" {
 					s.names = append(s.names, dir+"/"+name)
@@ -217,6 +225,13 @@ func reaches(form shell.Word, name string, tree bool) bool {
 // holds reports whether dir is the known path form or below it.
 func holds(form shell.Word, dir string) bool {
 	return dir != "" && len(form.Holes) == 0 && (same(form.Text, dir) || under(dir, form.Text))
+}
+
+// holdsWhole reports whether a directory of the workspace or the home is the known
+// path form or below it.
+func holdsWhole(form shell.Word, place *patterns.Place) bool {
+	return holds(form, place.Workspace) || holds(form, place.Home) ||
+		slices.ContainsFunc(place.Roots, func(root string) bool { return holds(form, root) })
 }
 
 // named reports whether consecutive segments of form are a name of the table;

@@ -37,6 +37,10 @@ type Knowledge struct {
 	Tools   *tools.Table     // describes tools that are not built in
 }
 
+func (k *Knowledge) equal(other *Knowledge) bool {
+	return k.Catalog == other.Catalog && k.Tools == other.Tools && k.Place.Equal(&other.Place)
+}
+
 // reading is a tool use as read once for all policies: its actions, and what
 // the file system reported about them. It belongs to one decision and the
 // questions about it. The decision after an answer has a new reading.
@@ -351,6 +355,7 @@ func (r *reading) shellOptions() shell.Options {
 		Dir:       r.dir,
 		Home:      r.know.Place.Home,
 		Workspace: r.know.Place.Workspace,
+		Roots:     r.know.Place.Roots,
 		Dialect:   r.use.Dialect,
 		Catalog:   r.know.Catalog,
 	}
@@ -371,7 +376,7 @@ func (r *reading) mayDo(a *act) []action {
 }
 
 func (r *reading) riskPlace() risk.Place {
-	return risk.Place{Home: r.know.Place.Home, Workspace: r.know.Place.Workspace}
+	return risk.Place{Home: r.know.Place.Home, Workspace: r.know.Place.Workspace, Roots: r.know.Place.Roots}
 }
 
 // followConfig makes commands unproven whose configuration is outside the

@@ -64,10 +64,11 @@ type Check struct {
 	compiled map[policyKey]*loaded
 }
 
-// policyKey holds all that a compiled policy depends on.
+// policyKey holds all that the compiled policy of a row depends on. A row has no
+// workspace of several directories.
 type policyKey struct {
-	text  string
-	place patterns.Place
+	text, workspace, home string
+	fold                  bool
 }
 
 // loaded is a compiled policy, or the error that prevented it from loading.
@@ -201,7 +202,7 @@ func dialect(name string) shell.Dialect {
 }
 
 func (c *Check) load(text json.RawMessage, place patterns.Place) *loaded {
-	key := policyKey{string(text), place}
+	key := policyKey{string(text), place.Workspace, place.Home, place.Fold}
 	if p := c.compiled[key]; p != nil {
 		return p
 	}

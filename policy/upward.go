@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Above is a directory above the workspace whose policies count in it.
@@ -18,12 +19,31 @@ type Above struct {
 // Upward returns the directories above dir that are searched for policies, the
 // nearest first: those up to the root of the repository that dir is in, and if
 // that lies in a further repository, up to the root of the outermost one. Without
-// a repository there are none. dir is absolute and without symbolic links.
+// a repository there are none. Then come the further roots of the workspace, with
+// those above each. All are absolute and without symbolic links.
 //
 // A directory with an entry .git is the root of a repository, whatever the entry
 // is. To make one can therefore end the search for policies that nobody has
 // trusted, but not for others.
-func Upward(dir string) []Above {
+func Upward(dir string, roots ...string) []Above {
+	all := upward(dir)
+	for _, root := range roots {
+		for _, up := range append([]Above{{Dir: root}}, upward(root)...) {
+			at := slices.IndexFunc(all, func(a Above) bool { return a.Dir == up.Dir })
+			switch {
+			case up.Dir == dir:
+			case at < 0:
+				all = append(all, up)
+			default:
+				all[at].Beyond = all[at].Beyond && up.Beyond
+			}
+		}
+	}
+	return all
+}
+
+// upward is Upward without further roots.
+func upward(dir string) []Above {
 	var all []Above
 	last, beyond := 0, isRepository(dir)
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {

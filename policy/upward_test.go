@@ -101,6 +101,37 @@ func TestUpwardThroughALink(t *testing.T) {
 	}
 }
 
+// TestUpwardOfRoots: what is said of further directories of the workspace counts too,
+// and comes last.
+func TestUpwardOfRoots(t *testing.T) {
+	root := realDir(t)
+	lay(t, root, "a/.git/", "a/src/", "b/.git/", "b/lib/x/", "c/", "a/vendor/v/.git")
+	for _, tt := range []struct{ dir, roots, want string }{
+		{"a/src", "b/lib", "a b/lib b"},
+		{"a/src", "c", "a c"},
+		{"a/src", "a", "a"},
+		{"a/src", "a/src", "a"},
+		{"a/vendor/v", "", "a/vendor+ a+"},
+		{"a/vendor/v", "a", "a/vendor+ a"}, // the person names it
+		{"c", "b/lib/x b", "b/lib/x b/lib b"},
+	} {
+		var roots, got []string
+		for _, name := range strings.Fields(tt.roots) {
+			roots = append(roots, filepath.Join(root, name))
+		}
+		for _, a := range Upward(filepath.Join(root, tt.dir), roots...) {
+			name, err := filepath.Rel(root, a.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, name+map[bool]string{true: "+"}[a.Beyond])
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s with %s: %s, want %s", tt.dir, tt.roots, got, tt.want)
+		}
+	}
+}
+
 // found reads and merges the policies for a workspace, and says of each whether it
 // is trusted.
 func found(t *testing.T, ws string, trust *Trust) (p *permission.Policy, sources, warnings string) {

@@ -8645,6 +8645,7 @@ var options8 = []Option{
 var options9 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--workspace"}, Value: Required},
 	{Names: names{"--policy"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--frontmatter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--isolated"}},

@@ -427,7 +427,8 @@ func (t *target) vital(p string) bool {
 	if up := path.Dir(lower); up == "/home" || up == "/users" {
 		return true
 	}
-	return holds(p, t.place.Home) || holds(p, t.place.Workspace)
+	return holds(p, t.place.Home) || holds(p, t.place.Workspace) ||
+		slices.ContainsFunc(t.place.Roots, func(root string) bool { return holds(p, root) })
 }
 
 // holds reports whether dir is p or lies below it; an empty dir is below
@@ -447,7 +448,7 @@ func (t *target) meets(w *shell.Word) string {
 		return ""
 	}
 	pattern := strings.ToLower(strings.TrimRight(w.Filled("*"), "/"))
-	for _, dir := range append(slices.Clip(system), t.place.Home, t.place.Workspace) {
+	for _, dir := range slices.Concat(system, []string{t.place.Home, t.place.Workspace}, t.place.Roots) {
 		if dir != "" && strings.Count(dir, "/") == strings.Count(pattern, "/") && star(pattern, strings.ToLower(dir)) {
 			return dir
 		}

@@ -95,10 +95,11 @@ func (p *Place) outside(w *shell.Word) bool {
 		return false
 	}
 	text = path.Clean(text)
-	if len(w.Holes) > 0 && holds(text, p.Workspace) {
-		return false // the rest may lead into the workspace
+	in := func(dir string) bool {
+		return len(w.Holes) > 0 && holds(text, dir) || // the rest may lead into it
+			holds(path.Clean(dir), text)
 	}
-	return !holds(path.Clean(p.Workspace), text)
+	return !in(p.Workspace) && !slices.ContainsFunc(p.Roots, in)
 }
 
 // outside records that a write leaves the workspace. A write to nothing or to

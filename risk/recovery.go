@@ -32,7 +32,7 @@ func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
 	if a.Kind != shell.Opaque || a.Why.Cause != shell.CauseUnparsed && a.Why.Cause != shell.CauseTextUnparsed {
 		return nil, true
 	}
-	opt := shell.Options{Home: u.place.Home, Workspace: u.place.Workspace}
+	opt := shell.Options{Home: u.place.Home, Workspace: u.place.Workspace, Roots: u.place.Roots}
 	if len(a.Dirs) == 1 && a.Dirs[0].Known() {
 		opt.Dir = a.Dirs[0].Text
 	}

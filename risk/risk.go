@@ -72,6 +72,8 @@ const (
 type Place struct {
 	Home      string // absolute
 	Workspace string // absolute; removing it or one of its parents is catastrophic
+	// Roots are further directories of the workspace, absolute.
+	Roots []string
 }
 
 // raise sets a higher class with its reason and factor.

@@ -281,8 +281,9 @@ type Options struct {
 	Dir  string // directory that the shell is in, absolute; "" if unknown
 	Home string // home directory; "" if unknown
 	// Workspace is the directory whose configuration is trusted, absolute. The
-	// default is Dir.
+	// default is Dir. Roots are further ones.
 	Workspace string
+	Roots     []string
 	Dialect   Dialect // the shell that runs the line
 	Catalog   *program.Catalog
 }

@@ -52,7 +52,9 @@ func (e *effector) gitPatches() {
 		return
 	}
 	from := len(e.w.facts.Actions)
-	e.write(joinPath(known(e.w.opt.Workspace), Word{Holes: []Hole{{Kind: AnyText}}}), NeedNone, false, "git "+sub)
+	for _, dir := range append([]string{e.w.opt.Workspace}, e.w.opt.Roots...) {
+		e.write(joinPath(known(dir), Word{Holes: []Hole{{Kind: AnyText}}}), NeedNone, false, "git "+sub)
+	}
 	for i := from; i < len(e.w.facts.Actions); i++ {
 		e.w.facts.Actions[i].Unnamed = true
 	}

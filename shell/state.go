@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -164,8 +165,14 @@ func (w *walker) inside(dir *Word) bool {
 	if w.opt.Workspace == "" || !dir.Known() {
 		return false
 	}
-	clean, root := path.Clean(dir.Text), path.Clean(w.opt.Workspace)
-	return clean == root || strings.HasPrefix(clean, strings.TrimSuffix(root, "/")+"/")
+	clean := path.Clean(dir.Text)
+	return lies(clean, w.opt.Workspace) || slices.ContainsFunc(w.opt.Roots, func(root string) bool { return lies(clean, root) })
+}
+
+// lies reports whether a clean path is a directory or lies below it.
+func lies(clean, dir string) bool {
+	dir = path.Clean(dir)
+	return clean == dir || strings.HasPrefix(clean, strings.TrimSuffix(dir, "/")+"/")
 }
 
 func (w *walker) allInside(dirs []Word) bool {

@@ -24,7 +24,7 @@ func userDirs() engine.Dirs {
 }
 
 // optionFlags maps the fields of engine.Options to flags.
-var optionFlags = map[string]string{"Dir": "--cwd", "Policy": "--policy", "FrontMatter": "--frontmatter", "Record": "--audit"}
+var optionFlags = map[string]string{"Dir": "--cwd", "Roots": "--workspace", "Policy": "--policy", "FrontMatter": "--frontmatter", "Record": "--audit"}
 
 // opening gives an error of package engine its exit code and names the flag that
 // it is about.
@@ -48,8 +48,8 @@ func opening(err error) error {
 		return err
 	case option.Option == "Record":
 		return unwritable("--audit", option.Err)
-	case option.Option == "Dir":
-		return usage("--cwd: %w", option.Err)
+	case option.Option == "Dir" || option.Option == "Roots":
+		return usage("%s: %w", optionFlags[option.Option], option.Err)
 	}
 	return fileError(optionFlags[option.Option], option.Err)
 }

@@ -21,6 +21,7 @@ import (
 // policyFlags are the flags about policies.
 type policyFlags struct {
 	cwd                       string
+	roots                     []string
 	file, chat                string
 	isolated                  bool
 	mode, unlisted, risk      string
@@ -34,6 +35,7 @@ type policyFlags struct {
 // addSources defines the flags about where policies are found.
 func (p *policyFlags) addSources(flags *pflag.FlagSet) {
 	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	flags.Var((*list)(&p.roots), "workspace", "a `directory` of the workspace, in place of --cwd, which must be in one; repeatable")
 	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) in place of the workspace's own; flags add to it")
 	flags.BoolVar(&p.isolated, "isolated", false, "no policy but what the flags say: none of the machine, the user or the workspace")
 }
@@ -98,7 +100,7 @@ func (p *policyFlags) options() (*engine.Options, error) {
 	}
 	dirs := userDirs()
 	o := &engine.Options{
-		Dir: p.cwd, Dirs: &dirs, Policy: p.file, FrontMatter: p.chat, Isolated: p.isolated,
+		Dir: p.cwd, Roots: p.roots, Dirs: &dirs, Policy: p.file, FrontMatter: p.chat, Isolated: p.isolated,
 		Settings: settings, Origin: "flags", Unbound: p.unbound,
 	}
 	for _, text := range p.rules {

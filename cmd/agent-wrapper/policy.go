@@ -64,12 +64,13 @@ type shownSource struct {
 func (a *app) showJSON(c *engine.Rules) error {
 	out := struct {
 		Workspace string         `json:"workspace"`
+		Roots     []string       `json:"roots,omitempty"`
 		Version   string         `json:"version"`
 		Sources   []shownSource  `json:"sources"`
 		Counts    []policy.Shown `json:"counts"`
 		Ignored   []string       `json:"ignored"`
 		Warnings  []string       `json:"warnings"`
-	}{Workspace: c.Place.Workspace, Version: c.Policy.Version, Counts: c.Spec.Show(), Ignored: []string{}, Warnings: c.Warnings}
+	}{Workspace: c.Place.Workspace, Roots: c.Place.Roots, Version: c.Policy.Version, Counts: c.Spec.Show(), Ignored: []string{}, Warnings: c.Warnings}
 	for _, src := range c.Sources {
 		out.Sources = append(out.Sources, shownSource{src.Kind.String(), src.Name, src.Trusted, src.Spec.Show()})
 	}
@@ -82,7 +83,9 @@ func (a *app) showJSON(c *engine.Rules) error {
 }
 
 func (a *app) showText(c *engine.Rules) {
-	fmt.Fprintf(a.out, "workspace %s\n", visible.Line(c.Place.Workspace))
+	for _, dir := range append([]string{c.Place.Workspace}, c.Place.Roots...) {
+		fmt.Fprintf(a.out, "workspace %s\n", visible.Line(dir))
+	}
 	for _, src := range c.Sources {
 		if src.Kind == policy.Flags && len(src.Spec.Show()) == 0 {
 			continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -169,7 +170,7 @@ func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) 
 		return nil, nil, err
 	}
 	return &claude.Agent{
-		Command: command, Model: f.model, MCPConfig: f.mcp, AddDirs: f.dirs,
+		Command: command, Model: f.model, MCPConfig: f.mcp, AddDirs: slices.Concat(f.dirs, f.roots),
 		AppendSystemPrompt: f.system, AcceptManaged: f.managed,
 	}, &wrapper.Task{Prompt: prompt, Session: f.session}, nil
 }

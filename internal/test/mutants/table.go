@@ -293,7 +293,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "policies that may be made above the workspace", File: "engine/rules.go",
-		Old:  `files := o.dirs().guarded(place.Workspace, policy.Upward(place.Workspace))`,
+		Old:  `files := o.dirs().guarded(place.Workspace, policy.Upward(place.Workspace, place.Roots...))`,
 		New:  `files := o.dirs().guarded(place.Workspace, nil)`,
 		Pkg:  "./engine",
 		Test: "TestGuardsUpward",
@@ -304,6 +304,20 @@ var Table = []Mutant{
 		New:  `if false {`,
 		Pkg:  "./engine",
 		Test: "TestKeepUpward",
+	},
+	{
+		Guard: "the agent starts in its workspace", File: "engine/options.go",
+		Old:  `	if !within {`,
+		New:  `	if false {`,
+		Pkg:  "./engine",
+		Test: "TestRootsMustHoldDir",
+	},
+	{
+		Guard: "the removal of a further root", File: "risk/catastrophe.go",
+		Old:  `slices.ContainsFunc(t.place.Roots, func(root string) bool { return holds(p, root) })`,
+		New:  `false`,
+		Pkg:  "./engine",
+		Test: "TestRoots",
 	},
 	{
 		Guard: "names that climb out of their directory", File: "shell/expand_pieces.go",
@@ -431,7 +445,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a further policy that knows other programs reads for itself", File: "permission/evaluate.go",
-		Old:  `	if know == r.know {`,
+		Old:  `	if know.equal(&r.know) {`,
 		New:  `	if true {`,
 		Test: "TestFurther",
 	},

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+// tree creates directories and files, whose text is a policy's, and returns their
+// root.
+func tree(t *testing.T, dirs []string, files map[string]string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// TestRoots: the directories of the workspace have the same rights, and no other has
+// them.
+func TestRoots(t *testing.T) {
+	root := tree(t, []string{"a/src/in", "a/lib", "b/.git", "b/src", "c"}, map[string]string{
+		"b/" + policy.FileName: "deny = [\"Read(.env)\", \"Edit(./src/**)\"]",
+	})
+	if err := os.Symlink(filepath.Join(root, "b"), filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	in := func(names ...string) (paths []string) {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(root, name))
+		}
+		return paths
+	}
+	edit := func(name string) permission.ToolUse {
+		return permission.ToolUse{Tool: "Write", Input: fmt.Appendf(nil, `{"file_path":%q,"content":"x"}`, filepath.Join(root, name))}
+	}
+	run := func(format string, names ...any) permission.ToolUse {
+		for i := range names {
+			names[i] = filepath.Join(root, names[i].(string))
+		}
+		return permission.ToolUse{Tool: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, fmt.Sprintf(format, names...))}
+	}
+	for _, tt := range []struct {
+		name  string
+		roots []string
+		use   permission.ToolUse
+		want  permission.Behavior
+	}{
+		{"alone, inside", nil, edit("a/src/x"), permission.Allow},
+		{"alone, above", nil, edit("a/x"), permission.Ask},
+		{"alone, beside", nil, edit("b/x"), permission.Ask},
+		{"above it", in("a"), edit("a/x"), permission.Allow},
+		{"above it, elsewhere", in("a"), edit("b/x"), permission.Ask},
+		{"two", in("a/src", "b"), edit("b/x"), permission.Allow},
+		{"two, by a link", in("a/src", "link"), edit("b/x"), permission.Allow},
+		{"two, inside", in("a/src", "b"), edit("a/src/x"), permission.Allow},
+		{"two, between", in("a/src", "b"), edit("a/x"), permission.Ask},
+		{"two, a name that begins alike", in("a/src", "b"), edit("bb/x"), permission.Ask},
+		{"its policy counts", in("a/src", "b"), edit("b/src/x"), permission.Deny},
+		{"relative to itself", in("a/src", "b"), edit("a/src/src/x"), permission.Allow},
+		{"its policy is guarded", in("a/src", "b"), edit("b/" + policy.FileName), permission.Ask},
+		{"one that may be made there", in("a/src", "c"), edit("c/" + policy.LocalName), permission.Ask},
+		{"its repository is protected", in("a/src", "b"), edit("b/.git/config"), permission.Ask},
+		{"it is not removed", in("a/src", "c"), run("rm -rf %s", "c"), permission.Deny},
+		{"another one may be, by a rule", in("a/src", "c"), run("rm -rf %s", "a/src/in"), permission.Allow},
+		{"commands in it", in("a/src", "c"), run("cd %s && npm test", "c"), permission.Allow},
+		{"commands beside it", in("a/src", "c"), run("cd %s && npm test", "b"), permission.Ask},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := Options{
+				Dir: filepath.Join(root, "a/src"), Roots: tt.roots, Dirs: &Dirs{},
+				Settings: settings(t, "mode = \"acceptEdits\"\nunlisted = \"ask\"\nallow = [\"Bash(npm test)\", \"Bash(cd:*)\", \"Bash(rm:*)\"]"),
+			}
+			r, err := Load(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.use.Dir = r.Place.Workspace
+			if d := r.Explain(tt.use, nil); d.Behavior != tt.want {
+				t.Errorf("%s, want %s: %s", d.Behavior, tt.want, d.Reason)
+			}
+		})
+	}
+}
+
+// TestRootsMustHoldDir: the agent starts in its workspace.
+func TestRootsMustHoldDir(t *testing.T) {
+	root := tree(t, []string{"a/src", "b"}, map[string]string{"file": ""})
+	for _, tt := range []struct {
+		roots []string
+		ok    bool
+	}{
+		{[]string{"a"}, true}, {[]string{"a/src"}, true}, {[]string{"b", "a"}, true}, {[]string{"/"}, true},
+		{[]string{"b"}, false}, {[]string{"a/src/none", "a"}, false}, {[]string{"a", "file"}, false}, {[]string{"a", ""}, false},
+	} {
+		var roots []string
+		for _, name := range tt.roots {
+			if name != "" && name != "/" {
+				name = filepath.Join(root, name)
+			}
+			roots = append(roots, name)
+		}
+		_, err := Load(Options{Dir: filepath.Join(root, "a/src"), Roots: roots, Dirs: &Dirs{}})
+		option := new(OptionError)
+		if (err == nil) != tt.ok || err != nil && (!errors.As(err, &option) || option.Option != "Roots") {
+			t.Errorf("%s: %v", tt.roots, err)
+		}
+	}
+}
