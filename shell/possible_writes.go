@@ -71,6 +71,9 @@ func (p *possibleWrites) arg(args []Arg, i int) {
 	switch arg.Kind {
 	case ArgOperand, ArgUnsure:
 		p.operands++
+		if len(p.prog.Path) == 0 && p.prog.Wraps() && p.operands <= p.prog.Skip { // the root of chroot
+			p.part(p.words[arg.Word])
+		}
 		if p.unknownOperand() || i > 0 && takesNext(args[i-1], p.words) && args[i-1].Word+1 == arg.Word {
 			p.unlisted(p.words[arg.Word])
 		}

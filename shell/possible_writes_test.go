@@ -37,6 +37,7 @@ func TestPossibleWrites(t *testing.T) {
 		{"docker build --output type=local,dest=a b", "type local dest a local,dest=a dest=a"},
 		{"gcc -fopt-info-vec=a b.c", "-vec a -vec=a"},
 		{"gcc -funheard=a b.c", "a"},
+		{"chroot a touch b", "a"},
 		{"stubgen a", "out"},
 		{"pylint -f text:a b", "a"},
 		{"pylint -f json b", ""},

@@ -1430,6 +1430,15 @@ func tellsWord`,
 		Test: "TestPossibleWrites",
 	},
 	{
+		Guard: "the root of a wrapper", File: "shell/possible_writes.go",
+		Old: `			p.part(p.words[arg.Word])
+		}
+		if p.unknownOperand()`,
+		New: `		}
+		if p.unknownOperand()`,
+		Test: "TestPossibleWrites",
+	},
+	{
 		Guard: "a plugin whose name brings a file", File: "shell/possible_writes.go",
 		Old: `		p.tails(arg.Value)
 	case program.EffWrite, program.EffOutput:`,
