@@ -212,7 +212,7 @@ func TestPerhapsRead(t *testing.T) {
 	s := spec{allow: "Bash", deny: "Read(./.env)", env: fakeFS{links: map[string]string{workspace + "/link": workspace + "/.env"}}}
 	for _, line := range []string{
 		"gpg -c .env", "gpg -c ./.env", "gpg -c src/../.env", "gpg -c link", "ssh -i .env host", "git apply .env", "git archive HEAD .env", "java @.env",
-		"kubectl create secret generic x --from-literal=k=.env", "ctags .env", "ssh-keygen -lf .env",
+		"kubectl create secret generic x --from-literal=k=.env", "cscope .env", "ssh-keygen -lf .env",
 		"gpg -c " + strings.Repeat("x ", 5000) + ".env", "docker compose --env-file .env up", "git add .env", "cd src && gpg -c ../.env", "unheard --x @.env", "gpg -c .en*",
 	} {
 		check(t, s, row{"Bash: " + line, "ask deny-list Read(./.env) held"})
