@@ -98,6 +98,9 @@ type Program struct {
 	// in its directory for the project (npm install: package.json). No rule is needed
 	// for them; ask and deny rules count them.
 	Changes string
+	// Obeys are the files, with blanks between their names, by which the program is told
+	// in its directory what to run (make: Makefile).
+	Obeys string
 	// Special names the Go function in package shell that handles what a table cannot
 	// describe (sed, awk, find, env), or is "".
 	Special string

@@ -67,19 +67,20 @@ func (w *walker) writtenThenRun() {
 	if len(runs) == 0 {
 		return
 	}
-	written := w.written()
+	written, printed := w.written(false), w.written(true)
 	for _, r := range runs {
-		if r.path.Known() && written[path.Clean(r.path.Text)] {
+		if to := path.Clean(r.path.Text); r.path.Known() && (printed[to] || !r.obeyed && written[to]) {
 			w.opaque(r.by, MayRun, causeRunsWritten)
 		}
 	}
 }
 
-// written returns the known paths that the line writes, cleaned.
-func (w *walker) written() map[string]bool {
+// written returns the known paths that the line writes, cleaned, or only those to
+// which it redirects output.
+func (w *walker) written(redirected bool) map[string]bool {
 	out := map[string]bool{}
 	for i := range w.facts.Actions {
-		if a := &w.facts.Actions[i]; a.Kind == Write && a.Path.Known() {
+		if a := &w.facts.Actions[i]; a.Kind == Write && a.Path.Known() && (a.Redirect || !redirected) {
 			out[path.Clean(a.Path.Text)] = true
 		}
 	}

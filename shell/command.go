@@ -36,6 +36,7 @@ func (e *effector) run() outcome {
 	e.index = w.add(e.frame)
 	e.optionEffects()
 	e.plugin()
+	e.obeys()
 	e.settings()
 	e.homeFile()
 	out := e.readByProgram()

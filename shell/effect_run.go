@@ -1,6 +1,11 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // runText runs the value of an option, or an argument, as shell text.
 func (e *effector) runText(text Word, what string, missing bool) {
@@ -60,6 +65,31 @@ func (e *effector) runsFile(file Word) []scriptRun {
 		out = append(out, scriptRun{path: at, by: e.index})
 	}
 	return out
+}
+
+// obeys notes the files by which the program is told what to run. An option may name
+// another one (make -f x).
+func (e *effector) obeys() {
+	files := e.sub().Obeys
+	if files == "" {
+		return
+	}
+	note := func(file Word) {
+		for _, at := range beneath(e.dirs, file) {
+			e.w.runs = append(e.w.runs, scriptRun{path: at, by: e.index, obeyed: true})
+		}
+	}
+	for name := range strings.FieldsSeq(files) {
+		note(Word{Text: name})
+	}
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.ValueAt >= 0 && slices.ContainsFunc(a.Option.Names, func(n string) bool { return n == "-f" || n == "--file" }) {
+			note(a.Value)
+			if a.Option.Effect == program.EffDir { // its file is what the directories are now
+				note(Word{Text: "."})
+			}
+		}
+	}
 }
 
 // runWords runs the words from index at on as a command.

@@ -12,6 +12,7 @@ func (e *effector) git() {
 		}
 	}
 	e.gitShows()
+	e.gitShowsAdded()
 	e.gitConfig()
 	e.gitBundle()
 	e.gitRestores()

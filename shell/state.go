@@ -73,6 +73,8 @@ type frame struct {
 type scriptRun struct {
 	path Word
 	by   int
+	// obeyed: the program looks for the file on its own, and may not find it.
+	obeyed bool
 }
 
 // mute drops actions until the returned function is called.

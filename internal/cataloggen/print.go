@@ -125,7 +125,7 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 			add("%s: true", f)
 		}
 	}
-	for _, f := range []string{"Special", "Home", "Changes", "Suffix"} {
+	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Obeys"} {
 		if v := e.Text(strings.ToLower(f)); v != "" {
 			add("%s: %q", f, v)
 		}

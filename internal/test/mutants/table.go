@@ -1388,6 +1388,32 @@ func tellsWord`,
 		Test: "TestSpellings",
 	},
 	{
+		Guard: "what a line adds to git's objects", File: "shell/program_git.go",
+		Old: `	e.gitShowsAdded()
+`,
+		New:  ``,
+		Test: "TestGitShowsAdded",
+	},
+	{
+		Guard: "a file that a program obeys, written in the line", File: "shell/command.go",
+		Old: `	e.obeys()
+`,
+		New:  ``,
+		Test: "TestObeysWritten",
+	},
+	{
+		Guard: "the file behind another one in a part of curl's form", File: "shell/program_curl.go",
+		Old:  `range parts {`,
+		New:  `range parts[:0] {`,
+		Test: "TestCurlFiles",
+	},
+	{
+		Guard: "globs of curl -T", File: "shell/program_curl.go",
+		Old:  `			e.curlUpload(a.Value)`,
+		New:  `			_ = e.curlUpload`,
+		Test: "TestCurlFiles",
+	},
+	{
 		Guard: "a denied operand behind others", File: "patterns/shape.go",
 		Old:  `		among = r.among(have)`,
 		New:  ``,
