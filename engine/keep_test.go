@@ -180,15 +180,19 @@ func TestGuardsUpward(t *testing.T) {
 		}
 	}
 	for _, isolated := range []bool{false, true} {
-		r, err := Load(Options{Dir: ws, Dirs: &Dirs{}, Isolated: isolated, Settings: settings(t, "mode = \"bypassPermissions\"\nallow = [\"Edit\"]")})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, dir := range []string{"p", "p/npm", "p/npm/src"} {
 			for _, name := range []string{policy.FileName, policy.LocalName, "Agent-Wrapper.toml"} {
-				use := permission.ToolUse{Tool: "Write", Dir: ws, Input: []byte(`{"file_path":"` + filepath.Join(root, dir, name) + `","content":"x"}`)}
+				path := filepath.Join(root, dir, name)
+				// A rule that spells the name lifts the protection of the table, but not
+				// the guard.
+				said := settings(t, "mode = \"bypassPermissions\"\nallow = [\"Edit("+path+")\"]")
+				r, err := Load(Options{Dir: ws, Dirs: &Dirs{}, Isolated: isolated, Settings: said})
+				if err != nil {
+					t.Fatal(err)
+				}
+				use := permission.ToolUse{Tool: "Write", Dir: ws, Input: []byte(`{"file_path":"` + path + `","content":"x"}`)}
 				if d := r.Explain(use, nil); d.Behavior != permission.Ask || d.Layer != permission.LayerGuard {
-					t.Errorf("%s/%s (isolated %v): %s by %s", dir, name, isolated, d.Behavior, d.Layer)
+					t.Errorf("%s (isolated %v): %s by %s", path, isolated, d.Behavior, d.Layer)
 				}
 			}
 		}
