@@ -126,6 +126,9 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 	}
 	task.Dir, task.Decider, task.Paused, task.Outcome = e.Place.Workspace, e, e.Session.Paused, e.toolEnded
 	for _, item := range e.Spec.Deny {
+		if item.Source.Dir != "" && e.relative(item.Text) {
+			continue // the agent would take it as relative to its own directory
+		}
 		task.Disallowed = append(task.Disallowed, item.Text)
 	}
 	defer e.SetApprover(e.approver)

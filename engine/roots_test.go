@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
 // tree creates directories and files, whose text is a policy's, and returns their
@@ -121,5 +123,25 @@ func TestRootsMustHoldDir(t *testing.T) {
 		if (err == nil) != tt.ok || err != nil && (!errors.As(err, &option) || option.Option != "Roots") {
 			t.Errorf("%s: %v", tt.roots, err)
 		}
+	}
+}
+
+// TestDriveTellsNoOtherPaths: the agent would take a relative path of a policy above
+// the workspace as relative to its own directory, and refuse other files than the
+// rule is about.
+func TestDriveTellsNoOtherPaths(t *testing.T) {
+	root := tree(t, []string{".git", "src"}, map[string]string{
+		policy.FileName:          "deny = [\"Read(./x)\", \"Read(.env)\", \"WebSearch\", \"Read(/srv/x)\", \"Bash(rm:*)\"]",
+		"src/" + policy.FileName: "deny = [\"Read(./y)\"]",
+	})
+	e := opened(t, Options{Dir: filepath.Join(root, "src"), Dirs: &Dirs{State: t.TempDir()}})
+	e.Spec.Deny = append(e.Spec.Deny, e.Spec.Further[0].Deny...) // as if they were trusted
+	e.Spec.Deny = append(e.Spec.Deny, e.Spec.Further[1].Deny...)
+	var got wrapper.Task
+	if _, err := e.Drive(t.Context(), taken(func(task wrapper.Task) error { got = task; return nil }), wrapper.Task{Prompt: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if told := strings.Join(got.Disallowed, " "); told != "WebSearch Read(/srv/x) Bash(rm:*) Read(./y)" {
+		t.Errorf("the agent is told %s", told)
 	}
 }
