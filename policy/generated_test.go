@@ -105,7 +105,7 @@ func (u *uses) next(s *speller) (corpus.Policy, string) {
 // catalogued are the uses of the catalogue by family.
 type catalogued struct {
 	runs, writes, reads, wraps, written, read, also, flags, short, among, versions, changes, settings, elsewhere uses
-	commands                                                                                                     [][]string
+	commands, odd                                                                                                [][]string // odd: with a colon in their names
 }
 
 var (
@@ -187,6 +187,10 @@ func (c *catalogued) options(words []string, p *program.Program) {
 				c.reads = append(c.reads, u)
 			}
 			c.flag(u)
+			if p.Operands == program.RunsArgs && (name == "--volume" || name == "--mount") {
+				u.value, u.rules, u.rest = []string{".:/w", "type=bind,src=.,dst=/w"}, noEnv, append(strings.Fields(strings.Repeat("i ", p.Skip)), "cat", "/w/.env")
+				c.reads = append(c.reads, u)
+			}
 			if o.Effect == program.EffDir && p.Workdir {
 				u.value, u.rules = []string{"/tmp/x", "/srv/other"}, corpus.Policy{Allow: []string{"Bash(" + strings.Join(words, " ") + ":*)"}}
 				c.elsewhere = append(c.elsewhere, u)
@@ -287,6 +291,9 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 			c.versions = append(c.versions, u)
 		}
 	}
+	if p.Workdir && (p.Operands == program.Unread || p.Operands == program.Text) && p.Special == "" && len(p.Subs) == 0 {
+		add(&c.elsewhere, corpus.Policy{Allow: []string{rule + ":*)"}}, "/tmp/x/t", "--unheard=/tmp/x/c", "a ../x/t", "-- /srv/x")
+	}
 	for _, name := range strings.Fields(p.Changes) {
 		add(&c.changes, corpus.Policy{Allow: []string{"Bash"}, Deny: []string{"Edit(" + name + ")"}}, "x", "")
 	}
@@ -295,6 +302,9 @@ func (c *catalogued) operands(words []string, p *program.Program) {
 	}
 	if len(p.Subs) == 0 || p.Operands == program.Unread {
 		c.commands = append(c.commands, words)
+		if strings.Contains(words[len(words)-1], ":") {
+			c.odd = append(c.odd, words)
+		}
 	}
 }
 
@@ -356,6 +366,9 @@ func (c *catalogued) set(p *program.Program) {
 // its words, as one of them, inside one, or on its standard input.
 func (c *catalogued) unknown(s *speller) (corpus.Policy, string) {
 	denied := c.commands[s.r.IntN(len(c.commands))]
+	if s.r.IntN(8) == 0 {
+		denied = c.odd[s.r.IntN(len(c.odd))]
+	}
 	for slices.Contains(onlyShell, denied[0]) {
 		denied = c.commands[s.r.IntN(len(c.commands))]
 	}
@@ -370,6 +383,8 @@ func (c *catalogued) unknown(s *speller) (corpus.Policy, string) {
 		return rules, s.line(slices.Concat(before, strings.Fields(s.pick("", "--", "sudo", "env A=1", "timeout 9", "nice")), command))
 	case n == 3:
 		return rules, s.line(append(before, text))
+	case n == 4 && s.r.IntN(2) == 0:
+		return rules, s.line(slices.Concat(before, []string{s.pick("--cmd=", "-c", "--run=") + command[0]}, command[1:]))
 	case n == 4:
 		return rules, s.line(append(before, s.pick("--cmd=", "-c", "--run=", "@", "!")+text))
 	case n == 5:
@@ -404,7 +419,14 @@ func unknownFiles(s *speller) (corpus.Policy, string) {
 	case n < 2 && rules.Deny[0] == noEnv.Deny[0]:
 		return rules, s.pick("echo "+s.word(file)+" | ", "printf '%s\\n' a "+s.word(file)+" | ", "cat <<< "+s.word(file)+" | ") + "unheard -x"
 	}
-	return rules, s.line(append(before, strings.Split(strings.Replace(form, "%", file, 1), " ")...))
+	if rules.Deny[0] == noEnv.Deny[0] && s.r.IntN(6) == 0 { // code, in one word
+		form = s.pick("importstr\x00\"%\"", "\\input{%}", "(load\x00\"%\")")
+	}
+	words := strings.Split(strings.Replace(form, "%", file, 1), " ")
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "\x00", " ")
+	}
+	return rules, s.line(append(before, words...))
 }
 
 // speller writes words as a shell reads them.

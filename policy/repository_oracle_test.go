@@ -208,8 +208,11 @@ func (g *hostile) place(config, store, text string, depth int) {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	text = string(old) + text
+	if g.r.IntN(40) == 0 { // longer than what is read of a file
+		text += strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 1100)
+	}
 	g.file(config, text, 0o644)
-	g.told += fmt.Sprintf("-- %s\n%s", strings.TrimPrefix(config, g.top), text)
+	g.told += fmt.Sprintf("-- %s\n%s", strings.TrimPrefix(config, g.top), text[:min(len(text), 2000)])
 }
 
 // elsewhere returns a file to include, and how a file in dir names it.
