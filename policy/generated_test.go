@@ -659,3 +659,17 @@ func (s *speller) ansi(w string) string {
 	}
 	return "$'" + sb.String() + "'"
 }
+
+// TestGivenDenied holds single lines that the generator meets too seldom.
+func TestGivenDenied(t *testing.T) {
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	for line, denied := range map[string]string{
+		"unheard '!x y:z a'": "Bash(x y:z:*)", "unheard run '@x y:z'": "Bash(x y:z:*)", "vault kv '!x y:z'": "Bash(x y:z:*)",
+		`unheard <<< "r$x"`: "Bash(rm:*)", `echo "gi$x" | unheard run`: "Bash(git:*)", `ssh h <<< "r$x"`: "Bash(rm:*)",
+	} {
+		rules := corpus.Policy{Allow: []string{"Bash"}, Deny: []string{denied}}
+		if a := decideRow(t, check, corpus.Row{ID: "given", Policy: rules, Tool: "Bash", Input: map[string]any{"command": line}}); a.Behavior == "allow" {
+			t.Errorf("allowed: %s, deny %s", line, denied)
+		}
+	}
+}
