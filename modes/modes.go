@@ -31,19 +31,19 @@ type Traits struct {
 	ReadOnly bool
 	// NeverAsks means that what would finally be asked is denied.
 	NeverAsks bool
-	// AsksUnlisted means that an action that the allow list does not name is
-	// asked; otherwise it is denied. A policy may set this independently.
-	AsksUnlisted bool
+	// DeniesUnlisted means that an action that the allow list does not name is
+	// denied; otherwise its risk decides. A policy may set this independently.
+	DeniesUnlisted bool
 }
 
 var table = [...]struct {
 	name string
 	Traits
 }{
-	Default:           {"default", Traits{AsksUnlisted: true}},
+	Default:           {"default", Traits{}},
 	AcceptEdits:       {"acceptEdits", Traits{AllowsEdits: true}},
 	Plan:              {"plan", Traits{ReadOnly: true}},
-	DontAsk:           {"dontAsk", Traits{NeverAsks: true}},
+	DontAsk:           {"dontAsk", Traits{NeverAsks: true, DeniesUnlisted: true}},
 	BypassPermissions: {"bypassPermissions", Traits{AllowsAll: true}},
 }
 

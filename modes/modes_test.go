@@ -10,10 +10,10 @@ import (
 // The rows of section 5 of the design, one by one.
 func TestTable(t *testing.T) {
 	want := map[string]Traits{
-		"default":           {AsksUnlisted: true},
+		"default":           {},
 		"acceptEdits":       {AllowsEdits: true},
 		"plan":              {ReadOnly: true},
-		"dontAsk":           {NeverAsks: true},
+		"dontAsk":           {NeverAsks: true, DeniesUnlisted: true},
 		"bypassPermissions": {AllowsAll: true},
 	}
 	got := map[string]Traits{}

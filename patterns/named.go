@@ -5,11 +5,14 @@ import "strings"
 // Named is the end of a path, from one of its names on, that a rule must spell
 // out. The first Least names must occur in the rule's pattern literally and
 // adjacent; whatever follows them in the pattern counts as part of this path. A
-// wildcard does not spell out anything. Last requires that nothing follows them.
+// wildcard does not spell out anything, except that with Pattern the first name
+// may be a pattern that contains this text: *.pem for key.pem. Last requires
+// that nothing follows them.
 type Named struct {
-	Names []string
-	Least int
-	Last  bool
+	Names   []string
+	Least   int
+	Last    bool
+	Pattern string // in lower case
 }
 
 // spells reports whether the rule's pattern spells out each of the paths.
@@ -42,7 +45,7 @@ func (r *Rule) spellsOne(n *Named) bool {
 func (pr *pathRule) spells(n *Named) bool {
 	for at := range pr.segs {
 		k := 0
-		for k < n.Least && at+k < len(pr.segs) && pr.segs[at+k].is(n.Names[k]) {
+		for k < n.Least && at+k < len(pr.segs) && (pr.segs[at+k].is(n.Names[k]) || k == 0 && pr.segs[at].contains(n.Pattern)) {
 			k++
 		}
 		if k == n.Least && (!n.Last || at+k == len(pr.segs)) {
@@ -55,6 +58,11 @@ func (pr *pathRule) spells(n *Named) bool {
 // is reports whether a name of a pattern is literally text, ignoring case.
 func (s *name) is(text string) bool {
 	return !s.many && !s.wild && strings.EqualFold(s.literal, text)
+}
+
+// contains reports whether the pattern of a name contains a text, "" for none.
+func (s *name) contains(text string) bool {
+	return text != "" && s.wild && strings.Contains(strings.ToLower(s.text), text)
 }
 
 func (c *commandRule) spells(n *Named) bool {

@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -17,7 +18,8 @@ type Set struct {
 	edits bool // some rules match what is written by any tool
 	// specific: some rules match by what a command line does.
 	specific bool
-	*index   // nil if there are at most unindexed rules, which are tried one by one
+	bounds   [Hidden + 1]bool // by the kind of access: see Bounds
+	*index                    // nil if there are at most unindexed rules, which are tried one by one
 }
 
 // unindexed is the number of rules up to which an index costs more than it
@@ -80,6 +82,8 @@ func NewSet(place Place, rules ...*Rule) *Set {
 		s.rules = append(s.rules, b)
 		s.reads = s.reads || b.family == ofReads && !b.bare
 		s.edits = s.edits || b.family == ofEdits && !b.bare
+		s.bounds[ReadPath] = s.bounds[ReadPath] || b.family == ofReads && b.inside(place)
+		s.bounds[WritePath] = s.bounds[WritePath] || b.family == ofEdits && b.inside(place)
 		s.specific = s.specific || b.family != ofTool && !b.bare
 		if s.index != nil {
 			s.add(b)
@@ -102,6 +106,22 @@ func (s *Set) Reads() bool { return s != nil && s.reads }
 
 // Edits reports whether the set has rules with a path for what is written.
 func (s *Set) Edits() bool { return s != nil && s.edits }
+
+// Bounds reports whether the set has rules with paths that may lie in the
+// workspace for what is read (ReadPath) or written (WritePath).
+func (s *Set) Bounds(kind Kind) bool { return s != nil && s.bounds[kind] }
+
+// inside reports whether a rule has a path that may lie in the workspace.
+func (r *Rule) inside(place Place) bool {
+	return !r.bare && slices.ContainsFunc(r.Roots(), func(root string) bool {
+		return place.Workspace == "" || isBelow(root, place.Workspace) || isBelow(place.Workspace, root)
+	})
+}
+
+// isBelow reports whether a path is a directory or below it.
+func isBelow(name, dir string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}
 
 // Specific reports whether the set has rules with a specifier for what a command
 // line does.

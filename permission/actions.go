@@ -26,6 +26,12 @@ type act struct {
 	// lifted is set if the class is higher than that of the tables, looks if the
 	// action only reads something all the same.
 	lifted, looks bool
+	// secret is set if only rules that name what the action shows count for it:
+	// secrets holds the names in the path that is read.
+	secret  bool
+	secrets []patterns.Named
+	// public is set for a read that policy.Public names.
+	public bool
 	// listed is the result of the allow lists, valid if looked is set.
 	listed listing
 	looked bool
@@ -55,7 +61,45 @@ func (e *evaluation) weigh() {
 	}
 	if e.does() {
 		e.overlay()
+		e.confine()
 	}
+}
+
+// confine holds the reads of commands that only their tier lets through to what
+// the Read tool may read without a rule.
+func (e *evaluation) confine() {
+	if e.policy.Profile == risk.Terminal {
+		return
+	}
+	for i := range e.acts {
+		a := &e.acts[i]
+		if a.sub.Kind != patterns.ReadPath || a.inside && !e.bounded(i) {
+			continue
+		}
+		a.public = !a.inside && e.isPublic(a)
+		if reader := e.reader(i); a.free && !a.public && (reader < 0 || e.first(reader).reason == isHarmless) {
+			a.free = false
+		}
+	}
+}
+
+// reader returns the command that reads what act i reads: its parent or, for a
+// redirection, the next command; -1 if there is none.
+func (e *evaluation) reader(i int) int {
+	if parent := e.acts[i].parent; parent >= 0 || !e.acts[i].does.Redirect {
+		return parent
+	}
+	for j := i + 1; j < len(e.acts); j++ {
+		if kind := e.acts[j].sub.Kind; kind == patterns.RunCommand || kind == patterns.Hidden {
+			return j
+		}
+	}
+	return -1
+}
+
+// isPublic reports whether everybody may read the path.
+func (e *evaluation) isPublic(a *act) bool {
+	return e.policy.Public != nil && yes(e.policy.Public(), &a.sub, patterns.Query{}) != nil
 }
 
 // does reports whether the tool use has effects of its own, beside the use of

@@ -32,6 +32,9 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 	}
 	a := &e.acts[i]
 	q.Reach = a.reach()
+	if a.secret {
+		q = a.naming(q)
+	}
 	if rule := yes(set, &a.sub, q); rule != nil || !a.command() {
 		return rule
 	}

@@ -234,13 +234,17 @@ func TestAllowListIsAGate(t *testing.T) {
 	}
 }
 
-// "unlisted: default ask in mode default, else deny; settable" · "risk (as if
-// there were no list)".
+// Unlisted is deny in mode dontAsk and risk in the others (as if there were no
+// list), settable.
 func TestUnlisted(t *testing.T) {
-	for mode, want := range map[string]string{
-		"default": "ask allow-list", "acceptEdits": "deny allow-list", "dontAsk": "deny allow-list",
+	for mode, want := range map[string]struct{ safe, moderate, high string }{
+		"default":     {"allow default", "ask default", "deny default"},
+		"acceptEdits": {"allow default", "ask default", "deny default"},
+		"plan":        {"allow default", "deny mode", "deny mode"},
+		"dontAsk":     {"deny allow-list", "deny allow-list", "deny allow-list"},
 	} {
-		check(t, spec{mode: mode, allow: "Read"}, row{"Bash: npm i", want})
+		check(t, spec{mode: mode, allow: "Bash(go test:*)", unlisted: byMode, risk: true},
+			row{"Bash: ls", want.safe}, row{"Bash: npm i", want.moderate}, row{"Bash: rm -rf x", want.high})
 	}
 	check(t, spec{mode: "acceptEdits", allow: "Read", unlisted: UnlistedAsk}, row{"Bash: npm i", "ask allow-list"})
 	check(t, spec{allow: "Read", unlisted: UnlistedDeny}, row{"Bash: npm i", "deny allow-list"})
@@ -320,7 +324,8 @@ func TestDefault(t *testing.T) {
 	}
 	check(t, spec{risk: true}, append(tools,
 		row{"Bash: ls -la", "allow default"},
-		row{"Bash: cat /etc/passwd", "allow default"},
+		row{"Bash: cat /etc/passwd", "ask default"},
+		row{"Bash: cat a.go", "allow default"},
 		row{"Bash: ls && pwd", "allow default"},
 		row{"Bash: npm install", "ask default"},
 		row{"Bash: ls; npm install", "ask default"},

@@ -225,3 +225,21 @@ func TestFurtherNeverLoosens(t *testing.T) {
 		}
 	})
 }
+
+// TestGranularAllowBehindTheGate checks that a trusted granular rule allows what
+// the trusted list omits, but not what an untrusted gate omits.
+func TestGranularAllowBehindTheGate(t *testing.T) {
+	rules := []patterns.GranularSpec{{Tools: []string{"Bash"}, Patterns: []string{"^npm i$"}, Action: patterns.Allow}}
+	p := (spec{risk: true, allow: "Bash(ls:*)", rules: rules, unlisted: byMode}).policy(t)
+	use := using("Bash", "npm i")
+	use.Dir = workspace
+	if d := Evaluate(p, nil, &use, fakeFS{}, nil); d.Behavior != Allow {
+		t.Errorf("without a gate: %v: %s", d.Behavior, d.Reason)
+	}
+	more := *p
+	more.Gate = set(t, patterns.Allow, "Bash(git:*)", "agent-wrapper.toml")
+	p.Further = []*Policy{&more}
+	if d := Evaluate(p, nil, &use, fakeFS{}, nil); d.Behavior != Ask {
+		t.Errorf("behind a gate: %v: %s", d.Behavior, d.Reason)
+	}
+}

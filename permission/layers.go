@@ -289,6 +289,9 @@ func (e *evaluation) sessionAllow(i int) answer {
 // ask for what is not listed replaces an allow, but never the default's deny.
 func (e *evaluation) gate(i int) answer {
 	l, unlisted := e.listing(i), e.unlisted()
+	if unlisted == 0 && (e.bounded(i) || l.missed == notListedThere && !e.acts[i].harmless(e.policy.RiskOff)) {
+		unlisted = Ask
+	}
 	switch {
 	case l.missed == noReason || unlisted == 0:
 		return answer{}
@@ -322,11 +325,13 @@ func (e *evaluation) look(i int) listing {
 	}
 	rule := e.cover(e.policy.Allow, i)
 	l := listing{yes: rule != nil, rule: rule}
+	missed := !l.yes && e.policy.Allow.Len() > 0 && (!e.strict(i) || e.coverBy(e.policy.Allow, i, false) == nil)
+	missedThere := e.policy.Gate.Len() > 0 && e.coverBy(e.policy.Gate, i, false) == nil
 	switch {
-	case !l.yes && e.policy.Allow.Len() > 0 && (!e.strict(i) || e.coverBy(e.policy.Allow, i, false) == nil):
-		l.missed = notListed
-	case e.policy.Gate.Len() > 0 && e.coverBy(e.policy.Gate, i, false) == nil:
+	case missedThere && (!missed || e.unlisted() == 0): // a miss of the first list has no answer then
 		l.missed = notListedThere
+	case missed:
+		l.missed = notListed
 	}
 	if l.missed != noReason && e.unlisted() == 0 {
 		return listing{missed: l.missed}
@@ -359,11 +364,19 @@ func (e *evaluation) unlisted() Behavior {
 	case UnlistedRisk:
 		return 0
 	case UnlistedDefault:
-		if e.traits.AsksUnlisted {
-			return Ask
+		if !e.traits.DeniesUnlisted {
+			return 0
 		}
 	}
 	return Deny
+}
+
+// bounded reports whether a list has rules with paths in the workspace for an
+// access, so that a read or write that none of them names is asked even where
+// its risk decides.
+func (e *evaluation) bounded(i int) bool {
+	kind := e.acts[i].sub.Kind
+	return e.policy.Allow.Bounds(kind) || e.policy.Gate.Bounds(kind)
 }
 
 // named reports whether only ask rules with a specifier count for an action, as
@@ -408,7 +421,11 @@ func (e *evaluation) rules(i int, certain bool) answer {
 // proves reports whether a granular allow rule that matches an action also
 // proves it.
 func (e *evaluation) proves(g *patterns.Granular, i int) bool {
-	does := e.acts[i].does
+	a := &e.acts[i]
+	if a.secret && !a.namedBy(g) {
+		return false
+	}
+	does := a.does
 	return does == nil || !does.Unproven() || !g.Specific()
 }
 
@@ -437,7 +454,7 @@ func (a *act) harmless(riskOff bool) bool {
 		return !riskOff && a.class.Tier() == 1
 	}
 	if !a.command() {
-		return a.sub.Kind == patterns.ReadPath && a.inside && (riskOff || !a.lifted)
+		return a.sub.Kind == patterns.ReadPath && (a.inside || a.public) && (riskOff || !a.lifted)
 	}
 	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && !a.does.Unproven()
 }

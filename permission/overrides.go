@@ -145,33 +145,27 @@ func (e *evaluation) inherited(i int) *Override {
 }
 
 // sensitive raises the class of reading a sensitive path, and of a command that
-// prints variables.
+// prints variables, for which then only rules that name them count.
 func (e *evaluation) sensitive(a *act) {
-	if !e.policy.SensitiveAsks || a.class >= risk.Moderate {
+	if !e.policy.SensitiveAsks {
 		return
 	}
+	why := "reads a sensitive path"
 	switch {
-	case a.does.Kind == shell.Read && a.isSensitive():
-		a.why = "reads a sensitive path"
-	case a.does.Environment:
-		a.why, a.looks = "shows variables that may hold secrets", true
+	case a.does.Kind == shell.Read:
+		if a.secrets = e.secrets(a); len(a.secrets) == 0 {
+			return
+		}
+	case a.does.Environment && (a.class < risk.Moderate || a.override != nil):
+		why, a.looks = "shows variables that may hold secrets", true
 	default:
 		return
 	}
-	a.class, a.reworded = risk.Moderate, true
-	a.lift(e.policy.RiskOff)
-}
-
-// isSensitive reports whether the risk tables note the path, as written or with
-// links resolved.
-func (a *act) isSensitive() bool {
-	if slices.Contains(a.factors, risk.FactorSensitive) {
-		return true
+	a.secret = !e.policy.RiskOff
+	if a.class < risk.Moderate {
+		a.class, a.why, a.reworded = risk.Moderate, why, true
+		a.lift(e.policy.RiskOff)
 	}
-	return slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool {
-		resolved := risk.Action(&shell.Action{Kind: shell.Read, Path: form}, risk.Default)
-		return slices.Contains(resolved.Factors, risk.FactorSensitive)
-	})
 }
 
 // raise gives the action a higher class. Only a person can tell whether an

@@ -71,10 +71,16 @@ type Policy struct {
 	Profile        risk.Profile
 	// Overrides change the risk of single actions.
 	Overrides []Override
-	// SensitiveAsks makes reading a sensitive path moderate instead of safe.
+	// SensitiveAsks makes reading a sensitive path, or printing a variable that
+	// may hold a secret, moderate instead of safe, and requires a rule that names
+	// it.
 	SensitiveAsks bool
-	Place         patterns.Place
-	Catalog       *program.Catalog
+	// Public returns rules for what everybody may read; nil: nothing. A command
+	// that only its tier lets through may otherwise read what is inside the
+	// workspace. It is called by several goroutines.
+	Public  func() *patterns.Set
+	Place   patterns.Place
+	Catalog *program.Catalog
 	// Tools describes the fields of tools that are not built in; nil describes
 	// none.
 	Tools *tools.Table
@@ -98,7 +104,10 @@ type Policy struct {
 // name.
 type Unlisted uint8
 
-// The answers. UnlistedDefault is ask in mode default and deny in all others.
+// The answers. UnlistedDefault is deny in mode dontAsk and risk in all others.
+// With UnlistedRisk only paths are gated: a read or write is asked about if the
+// list has rules with paths in the workspace for such an access, and none names
+// it.
 const (
 	UnlistedDefault Unlisted = iota
 	UnlistedAsk

@@ -26,8 +26,8 @@ type spec struct {
 	allow, ask, deny          string
 	sessionAllow, sessionDeny string
 	rules                     []patterns.GranularSpec
-	unlisted                  Unlisted
-	risk                      bool // tiers are on
+	unlisted                  Unlisted // 0 is ask in mode default and deny in all others
+	risk                      bool     // tiers are on
 	noCatastrophic            bool
 	guarded                   []string
 	protect                   []string
@@ -71,7 +71,7 @@ func (s spec) policy(t testing.TB) *Policy {
 		Allow:          set(t, patterns.Allow, s.allow, "--allow"),
 		Ask:            set(t, patterns.Ask, s.ask, "--ask"),
 		Deny:           set(t, patterns.Deny, s.deny, "--deny"),
-		Unlisted:       s.unlisted,
+		Unlisted:       s.gate(mode),
 		RiskOff:        !s.risk,
 		NoCatastrophic: s.noCatastrophic,
 		Guarded:        s.guarded,
@@ -92,6 +92,23 @@ func (s spec) policy(t testing.TB) *Policy {
 		p.Rules = append(p.Rules, c)
 	}
 	return p
+}
+
+// byMode is the Unlisted of a spec that leaves it to the mode.
+const byMode Unlisted = 100
+
+// gate returns what the allow list answers. The tests of rules need a list that
+// stops what it does not name.
+func (s spec) gate(mode modes.Mode) Unlisted {
+	switch {
+	case s.unlisted == byMode:
+		return UnlistedDefault
+	case s.unlisted != 0:
+		return s.unlisted
+	case mode == modes.Default:
+		return UnlistedAsk
+	}
+	return UnlistedDeny
 }
 
 func (s spec) session(t testing.TB) *Session {

@@ -25,7 +25,7 @@ func (s *Spec) Digest() string {
 		WhitelistBypass                    string   `json:",omitempty"`
 		Profile, SensitivePaths            string   `json:",omitempty"`
 		RiskOverrides                      [][]any  `json:",omitempty"`
-		Protect                            []string `json:",omitempty"`
+		Protect, Reads                     []string `json:",omitempty"`
 	}{
 		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, WhitelistBypass: s.WhitelistBypass,
 		Allow: texts(s.Allow), Ask: texts(s.Ask), Deny: texts(s.Deny),
@@ -35,7 +35,7 @@ func (s *Spec) Digest() string {
 	if s.Escalation.given() {
 		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
 	}
-	said.Protect = texts(s.Protect)
+	said.Protect, said.Reads = texts(s.Protect), texts(s.Reads)
 	said.Profile, said.SensitivePaths = s.Profile, s.SensitivePaths
 	for _, o := range s.RiskOverrides {
 		said.RiskOverrides = append(said.RiskOverrides, []any{o.Pattern, o.Path, o.Risk, o.Reason, o.narrow, o.kept})

@@ -145,9 +145,8 @@ func Starting(project fs.FS) []byte {
 		"# you like, then trust it: agent-wrapper trust " + FileName + "\n" +
 		"# All keys: docs/policy.md. What a rule really lets run: agent-wrapper policy lint\n\n" +
 		"mode = \"default\"   # acceptEdits: edits in the project are not asked\n" +
-		"unlisted = \"ask\"   # what the allow list does not name\n\n" +
+		"# Harmless commands run by themselves and read only here; the rest is asked.\n\n" +
 		"# Let through without a question, unless a rule below asks or denies.\nallow = [\n")
-	section(&b, "reading in the project", []string{"Read(./**)"})
 	section(&b, "looking around", bash(lookRules))
 	section(&b, "git: looking and committing", bash(gitRules))
 	for _, k := range found {

@@ -134,10 +134,11 @@ func overruled(l *linter) {
 	})
 }
 
-// gateAsks reports whether unlisted actions are asked about. Where they are
-// denied, an allow rule beside an ask rule makes a difference.
+// gateAsks reports whether unlisted actions are asked about or decided by their
+// risk. Where they are denied, an allow rule beside an ask rule makes a
+// difference.
 func (l *linter) gateAsks() bool {
-	return l.spec.Unlisted == "ask" || l.spec.Unlisted == "" && (l.spec.Mode == "" || l.spec.Mode == modes.Default.String())
+	return l.spec.Unlisted != "deny" && (l.spec.Unlisted != "" || l.spec.Mode != modes.DontAsk.String())
 }
 
 // stops reports whether an ask or deny rule certainly matches all that an allow
@@ -407,7 +408,6 @@ var lifted = []struct{ key, value, level, why, fix string }{
 	{"catastrophic", "off", LevelDanger, "rm -rf / is then a command like any other", "leave it out, and allow the one command that you need"},
 	{"risk", "off", LevelNote, "no command is denied or asked about for what it does, only by rules", "leave it out"},
 	{"profile", "terminal", LevelNote, "reboot and its like are asked about, not denied", "leave it out unless a person sits at the terminal"},
-	{"unlisted", "risk", LevelNote, "the allow list is no gate: what it does not name is decided by its risk", `unlisted = "ask"`},
 }
 
 func settings(l *linter) {

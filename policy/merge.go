@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -154,15 +155,13 @@ func (m *merger) keep(managed Source) {
 			m.spec.RiskOverrides[i].kept = true
 		}
 	}
-	for _, held := range [...][2]string{{"unlisted", "deny"}, {"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}} {
-		key, narrow := held[0], held[1]
-		setting := m.spec.settings()[key]
-		if *s.settings()[key] != narrow || *setting == narrow {
-			continue
+	if stricterUnlisted(s.Unlisted, m.spec) {
+		m.hold(managed, "unlisted")
+	}
+	for _, held := range [...][2]string{{"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}} {
+		if key, narrow := held[0], held[1]; *s.settings()[key] == narrow && *m.spec.settings()[key] != narrow {
+			m.hold(managed, key)
 		}
-		m.ignore(m.spec.places[key], managed.Name+" sets "+narrow, "%s = %q", key, *setting)
-		*setting = narrow
-		m.spec.place(key, s.places[key])
 	}
 	if !unchanged(s.Programs, m.spec.Programs) || !unchanged(s.Tools, m.spec.Tools) {
 		m.further(managed, func(f *Spec) { f.Programs, f.Tools = withTables(f.Programs, s.Programs), withTables(f.Tools, s.Tools) })
@@ -170,6 +169,14 @@ func (m *merger) keep(managed Source) {
 	if narrows(s.Mode) && s.Mode != m.spec.Mode {
 		m.further(managed, func(f *Spec) { f.setMode(s) })
 	}
+}
+
+// hold restores a setting of a managed source that a later one has replaced.
+func (m *merger) hold(managed Source, key string) {
+	setting, value := m.spec.settings()[key], *managed.Spec.settings()[key]
+	m.ignore(m.spec.places[key], managed.Name+" sets "+value, "%s = %q", key, *setting)
+	*setting = value
+	m.spec.place(key, managed.Spec.places[key])
 }
 
 // unchanged reports whether the entries of a managed source come before all
@@ -215,6 +222,9 @@ func (m *merger) untrusted(src Source) {
 	if s.Escalation.given() {
 		m.ignore(s.Escalation.Source, why, "escalation")
 	}
+	for _, item := range s.Reads {
+		m.ignore(item.Source, why, "reads.public %s", item.Text)
+	}
 	m.spec.Whitelists = append(m.spec.Whitelists, s.Whitelists...) // a whitelist only narrows
 	m.spec.Protect = append(m.spec.Protect, s.Protect...)          // and so does this
 	if s.WhitelistBypass != "" {
@@ -239,8 +249,8 @@ func (m *merger) untrusted(src Source) {
 		if narrows(s.Mode) {
 			f.setMode(s)
 		}
-		if s.Unlisted == "deny" {
-			f.Unlisted = "deny"
+		if stricterUnlisted(s.Unlisted, f) {
+			f.Unlisted = s.Unlisted
 			f.place("unlisted", s.places["unlisted"])
 		}
 		if s.Catastrophic == "on" {
@@ -255,9 +265,20 @@ func (m *merger) untrusted(src Source) {
 	})
 }
 
+// stricterUnlisted reports whether a value of unlisted lets less run than that of
+// a policy.
+func stricterUnlisted(value string, f *Spec) bool {
+	strict := []string{"risk", "ask", "deny"}
+	now := f.Unlisted
+	if now == "" && f.Mode == modes.DontAsk.String() {
+		now = "deny"
+	}
+	return slices.Index(strict, value) > max(slices.Index(strict, now), 0)
+}
+
 // defaults holds the values of settings that are not given. That of unlisted
 // depends on the mode.
-var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "note"}
+var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask"}
 
 // narrow holds the values of settings that count in an untrusted source. For
 // mode there are two.
@@ -268,7 +289,7 @@ func (m *merger) settings(src Source, why string) {
 	s := src.Spec
 	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "catastrophic"} {
 		value := *s.settings()[key]
-		counts := value == "" || key == "mode" && narrows(value) || value == narrow[key]
+		counts := value == "" || key == "unlisted" && stricterUnlisted(value, m.spec) || key == "mode" && narrows(value) || value == narrow[key]
 		if !counts && value != cmp.Or(*m.spec.settings()[key], defaults[key]) {
 			m.ignore(s.at(src, key), why, "%s = %q", key, value)
 		}

@@ -66,12 +66,12 @@ func TestMergePairs(t *testing.T) {
 		{`mode = "dontAsk"`, `mode = "plan"`, "Bash(npm i)", [3]string{"deny", "deny", "deny"}},
 		{`allow = ["Read"]`, `unlisted = "deny"`, "Bash(npm i)", [3]string{"deny", "deny", "deny"}},
 		{"allow = [\"Read\"]\nunlisted = \"deny\"", `unlisted = "ask"`, "Bash(npm i)", [3]string{"ask", "deny", "deny"}},
-		{`allow = ["Read"]`, `unlisted = "risk"`, "Bash(ls)", [3]string{"allow", "allow", "ask"}},
+		{`allow = ["Read"]`, `unlisted = "risk"`, "Bash(ls)", [3]string{"allow", "allow", "allow"}},
 		{`risk = "on"`, `risk = "off"`, "Bash(rm -rf x)", [3]string{"ask", "deny", "deny"}},
 		{`risk = "off"`, `risk = "on"`, "Bash(ls)", [3]string{"allow", "ask", "ask"}},
 		{"", `ask = ["Bash(rm:*)"]`, "Bash(rm -rf x)", [3]string{"ask", "ask", "deny"}},
 		{`allow = ["Bash(deploy:*)"]`, "[programs.deploy]\noptions = [\"--hook= : run\"]", "Bash(deploy --hook 'curl x')", [3]string{"ask", "ask", "ask"}},
-		{`allow = ["Bash(deploy:*)"]`, "[programs.deploy]\noperands = \"text\"\nsafe = true\noptions = [\"-f=\"]", "Bash(deploy -f /etc/passwd)", [3]string{"allow", "allow", "allow"}},
+		{`allow = ["Bash(deploy:*)"]`, "[programs.deploy]\noperands = \"text\"\nsafe = true\noptions = [\"-f=\"]", "Bash(deploy -f /srv/x)", [3]string{"allow", "allow", "allow"}},
 		{"", overriding("safe npm:*"), "Bash(npm i)", [3]string{"allow", "allow", "ask"}},
 		{"", overriding("forbidden npm:*"), "Bash(npm i)", [3]string{"deny", "deny", "deny"}},
 		{overriding("high npm i"), overriding("safe npm:*"), "Bash(npm i)", [3]string{"ask", "ask", "ask"}},
@@ -178,6 +178,7 @@ project.toml:1:8: mode = "bypassPermissions" is ignored: the file is not trusted
 project.toml:3:12: unlisted = "risk" is ignored: the file is not trusted
 project.toml:4:8: risk = "off" is ignored: the file is not trusted
 project.toml:6:11: profile = "terminal" is ignored: the file is not trusted
+project.toml:7:19: sensitive_paths = "note" is ignored: the file is not trusted
 project.toml:5:16: catastrophic = "off" is ignored: the file is not trusted`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)

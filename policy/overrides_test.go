@@ -68,7 +68,8 @@ func TestOverrides(t *testing.T) {
 		{"", "safe npm install:*", map[string]string{"Bash(npm install x)": "allow safe"}},
 		{`mode = "plan"`, "safe kubectl apply:*", map[string]string{"Bash(kubectl apply -f x)": "deny moderate"}},
 		{`mode = "plan"`, "high ls:*", map[string]string{"Bash(ls)": "deny high"}},
-		{`allow = ["Read"]`, "safe kubectl apply:*", map[string]string{"Bash(kubectl apply -f x)": "ask safe"}},
+		{"allow = [\"Read\"]\nunlisted = \"ask\"", "safe kubectl apply:*", map[string]string{"Bash(kubectl apply -f x)": "ask safe"}},
+		{`allow = ["Read"]`, "safe kubectl apply:*", map[string]string{"Bash(kubectl apply -f x)": "allow safe"}},
 		{`ask = ["Bash(kubectl:*)"]`, "safe kubectl apply:*", map[string]string{"Bash(kubectl apply -f x)": "ask safe"}},
 		{"", "safe sudo kubectl:*", map[string]string{"Bash(sudo kubectl apply -f x)": "ask moderate", "Bash(sudo kubectl get x)": "allow safe"}},
 		{"", "safe sudo kubectl apply -f x", map[string]string{"Bash(sudo kubectl apply -f x)": "ask moderate"}},
@@ -87,7 +88,7 @@ func TestOverrides(t *testing.T) {
 
 		{"", "forbidden path:/srv/**", map[string]string{
 			"Bash(cat /srv/x)": "deny forbidden", "Bash(echo x > /srv/y)": "deny forbidden", "Bash(cp a /srv/x)": "deny forbidden", "Bash(cd /srv && cat x)": "deny forbidden",
-			"Bash(cat < /srv/x)": "deny forbidden", "Bash(ls /srv/x)": "allow safe", "Bash(cat /srvx)": "allow safe", "Read(/srv/x)": "deny forbidden", "Edit(/srv/x)": "deny forbidden",
+			"Bash(cat < /srv/x)": "deny forbidden", "Bash(ls /srv/x)": "allow safe", "Bash(cat /srvx)": "ask safe", "Read(/srv/x)": "deny forbidden", "Edit(/srv/x)": "deny forbidden",
 			"Read(src/a)": "allow safe", "Bash(cat src/../../../../srv/x)": "deny forbidden", "Bash(nosuch /srv/x)": "deny forbidden",
 		}},
 		{`allow = ["Bash", "Read"]`, "forbidden path:/srv/**", map[string]string{"Bash(cat /srv/x)": "deny forbidden", "Read(/srv/x)": "deny forbidden", "Bash(cat y)": "allow safe"}},
@@ -103,7 +104,7 @@ func TestOverrides(t *testing.T) {
 			"Bash(rm -rf /tmp/x)": "ask moderate", "Bash(rm -rf /tmp/x src)": "deny forbidden", "Bash(rm -rf $x)": "deny forbidden", "Bash(rm -rf src)": "deny forbidden",
 		}},
 		{"", "forbidden rm:* in /srv/**", map[string]string{
-			"Bash(rm /srv/x)": "deny forbidden", "Bash(rm $x)": "deny forbidden", "Bash(rm y)": "ask high", "Bash(cat /srv/x)": "allow safe",
+			"Bash(rm /srv/x)": "deny forbidden", "Bash(rm $x)": "deny forbidden", "Bash(rm y)": "ask high", "Bash(cat /srv/x)": "ask safe",
 		}},
 
 		{`sensitive_paths = "ask"`, "", map[string]string{
@@ -114,7 +115,7 @@ func TestOverrides(t *testing.T) {
 		{"sensitive_paths = \"ask\"\nallow = [\"Bash(cat:*)\", \"Read(.env)\"]", "", map[string]string{"Bash(cat .env)": "allow moderate"}},
 		{"sensitive_paths = \"ask\"\nrisk = \"off\"", "", map[string]string{"Read(.env)": "allow moderate"}},
 		{`sensitive_paths = "ask"`, "safe path:.env", map[string]string{"Bash(cat .env)": "ask moderate"}},
-		{`sensitive_paths = "note"`, "", map[string]string{"Bash(cat .env)": "allow safe", "Bash(env)": "allow safe", "Bash(cat /proc/1/environ)": "allow safe"}},
+		{`sensitive_paths = "note"`, "", map[string]string{"Bash(cat .env)": "allow safe", "Bash(env)": "allow safe", "Bash(cat /proc/1/environ)": "ask safe"}},
 		// A program that prints variables is treated like one that reads a sensitive
 		// path, unless a rule names the program, and thereby what it prints.
 		{`sensitive_paths = "ask"`, "", map[string]string{
@@ -124,7 +125,22 @@ func TestOverrides(t *testing.T) {
 		}},
 		{"sensitive_paths = \"ask\"\nmode = \"plan\"", "", map[string]string{"Bash(env)": "ask moderate", "Bash(cat .env)": "ask moderate", "Bash(rm x)": "deny high"}},
 		{"sensitive_paths = \"ask\"\nmode = \"dontAsk\"", "", map[string]string{"Bash(env)": "deny moderate", "Bash(cat .env)": "deny moderate"}},
-		{"sensitive_paths = \"ask\"\nallow = [\"Bash\"]", "", map[string]string{"Bash(env)": "allow moderate", "Bash(cat .env)": "allow moderate"}},
+		{"sensitive_paths = \"ask\"\nallow = [\"Bash\"]", "", map[string]string{"Bash(env)": "ask moderate", "Bash(cat .env)": "ask moderate"}},
+		{`allow = ["Bash", "Read", "Edit"]`, "", map[string]string{
+			"Bash(cat .env)": "ask moderate", "Read(.env)": "ask moderate", "Bash(cat sub/.env.production)": "ask moderate", "Bash(cat < .env)": "ask moderate", "Bash(head .e*)": "ask moderate",
+			"Bash(cat ~/.cache/huggingface/token)": "ask moderate", "Bash(cat ~/.kube/config)": "ask moderate", "Read(~/.bash_history)": "ask moderate", "Read(certs/server.key)": "ask moderate",
+			"Bash(echo $NPM_TOKEN | head -c 8)": "ask moderate", "Bash(x=$NPM_TOKEN; echo $x)": "ask moderate", "Bash(printf %s \"${DB_PASSWORD}\")": "ask moderate", "Bash(cat <<< $API_KEY)": "ask moderate",
+			"Bash(cat .env.example)": "allow safe", "Read(.env.sample)": "allow safe", "Bash(cat README.md)": "allow safe", "Bash([ -n \"$NPM_TOKEN\" ])": "allow safe",
+			"Bash(echo ${NPM_TOKEN:+set})": "allow safe", "Bash(echo ${#NPM_TOKEN})": "allow safe", "Bash(echo $HOME)": "allow safe",
+		}},
+		{`allow = ["Bash(cat:*)", "Bash(echo:*)", "Read(**)"]`, "", map[string]string{"Bash(cat .env)": "ask moderate", "Bash(echo $NPM_TOKEN)": "ask moderate", "Bash(cat x)": "allow safe"}},
+		{`allow = ["Bash(cat .env)", "Bash(echo $NPM_TOKEN)", "Read(**/.env*)", "Read(.aws/**)", "Read(*.pem)"]`, "", map[string]string{
+			"Bash(cat .env)": "allow moderate", "Bash(echo $NPM_TOKEN)": "allow moderate", "Read(.env.local)": "allow moderate", "Read(.aws/config)": "allow moderate", "Bash(cat a.pem)": "allow moderate",
+			"Bash(cat .env .npmrc)": "ask moderate", "Bash(echo $GITHUB_TOKEN)": "ask moderate",
+		}},
+		{`mode = "bypassPermissions"`, "", map[string]string{"Bash(cat .env)": "allow moderate"}},
+		{"[[rules]]\ntools = [\"Read\", \"Bash\"]\naction = \"allow\"", "", map[string]string{"Read(.env)": "ask moderate", "Bash(cat .env)": "ask moderate", "Bash(env)": "ask moderate"}},
+		{"[[rules]]\ntools = [\"Read\"]\npaths = [\"**/.env\"]\naction = \"allow\"", "", map[string]string{"Read(.env)": "allow moderate", "Read(x/.env)": "allow moderate", "Read(.npmrc)": "ask moderate"}},
 		{"sensitive_paths = \"ask\"\nallow = [\"Bash(env:*)\"]", "", map[string]string{"Bash(env)": "allow moderate", "Bash(timeout 5 printenv)": "ask moderate"}},
 		{`sensitive_paths = "ask"`, "safe env", map[string]string{"Bash(env)": "ask moderate"}},
 

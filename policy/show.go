@@ -34,7 +34,7 @@ func (s *Spec) Show() []Shown {
 		items []Item
 	}{
 		{"session_deny", s.SessionDeny}, {"deny", s.Deny}, {"session_allow", s.SessionAllow}, {"approved", s.Approved},
-		{"allow", s.Allow}, {"gate", s.Gate}, {"ask", s.Ask}, {"protect", s.Protect},
+		{"allow", s.Allow}, {"gate", s.Gate}, {"ask", s.Ask}, {"protect", s.Protect}, {"reads.public", s.Reads},
 	} {
 		for _, item := range l.items {
 			add(l.key, item.Text, item.Source)

@@ -12,12 +12,14 @@
 //	unlisted = "ask"          # what the allow list does not name: ask, deny, risk
 //	risk = "on"               # off: no tiers
 //	profile = "default"       # terminal: power commands and services are asked about
-//	sensitive_paths = "note"  # ask: to read a sensitive path is tier 2
+//	sensitive_paths = "ask"   # note: to read a sensitive path is tier 1
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
 //	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
 //	protect = ["Makefile", "deploy/prod", "~/notes"] # held, unless a rule names them
 //
+//	[reads]                   # what may be read outside the workspace
+//	public = ["~/notes/**"]   # besides system files and caches of packages
 //	[escalation]              # what is notified when an agent is paused
 //	command = ["notify-send", "an agent is paused"] # the alert is its input
 //	webhook = "https://chat.example.com/hook"       # gets the alert, as JSON
@@ -79,7 +81,10 @@ type Spec struct {
 	Approved []Item
 	// Protect lists paths that are protected as .git is: see
 	// permission.ParseProtected for their form.
-	Protect                      []Item
+	Protect []Item
+	// Reads lists patterns, as in Read(...), of what a command that only its risk
+	// lets through, and the Read tool, may read outside the workspace.
+	Reads                        []Item
 	Unlisted, Risk, Catastrophic string
 	Rules                        []RuleSpec
 	Programs                     []TableSpec // by name
@@ -181,6 +186,7 @@ func (s *Spec) Add(other *Spec) {
 	s.SessionDeny = append(s.SessionDeny, other.SessionDeny...)
 	s.Approved = append(s.Approved, other.Approved...)
 	s.Protect = append(s.Protect, other.Protect...)
+	s.Reads = append(s.Reads, other.Reads...)
 	s.Rules = append(s.Rules, other.Rules...)
 	s.Programs = withTables(s.Programs, other.Programs)
 	s.Tools = withTables(s.Tools, other.Tools)
@@ -248,6 +254,11 @@ type table struct {
 	Profile         string                    `toml:"profile" json:"profile"`
 	SensitivePaths  string                    `toml:"sensitive_paths" json:"sensitive_paths"`
 	RiskOverrides   []overrideTable           `toml:"risk_overrides" json:"risk_overrides"`
+	Reads           readsTable                `toml:"reads" json:"reads"`
+}
+
+type readsTable struct {
+	Public []string `toml:"public" json:"public"`
 }
 
 type overrideTable struct {
@@ -288,7 +299,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	s := &Spec{
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
-		Approved: items(t.Approved, "approved", place), Protect: items(t.Protect, "protect", place),
+		Approved: items(t.Approved, "approved", place), Protect: items(t.Protect, "protect", place), Reads: items(t.Reads.Public, "reads.public", place),
 		Profile: t.Profile, SensitivePaths: t.SensitivePaths,
 	}
 	s.Programs = tableSpecs("programs", t.Programs, place)

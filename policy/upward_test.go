@@ -215,7 +215,7 @@ risk = "forbidden"
 		{"Read", "../.env", "deny"}, // measured: this was read
 		{"Read", root + "/p/npm/.env", "deny"},
 		{"Read", "deep/.env", "deny"},
-		{"Read", "../../.env", "allow"}, // above p/npm, whose file says it
+		{"Read", "../../.env", "ask"}, // above p/npm, whose file says it: not denied
 		{"Bash", "cat ../.env", "deny"},
 		{"Bash", "cd .. && cat .env", "deny"},
 		{"Read", "top.txt", "deny"}, // below p at any depth
@@ -233,7 +233,7 @@ risk = "forbidden"
 		{"Edit", "lib/c.js", "ask"}, // not the lib that is allowed
 		{"Bash", "npm test", "allow"},
 		{"Bash", "./build.sh", "ask"}, // another file than p/npm/build.sh
-		{"Bash", "cd .. && ./build.sh", "ask"},
+		{"Bash", "cd .. && ./build.sh", "allow"},
 		{"Bash", "../gone.sh", "deny"},
 		{"Bash", "./gone.sh", "deny"},
 	} {
@@ -369,7 +369,7 @@ func TestBeyond(t *testing.T) {
 	outer := written(t, filepath.Join(root, FileName), `deny = ["Read(.env)"]`)
 	trust := trustIn(t, t.TempDir())
 	p, sources, warnings := found(t, ws, trust)
-	if sources != "" || !strings.Contains(warnings, outer+" does not count") || says(p, ws, "Read", ".env") != "allow" {
+	if sources != "" || !strings.Contains(warnings, outer+" does not count") || says(p, ws, "Read", ".env") != "ask" {
 		t.Errorf("not trusted: %s, %s", sources, warnings)
 	}
 	// What does not count cannot keep others from their work either.

@@ -181,7 +181,8 @@ func (s *Spec) unplaced() *Spec {
 		list := c.listed(key)
 		*list = unplacedItems(*list)
 	}
-	c.Protect, c.Whitelists, c.Escalation.Source = unplacedItems(c.Protect), unplacedItems(c.Whitelists), patterns.Source{}
+	c.Protect, c.Reads, c.Whitelists = unplacedItems(c.Protect), unplacedItems(c.Reads), unplacedItems(c.Whitelists)
+	c.Escalation.Source = patterns.Source{}
 	c.RiskOverrides = nil
 	for _, o := range s.RiskOverrides {
 		o.Source, o.places = patterns.Source{}, nil

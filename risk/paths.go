@@ -34,7 +34,64 @@ var spots = []spot{
 	{"**/.gitconfig **/.git/hooks **/.git/config", High, gitRuns, FactorSensitive},
 	{"**/.git-credentials **/.aws **/.azure **/.config/gcloud **/.kube **/.docker/config.json **/.netrc **/.npmrc", Moderate, mutating, FactorSensitive},
 	{"**/.pypirc **/.pgpass **/.env **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
+	{"**/id_dsa **/.htpasswd **/.vault-token **/.vault_pass **/.secrets **/.password-store **/.local/share/keyrings **/Library/Keychains **/.config/op **/.config/sops", Moderate, mutating, FactorSensitive},
+	// clouds and code hosts
+	{"**/.oci **/.aliyun **/.bluemix **/.config/doctl **/.config/hcloud **/.config/linode-cli **/.fly **/.config/scw **/.boto **/.s3cfg **/.config/rclone **/.mc/config.json", Moderate, mutating, FactorSensitive},
+	{"**/.config/gh **/.config/glab-cli **/.config/hub **/.config/git/credentials **/.config/github-copilot **/.config/netlify **/.config/configstore **/.config/stripe **/.wrangler/config", Moderate, mutating, FactorSensitive},
+	{"**/.terraformrc **/.terraform.d/credentials.tfrc.json **/.databrickscfg **/.snowsql **/.snowflake **/.config/argocd **/.talos **/kubeconfig", Moderate, mutating, FactorSensitive},
+	// package managers and registries
+	{"**/.yarnrc.yml **/.config/pip/pip.conf **/.pip/pip.conf **/.config/pypoetry/auth.toml **/.cargo/credentials **/.cargo/credentials.toml **/.gem/credentials", Moderate, mutating, FactorSensitive},
+	{"**/.m2/settings.xml **/.m2/settings-security.xml **/.gradle/gradle.properties **/.composer/auth.json **/.config/composer/auth.json **/.nuget/NuGet/NuGet.Config", Moderate, mutating, FactorSensitive},
+	{"**/.config/containers/auth.json **/.config/helm/registry", Moderate, mutating, FactorSensitive},
+	// models and agents
+	{"**/.cache/huggingface/token **/.cache/huggingface/stored_tokens **/.huggingface **/.kaggle **/.config/wandb **/.replicate **/.config/openai **/.anthropic **/.config/anthropic", Moderate, mutating, FactorSensitive},
+	{"**/.claude/.credentials.json **/.codex/auth.json **/.gemini/oauth_creds.json **/.local/share/opencode/auth.json", Moderate, mutating, FactorSensitive},
+	// databases
+	{"**/.my.cnf **/.mylogin.cnf **/.pg_service.conf **/.mongorc.js", Moderate, mutating, FactorSensitive},
+	// browsers
+	{"**/.mozilla **/.config/google-chrome **/.config/chromium **/.config/BraveSoftware **/.config/microsoft-edge **/.config/vivaldi **/.config/opera **/Library/Cookies **/Library/Safari", Moderate, mutating, FactorSensitive},
+	// what a person typed
+	{"**/.bash_history **/.zsh_history **/.history **/.python_history **/.node_repl_history **/.psql_history **/.mysql_history **/.sqlite_history **/.rediscli_history **/.irb_history", Moderate, mutating, FactorSensitive},
+	{"**/.local/share/fish/fish_history **/.dbshell **/.lesshst", Moderate, mutating, FactorSensitive},
 }
+
+// SensitivePaths returns the names of the sensitive files and directories: those
+// that may lie in any directory, and those with an absolute path.
+func SensitivePaths() (anywhere, absolute []string) {
+	for i := range spots {
+		if spots[i].factor != FactorSensitive {
+			continue
+		}
+		for one := range strings.FieldsSeq(spots[i].paths) {
+			if name, ok := strings.CutPrefix(one, "**/"); ok {
+				anywhere = append(anywhere, name)
+			} else if !strings.Contains(one, "*") {
+				absolute = append(absolute, one)
+			}
+		}
+	}
+	return anywhere, absolute
+}
+
+// examples are the last parts of the names of .env files that hold no values.
+var examples = []string{"example", "sample", "template", "tmpl", "tpl", "dist", "defaults", "schema", "keep"}
+
+// keyFiles are the extensions of files that hold private keys, alone or with
+// certificates.
+var keyFiles = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"}
+
+// SensitiveName reports whether a file of this name holds secrets wherever it
+// lies: .env.local, but not .env.example, and private keys.
+func SensitiveName(name string) bool {
+	name = strings.ToLower(name)
+	if rest, ok := strings.CutPrefix(name, ".env."); ok {
+		return !slices.Contains(examples, rest[strings.LastIndexByte(rest, '.')+1:])
+	}
+	return slices.ContainsFunc(keyFiles, func(ext string) bool { return len(name) > len(ext) && strings.HasSuffix(name, ext) })
+}
+
+// namedSpot is the index of the spot that a SensitiveName lies in.
+var namedSpot = len(spots) - 1
 
 // devices are prefixes of the names of block devices; at least one character has
 // to follow.
@@ -231,6 +288,9 @@ func (n *spotNames) find(text string) int {
 			if ok && a.spot < found && (rest == "" || rest[0] == '/') {
 				found = a.spot
 			}
+		}
+		if end == len(text) && SensitiveName(text[at:]) {
+			found = min(found, namedSpot)
 		}
 		at = end + 1
 	}

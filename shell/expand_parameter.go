@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 )
 
 // param expands a parameter expansion.
 func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	many := !at.quoted && !at.assign
-	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many}}}
+	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many, secret: showsSecret(p)}}}
 	if p.Param == nil || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
 		w.odd(causeOtherParameter)
 		return hole
@@ -38,6 +40,15 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 		return w.expansion(p, s, at, hole)
 	}
 	return w.variable(name, s, at, hole)
+}
+
+// showsSecret reports whether an expansion may result in the value of a variable
+// whose name is that of a secret. ${x:+set} only tells whether there is one.
+func showsSecret(p *syntax.ParamExp) bool {
+	if p.Param == nil || p.Exp != nil && (p.Exp.Op == syntax.AlternateUnset || p.Exp.Op == syntax.AlternateUnsetOrNull) {
+		return false
+	}
+	return mask.IsSecretName(p.Param.Value)
 }
 
 // maybeMany marks a hole that may be any number of words although it is quoted:
@@ -151,7 +162,7 @@ func wordPieces(v Word, at place) []piece {
 	}
 	for _, h := range v.Holes {
 		text(h.At)
-		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under})
+		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under, secret: h.Secret})
 	}
 	text(len(v.Text))
 	return out

@@ -16,6 +16,7 @@ type piece struct {
 	kind   HoleKind
 	many   bool   // the hole may become several words, or none
 	under  []Word // of a hole: places of the names that a substitution prints
+	secret bool   // of a hole: see Hole
 }
 
 // pieces expands parts into the sequences of pieces that they may stand for.
@@ -266,7 +267,7 @@ func (b *builder) len() int { return max(len(b.long), len(b.cur.Text)) }
 func (b *builder) add(p piece) {
 	switch {
 	case p.hole:
-		b.cur.Holes = append(b.cur.Holes, Hole{At: b.len(), Kind: p.kind})
+		b.cur.Holes = append(b.cur.Holes, Hole{At: b.len(), Kind: p.kind, Secret: p.secret})
 		b.cur.Split = b.cur.Split || p.many
 		if p.under != nil && len(b.cur.Holes) == 1 {
 			b.cur.under, b.cur.printed = p.under, true

@@ -24,6 +24,7 @@ func (w *walker) redirects(list []*syntax.Redirect, s *scope) *input {
 		}
 		for i := range texts {
 			given.add(texts[i])
+			given.secret = given.secret || texts[i].secret()
 		}
 		if printed != nil {
 			given.pass(printed)

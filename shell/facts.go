@@ -10,6 +10,9 @@ import (
 type Hole struct {
 	At   int      // byte offset in Word.Text
 	Kind HoleKind // what may stand there
+	// Secret reports that the value of a variable stands there whose name is that of
+	// a secret: NPM_TOKEN, db_password.
+	Secret bool
 }
 
 // HoleKind tells what may fill a hole.
@@ -229,6 +232,8 @@ type input struct {
 	texts []Word
 	// changed: what the command reads is made of the texts, but is not them.
 	changed bool
+	// secret: a here-document or here-string holds a secret variable's value.
+	secret bool
 }
 
 func (in *input) given() bool { return in.changed || len(in.texts) > 0 }

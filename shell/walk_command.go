@@ -44,6 +44,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	}
 	if s.input != nil {
 		a.input = *s.input
+		a.Environment = a.input.secret
 	}
 	name := &words[0]
 	if !name.Known() {

@@ -46,7 +46,7 @@ func (w *Word) after(i int) Word {
 	}
 	rest.Holes = make([]Hole, len(w.Holes))
 	for k, h := range w.Holes {
-		rest.Holes[k] = Hole{At: h.At - i, Kind: h.Kind}
+		rest.Holes[k] = Hole{At: h.At - i, Kind: h.Kind, Secret: h.Secret}
 	}
 	return rest
 }
@@ -62,7 +62,7 @@ func cutWord(w Word, n int) Word {
 	}
 	for _, h := range w.Holes {
 		if h.At >= n {
-			out.Holes = append(out.Holes, Hole{At: h.At - n, Kind: h.Kind})
+			out.Holes = append(out.Holes, Hole{At: h.At - n, Kind: h.Kind, Secret: h.Secret})
 		}
 	}
 	return out
@@ -89,10 +89,16 @@ func pieces(w Word, sep byte) []Word {
 	}
 }
 
+// secret reports whether the word holds the value of a variable whose name is that
+// of a secret.
+func (w *Word) secret() bool {
+	return slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.Secret })
+}
+
 func joinText(a, b Word) Word {
 	out := Word{Text: a.Text + b.Text, Holes: a.Holes}
 	for _, h := range b.Holes {
-		out.Holes = append(out.Holes, Hole{At: h.At + len(a.Text), Kind: h.Kind})
+		out.Holes = append(out.Holes, Hole{At: h.At + len(a.Text), Kind: h.Kind, Secret: h.Secret})
 	}
 	return out
 }

@@ -54,12 +54,12 @@ var matrixFixtures = []struct {
 	name, policy, list, usual string
 	want                      string
 }{
-	{name: "rules alone", policy: rules, want: "akadakaaaaakkkk"},
-	{name: "a whitelist that the policy names", policy: rules + `whitelist = "ci/list.json"`, list: strictList, want: "akddaddddakkkkk"},
-	{name: "one in its usual place", policy: rules, usual: strictList, want: "akddaddddaakkkk"},
-	{name: "both", policy: rules + `whitelist = "ci/list.json"`, list: permissiveList, usual: strictList, want: "akddaddddakkkkk"},
-	{name: "a permissive one", policy: rules + `whitelist = "ci/list.json"`, list: permissiveList, want: "akkdadkkkakkkkk"},
-	{name: "a dry run", policy: rules + `whitelist = "ci/list.json"`, list: rehearsalList, want: "akadakaaaakkkkk"},
+	{name: "rules alone", policy: rules, want: "akadakakaaakkak"},
+	{name: "a whitelist that the policy names", policy: rules + `whitelist = "ci/list.json"`, list: strictList, want: "akddaddddakkkak"},
+	{name: "one in its usual place", policy: rules, usual: strictList, want: "akddaddddaakkak"},
+	{name: "both", policy: rules + `whitelist = "ci/list.json"`, list: permissiveList, usual: strictList, want: "akddaddddakkkak"},
+	{name: "a permissive one", policy: rules + `whitelist = "ci/list.json"`, list: permissiveList, want: "akkdadkkkakkkak"},
+	{name: "a dry run", policy: rules + `whitelist = "ci/list.json"`, list: rehearsalList, want: "akadakakaakkkak"},
 	{name: "settings", policy: "mode = \"dontAsk\"\nunlisted = \"deny\"\nrisk = \"off\"\n" + rules, want: "adadadaaaaadddd"},
 	{name: "tables", policy: "profile = \"terminal\"\nsensitive_paths = \"ask\"\n" + tables, list: strictList, want: "kkkkkkakkkkkkak"},
 }
@@ -126,7 +126,7 @@ func TestOneDecisionUpward(t *testing.T) {
 	for _, d := range want {
 		letters += map[string]string{"allow": "a", "ask": "k", "deny": "d"}[d.Behavior]
 	}
-	if letters != "akadakaaaaakkdk" {
+	if letters != "akadakakaaakkdk" {
 		t.Fatalf("check says %s: %+v", letters, want)
 	}
 	for name, got := range map[string][]decided{"run": byRun(t, at...), "explain": byExplain(t, at...)} {

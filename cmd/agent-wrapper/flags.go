@@ -45,7 +45,7 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	p.addSources(flags)
 	flags.StringVar(&p.chat, "frontmatter", "", "chat `file` (Markdown) with permission settings at its head; see agent-wrapper trust")
 	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
-	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask|deny|risk` (default: ask in mode default, else deny)")
+	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask|deny|risk` (default: deny in mode dontAsk, else risk: harmless commands run)")
 	flags.StringVar(&p.risk, "risk", "", "risk tiers: `on|off` (default: on)")
 	flags.Var((*list)(&p.allow), "allow", "allow `rules`, with commas between them: 'Read,Bash(git status)'; repeatable")
 	flags.Var((*list)(&p.ask), "ask", "ask `rules`")

@@ -28,9 +28,9 @@ var queryNames = []string{"key", "sig", "code", "auth", "credential", "x-amz-cre
 // harmless are complete names that would otherwise be taken for secrets.
 var harmless = []string{"pwd", "oldpwd", "max_tokens", "max-tokens", "maxtokens", "min_tokens", "num_tokens", "n_tokens", "total_tokens", "author"}
 
-// isSecretName reports whether a value with this name is a secret: db_password,
+// IsSecretName reports whether a value with this name is a secret: db_password,
 // apiKey, --auth-token, but not PASSWORD_FILE.
-func isSecretName(name string) bool {
+func IsSecretName(name string) bool {
 	if len(name) > 200 {
 		name = name[len(name)-200:]
 	}

@@ -1,0 +1,99 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// secretPaths holds the sensitive names that may lie in any directory, and the
+// sensitive files with an absolute path.
+var secretPaths = sync.OnceValue(func() (all struct {
+	anywhere names
+	absolute []string
+}) {
+	anywhere, absolute := risk.SensitivePaths()
+	all.anywhere, all.absolute = namesOf(anywhere)(), absolute
+	return all
+})
+
+// secrets returns what a rule must spell out to permit a read: the sensitive
+// names in each form of the path. It is empty if the path holds none.
+func (e *evaluation) secrets(a *act) []patterns.Named {
+	var found []patterns.Named
+	for _, form := range a.sub.Path.Forms() {
+		found = appendSecrets(found, form)
+	}
+	if len(found) == 0 && slices.Contains(a.factors, risk.FactorSensitive) {
+		found = append(found, patterns.Named{Names: []string{path.Base(a.does.Path.Text)}, Least: 1})
+	}
+	return found
+}
+
+func appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
+	segments := split(form, nil)
+	for at := range segments {
+		secretPaths().anywhere.each(segments[at:], func(want []string, n int) {
+			if n == len(want) {
+				name := spelling(segments[at:], want, n)
+				if want[0] == dotenv {
+					name.Pattern = dotenv
+				}
+				found = append(found, name)
+			}
+		})
+	}
+	if n := len(segments); n > 0 && secretFile(&segments[n-1]) {
+		last := strings.ToLower(segments[n-1].Text)
+		found = append(found, patterns.Named{Names: []string{last}, Least: 1, Pattern: telling(last)})
+	}
+	for _, name := range secretPaths().absolute {
+		if reaches(form, name, false) {
+			found = append(found, patterns.Named{Names: []string{path.Base(name)}, Least: 1})
+		}
+	}
+	return found
+}
+
+// secretFile reports whether a name, or some name that its pattern matches, is
+// that of a file with secrets.
+func secretFile(name *shell.Word) bool {
+	return risk.SensitiveName(name.Text) || len(name.Holes) > 0 && risk.SensitiveName(name.Filled("x"))
+}
+
+// telling returns the part of a name that tells that the file holds secrets.
+func telling(name string) string {
+	if strings.HasPrefix(name, dotenv) {
+		return dotenv
+	}
+	return path.Ext(name)
+}
+
+const dotenv = ".env"
+
+// naming restricts a query to rules that name what a secret action shows.
+func (a *act) naming(q patterns.Query) patterns.Query {
+	q.Specific = true
+	if q.Named = append(q.Named, a.secrets...); prints(a.does.Program) {
+		q.Reach = exactOnly
+	}
+	return q
+}
+
+// namedBy reports whether a granular rule names what a secret action shows.
+func (a *act) namedBy(g *patterns.Granular) bool {
+	if a.sub.Path != nil {
+		return g.Spells(&a.sub, a.secrets)
+	}
+	return g.Specific() && !prints(a.does.Program)
+}
+
+// prints reports whether the purpose of a program is to print its words, so that
+// a rule for the program says nothing about the variables among them.
+func prints(p *program.Program) bool { return p != nil && p.Special == "echo" }
