@@ -26,9 +26,14 @@ func says(t *testing.T, label string, sub *patterns.Subject) bool {
 	case "exactly ``":
 		return sub.Kind == patterns.RunCommand && slices.Equal(texts(sub.Command.Words), split(t, named)) && known(sub.Command.Words)
 	case "any `` command":
-		want := split(t, named)
-		return sub.Kind == patterns.RunCommand && len(sub.Command.Words) >= len(want) &&
-			slices.Equal(texts(sub.Command.Words[:len(want)]), want) && known(sub.Command.Words[:len(want)])
+		if sub.Kind != patterns.RunCommand {
+			return false
+		}
+		want, words := split(t, named), sub.Command.Words
+		if runsScript(want) && !(len(words) > 1 && words[1].Text == "run") {
+			want = slices.Delete(want, 1, 2) // pnpm dev is a pnpm run dev command
+		}
+		return len(words) >= len(want) && slices.Equal(texts(words[:len(want)]), want) && known(words[:len(want)])
 	case "reading ``", "changing ``":
 		return doing(form) == sub.Kind && clean(sub) == named
 	case "reading anything below ``", "changing anything below ``":
@@ -46,6 +51,21 @@ func says(t *testing.T, label string, sub *patterns.Subject) bool {
 	}
 	t.Fatalf("a label of no known form: %s", label)
 	return false
+}
+
+// runsScript reports whether words run a script of package.json that also runs
+// without the word run.
+func runsScript(words []string) bool {
+	if len(words) != 3 || words[1] != "run" {
+		return false
+	}
+	switch words[0] {
+	case "npm":
+		return slices.Contains([]string{"test", "start", "stop", "restart"}, words[2])
+	case "bun":
+		return words[2] != "test" && words[2] != "build" // commands of its own
+	}
+	return words[0] == "pnpm" || words[0] == "yarn"
 }
 
 func doing(form string) patterns.Kind {

@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -99,10 +100,18 @@ func (c *commandRule) allows(sub *Subject, q Query) Match {
 	if c.words == nil || a.Unproven() || len(a.Words) == 0 || !a.Words[0].Known() {
 		return No
 	}
-	if !c.gaps {
-		return yesIf(begins(c.words, a.Words, c.open) && c.allowsURLs(sub))
+	if c.allowsWords(sub) {
+		return Yes
 	}
-	return yesIf(c.allowsText(sub) && c.allowsURLs(sub))
+	return yesIf(q.Reach == 0 && slices.ContainsFunc(sub.plainer(), c.allowsWords))
+}
+
+// allowsWords reports whether the rule covers the words of the subject's command.
+func (c *commandRule) allowsWords(sub *Subject) bool {
+	if c.gaps {
+		return c.allowsText(sub) && c.allowsURLs(sub)
+	}
+	return begins(c.words, sub.Command.Words, c.open) && c.allowsURLs(sub)
 }
 
 func harmless(assigns []shell.Assign) bool {

@@ -150,6 +150,7 @@ func (s spelling) with(words []shell.Word, sure Match) spelling {
 	a.Words = words
 	sub := *s.sub
 	sub.Command, sub.scan, sub.strictText, sub.looseText, sub.spelled, sub.others = &a, shell.Scan{}, "", "", true, nil
+	sub.plained, sub.plain = true, nil
 	return spelling{&sub, sure}
 }
 

@@ -102,6 +102,8 @@ type Subject struct {
 	spelled               bool // others is known
 	shortened             bool // a version was left out of the program's name
 	others                []spelling
+	plained               bool // plain is known
+	plain                 []*Subject
 }
 
 // Place holds the directories to which patterns are relative.

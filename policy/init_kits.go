@@ -154,15 +154,15 @@ func javaScript(project fs.FS) []string {
 			continue
 		}
 		rules = append(rules, fmt.Sprintf("%s run %s:*", manager, name))
-		if slices.Contains([]string{"test", "start"}, name) && manager != "bun" {
-			rules = append(rules, fmt.Sprintf("%s %s:*", manager, name))
-		}
 	}
 	if manager == "bun" {
 		rules = append(rules, "bun test:*")
 	}
 	for _, tool := range distinct(tools) {
 		rules = append(rules, tool+":*", "npx "+tool+":*")
+		if manager != "npm" {
+			rules = append(rules, manager+" "+tool+":*")
+		}
 	}
 	rules = append(rules, runsLocal[manager]...)
 	return append(bash(rules), fetches(append(docs, "developer.mozilla.org", "nodejs.org"))...)

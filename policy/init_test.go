@@ -150,7 +150,7 @@ func TestOwnRules(t *testing.T) {
 	}
 	text := string(Starting(project))
 	for _, want := range []string{
-		"Bash(npm run test:*)", "Bash(npm test:*)", "Bash(npm run lint:*)", "Bash(npm run typecheck:*)", "Bash(tsc:*)", "Bash(npx tsc:*)", "WebFetch(react.dev)", "WebFetch(www.typescriptlang.org)",
+		"Bash(npm run test:*)", "Bash(npm run lint:*)", "Bash(npm run typecheck:*)", "Bash(tsc:*)", "Bash(npx tsc:*)", "WebFetch(react.dev)", "WebFetch(www.typescriptlang.org)",
 		"Bash(uv run:*)", "WebFetch(fastapi.tiangolo.com)", "Bash(python3 -m tools.*)", "Bash(make all)", "Bash(make ci)", "Bash(make lint)",
 	} {
 		if !strings.Contains(text, `"`+want+`"`) {

@@ -80,6 +80,9 @@ type Program struct {
 	// Harmless lists the settings that make the program neither run, find, load nor
 	// trust anything that it would not otherwise. A * stands for any text.
 	Harmless []string
+	// Aside lists options that say where, how often or how loudly the program does the
+	// same, which an allow rule need not name.
+	Aside []string
 	// Also lists other spellings of what the program does, for ask and deny rules.
 	Also []Alias
 	// Abbreviates reports that names of subcommands may be abbreviated (ip l, tmux

@@ -54,6 +54,10 @@
 // suffix = ".service" that they may end so or not, and kinds = true that they are TYPE
 // NAME, TYPE/NAME or TYPE,TYPE NAME as those of kubectl are.
 //
+// aside lists options of the program's own that say where, how often or how loudly the
+// same is done (pnpm --filter web test). An allow rule need not name them where they
+// stand before what it does name.
+//
 // abbreviates = true says that the program accepts abbreviated names of its
 // subcommands (ip l, tmux kill-ser).
 //
@@ -153,6 +157,8 @@ type Entry struct {
 	Settings []Setting
 	Harmless []string
 	Equal    [][]string // words that mean the same as operands or values
+
+	Aside []string // options of the program that an allow rule need not name
 
 	also   []Alias
 	alike  [][]string // other subcommands with the same arguments, each with its synonyms
@@ -264,6 +270,10 @@ func (e *Entry) key(key string, value any) error {
 	case "harmless":
 		list, err := e.words(key, value)
 		e.Harmless = list
+		return err
+	case "aside":
+		list, err := e.words(key, value)
+		e.Aside = list
 		return err
 	case "also":
 		return e.readAlso(value)

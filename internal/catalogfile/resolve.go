@@ -46,7 +46,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only built-in entries may have, not those of a
 // policy.
-var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "obeys"}
+var builtin = []string{"special", "changes", "use", "like", "wordless", "risk", "is", "secrets", "settings", "harmless", "alike", "equal", "kinds", "folds", "suffix", "obeys", "aside"}
 
 // Builtin reports whether only built-in entries may have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -154,6 +154,7 @@ func (c *Book) like(e *Entry) error {
 	if e.Settings == nil {
 		e.Settings, e.Harmless = p.Settings, p.Harmless
 	}
+	e.Aside = p.Aside
 	own := e.keys
 	e.keys = maps.Clone(p.keys)
 	for _, key := range []string{"abbreviates", "suffix", "obeys"} {

@@ -110,6 +110,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if v := p.equal(e.Equal); v != "" {
 		add("Equal: %s", v)
 	}
+	if len(e.Aside) > 0 {
+		add("Aside: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Aside)))+",\n"))
+	}
 	if v := p.aliases(name, len(e.Path)); v != "" {
 		add("Also: %s", v)
 	}
