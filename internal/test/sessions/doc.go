@@ -6,6 +6,7 @@
 //	go run ./internal/test/sessions
 //	go run ./internal/test/sessions -causes    # and what is asked about needlessly, by cause
 //	go run ./internal/test/sessions -uses      # each use with its decision
+//	go run ./internal/test/sessions -attacks   # the attacks of the corpora that run
 //
 // The person who is asked says "for this session" where that can be said, with
 // the second rung of the ladder if there is one, so that a question which an
@@ -27,23 +28,35 @@ func main() {
 	projects := flag.String("projects", "internal/test/sessions/testdata", "the `directory` with the projects, one txtar file each")
 	causes := flag.Bool("causes", false, "list what is asked about needlessly, by cause")
 	uses := flag.Bool("uses", false, "list every use with its decision")
+	hostile := flag.Bool("attacks", false, "list the rows of bypass.jsonl and redteam.jsonl that the policy of init lets run, and nothing else")
 	flag.Parse()
 	dir, err := tempDir()
 	if err != nil {
 		log.Fatal(err)
 	}
-	outcomes, err := measure(*cases, *projects, dir)
+	text, err := report(*cases, *projects, dir, *hostile, *causes, *uses)
 	if err := os.RemoveAll(dir); err != nil {
 		log.Print(err)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(table(outcomes))
-	if *causes {
-		fmt.Print("\n", needless(outcomes))
+	fmt.Print(text)
+}
+
+// report measures in projects below dir and returns what the flags ask for.
+func report(cases, projects, dir string, hostile, causes, uses bool) (string, error) {
+	if hostile {
+		all, err := attacks(cases, projects, dir)
+		return allowedAttacks(all), err
 	}
-	if *uses {
-		fmt.Print("\n", list(outcomes))
+	outcomes, err := measure(cases, projects, dir)
+	text := table(outcomes)
+	if causes {
+		text += "\n" + needless(outcomes)
 	}
+	if uses {
+		text += "\n" + list(outcomes)
+	}
+	return text, err
 }

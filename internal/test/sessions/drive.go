@@ -81,32 +81,45 @@ func measure(cases, projects, dir string) ([]outcome, error) {
 	return append(all, found...), err
 }
 
-// readUses reads a file with one use on a line. Every line of everyday.jsonl is a
-// session of its own.
-func readUses(name string) ([]use, error) {
+// readRows reads a file with one row on a line.
+func readRows[T any](name string) ([]T, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var uses []use
+	var rows []T
 	sc := bufio.NewScanner(file)
 	sc.Buffer(nil, 4<<20)
 	for n := 1; sc.Scan(); n++ {
-		var u use
-		if err := json.Unmarshal(sc.Bytes(), &u); err != nil {
+		var row T
+		if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		if u.Input == nil {
-			if u.Input, err = json.Marshal(map[string]string{"command": u.Command}); err != nil {
-				return nil, err
-			}
-			u.Tool, u.Session, u.N = "Bash", fmt.Sprint("line ", n), 1
-			u.Ideal = strings.Replace(u.Typical, "allow", run, 1)
-		}
-		uses = append(uses, u)
+		rows = append(rows, row)
 	}
-	return uses, sc.Err()
+	return rows, sc.Err()
+}
+
+// readUses reads a file of tool uses. Every line of everyday.jsonl is a session of
+// its own.
+func readUses(name string) ([]use, error) {
+	uses, err := readRows[use](name)
+	if err != nil {
+		return nil, err
+	}
+	for i := range uses {
+		u := &uses[i]
+		if u.Input != nil {
+			continue
+		}
+		if u.Input, err = json.Marshal(map[string]string{"command": u.Command}); err != nil {
+			return nil, err
+		}
+		u.Tool, u.Session, u.N = "Bash", fmt.Sprint("line ", i+1), 1
+		u.Ideal = strings.Replace(u.Typical, "allow", run, 1)
+	}
+	return uses, nil
 }
 
 // driveIn makes a project of archives in dir and drives the sessions there.

@@ -31,6 +31,25 @@ func TestSessions(t *testing.T) {
 	golden.Check(t, "testdata/outcomes.golden", table(outcomes)+"\n"+amiss(outcomes))
 }
 
+// TestAttacks holds which attacks on other policies run under that of init. Each of
+// them is argued in docs/proof/init-attacks.md.
+func TestAttacks(t *testing.T) {
+	dir, err := tempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	keepEnv(t)
+	all, err := attacks("../../../testdata/cases", "testdata", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 1200 {
+		t.Errorf("%d rows", len(all))
+	}
+	golden.Check(t, "testdata/attacks.golden", allowedAttacks(all))
+}
+
 // keepEnv restores the environment at the end of the test.
 func keepEnv(t *testing.T) {
 	t.Helper()
