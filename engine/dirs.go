@@ -85,6 +85,9 @@ func (d Dirs) guarded(workspace string, above []policy.Above) []string {
 	if d.State != "" {
 		files = append(files, d.State)
 	}
+	for _, up := range above {
+		files = append(files, filepath.Join(up.Dir, whitelist.FileName))
+	}
 	return append(files, filepath.Join(workspace, whitelist.FileName), filepath.Join(workspace, whitelist.LogFile))
 }
 

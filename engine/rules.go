@@ -56,7 +56,9 @@ func Load(o Options) (*Rules, error) {
 		r.Policy.Protect = append(r.Policy.Protect, permission.ProtectedFile(absolute(file)))
 	}
 	if !o.Unbound {
-		for _, err := range r.bindFiles(r.UsualWhitelist()) {
+		usual, ignored := r.UsualWhitelists()
+		r.Warnings = append(r.Warnings, ignored...)
+		for _, err := range r.bindFiles(usual...) {
 			r.Warnings = append(r.Warnings, err.Error())
 		}
 	}

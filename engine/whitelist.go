@@ -16,10 +16,10 @@ import (
 )
 
 // bindFiles reads the whitelists that bind commands: those that the policy names,
-// and usual if that exists. One that cannot be read denies every command and is
+// and usual as far as they exist. One that cannot be read denies every command and is
 // among the errors.
-func (r *Rules) bindFiles(usual string) (unusable []error) {
-	for _, file := range r.WhitelistFiles(usual) {
+func (r *Rules) bindFiles(usual ...string) (unusable []error) {
+	for _, file := range r.WhitelistFiles(usual...) {
 		r.Guard(file)
 		list, err := whitelist.Read(file)
 		if err != nil {
@@ -56,19 +56,18 @@ func (r *Rules) Forbid(line string, facts *shell.Facts) permission.Refusal {
 }
 
 // WhitelistFiles returns the absolute paths of the whitelists that bind: those
-// that the policy names, and usual if that exists.
-func (r *Rules) WhitelistFiles(usual string) []string {
+// that the policy names, and usual as far as they exist.
+func (r *Rules) WhitelistFiles(usual ...string) []string {
 	var files []string
 	for _, item := range r.Spec.Whitelists {
 		if file := WhitelistFile(item); !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}
-	if usual == "" || slices.Contains(files, usual) {
-		return files
-	}
-	if _, err := os.Lstat(usual); !errors.Is(err, fs.ErrNotExist) {
-		files = append(files, usual)
+	for _, file := range usual {
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
 	}
 	return files
 }
@@ -84,13 +83,32 @@ func (r *Rules) NamedIn(file string) string {
 	return ""
 }
 
-// UsualWhitelist returns the default path of a whitelist that no policy needs to
-// name, "" if the engine is isolated.
-func (r *Rules) UsualWhitelist() string {
+// UsualWhitelists returns the default paths of whitelists that no policy needs to
+// name, the workspace's first: they are found upwards as policies are (see
+// policy.Upward). None if the engine is isolated. ignored says which of them exist
+// and do not bind: those of another user and, since nobody trusts a whitelist, those
+// beyond a repository in whose directory no policy is trusted.
+func (r *Rules) UsualWhitelists() (files, ignored []string) {
 	if r.options.Isolated {
-		return ""
+		return nil, nil
 	}
-	return filepath.Join(r.Place.Workspace, whitelist.FileName)
+	trusted := r.trustedDirs()
+	above := policy.Upward(r.Place.Workspace, r.Place.Roots...)
+	for _, up := range append([]policy.Above{{Dir: r.Place.Workspace}}, above...) {
+		file := filepath.Join(up.Dir, whitelist.FileName)
+		_, err := os.Lstat(file)
+		foreign := policy.Foreign(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case foreign != nil:
+			ignored = append(ignored, foreign.Error())
+		case up.Beyond && !slices.Contains(trusted, up.Dir):
+			ignored = append(ignored, fmt.Sprintf("%s does not bind: it is above the repository, where no policy is trusted: name it in a policy that you trust", file))
+		default:
+			files = append(files, file)
+		}
+	}
+	return files, ignored
 }
 
 // WhitelistFile returns the absolute path of a whitelist that a policy names,

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -97,6 +98,17 @@ func readFound(path string) (*Spec, error) {
 		return nil, err
 	}
 	return Parse(data, path)
+}
+
+// Foreign returns an error if neither the person nor root owns the file, or the link
+// to it, at path: a file that was found then does not count.
+func Foreign(path string) error {
+	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+		if err := checkOwner(path, look); errors.As(err, new(*foreignError)) {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkOwner returns a foreignError if somebody else owns a file.

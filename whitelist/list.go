@@ -141,6 +141,10 @@ func (l *List) elsewhere() string {
 // Programs returns the number of listed programs.
 func (l *List) Programs() int { return len(l.names) }
 
+// Strict reports whether the list refuses what is not listed, rather than leave it
+// to a person.
+func (l *List) Strict() bool { return l.strict }
+
 // Policy returns the settings of the list.
 func (l *List) Policy() Policy {
 	p := l.policy

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -131,4 +132,10 @@ func keeping(r *engine.Rules) ask.Options {
 // explain writes for a person how a tool use was decided.
 func explain(out io.Writer, r *engine.Rules, use *permission.ToolUse, trace *permission.Trace) {
 	display.WriteTrace(out, use, trace, r.Policy.Mode, r.Warnings)
+	if use.Tool != "Bash" && use.Tool != "Monitor" {
+		return
+	}
+	for _, list := range bound(r) {
+		fmt.Fprintln(out, list)
+	}
 }

@@ -32,10 +32,15 @@ type policyFlags struct {
 	unbound bool
 }
 
-// addSources defines the flags about where policies are found.
-func (p *policyFlags) addSources(flags *pflag.FlagSet) {
+// addPlaces defines the flags about the workspace.
+func (p *policyFlags) addPlaces(flags *pflag.FlagSet) {
 	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
 	flags.Var((*list)(&p.roots), "workspace", "a `directory` of the workspace, in place of --cwd, which must be in one; repeatable")
+}
+
+// addSources defines the flags about where policies are found.
+func (p *policyFlags) addSources(flags *pflag.FlagSet) {
+	p.addPlaces(flags)
 	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) in place of the workspace's own; flags add to it")
 	flags.BoolVar(&p.isolated, "isolated", false, "no policy but what the flags say: none of the machine, the user or the workspace")
 }

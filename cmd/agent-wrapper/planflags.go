@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
@@ -72,11 +73,12 @@ func (f *planFlags) plannedBy(o *engine.Options) (*planned, error) {
 // readWhitelists reads the whitelists of gates. One that cannot be read is an
 // error.
 func (p *planned) readWhitelists(f *planFlags) error {
-	usual := p.UsualWhitelist()
+	usual, ignored := p.UsualWhitelists()
+	p.Warnings = append(p.Warnings, ignored...)
 	if f.whitelist != "" {
-		usual = "" // another replaces it
+		usual = nil // another replaces them
 	}
-	files := p.WhitelistFiles(usual)
+	files := p.WhitelistFiles(usual...)
 	if f.whitelist != "" && !slices.Contains(files, absolute(f.whitelist)) {
 		files = append(files, absolute(f.whitelist))
 	}
@@ -172,8 +174,8 @@ func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, 
 		switch {
 		case !ok:
 		case argv == nil:
-			argv, env = p.located(words, facts), set
-		case !slices.Equal(argv, p.located(words, facts)):
+			argv, env = p.located(list, words, facts), set
+		case !slices.Equal(argv, p.located(list, words, facts)):
 			return nil, nil, fmt.Errorf("its whitelists name different programs for it: %s and %s", argv[0], words[0])
 		}
 	}
@@ -194,11 +196,22 @@ func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, 
 }
 
 // located returns the words of a program. If a whitelist gives a relative path
-// for it, that is below the workspace.
-func (p *planned) located(argv []string, facts *shell.Facts) []string {
+// for it, that is below the directory in which the whitelist was found, or else below
+// the workspace.
+func (p *planned) located(list *whitelist.List, argv []string, facts *shell.Facts) []string {
 	said := func(a shell.Action) bool { return a.Kind == shell.Command && a.Words[0].Text == argv[0] }
 	if !slices.ContainsFunc(facts.Actions, said) && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
-		argv[0] = filepath.Join(p.Place.Workspace, argv[0])
+		argv[0] = filepath.Join(p.foundIn(list), argv[0])
 	}
 	return argv
+}
+
+// foundIn returns the directory above the workspace in which a whitelist was found,
+// otherwise the workspace.
+func (p *planned) foundIn(list *whitelist.List) string {
+	dir, usual := strings.CutSuffix(list.Name(), "/"+whitelist.FileName)
+	if usual && slices.ContainsFunc(policy.Upward(p.Place.Workspace, p.Place.Roots...), func(up policy.Above) bool { return up.Dir == dir }) {
+		return dir
+	}
+	return p.Place.Workspace
 }

@@ -23,7 +23,8 @@ func (a *app) policyLintCommand() *cobra.Command {
 		Short: "Look for rules that allow more than they seem to, or do nothing",
 		Long: `lint reads policy files, and chat files with settings at their head, and says of
 each finding where it stands, why, and which narrower rule would do. Without a
-file it looks at the policies that a run here would find.
+file it looks at the policies that a run here would find, and names the
+whitelists that bind commands beside them.
 
 The exit code is 2 if a file does not load; with --exit-code 10 for findings and
 11 if one of them is a danger.`,
@@ -39,10 +40,17 @@ The exit code is 2 if a file does not load; with --exit-code 10 for findings and
 			if err != nil {
 				return err
 			}
-			return a.lint(files, asJSON, exitCode)
+			worst, err := a.lint(files, asJSON)
+			if err == nil && len(args) == 0 && !asJSON {
+				err = a.nameLists(&rules)
+			}
+			if err != nil || !exitCode {
+				return err
+			}
+			return exit(worst)
 		},
 	}
-	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	rules.addPlaces(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write a JSON object for each finding, one a line")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 if there are findings, 11 if one is a danger")
 	cmd.Flags().BoolVar(&list, "list", false, "list the checks")
@@ -60,7 +68,7 @@ func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 		return files, nil
 	}
 	dirs := userDirs()
-	found, err := (&engine.Options{Dir: p.cwd, Dirs: &dirs, Policy: p.file}).PolicyFiles()
+	found, err := (&engine.Options{Dir: p.cwd, Roots: p.roots, Dirs: &dirs, Policy: p.file}).PolicyFiles()
 	if err != nil {
 		return nil, opening(err)
 	}
@@ -86,27 +94,37 @@ type foundJSON struct {
 	Instead []policy.Suggestion `json:"instead,omitempty"`
 }
 
-func (a *app) lint(files []policy.File, asJSON, exitCode bool) error {
-	worst := codeDone
+// lint writes the findings about files, and returns the exit code for the worst.
+func (a *app) lint(files []policy.File, asJSON bool) (worst int, err error) {
+	worst = codeDone
 	for _, f := range files {
 		findings, err := lintFile(f)
 		if err != nil {
-			return unread(f.Path, err)
+			return worst, unread(f.Path, err)
 		}
 		for _, found := range findings {
 			worst = max(worst, lintCode(found.Level))
 			if err := a.writeFinding(found, asJSON); err != nil {
-				return err
+				return worst, err
 			}
 		}
 		if len(findings) == 0 && !asJSON {
 			fmt.Fprintf(a.out, "%s: nothing found\n", visible.Line(f.Path))
 		}
 	}
-	if !exitCode {
-		return nil
+	return worst, nil
+}
+
+// nameLists writes which whitelists bind commands here.
+func (a *app) nameLists(rules *policyFlags) error {
+	c, err := rules.load()
+	if err != nil {
+		return err
 	}
-	return exit(worst)
+	for _, list := range bound(c) {
+		fmt.Fprintln(a.out, list)
+	}
+	return nil
 }
 
 // unread returns the error about a file that was named and cannot be read.
@@ -171,7 +189,7 @@ there is an error.`,
 			return a.validate(files, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	rules.addPlaces(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write a JSON object for each problem, one a line")
 	return cmd
 }

@@ -180,8 +180,8 @@ func (a *app) whitelistValidateCommand() *cobra.Command {
 that its reader may not expect. With a command line in place of a file it says
 whether it passes, and ends with 11 if it does not. Without a file it takes the
 whitelists that bind commands here: ` + whitelist.FileName + ` in
-the workspace, and those that a policy names. Nothing is run, counted or
-recorded.`,
+the workspace and above it, and those that a policy names. Nothing is run,
+counted or recorded.`,
 		Example: `  agent-wrapper whitelist validate
   agent-wrapper whitelist validate 'npm run test-coverage-with-magic-flag'
   agent-wrapper whitelist validate --list team.json 'git push --force'`,
@@ -206,7 +206,7 @@ recorded.`,
 		},
 	}
 	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace, and those that a policy names)")
+	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace and above it, and those that a policy names)")
 	return cmd
 }
 
