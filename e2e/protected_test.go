@@ -97,7 +97,7 @@ func TestProtected(t *testing.T) {
 			s, rows, harmful := writing(b)
 			m := startModel(t, s)
 			before := b.snapshot()
-			x := wrapped{release: r, Policy: []string{"--allow", "Read,Edit,Write", "--unlisted", "deny"}}
+			x := wrapped{release: r, Policy: []string{"--allow", "Read,Read(.git/config),Edit,Write", "--unlisted", "deny"}}
 			res := x.run(t, b, m, startWeb(t, b))
 			v := judge(b, m, rows, before, record(t, b), func(r row) bool { return !slices.Contains(harmful, r.Name) })
 			expectQuiet(&v, b, m, res)

@@ -64,6 +64,7 @@ func LintChecks() []LintCheck {
 		{"one-tool", "an ask or deny for a path and one tool only: other tools reach it too", oneTool},
 		{"unreachable", "a granular rule behind one that answers first", unreachable},
 		{"protected", "an allow for a protected file, or a file to protect that is protected already", protects},
+		{"secrets", "an allow that does not answer for secrets, or a rule for .env files that covers .env.example", secrets},
 		{"setting", "a setting that lifts a guard", settings},
 		{"reads-differently", "a rule that means something else than it seems to", readsDifferently},
 	}

@@ -167,9 +167,12 @@ type trialPolicy struct {
 	session *permission.Session
 }
 
-// trialOf returns the policy in which an allow rule is tried. An approved rule
-// is tried with the risk tiers, since it does not apply to tier 3.
-func (l *linter) trialOf(r *linted) *trialPolicy {
+// trialOf returns the policy in which an allow rule is tried.
+func (l *linter) trialOf(r *linted) *trialPolicy { return l.compiled(l.trialSpec(r)) }
+
+// trialSpec returns what trialOf compiles. An approved rule is tried with the risk
+// tiers, since it does not apply to tier 3.
+func (l *linter) trialSpec(r *linted) *Spec {
 	s := &Spec{Allow: []Item{r.item}, Ask: l.spec.Ask, Deny: l.spec.Deny, Risk: "off", Unlisted: "ask"}
 	if r.key == approvedList {
 		s.Allow, s.Approved = []Item{{Text: "Bash(no-program)"}}, s.Allow
@@ -180,6 +183,10 @@ func (l *linter) trialOf(r *linted) *trialPolicy {
 			s.Rules = append(s.Rules, g)
 		}
 	}
+	return s
+}
+
+func (l *linter) compiled(s *Spec) *trialPolicy {
 	p, session, _, err := s.Compile(lintPlace)
 	if err != nil {
 		return nil // cannot happen: the whole policy loads

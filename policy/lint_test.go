@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,9 @@ func TestSuggestionsAreClean(t *testing.T) {
 				n++
 				alone := &Spec{}
 				*alone.listed(s.List) = []Item{{Text: s.Rule, Source: patterns.Source{Name: "s", Line: 1}}}
-				if again, err := Lint(alone); err != nil || len(again) > 0 {
+				again, err := Lint(alone)
+				again = slices.DeleteFunc(again, func(f Finding) bool { return f.Check == "secrets" }) // of any rule that lets files be read
+				if err != nil || len(again) > 0 {
 					t.Errorf("%s suggests %s %s: %v %v", f.Rule, s.List, s.Rule, again, err)
 				}
 			}
