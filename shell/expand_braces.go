@@ -61,12 +61,16 @@ func bracesQuoted(text string) bool {
 	return found && strings.Contains(rest, "{") && (strings.Contains(rest, ",") || strings.Contains(rest, ".."))
 }
 
-// longerName reports whether brace expansion may extend the name of a variable:
-// $x{a,b} is $xa and $xb.
+// longerName reports whether brace expansion may extend the name of a variable, or
+// make one: $x{a,b} is $xa and $xb, and {$,}m is $m and m.
 func longerName(parts []syntax.WordPart, more bool) bool {
 	for i, part := range parts {
 		more := more || i+1 < len(parts)
 		switch p := part.(type) {
+		case *syntax.Lit:
+			if more && endsInDollar(p.Value) {
+				return true
+			}
 		case *syntax.ParamExp:
 			_, lit := next(parts, i).(*syntax.Lit)
 			if p.Short && more && !lit {
@@ -81,6 +85,12 @@ func longerName(parts []syntax.WordPart, more bool) bool {
 		}
 	}
 	return false
+}
+
+// endsInDollar reports whether a literal ends in a $ that is not escaped.
+func endsInDollar(text string) bool {
+	before, found := strings.CutSuffix(text, "$")
+	return found && (len(before)-len(strings.TrimRight(before, "\\")))%2 == 0
 }
 
 func next(parts []syntax.WordPart, i int) syntax.WordPart {
@@ -115,7 +125,7 @@ func (w *walker) bracesInside(parts []syntax.WordPart) bool {
 	for _, part := range parts {
 		switch p := part.(type) {
 		case *syntax.DblQuoted:
-			if w.bracesInside(p.Parts) {
+			if w.bracesInside(p.Parts) || slices.ContainsFunc(p.Parts, w.quotesInBackquotes) {
 				return true
 			}
 		case *syntax.ParamExp:
@@ -126,6 +136,18 @@ func (w *walker) bracesInside(parts []syntax.WordPart) bool {
 		}
 	}
 	return false
+}
+
+// quotesInBackquotes reports whether a part of a quoted text is a command
+// substitution in backquotes with a double quote, which bash takes for the closing
+// one when it looks for braces.
+func (w *walker) quotesInBackquotes(part syntax.WordPart) bool {
+	c, ok := part.(*syntax.CmdSubst)
+	if !ok || !c.Backquotes {
+		return false
+	}
+	from, to := int(c.Pos().Offset()), int(c.End().Offset())
+	return to > len(w.unit.src) || strings.Contains(w.unit.src[from:to], "\"")
 }
 
 func braceList(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {

@@ -517,6 +517,12 @@ func (g *generator) parameter() string {
 	return "${" + name + op + g.pick(g.word(), g.word(), "", "'"+strings.ReplaceAll(g.word(), "'", "")+"'", "\""+g.quotable()+"\"", "a b", "a}", "\\}") + "}"
 }
 
+// braceElem returns an element of a brace expansion that may join with what stands
+// behind it.
+func (g *generator) braceElem() string {
+	return g.pick("", "a", "$", "a$", "\\$", "\"$\"", "$x", "${x}", "~", "[", "\"`c1`\"", "\"`c1 '\"'`\"", "\"$(c1 '\"')\"", "`c1 '}'`", "$((1+1))")
+}
+
 // bashWord returns a word that sh reads differently.
 func (g *generator) bashWord() string {
 	switch g.r.IntN(12) {
@@ -526,7 +532,9 @@ func (g *generator) bashWord() string {
 		return "{" + g.word() + "," + g.pick("", g.word()) + g.pick("", ","+g.word()) + "}"
 	case 3:
 		return g.pick("{1..3}", "{a..c}", "{01..3}", "{1..5..2}", "{3..1}", "{a,b{c,d}}", "{,a}", "{a,}", "{a}", "x{a,b}y", "{$x,a}", "{a,\"b c\"}", "{\"a,b\",c}", "{a\\,b,c}", "{a,b", "{-1..1}")
-	case 4, 5:
+	case 4:
+		return "{" + g.braceElem() + "," + g.braceElem() + "}" + g.pick("", "x", "_", "\"x\"", "{x,a}")
+	case 5:
 		return "$'" + g.ansi() + "'"
 	case 6:
 		return "$\"" + g.quotable() + "\""

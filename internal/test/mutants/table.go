@@ -1032,6 +1032,18 @@ func tellsWord`,
 		Pkg: "./permission", Test: "TestFurther|TestGranularAllowBehindTheGate",
 	},
 	{
+		Guard: "a brace element that ends in a dollar makes a variable", File: "shell/expand_braces.go",
+		Old: "if more && endsInDollar(p.Value) {",
+		New: "if more && endsInDollar(p.Value) && false {",
+		Pkg: "./shell", Test: "TestTreeHidesNothing",
+	},
+	{
+		Guard: "quotes in backquotes in quotes end a brace element", File: "shell/expand_braces.go",
+		Old: " || slices.ContainsFunc(p.Parts, w.quotesInBackquotes)",
+		New: "",
+		Pkg: "./shell", Test: "TestTreeHidesNothing",
+	},
+	{
 		Guard: "the value of a secret variable is followed", File: "shell/expand_parameter.go",
 		Old: "secret: showsSecret(p)}}}",
 		New: "secret: false && showsSecret(p)}}}",
