@@ -1,7 +1,13 @@
 package permission
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -18,16 +24,17 @@ func (e *evaluation) mode(i int) answer {
 }
 
 // isEdit reports whether an action is an edit inside the workspace: a write, or
-// a command whose purpose is to write its operands if all of them are inside.
-// The mode does not apply if an ask rule with a specifier possibly matches,
-// since such rules override broader permissions.
+// a command whose purpose is to write files if all of them are inside. What
+// removes files is none (rm is of class high): git brings back only what it was
+// told of. The mode does not apply if an ask rule with a specifier possibly
+// matches, since such rules override broader permissions.
 func (e *evaluation) isEdit(i int) bool {
 	a := &e.acts[i]
 	switch a.sub.Kind {
 	case patterns.WritePath:
 		return a.inside && !a.protected && !e.singledOut(i)
 	case patterns.RunCommand:
-		return e.onlyEdits(i) && !e.singledOut(i)
+		return a.class < risk.High && e.onlyEdits(i) && !e.singledOut(i)
 	}
 	return false
 }
@@ -54,7 +61,7 @@ type edit struct {
 
 func (e *evaluation) onlyEdits(i int) bool {
 	does := e.acts[i].does
-	if does.Program == nil || does.Unproven() || !does.Words[0].Known() || does.Words[0].Text != does.Program.Name {
+	if does.Program == nil || does.Unproven() || !does.Words[0].Known() || does.Words[0].Text != does.Program.Name || opens(&e.acts[i]) {
 		return false
 	}
 	if e.edits == nil {
@@ -71,7 +78,7 @@ func (e *evaluation) purposes() []edit {
 		case a.parent < 0:
 		case a.sub.Kind == patterns.ReadPath && a.does.Need == shell.NeedOutside && !a.inside:
 			edits[a.parent].outside = true // a source of cp
-		case a.sub.Kind != patterns.WritePath || !a.does.Purpose:
+		case a.sub.Kind != patterns.WritePath || !a.does.Purpose && !isEditor(&e.acts[a.parent]):
 		case e.isEdit(i):
 			edits[a.parent].inside = true
 		default:
@@ -79,6 +86,34 @@ func (e *evaluation) purposes() []edit {
 		}
 	}
 	return edits
+}
+
+// isEditor reports whether a command does nothing but write files that its words
+// name (sed -i, tee).
+func isEditor(a *act) bool {
+	return a.does.Program != nil && a.does.Program.Facts&program.Editor != 0
+}
+
+// opens reports whether a command lets everybody write, or a file run with its
+// owner's rights: chmod 777, o+w, u+s (chmod(1)).
+func opens(a *act) bool {
+	return a.does.Program.Operands == program.ModeWrites && slices.ContainsFunc(a.does.Words[1:], func(w shell.Word) bool {
+		return slices.ContainsFunc(strings.Split(w.Text, ","), opensMode)
+	})
+}
+
+// opensMode reports whether a mode, octal or a clause of a symbolic one, may give
+// such rights.
+func opensMode(mode string) bool {
+	if bits, err := strconv.ParseUint(mode, 8, 16); err == nil {
+		return bits&0o6002 != 0
+	}
+	at := strings.IndexAny(mode, "+=")
+	if at < 0 {
+		return false
+	}
+	who, rights := mode[:at], mode[at:]
+	return strings.Contains(rights, "s") || strings.ContainsAny(who, "oa") && strings.ContainsAny(rights, "wug")
 }
 
 // below looks for a rule about paths below the directory of a, all of which a

@@ -24,7 +24,15 @@ func TestAcceptEdits(t *testing.T) {
 		row{"Bash: mkdir -p a/b && touch a/b/c", "allow mode"},
 		row{"Bash: cp a b", "allow mode"},
 		row{"Bash: mv a b", "allow mode"},
-		row{"Bash: rm a", "allow mode"},
+		row{"Bash: rmdir a", "allow mode"},
+		row{"Bash: chmod +x a", "allow mode"},
+		// programs that write what their words name, and nothing else
+		row{"Bash: sed -i s/a/b/ a", "allow mode"},
+		row{"Bash: sed -n -E -i.bak '/x/d' a b", "allow mode"},
+		row{"Bash: find src -name '*.go' -exec sed -i s/a/b/ {} +", "ask allow-list"}, // of find
+		row{"Bash: echo x | tee out", "allow default Bash(echo:*)"},
+		row{"Bash: truncate -s 0 out", "allow mode"},
+		row{"Bash: gofmt -w src", "allow mode"},
 		row{"Bash: echo x > out", "allow default Bash(echo:*)"},
 		row{"Bash: cd sub && touch x", "ask allow-list"},
 		// outside, or not known to be inside
@@ -39,7 +47,13 @@ func TestAcceptEdits(t *testing.T) {
 		// no purpose, no mode
 		row{"Bash: npm install", "ask allow-list"},
 		row{"Bash: sort -o out in", "ask allow-list"},
-		row{"Bash: tee out", "ask allow-list"},
+		row{"Bash: sed s/a/b/ a", "ask allow-list"}, // it writes nothing
+		row{"Bash: tee out /tmp/x", "ask allow-list"},
+		row{"Bash: tee /dev/null", "ask allow-list"},
+		row{"Bash: sed -i 'w /tmp/x' a", "ask allow-list"},
+		row{"Bash: sed -i s/a/b/ a /tmp/x", "ask allow-list"},
+		row{"Bash: sed -i 's/a/rm b/e' a", "ask allow-list"},
+		row{"Bash: ./sed -i s/a/b/ a", "ask allow-list"},
 		row{"Bash: touch a; npm install", "ask allow-list"},
 		row{"Bash: ./touch a", "ask allow-list"},
 		row{"Bash: FOO=1 touch a", "ask allow-list"},
@@ -47,6 +61,25 @@ func TestAcceptEdits(t *testing.T) {
 		row{"Bash: mkdir", "ask allow-list"},
 		row{"Bash: $x a", "ask allow-list"},
 	)
+}
+
+// TestAcceptEditsRemovesNothing checks that the mode answers neither for what
+// removes files nor for what lets everybody write them.
+func TestAcceptEditsRemovesNothing(t *testing.T) {
+	for _, command := range []string{
+		"rm a", "rm -f a b", "rm -r sub", "rm src/*", "unlink a", "shred a", "find src -delete", "find src -exec rm {} +", "ls src | xargs rm",
+		"git rm a", "git clean -f src", "rsync -a --delete a/ b/", "mkdir x && rm a", "mv a /dev/null",
+		"chmod -R 777 src", "chmod --recursive 0777 src", "chmod 666 a", "chmod a+rw a", "chmod u+x,o=u a", "chmod u+s a", "chmod 4755 a", "chmod ugo+w -R src",
+		"find src -exec chmod -R 777 {} +", "chmod $m a",
+	} {
+		for _, s := range []spec{{mode: "acceptEdits"}, {mode: "acceptEdits", risk: true, allow: "Read; Bash(ls:*)", unlisted: UnlistedRisk}} {
+			if d := s.decideOn(t, using("Bash", command)); d.Behavior != Ask {
+				t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)
+			}
+		}
+	}
+	check(t, spec{mode: "acceptEdits", allow: "Bash(rm:*); Bash(chmod -R:*)"}, row{"Bash: rm a", "allow default Bash(rm:*)"}, row{"Bash: chmod -R 777 src", "allow default Bash(chmod -R:*)"})
+	check(t, spec{mode: "acceptEdits"}, row{"Bash: chmod -R u+w,go-w src", "allow mode"}, row{"Bash: chmod 0755 a", "allow mode"}, row{"Bash: chmod a+rx a", "allow mode"})
 }
 
 // "Not where an ask rule with a specifier names that path."

@@ -20,6 +20,9 @@ const (
 	ObeysProject
 	// BySubcommand marks a program for which rules should name the subcommand.
 	BySubcommand
+	// Editor marks a program that only reads and writes files that its words name
+	// (sed -i, tee, gofmt -w), so that a mode that accepts edits may cover it.
+	Editor
 )
 
 // Is reports whether the program of that name has the property.

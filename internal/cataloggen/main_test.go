@@ -161,7 +161,7 @@ func TestErrors(t *testing.T) {
 		{"[sort]\nalso = [\"x = -x\"]\n", `a.toml:2: [sort]: also "x = -x": -x is no name of a program or subcommand`},
 		{"[sort]\nalso = [\"x = git a|b\"]\n", `a.toml:2: [sort]: also "x = git a|b": a|b is no name`},
 		{"[git.sub.log]\nalso = [\"x\"]\n", "a.toml:2: [git.sub.log]: the other spellings of a subcommand stand in its program's"},
-		{"[sort]\nis = [\"nice\"]\n", "a.toml:2: [sort]: is holds each of these once, of a program: by-subcommand, fetcher,"},
+		{"[sort]\nis = [\"nice\"]\n", "a.toml:2: [sort]: is holds each of these once, of a program: by-subcommand, editor, fetcher,"},
 		{"[sort]\nis = [\"fetcher\", \"fetcher\"]\n", "a.toml:2: [sort]: is holds each of these once"},
 		{"[git.sub.log]\nis = [\"fetcher\"]\n", "a.toml:2: [git.sub.log]: is holds each of these once"},
 		{"[sort]\nlike = \"uniq\"\n", `a.toml:2: [sort]: there is no section "uniq" that says how words are read`},

@@ -387,6 +387,18 @@ var Table = []Mutant{
 		Test: "TestRungsAreNoDanger",
 	},
 	{
+		Guard: "a mode that accepts edits removes nothing", File: "permission/mode.go",
+		Old:  `return a.class < risk.High && e.onlyEdits(i) && !e.singledOut(i)`,
+		New:  `return risk.High > 0 && e.onlyEdits(i) && !e.singledOut(i)`,
+		Test: "TestAcceptEditsRemovesNothing",
+	},
+	{
+		Guard: "a mode that accepts edits opens no file to everybody", File: "permission/mode.go",
+		Old:  ` || opens(&e.acts[i])`,
+		New:  ``,
+		Test: "TestAcceptEditsRemovesNothing",
+	},
+	{
 		Guard: "a rung reaches what a policy put into tier 3", File: "permission/keep.go",
 		Pkg:  "./approval",
 		Old:  `		env = whatMayCome{env}`,
