@@ -88,7 +88,7 @@ func TestWhitelistsUpwards(t *testing.T) {
 			for line, allowed := range map[string]bool{"npm": true, "npm test": false, "go test": false} {
 				d := r.Explain(permission.ToolUse{Tool: "Bash", Input: []byte(`{"command":"` + line + `"}`)}, nil)
 				if (d.Refusal.Kind == "") != allowed {
-					t.Errorf("%s: refused %q", line, d.Refusal)
+					t.Errorf("%s: refused %q", line, d.Refusal.Kind)
 				}
 			}
 		}

@@ -252,6 +252,8 @@ type Refusal struct {
 	Behavior Behavior
 	Kind     string // an identifier for programs, "" if there is no refusal
 	Reason   string // for a person and the model
+	// Lenient says that the gate does not count a command of tier 1 as made up.
+	Lenient bool
 }
 
 // CommandGates is several gates, all of which apply: the strictest refusal

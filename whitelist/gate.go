@@ -39,7 +39,7 @@ func (v *Validator) Forbid(line string, facts *shell.Facts) permission.Refusal {
 	case refused == nil:
 		return permission.Refusal{}
 	}
-	o := permission.Refusal{Behavior: permission.Deny, Kind: string(refused.Reason), Reason: refused.line()}
+	o := permission.Refusal{Behavior: permission.Deny, Kind: string(refused.Reason), Reason: refused.line(), Lenient: v.List != nil && !v.List.strict}
 	switch {
 	case dry:
 		o.Behavior = 0

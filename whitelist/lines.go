@@ -21,6 +21,9 @@ type Line struct {
 	// Shell is what runs the text if it is a shell or language that this
 	// package does not parse (pwsh, python), else "".
 	Shell string
+	// Outward means that the step, job, script or target that the text belongs to
+	// publishes or deploys by its name.
+	Outward bool
 }
 
 // Lines extracts the command lines of a file, whose kind it tells by the name:
@@ -87,7 +90,7 @@ func formOf(name string) *form {
 	base := path.Base(name)
 	switch {
 	case base == "package.json":
-		return &form{plain(packageScripts), "scripts under the key scripts"}
+		return &form{packageScripts, "scripts under the key scripts"}
 	case slices.Contains(makefiles, base) || path.Ext(base) == ".mk":
 		return &form{plain(makeLines), "targets, and recipes behind a tab"}
 	}
@@ -109,16 +112,17 @@ func formOf(name string) *form {
 // makefiles are the names that make looks for, in its order.
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 
-func packageScripts(data []byte) ([]string, error) {
+func packageScripts(data []byte) ([]Line, error) {
 	names, scripts, err := scriptsOf(data)
-	var texts []string
+	var lines []Line
 	for _, name := range names {
-		texts = append(texts, "npm run "+name, scripts[name])
+		outward := isOutward(name)
+		lines = append(lines, Line{Text: "npm run " + name, Outward: outward}, Line{Text: scripts[name], Outward: outward})
 		if name == "test" {
-			texts = append(texts, "npm test")
+			lines = append(lines, Line{Text: "npm test"})
 		}
 	}
-	return texts, err
+	return lines, err
 }
 
 // scriptsOf returns the scripts of a package.json, names sorted. It leaves out
@@ -217,7 +221,7 @@ func ciLines(data []byte) ([]Line, error) {
 			}
 			return nil, err
 		}
-		lines = append(lines, commandsIn(&doc, "", "")...)
+		lines = append(lines, commandsIn(&doc, "", Line{})...)
 	}
 }
 
@@ -231,28 +235,44 @@ var expression = lazyregexp.New(`\$\{\{.*?\}\}`)
 // foreignKeys are the keys that name the shell of their value.
 var foreignKeys = []string{"pwsh", "powershell"}
 
-// commandsIn walks a document: key is the key of n, shell the one that the
-// enclosing step names. It does not follow aliases, since it visits the
-// anchors.
-func commandsIn(n *yaml.Node, key, shell string) []Line {
+// commandsIn walks a document: key is the key of n, in what the enclosing step
+// says of its lines. It does not follow aliases, since it visits the anchors.
+func commandsIn(n *yaml.Node, key string, in Line) []Line {
 	var lines []Line
 	switch {
 	case n.Kind == yaml.ScalarNode && slices.Contains(foreignKeys, key):
-		lines = append(lines, Line{Text: n.Value, Shell: key})
+		lines = append(lines, Line{Text: n.Value, Shell: key, Outward: in.Outward})
 	case n.Kind == yaml.ScalarNode && slices.Contains(commandKeys, key):
-		lines = append(lines, Line{Text: expression.ReplaceAllString(n.Value, "$${EXPRESSION}"), Shell: shell})
+		in.Text = expression.ReplaceAllString(n.Value, "$${EXPRESSION}")
+		lines = append(lines, in)
 	case n.Kind == yaml.MappingNode:
+		in = Line{Shell: foreignShell(n), Outward: in.Outward || isOutwardStep(n)}
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if name := n.Content[i].Value; name != "with" { // the inputs of a GitHub action are not shell text
-				lines = append(lines, commandsIn(n.Content[i+1], name, foreignShell(n))...)
+			name, below := n.Content[i].Value, in
+			if name == "with" { // the inputs of a GitHub action are not shell text
+				continue
 			}
+			below.Outward = in.Outward || n.Content[i+1].Kind != yaml.ScalarNode && isOutward(name) && name != "before_deploy"
+			lines = append(lines, commandsIn(n.Content[i+1], name, below)...)
 		}
 	default:
 		for _, c := range n.Content {
-			lines = append(lines, commandsIn(c, key, shell)...)
+			lines = append(lines, commandsIn(c, key, in)...)
 		}
 	}
 	return lines
+}
+
+// isOutwardStep reports whether a job or step publishes or deploys by what it says
+// of itself.
+func isOutwardStep(n *yaml.Node) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		if slices.Contains([]string{"name", "stage", "displayName", "deployment"}, key) && value.Kind == yaml.ScalarNode && isOutward(value.Value) {
+			return true
+		}
+	}
+	return false
 }
 
 // foreignShell returns the shell that a step names if this package does not

@@ -35,7 +35,14 @@ type file struct {
 	Mode     *string           `json:"mode"`
 	Defaults map[string]listed `json:"defaults"`
 	Custom   map[string]custom `json:"custom"`
+	Off      off               `json:"off"`
 	Policy   settings          `json:"policy"`
+}
+
+// off holds entries that are checked like the others and let nothing pass.
+type off struct {
+	Defaults map[string]listed `json:"defaults"`
+	Custom   map[string]custom `json:"custom"`
 }
 
 type listed struct {
@@ -67,6 +74,7 @@ type List struct {
 	strict   bool
 	items    map[string]*item // by listed name
 	binaries map[string]*item // custom entries by their binary
+	off      []*item          // entries that let nothing pass
 	policy   Policy
 	names    []string // sorted
 }
@@ -227,6 +235,13 @@ func (c *checker) list(f *file) *List {
 		l.custom(c, path, c.custom(path, name, p))
 	}
 	slices.Sort(l.names)
+	for name, p := range f.Off.Defaults {
+		path := strictjson.Member("off.defaults", name)
+		l.off = append(l.off, c.program(path, name, p))
+	}
+	for name, p := range f.Off.Custom {
+		l.off = append(l.off, c.custom(strictjson.Member("off.custom", name), name, p))
+	}
 	l.policy = c.policy(f.Policy)
 	return l
 }

@@ -180,13 +180,14 @@ func TestFalsePositives(t *testing.T) {
 	for _, name := range []string{"run", "leg", "step", "project", "line of an agent"} {
 		m := halves[name]
 		l := made(t, m.learn, []string{})
-		refused, unseen := map[string]int{}, 0
+		refused, unseen, off := map[string]int{}, 0, 0
 		for _, command := range m.judge {
 			if !slices.Contains(m.learn, command) {
 				unseen++
 			}
-			if l.result(command) != "allowed" {
+			if e := l.Validate(command, analyze(command)); e != nil {
 				refused[command]++
+				off += count(strings.Contains(e.Detail, "is off in the list"))
 			}
 		}
 		n := 0
@@ -194,12 +195,12 @@ func TestFalsePositives(t *testing.T) {
 			n += k
 		}
 		share := 100 * float64(n) / float64(len(m.judge))
-		t.Logf("split by %s: learnt from %d, judged %d: %d refused = %.2f %%; %d of the judged never ran before", name, len(m.learn), len(m.judge), n, share, unseen)
+		t.Logf("split by %s: learnt from %d, judged %d: %d refused = %.2f %%, %d of them publish; %d of the judged never ran before", name, len(m.learn), len(m.judge), n, share, off, unseen)
 		if name == "run" && (share >= 1 || len(m.judge) < 1000) {
 			t.Errorf("%.2f %% refused of %d: %v", share, len(m.judge), refused)
 		}
-		if seen := n - unseen; seen > 0 {
-			t.Errorf("split by %s: %d refused that ran before", name, seen)
+		if seen := n - off - unseen; seen > 0 {
+			t.Errorf("split by %s: %d refused that ran before and do not publish", name, seen)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 var described = map[string]string{
 	"version": "the version of this format", "mode": "strict: what is not listed is refused; permissive: a person is asked",
 	"defaults": "programs with subcommands, by the word that they are called with", "custom": "programs of the project, by a name",
+	"off":      "programs that do not pass: to be moved to defaults or custom by a person",
 	"commands": "what may stand behind the program, word by word: run build", "allow_bare": "the program alone passes as well",
 	"allow_args":        "arguments that pass: a word, or an option and its value; * is any text",
 	"deny_args":         "arguments that never pass, in any spelling; * is any text",

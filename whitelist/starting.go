@@ -20,33 +20,37 @@ type Start struct {
 	Text []byte // the file
 	// Notes say what was left out and why, or what was split.
 	Notes    []string
-	Commands int // number of simple commands that it was made from
+	Commands int // number of simple commands that it lists
+	Off      int // number of those that stand under off
 }
 
 // Starting makes a strict whitelist that allows the commands in lines and
 // little else: each becomes its program, its subcommand as the catalogue knows
 // it, and its arguments. A line with operators is split. Words whose values are
 // known only at run time, and commands that change the shell itself, are left
-// out. dry makes the list a dry run.
+// out; what publishes or deploys stands under off. dry makes the list a dry run.
 func Starting(lines []Line, dry bool) (*Start, error) {
-	d := &draft{programs: map[string]*sketch{}, seen: map[string]bool{}}
+	d := &draft{programs: map[string]*sketch{}, off: map[string]*sketch{}, seen: map[string]bool{}}
 	for _, line := range lines {
 		d.line(line)
 	}
+	d.withoutListed()
 	text := d.text(dry)
 	if _, err := Parse(text, FileName); err != nil {
 		return nil, fmt.Errorf("the list that was made is not valid: %w", err)
 	}
-	return &Start{Text: text, Notes: d.notes, Commands: d.commands}, nil
+	return &Start{Text: text, Notes: d.notes, Commands: d.commands, Off: d.idle}, nil
 }
 
 // draft is a list under construction.
 type draft struct {
 	programs map[string]*sketch
+	off      map[string]*sketch // what publishes or deploys
 	vars     []string
 	notes    []string
 	seen     map[string]bool // notes
 	commands int
+	idle     int // commands that are off
 }
 
 // sketch is one program of a draft.
@@ -138,12 +142,16 @@ func (d *draft) command(line Line, facts *shell.Facts, index int) int {
 			d.vars = append(d.vars, v.Name)
 		}
 	}
-	end, ok := d.program(words[0]).add(a, words, inner(facts, index))
+	into, count := d.programs, &d.commands
+	if line.Outward || publishes(words) {
+		into, count = d.off, &d.idle
+	}
+	end, ok := sketchOf(into, words[0]).add(a, words, inner(facts, index))
 	if !ok {
 		d.note(line, "left out %q: what it does is not named by plain words", shown(strings.Join(words, " ")))
 		return 0
 	}
-	d.commands++
+	*count++
 	return end
 }
 
@@ -195,11 +203,11 @@ func place(facts *shell.Facts, a *shell.Action) int {
 	return begins(a, len(outer), func(k int) bool { return outer[len(outer)-len(a.Words)+k].Text == a.Words[k].Text })
 }
 
-func (d *draft) program(name string) *sketch {
-	s := d.programs[name]
+func sketchOf(all map[string]*sketch, name string) *sketch {
+	s := all[name]
 	if s == nil {
 		s = &sketch{name: name, looks: true}
-		d.programs[name] = s
+		all[name] = s
 	}
 	return s
 }
@@ -372,20 +380,7 @@ func looksOnly(p *program.Program) bool {
 // text returns the file: programs with subcommands under defaults, the others
 // under custom with themselves as the binary.
 func (d *draft) text(dry bool) []byte {
-	defaults, customs := object{}, object{}
-	taken := map[string]bool{}
-	names := slices.Sorted(maps.Keys(d.programs))
-	for _, name := range names {
-		if s := d.programs[name]; len(s.phrases) > 0 {
-			defaults = append(defaults, member{name, s.program()})
-			taken[name] = true
-		}
-	}
-	for _, name := range names {
-		if s := d.programs[name]; len(s.phrases) == 0 && s.bare {
-			customs = append(customs, member{unused(taken, name), s.custom()})
-		}
-	}
+	defaults, customs := entries(d.programs)
 	slices.Sort(d.vars)
 	vars := []string{"NODE_ENV", "CI"}
 	for _, v := range d.vars {
@@ -397,17 +392,44 @@ func (d *draft) text(dry bool) []byte {
 		{"mode", strict},
 		{"defaults", defaults},
 		{"custom", customs},
+	}
+	if defaults, customs := entries(d.off); len(defaults)+len(customs) > 0 {
+		file = append(file, member{"off", object{
+			{"$comment", "These publish or deploy: they do not pass. Move to defaults or custom above what an agent may run"},
+			{"defaults", defaults}, {"custom", customs},
+		}})
+	}
+	file = append(file, object{
 		{"policy", object{
-			{"$comment", "dry_run_mode true: what is not listed is recorded and runs all the same"},
+			{"$comment", "dry_run_mode true: what is not listed is recorded and runs all the same. Say false to make the list bind"},
 			{"allow_shell_operators", false},
 			{"allow_env_vars", vars},
 			{"max_command_length", defaultLength},
 			{"hallucination_threshold", defaultThreshold},
 			{"dry_run_mode", dry},
 		}},
-	}
+	}...)
 	text, _ := json.MarshalIndent(file, "", "  ") // cannot fail: texts, numbers and lists of them
 	return append(text, '\n')
+}
+
+// entries returns programs with subcommands, and the others.
+func entries(programs map[string]*sketch) (defaults, customs object) {
+	defaults, customs = object{}, object{}
+	taken := map[string]bool{}
+	names := slices.Sorted(maps.Keys(programs))
+	for _, name := range names {
+		if s := programs[name]; len(s.phrases) > 0 {
+			defaults = append(defaults, member{name, s.program()})
+			taken[name] = true
+		}
+	}
+	for _, name := range names {
+		if s := programs[name]; len(s.phrases) == 0 && s.bare {
+			customs = append(customs, member{unused(taken, name), s.custom()})
+		}
+	}
+	return defaults, customs
 }
 
 // unused returns the name of a custom entry: the last segment of the program's

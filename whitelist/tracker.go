@@ -242,10 +242,11 @@ func (c *counting) Record(ctx context.Context, r permission.Record) error {
 	return errors.Join(err, c.next.Record(ctx, r))
 }
 
-// count counts the agent's own command, not one that a person edited.
+// count counts the agent's own command, not one that a person edited, nor one that
+// only looks where the list is permissive.
 func (c *counting) count(r permission.Record) error {
 	d, o := r.Result.Decision, r.Result.Refusal
-	if r.Edited != nil || texts[Reason(o.Kind)] == "" || d.Interrupt {
+	if r.Edited != nil || texts[Reason(o.Kind)] == "" || d.Interrupt || o.Lenient && d.Tier == 1 {
 		return nil
 	}
 	refused := &CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason}

@@ -452,6 +452,8 @@ func TestRecorder(t *testing.T) {
 	asking.Behavior = permission.Ask
 	dry := refusal
 	dry.Behavior = 0
+	lenient := refusal
+	lenient.Lenient = true
 	const edited = "edited"
 	for _, tt := range []struct {
 		about  string
@@ -469,6 +471,9 @@ func TestRecorder(t *testing.T) {
 		{"denied for want of a whitelist", permission.Decision{Behavior: permission.Deny, Refusal: permission.Refusal{Behavior: permission.Deny, Kind: "no_whitelist"}}, false},
 		{"denied by a rule", permission.Decision{Behavior: permission.Deny}, false},
 		{"paused already", permission.Decision{Behavior: permission.Deny, Interrupt: true, Refusal: refusal}, false},
+		{"it only looks, and the list is strict", permission.Decision{Behavior: permission.Deny, Tier: 1, Refusal: refusal}, true},
+		{"it only looks, and the list is permissive", permission.Decision{Behavior: permission.Deny, Tier: 1, Refusal: lenient}, false},
+		{"it does more, and the list is permissive", permission.Decision{Behavior: permission.Deny, Tier: 2, Refusal: lenient}, true},
 	} {
 		tr := newTracker(t, 1)
 		counted, recorded := false, 0

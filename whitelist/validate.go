@@ -1,6 +1,7 @@
 package whitelist
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -264,12 +265,27 @@ func (r *reading) command(index int) *command {
 
 func (r *reading) listed(c *command) *fault {
 	if c.item = r.find(c); c.item == nil {
-		return r.unlisted(c)
+		return r.list.orOff(c, r.unlisted(c))
 	}
 	if f := c.denied(); f != nil {
 		return f
 	}
-	return c.phrase()
+	return r.list.orOff(c, c.phrase())
+}
+
+// orOff adds to a fault that the list has the command under off.
+func (l *List) orOff(c *command, f *fault) *fault {
+	if f == nil {
+		return nil
+	}
+	for _, e := range l.off {
+		name := cmp.Or(e.binary, e.name)
+		try := *c
+		if try.item = e; c.words[0] == name && try.phrase() == nil {
+			return &fault{reason: f.reason, detail: quoted(strings.Join(c.words[:try.end], " ")) + " is off in the list"}
+		}
+	}
+	return f
 }
 
 // find returns the entry for a command: by the binary of a custom entry, or by

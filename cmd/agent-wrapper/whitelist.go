@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,8 +49,12 @@ func (a *app) whitelistInitCommand() *cobra.Command {
 files (GitHub, GitLab, CircleCI, Azure, Travis), package.json, Makefiles, plans,
 shell scripts and files of lines (.txt, .jsonl). Without --from it takes those
 that it finds in the project. A line with shell operators is taken apart into
-its commands; what is known only when it runs is left out. Both are told. Read
-the list before it counts: it says what ran, not what should.`,
+its commands; what is known only when it runs is left out. Both are told. What
+publishes or deploys stands apart, under off, and does not pass.
+
+The list begins as a dry run: it refuses nothing, and what it would refuse is
+recorded. init says what that is in the record so far. Read the list before it
+binds: it says what ran, not what should.`,
 		Example: `  agent-wrapper whitelist init
   agent-wrapper whitelist init --from .github/workflows/ci.yml \
       --from package.json --dry-run
@@ -62,7 +67,7 @@ the list before it counts: it says what ran, not what should.`,
 	cmd.Flags().StringVar(&s.out, "out", "", "write to this `file` (default: "+whitelist.FileName+" in the workspace)")
 	cmd.Flags().BoolVar(&s.force, "force", false, "write over a whitelist that is there")
 	cmd.Flags().BoolVar(&s.print, "print", false, "write the whitelist to standard output")
-	cmd.Flags().BoolVar(&s.dry, "dry-run", false, "let the list begin as a dry run: it refuses nothing and tells what it would")
+	cmd.Flags().BoolVar(&s.dry, "dry-run", true, "let the list begin as a dry run; --dry-run=false lets it bind at once")
 	cmd.Flags().BoolVar(&s.def, "default", false, "write the list that is shipped in place of one of the project")
 	return cmd
 }
@@ -72,10 +77,13 @@ func (a *app) startWhitelist(s *startList) error {
 	if err != nil {
 		return err
 	}
-	if s.def && (len(s.from) > 0 || s.dry) {
-		return usage("--default is a list of its own: leave out --from and --dry-run")
+	if s.def && len(s.from) > 0 {
+		return usage("--default is a list of its own: leave out --from")
 	}
 	start := &whitelist.Start{Text: whitelist.Default}
+	if s.def && s.dry {
+		start.Text = bytes.Replace(start.Text, []byte(`"dry_run_mode": false`), []byte(`"dry_run_mode": true`), 1)
+	}
 	if !s.def {
 		if start, err = s.make(dir); err != nil {
 			return err
@@ -84,12 +92,14 @@ func (a *app) startWhitelist(s *startList) error {
 	for _, note := range start.Notes {
 		fmt.Fprintln(a.err, note)
 	}
-	if !s.def && start.Commands == 0 {
+	if !s.def && start.Commands+start.Off == 0 {
 		return usage("no command found that could be listed: name files that have some with --from, or take the shipped list with --default")
 	}
 	if s.print {
-		_, err := a.out.Write(start.Text)
-		return err
+		if _, err := a.out.Write(start.Text); err != nil {
+			return err
+		}
+		return a.tellRefused(a.err, start.Text, dir)
 	}
 	path := s.out
 	if path == "" {
@@ -105,12 +115,18 @@ func (a *app) startWhitelist(s *startList) error {
 	if !s.def {
 		of = "of " + several(start.Commands, "command")
 	}
+	if start.Off > 0 {
+		of += fmt.Sprintf("; %s, which publish or deploy, stand under off and do not pass", several(start.Off, "other"))
+	}
 	try := "agent-wrapper whitelist validate"
 	if s.out != "" {
 		try += " " + shellWord(s.out)
 	}
-	_, err = fmt.Fprintf(a.out, "%s is written, %s: read it, then try it with %s\n", visible.Line(path), of, visible.Line(try))
-	return err
+	fmt.Fprintf(a.out, "%s is written, %s: read it, then try it with %s\n", visible.Line(path), of, visible.Line(try))
+	if s.dry {
+		fmt.Fprintln(a.out, `it is a dry run and refuses nothing: to make it bind, say "dry_run_mode": false in it, once agent-wrapper hallucinations list --dry-run shows nothing that should run`)
+	}
+	return a.tellRefused(a.out, start.Text, dir)
 }
 
 // make makes a list from the files that were named, or from those that are found.

@@ -668,9 +668,33 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "what a paused agent asks for is not counted", File: "whitelist/tracker.go",
-		Old:  ` || d.Interrupt {`,
-		New:  ` {`,
+		Old:  ` || d.Interrupt || o`,
+		New:  ` || o`,
 		Test: "TestRecorder",
+	},
+	{
+		Guard: "a strict whitelist counts what only looks", File: "whitelist/tracker.go",
+		Old:  `o.Lenient && d.Tier == 1`,
+		New:  `d.Tier == 1`,
+		Test: "TestRecorder",
+	},
+	{
+		Guard: "a permissive whitelist counts what does more than look", File: "whitelist/tracker.go",
+		Old:  `o.Lenient && d.Tier == 1`,
+		New:  `o.Lenient`,
+		Test: "TestRecorder",
+	},
+	{
+		Guard: "what deploys in a CI does not pass the list that is made of it", File: "whitelist/starting.go",
+		Old:  `if line.Outward || publishes(words) {`,
+		New:  `if publishes(words) {`,
+		Test: "TestOff",
+	},
+	{
+		Guard: "a whitelist above a repository binds no stranger", File: "engine/whitelist.go",
+		Old:  `case up.Beyond && !slices.Contains(trusted, up.Dir):`,
+		New:  `case false && slices.Contains(trusted, up.Dir):`,
+		Test: "TestWhitelistsUpwards",
 	},
 	{
 		Guard: "a gate that is not allowed does not run", File: "gates/run.go",
