@@ -166,9 +166,17 @@ func (p *Policy) knowledge() Knowledge {
 	return Knowledge{Place: p.Place, Catalog: p.Catalog, Tools: p.Tools}
 }
 
-// judge decides by a policy and its further policies; r is a reading with the
-// policy's knowledge.
+// judge decides by a policy and its further policies, with advice; r is a reading
+// with the policy's knowledge.
 func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
+	r.forgetDoubts()
+	d := judgeAll(r, p, session, tr)
+	d.Advice = r.advise(p, session, &d)
+	return d
+}
+
+// judgeAll decides by a policy and its further policies.
+func judgeAll(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	d := judgeOne(r, p, session, tr)
 	if p == nil {
 		return d
@@ -209,9 +217,11 @@ func (r *reading) as(p *Policy) *reading {
 // judgeOne decides by one policy.
 func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	if p == nil || !p.Mode.Valid() {
+		r.stopped = true
 		return refused("there is no valid policy")
 	}
 	if r.err != nil {
+		r.stopped = true
 		return refused(r.err.Error())
 	}
 	if len(r.mapped) > 0 {
@@ -281,6 +291,7 @@ func (e *evaluation) decide() Decision {
 	case Ask:
 		return e.asked(a, i)
 	}
+	e.stopped = e.stopped || a.behavior != Allow
 	return e.decision(a, i)
 }
 

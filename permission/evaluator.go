@@ -25,7 +25,10 @@ type Evaluator struct {
 	// everything is denied.
 	Recorder    Recorder
 	CommandGate CommandGate // nil: none
-	Pauser      Pauser      // nil: only the session can pause the agent
+	// Adviser says when the agent is told advice in place of a question. If it is
+	// nil, it never is.
+	Adviser Adviser
+	Pauser  Pauser // nil: only the session can pause the agent
 }
 
 // maxAsks is the number of questions about one tool use, which a person may
@@ -37,6 +40,9 @@ const (
 	byRule    = "rule"
 	byPerson  = "person"
 	byTimeout = "timeout"
+	// ByAdvice is that of a denial that stands for no answer: the agent is told how
+	// to say the same so that nobody needs to be asked.
+	ByAdvice = "advice"
 )
 
 // CanUseTool decides a tool use: by the policy, or by asking a person. The
@@ -98,6 +104,10 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 	for range maxAsks {
 		read, d := v.decide(use)
 		rec.noteRead(read)
+		if by == byRule && v.advises(use, &d) {
+			read.release()
+			return advised(d), nil
+		}
 		if d.Behavior != Ask {
 			read.release()
 			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
@@ -105,7 +115,7 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 		r := v.request(*use, d, read)
 		ans, err := v.ask(ctx, r)
 		if err != nil {
-			return unanswered(d, err), nil
+			return v.unanswered(d, err), nil
 		}
 		if ans.Behavior != Allow {
 			return v.refusedBy(r, ans), nil
@@ -126,6 +136,21 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 		return v.approved(v.request(*use, d, read), ans)
 	}
 	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
+}
+
+// advises reports whether the agent is told the advice of a decision. If it was told
+// before, what denies the tool use in place of a person has the words again.
+func (v *Evaluator) advises(use *ToolUse, d *Decision) bool {
+	if v.Adviser == nil || len(d.Advice) == 0 {
+		return false
+	}
+	if v.Adviser.Advise(*use, d.Advice) {
+		return true
+	}
+	if d.Behavior != Ask {
+		d.Message += instead(d)
+	}
+	return false
 }
 
 // noteRead records what was read from a command line.
@@ -180,7 +205,7 @@ func (v *Evaluator) ask(ctx context.Context, r Request) (ans Answer, err error) 
 }
 
 // unanswered returns the deny for an ask without an answer.
-func unanswered(d Decision, err error) Result {
+func (v *Evaluator) unanswered(d Decision, err error) Result {
 	by := byRule
 	if errors.Is(err, context.DeadlineExceeded) {
 		by = byTimeout
@@ -188,6 +213,9 @@ func unanswered(d Decision, err error) Result {
 	d.Behavior = Deny
 	d.Reason = fmt.Sprintf("%s (%v)", d.Reason, err)
 	d.Message = fmt.Sprintf("%s (%v)", d.Message, err)
+	if v.Adviser != nil {
+		d.Message += instead(&d)
+	}
 	return Result{Decision: d, By: by}
 }
 

@@ -164,7 +164,7 @@ func TestDoubt(t *testing.T) {
 		{action{sub: patterns.Subject{Kind: patterns.Hidden}}, "what it does is not known"},
 		{action{sub: patterns.Subject{Kind: patterns.ReadPath}, does: &shell.Action{}}, "the path is not known for certain"},
 	} {
-		if got := tt.a.doubt(); got != tt.want {
+		if got := tt.a.doubt().String(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}

@@ -154,6 +154,11 @@ type Decision struct {
 	// Refusal is the gate's objection to the command line, even if another layer
 	// decided or the objection had no effect.
 	Refusal Refusal
+	// Advice tells the agent how to say the tool use so that it is allowed, one for
+	// each cause and program. It is empty unless the tool use is asked about, or
+	// denied only because the mode never asks, and everything that is asked about
+	// could be said so.
+	Advice []Advice
 }
 
 // String returns the name of the behavior: allow, ask or deny. For an invalid
@@ -195,7 +200,8 @@ type Result struct {
 	// UpdatedInput is the input with which the tool is to run: the original, an
 	// edited one, or one with a person's answers. It is never nil on allow.
 	UpdatedInput json.RawMessage
-	// By tells who decided: "rule", "person" or "timeout".
+	// By tells who decided: "rule", "person" or "timeout". It is ByAdvice for a denial
+	// in place of a question.
 	By string
 }
 
@@ -214,6 +220,14 @@ type Answer struct {
 	Rules   []string
 	Message string          // for the model
 	Input   json.RawMessage // answers to a question, or an edit; nil: the original input
+}
+
+// Adviser keeps account of the advice that an agent was told.
+type Adviser interface {
+	// Advise reports whether the agent is to be told this advice about a tool use in
+	// place of a question, and takes note that it was. Of two calls at the same time
+	// with the same advice, only one may return true.
+	Advise(use ToolUse, advice []Advice) bool
 }
 
 // Recorder keeps the record. A decision that cannot be recorded becomes a deny.

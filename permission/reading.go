@@ -80,6 +80,10 @@ type reading struct {
 	// wordless is set while a supposition is decided, whose parts need no
 	// descriptions.
 	wordless bool
+	// doubts are the actions that the last judgement asked about, and stopped is set if
+	// a policy denied more than a question that nobody may be asked.
+	doubts  []doubt
+	stopped bool
 }
 
 // watched holds the files that a policy guards and protects, and the targets of
@@ -149,7 +153,8 @@ func (r *reading) release() {
 	for _, m := range r.mapped {
 		m.release()
 	}
-	actions, found, repositories := r.actions, r.found, r.repositories
+	actions, found, repositories, doubts := r.actions, r.found, r.repositories, r.doubts
+	clear(doubts)
 	if cap(actions) > maxKept || cap(found) > maxKept {
 		actions, found = nil, nil
 	}
@@ -159,7 +164,7 @@ func (r *reading) release() {
 	if len(r.links) > 0 {
 		clear(r.links)
 	}
-	*r = reading{actions: actions[:0], found: found[:0], repositories: repositories[:0], links: r.links}
+	*r = reading{actions: actions[:0], found: found[:0], repositories: repositories[:0], doubts: doubts[:0], links: r.links}
 	readings.Put(r)
 }
 

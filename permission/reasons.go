@@ -75,26 +75,26 @@ func cut(b []byte, from int) []byte {
 }
 
 // doubt returns why a rule only possibly matches an action.
-func (a *action) doubt() string {
+func (a *action) doubt() shell.Why {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
 		if !known(a.does.Words) {
-			return "a word of the command is known only when it runs"
+			return shell.Why{Cause: shell.CauseWordUnknown}
 		}
-		return "the command may do what the rule is about"
+		return shell.Why{Cause: shell.CauseMayDo}
 	case patterns.ReadPath, patterns.WritePath:
 		if a.does.Recursive {
-			return "it goes through a directory that holds such a path"
+			return shell.Why{Cause: shell.CauseDirectory}
 		}
-		return "the path is not known for certain"
+		return shell.Why{Cause: shell.CausePathUnknown}
 	case patterns.FetchURL:
-		return "the host is not known for certain"
+		return shell.Why{Cause: shell.CauseHostUnknown}
 	case patterns.Hidden:
 		if a.does != nil {
-			return a.does.Why.String()
+			return a.does.Why
 		}
 	}
-	return "what it does is not known"
+	return shell.Why{Cause: shell.CauseUnclear}
 }
 
 // decision returns the decision for an answer to act i.
@@ -282,6 +282,7 @@ func (e *evaluation) class() risk.Class {
 // approve. In a mode that never asks it returns a deny that says so.
 func (e *evaluation) asked(a answer, i int) Decision {
 	d := e.decision(a, i)
+	e.noteDoubts()
 	if e.traits.NeverAsks {
 		d.Behavior, d.Held = Deny, false
 		d.Reason += fmt.Sprintf(" (mode %s: nobody is asked)", e.policy.Mode)

@@ -327,9 +327,13 @@ func TestSpots(t *testing.T) {
 
 // TestCausesAreAll checks that every cause has a line above.
 func TestCausesAreAll(t *testing.T) {
-	// The evaluation itself gives some: TestLinkedConfig, TestMapped, TestRepository.
+	// The evaluation itself gives some: TestLinkedConfig, TestMapped, TestRepository,
+	// TestDoubt, TestAdvice.
 	seen := map[shell.Cause]bool{
 		shell.CauseConfigLinked: true, shell.CauseUnmappedField: true, shell.CauseRepositoryRuns: true, shell.CauseRepositoryUnread: true,
+	}
+	for c := shell.CauseMayDo; c <= shell.CauseSubstitution; c++ {
+		seen[c] = true
 	}
 	for _, s := range slices.Concat(spots, doubts) {
 		for _, why := range causes(s.line, s.dialect) {

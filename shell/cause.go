@@ -39,8 +39,36 @@ func (w Why) String() string {
 	return before + w.Name + between + w.Of + behind
 }
 
-// Rewrite returns advice for a clear form, "" for a cause of an unproven command.
+// Rewrite returns advice for a clear form, "" if there is none.
 func (w Why) Rewrite() string { return w.Cause.row().rewrite }
+
+// Advice returns the words of Rewrite if the clear form shows at least as much of
+// what happens, so that the agent may be told of it in place of a question; else "".
+// Of two forms the one that hides more is never advised: code that is put into a
+// file, a setting that goes into a configuration file.
+func (w Why) Advice() string {
+	if w.Cause.advised() {
+		return w.Rewrite()
+	}
+	return ""
+}
+
+// advised reports whether the clear form of a cause says the same, and shows more.
+func (c Cause) advised() bool {
+	switch {
+	case c >= causeBackslashEnd && c <= causeZshEvaluates:
+		return c != causeShProcess // a file instead is written first
+	case c >= CauseDirectory && c <= CauseSubstitution:
+		return true
+	}
+	switch c {
+	case causeTextBackslash, causeTestArithmetic, causeTestIndex, causeIndirect, causeTransformed,
+		causeQuotesInside, causeRedirectName, causePrintfFormat, causeTestWords, causeWait,
+		causeMayBeOption, causeMayBeListed, causeConfigElsewhere, causeMakeUnknown, causeCurlFormatUnknown:
+		return true
+	}
+	return false
+}
 
 // String returns the words without the names, "" for a number that is not a cause.
 func (c Cause) String() string { return strings.ReplaceAll(c.row().words, gap, "…") }
@@ -258,7 +286,16 @@ const (
 	causeMakeValue
 	causeProperty
 
-	// Why a Command is unproven: these have no rewrite.
+	// Why a rule only possibly matches, or the risk is raised.
+	CauseMayDo
+	CauseUnclear
+	CauseDirectory
+	CausePathUnknown
+	CauseHostUnknown
+	CauseWordUnknown
+	CauseSubstitution
+
+	// Why a Command is unproven. Only a few of them have a clear form.
 	causeObeysVariable
 	causeMayBeOption
 	causeMayBeListed
@@ -482,20 +519,28 @@ var causes = [noCause]causeRow{
 	causeMakeValue:   {"recipes may run the value of the variable %s", "leave shell operators out of it"},
 	causeProperty:    {"the property %s can make %s load code", "leave it out"},
 
+	CauseMayDo:        {"the command may do what the rule is about", ""},
+	CauseUnclear:      {"what it does is not known", ""},
+	CauseDirectory:    {"it goes through a directory that holds such a path", "name the files or directories that are meant"},
+	CausePathUnknown:  {"the path is not known for certain", "name the file"},
+	CauseHostUnknown:  {"the host is not known for certain", "write the URL out"},
+	CauseWordUnknown:  {"a word of the command is known only when it runs", "write the words out"},
+	CauseSubstitution: {"contains command substitution", "put $(..) or <(..) in a command of its own, and write out what it prints"},
+
 	causeObeysVariable:     {"the program may obey the variable %s", ""},
-	causeMayBeOption:       {"an argument of %s is known only when it runs, and may be an option", ""},
-	causeMayBeListed:       {"the argument %s is known only when it runs, and may be an option", ""},
+	causeMayBeOption:       {"an argument of %s is known only when it runs, and may be an option", "write the names out: run what lists them in a command of its own first"},
+	causeMayBeListed:       {"the argument %s is known only when it runs, and may be an option", "write the names out: run what lists them in a command of its own first"},
 	causeVeryWords:         {"option %s of %s needs a rule for these very words", ""},
 	causeSends:             {"option %s of %s sends a file to a host", ""},
 	causeMaySend:           {"option %s of %s may send a file to a host", ""},
-	causeConfigElsewhere:   {"%s takes its configuration from a directory outside the workspace, or an unknown one", ""},
+	causeConfigElsewhere:   {"%s takes its configuration from a directory outside the workspace, or an unknown one", "name the directory"},
 	CauseConfigLinked:      {"%s takes its configuration from a directory that a link leads to, outside the workspace", ""},
 	CauseRepositoryRuns:    {"%s runs what %s names in the repository's own configuration", ""},
 	CauseRepositoryUnread:  {"the repository's own configuration cannot be read, and may name a program for %s", ""},
 	causeFindNames:         {"-files0-from of find reads names from a file", ""},
 	causeMakeName:          {"the argument %s of make may set any variable that begins with %s", ""},
 	causeMakeQuoted:        {"recipes that put the variable %s in single quotes would run part of its value", ""},
-	causeMakeUnknown:       {"the value of the variable %s is known only when it runs, and recipes may run it", ""},
+	causeMakeUnknown:       {"the value of the variable %s is known only when it runs, and recipes may run it", "write the value out"},
 	causeGoWrites:          {"option %s of go may name a file that is written", ""},
 	causeCmakeProject:      {"cmake obeys a project outside the workspace, or an unknown one", ""},
 	causeGoalFetched:       {"the goal %s is a plugin that is fetched", ""},
@@ -504,7 +549,7 @@ var causes = [noCause]causeRow{
 	causeFetchesProgram:    {"%s fetches what it runs", ""},
 	causeNpmEditor:         {"npm config edit opens an editor", ""},
 	causeMoreThanUsual:     {"%s does more than its everyday work here", ""},
-	causeCurlFormatUnknown: {"option -w of curl is known only when it runs", ""},
+	causeCurlFormatUnknown: {"option -w of curl is known only when it runs", "write the format out"},
 	causeTarUnclear:        {"what tar does is not clear from its options", ""},
 	causeJqUnknown:         {"the filter of jq is known only when it runs", ""},
 	causeJqReads:           {"the filter of jq reads more than its input", ""},

@@ -13,7 +13,7 @@ func TestCauses(t *testing.T) {
 		if row.words == "" || strings.Count(row.words, gap) > 2 || strings.Count(row.words, "%") != strings.Count(row.words, gap) {
 			t.Errorf("the words of cause %d are %q", c, row.words)
 		}
-		if doubt := c >= causeObeysVariable; (row.rewrite == "") != doubt {
+		if doubt := c >= CauseMayDo; !doubt && row.rewrite == "" || doubt && (row.rewrite != "") != c.advised() {
 			t.Errorf("%q: the rewrite is %q", row.words, row.rewrite)
 		}
 	}

@@ -21,6 +21,7 @@ var mayReadProse = map[string]string{
 	"cmd/agent-wrapper/stream.go":     "shows a decision, and leaves out what the reason has said",
 	"display/text.go":                 "shows an ask, and leaves out what the reason has said",
 	"internal/test/sessions/tally.go": "groups questions for people to read",
+	"permission/advice.go":            "leaves out of a message what it says already",
 	"policy/rules.go":                 "tells once what is wrong with a policy and with those below it",
 	"policy/validate.go":              "shows an error without its place, which stands before it",
 	"whitelist/gate.go":               "a Reason of the whitelist is its code",
