@@ -92,6 +92,9 @@ func WriteDecision(out io.Writer, d permission.Decision) {
 	if d.Message != "" {
 		fmt.Fprintf(out, "the agent is told: %s\n", visible.Line(d.Message))
 	}
+	for _, a := range d.Advice {
+		fmt.Fprintf(out, "the agent is advised first: %s\n", visible.Line(a.String()))
+	}
 	for _, part := range d.Unapproved() {
 		rule := part.Exact
 		if rule == "" {

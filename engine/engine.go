@@ -20,6 +20,7 @@ type Engine struct {
 	counter   *counter
 	evaluator *permission.Evaluator
 	approver  permission.Approver // nil if there is nobody to ask
+	advised   advised
 }
 
 // Open loads the policies that the options select and opens the record. The error
@@ -39,6 +40,9 @@ func Open(o Options) (*Engine, error) {
 func (r *Rules) Open() (*Engine, error) {
 	e := &Engine{Rules: r, evaluator: r.Evaluator()}
 	e.SetApprover(r.options.Approver)
+	if !r.options.NoAdvice && r.Spec.Advice != "off" {
+		e.evaluator.Adviser = &e.advised
+	}
 	if r.options.NoRecord {
 		e.evaluator.Recorder = recordFunc(func(context.Context, permission.Record) error { return nil })
 		return e, nil
@@ -131,6 +135,7 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 		}
 		task.Disallowed = append(task.Disallowed, item.Text)
 	}
+	e.advised.begin()
 	defer e.SetApprover(e.approver)
 	e.evaluator.Approver = wrapper.Announce(task.Events, e.approver)
 	return d.Run(ctx, task)

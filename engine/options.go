@@ -56,6 +56,10 @@ type Options struct {
 	// Uncounted does not count hallucinated commands.
 	Uncounted bool
 
+	// NoAdvice has a person asked also about what the agent could say more plainly,
+	// as the policy's advice = "off" does.
+	NoAdvice bool
+
 	// Approver asks a person. With nil there is nobody to ask, and what the
 	// policies leave to a person is denied. It must be safe for concurrent use.
 	Approver permission.Approver

@@ -50,6 +50,8 @@ type Answer struct {
 	Reason   string `json:"reason"`
 	Tier     int    `json:"tier"`
 	Risk     string `json:"risk"`
+	// Advice is what the agent would be told in place of the question, once.
+	Advice []permission.Advice `json:"advice,omitempty"`
 }
 
 // maxRow is the maximum length of a row in bytes.
@@ -144,7 +146,7 @@ func refuse(id string, err error) Answer {
 func answer(id string, d permission.Decision) Answer {
 	return Answer{
 		ID: id, Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,
-		Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(),
+		Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(), Advice: d.Advice,
 	}
 }
 

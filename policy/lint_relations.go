@@ -407,6 +407,7 @@ var lifted = []struct{ key, value, level, why, fix string }{
 	{"mode", "bypassPermissions", LevelDanger, "whatever no rule denies runs without a question", `mode = "acceptEdits" asks for commands`},
 	{"catastrophic", "off", LevelDanger, "rm -rf / is then a command like any other", "leave it out, and allow the one command that you need"},
 	{"risk", "off", LevelNote, "no command is denied or asked about for what it does, only by rules", "leave it out"},
+	{"advice", "off", LevelNote, "a person is also asked about what the agent could say plainly, so that it would run unasked", "leave it out"},
 	{"profile", "terminal", LevelNote, "reboot and its like are asked about, not denied", "leave it out unless a person sits at the terminal"},
 }
 

@@ -278,7 +278,7 @@ func stricterUnlisted(value string, f *Spec) bool {
 
 // defaults holds the values of settings that are not given. That of unlisted
 // depends on the mode.
-var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask"}
+var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask", "advice": "on"}
 
 // narrow holds the values of settings that count in an untrusted source. For
 // mode there are two.
@@ -287,7 +287,7 @@ var narrow = map[string]string{"unlisted": "deny", "catastrophic": "on", "profil
 // settings records the settings of an untrusted source that do not count.
 func (m *merger) settings(src Source, why string) {
 	s := src.Spec
-	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "catastrophic"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "catastrophic", "advice"} {
 		value := *s.settings()[key]
 		counts := value == "" || key == "unlisted" && stricterUnlisted(value, m.spec) || key == "mode" && narrows(value) || value == narrow[key]
 		if !counts && value != cmp.Or(*m.spec.settings()[key], defaults[key]) {

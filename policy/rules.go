@@ -107,6 +107,7 @@ func (c *compiler) policy() *permission.Policy {
 	c.fail(s.oneOf("risk", "on", "off"))
 	c.fail(s.oneOf("catastrophic", "on", "off"))
 	c.fail(s.oneOf("whitelist_bypass", "on", "off"))
+	c.fail(s.oneOf("advice", "on", "off"))
 	c.fail(s.oneOf("profile", "default", "terminal"))
 	c.fail(s.oneOf("sensitive_paths", "note", "ask"))
 	profile, _ := risk.ParseProfile(s.Profile)

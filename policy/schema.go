@@ -50,6 +50,7 @@ var described = map[string]string{
 	"whitelist": "a file with the commands that may run (allowed-commands.json), beside this one", "whitelist_bypass": "whether a run may lift a whitelist; in a managed policy only", "escalation": "who is told when an agent is paused",
 	"command": "a program and its arguments; the alert is its standard input", "webhook": "an https URL that gets the alert as JSON",
 	"profile": "which tables of risk: terminal is for a person at a terminal", "sensitive_paths": "what reading a sensitive path or printing a secret variable is: ask makes it tier 2 unless a rule names it",
+	"advice":         "whether the agent is told how to say plainly what is not proven, before a person is asked",
 	"protect":        "further files and directories that are protected as .git is: names, names with / between them, ~/x or /x",
 	"risk_overrides": "the risk of single actions, in place of the tables'", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "what the actions are", "reason": "why, for people",
 	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), besides system files and the caches of packages",
@@ -63,7 +64,7 @@ var described = map[string]string{
 // values holds the permitted values of the keys. A key that only one table has
 // is preceded by the name of the table.
 var values = map[string][]string{
-	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"},
+	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"},
 	"overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
 	"profile":            {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "action": {"allow", "ask", "deny"},
 }

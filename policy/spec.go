@@ -13,6 +13,7 @@
 //	risk = "on"               # off: no tiers
 //	profile = "default"       # terminal: power commands and services are asked about
 //	sensitive_paths = "ask"   # note: to read a sensitive path is tier 1
+//	advice = "on"             # off: a person is asked about what could be said plainly too
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
 //	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
@@ -98,7 +99,10 @@ type Spec struct {
 	// Profile names the risk tables. SensitivePaths determines whether reading a
 	// sensitive path is only noted.
 	Profile, SensitivePaths string
-	RiskOverrides           []OverrideSpec
+	// Advice is "off" if the agent is never told how to say plainly what is not
+	// proven, but a person is asked.
+	Advice        string
+	RiskOverrides []OverrideSpec
 
 	// Gate is a second allow list, which must allow an action in addition to
 	// Allow.
@@ -220,7 +224,7 @@ func withTables(old, more []TableSpec) []TableSpec {
 func (s *Spec) settings() map[string]*string {
 	return map[string]*string{
 		"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "profile": &s.Profile, "sensitive_paths": &s.SensitivePaths,
-		"catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass,
+		"catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass, "advice": &s.Advice,
 	}
 }
 
@@ -253,6 +257,7 @@ type table struct {
 	WhitelistBypass string                    `toml:"whitelist_bypass" json:"-"`
 	Profile         string                    `toml:"profile" json:"profile"`
 	SensitivePaths  string                    `toml:"sensitive_paths" json:"sensitive_paths"`
+	Advice          string                    `toml:"advice" json:"advice"`
 	RiskOverrides   []overrideTable           `toml:"risk_overrides" json:"risk_overrides"`
 	Reads           readsTable                `toml:"reads" json:"reads"`
 }
@@ -300,7 +305,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
 		Approved: items(t.Approved, "approved", place), Protect: items(t.Protect, "protect", place), Reads: items(t.Reads.Public, "reads.public", place),
-		Profile: t.Profile, SensitivePaths: t.SensitivePaths,
+		Profile: t.Profile, SensitivePaths: t.SensitivePaths, Advice: t.Advice,
 	}
 	s.Programs = tableSpecs("programs", t.Programs, place)
 	s.Tools = tableSpecs("tools", t.Tools, place)

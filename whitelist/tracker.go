@@ -243,10 +243,11 @@ func (c *counting) Record(ctx context.Context, r permission.Record) error {
 }
 
 // count counts the agent's own command, not one that a person edited, nor one that
-// only looks where the list is permissive.
+// only looks where the list is permissive, nor one that the agent was told to say
+// otherwise.
 func (c *counting) count(r permission.Record) error {
 	d, o := r.Result.Decision, r.Result.Refusal
-	if r.Edited != nil || texts[Reason(o.Kind)] == "" || d.Interrupt || o.Lenient && d.Tier == 1 {
+	if r.Edited != nil || texts[Reason(o.Kind)] == "" || d.Interrupt || r.Result.By == permission.ByAdvice || o.Lenient && d.Tier == 1 {
 		return nil
 	}
 	refused := &CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason}

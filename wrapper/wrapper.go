@@ -61,7 +61,7 @@ type Task struct {
 type Outcome struct {
 	Session string // the agent's session ID, for Task.Session of the next run
 	Text    string // the agent's last message
-	Denied  int    // number of tool uses that were denied
+	Denied  int    // number of tool uses that were denied, except with advice
 	Allowed int    // number of tool uses that were allowed
 	// Stopped is the message of the denial that ended the run, "" if none did.
 	Stopped string

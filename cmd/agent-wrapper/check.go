@@ -69,7 +69,7 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 	if form.json {
 		err = writeJSON(a.out, policy.Answer{
 			Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,
-			Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(),
+			Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(), Advice: d.Advice,
 		})
 	} else {
 		display.WriteDecision(a.out, d)

@@ -93,7 +93,7 @@ func demoEngine(rules *policyFlags, script demo.Script, dir string) (*engine.Eng
 	if err != nil {
 		return nil, err
 	}
-	o.Record, o.Uncounted = dir+".audit.jsonl", true
+	o.Record, o.Uncounted, o.NoAdvice = dir+".audit.jsonl", true, true
 	o.Head = o.Record + ".head"
 	if rules.file == "" {
 		base, err := demo.Policy()

@@ -159,7 +159,7 @@ func (f *execFlags) engine() (*engine.Engine, error) {
 	if err := f.audit.into(o); err != nil {
 		return nil, err
 	}
-	o.Uncounted = true
+	o.Uncounted, o.NoAdvice = true, true
 	r, err := load(o)
 	if err != nil {
 		return nil, err

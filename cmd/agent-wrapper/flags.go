@@ -25,6 +25,7 @@ type policyFlags struct {
 	file, chat                string
 	isolated                  bool
 	mode, unlisted, risk      string
+	advice                    string
 	allow, ask, deny          []string
 	sessionAllow, sessionDeny []string
 	rules                     []string
@@ -142,6 +143,9 @@ func (p *policyFlags) settings() error {
 	if p.risk != "" && !slices.Contains([]string{"on", "off"}, p.risk) {
 		return usage("--risk %q: it is on or off", p.risk)
 	}
+	if p.advice != "" && !slices.Contains([]string{"on", "off"}, p.advice) {
+		return usage("--advice %q: it is on or off", p.advice)
+	}
 	return nil
 }
 
@@ -150,7 +154,7 @@ func (p *policyFlags) spec() (*policy.Spec, error) {
 	if err := p.settings(); err != nil {
 		return nil, err
 	}
-	spec := &policy.Spec{Mode: p.mode, Unlisted: p.unlisted, Risk: p.risk}
+	spec := &policy.Spec{Mode: p.mode, Unlisted: p.unlisted, Risk: p.risk, Advice: p.advice}
 	lists := []struct {
 		flag  string
 		texts []string

@@ -55,6 +55,7 @@ func (f *planFlags) plannedBy(o *engine.Options) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
+	own.NoAdvice = true // no agent is driven
 	own.Record, own.Sync, own.Agent, own.Plan, own.Warn = o.Record, o.Sync, o.Agent, o.Plan, o.Warn
 	r, err := load(own)
 	if err != nil {

@@ -57,6 +57,8 @@ func (a *app) runCommand() *cobra.Command {
 	flags.Var((*list)(&f.dirs), "add-dir", "a further `directory` for the agent's file tools; repeatable")
 	flags.StringVar(&f.agentCommand, "agent-command", "", "the agent CLI, a `command` with its first arguments (default: claude)")
 	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
+	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
+	complete(cmd, "advice", "on", "off")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
 	flags.StringVar(&f.output, "output", "", "form of the event stream: `text|jsonl` (default: text on a terminal, else jsonl)")

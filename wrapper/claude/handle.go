@@ -218,9 +218,10 @@ func (r *run) answered(a answer) error {
 
 // tell counts a decision and emits its event.
 func (r *run) tell(use permission.ToolUse, a *answer) {
-	if a.allowed {
+	switch {
+	case a.allowed:
 		r.out.Allowed++
-	} else {
+	case a.result.By != permission.ByAdvice:
 		r.out.Denied++
 	}
 	emit(r.o.Events, wrapper.Decided(use, a.result))
