@@ -247,7 +247,7 @@ func (c *counting) Record(ctx context.Context, r permission.Record) error {
 // otherwise.
 func (c *counting) count(r permission.Record) error {
 	d, o := r.Result.Decision, r.Result.Refusal
-	if r.Edited != nil || texts[Reason(o.Kind)] == "" || d.Interrupt || r.Result.By == permission.ByAdvice || o.Lenient && d.Tier == 1 {
+	if r.Edited != nil || texts[Reason(o.Kind)] == "" || r.Result.By == permission.ByAdvice || d.Interrupt || o.Lenient && d.Tier == 1 {
 		return nil
 	}
 	refused := &CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason}
