@@ -6,67 +6,23 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 )
 
 // Kit is a language or a build tool that a project uses.
 type Kit struct {
 	Name  string
-	about string   // what its rules are for
+	about string   // what its allow rules are for
 	marks []string // patterns of files that show that it is used
-	allow []string // allow rules, to which own adds
-	ask   []string
-	own   func(project fs.FS) []string // allow rules, in full, for what the project itself names
+	allow []string // commands, to which own adds
+	ask   []string // commands
+	hosts []string // of its documentation
+	own   func(project fs.FS) own
 }
 
-// kits holds the rules of a starting policy for each kit. What builds, tests or
-// only prints is allowed; what downloads, publishes or installs is asked about.
-var kits = []Kit{
-	{
-		Name: "Go", about: "building and testing, running and formatting; what changes go.mod or the machine is asked", marks: []string{"go.mod", "go.work"},
-		allow: []string{
-			"go build:*", "go test:*", "go vet:*", "go list:*", "go doc:*", "go version:*", "go env:*", "go run .", "go run ./*", "go generate:*", "go fmt:*", "go tool:*",
-			"go mod graph", "go mod why:*", "go mod verify", "go mod download", "gofmt:*", "goimports:*", "gofumpt:*", "staticcheck:*", "golangci-lint run:*", "golangci-lint fmt:*",
-			"mockgen:*",
-		},
-		ask: []string{"go get:*", "go install:*", "go mod tidy:*", "go mod edit:*", "go mod init:*", "go mod vendor:*"},
-		own: goDocs,
-	},
-	{
-		Name: "Buf", about: "checking and generating", marks: []string{"buf.yaml", "buf.gen.yaml", "buf.work.yaml"},
-		allow: []string{"buf lint:*", "buf build:*", "buf breaking:*", "buf format:*", "buf generate:*"}, ask: []string{"buf push:*", "buf registry:*"},
-	},
-	{Name: "sqlc", about: "checking and generating", marks: []string{"sqlc.yaml", "sqlc.yml", "sqlc.json"}, allow: []string{"sqlc generate", "sqlc vet:*", "sqlc diff", "sqlc compile"}},
-	{
-		Name: "JavaScript", about: "scripts of package.json that stay on this machine, and tools that it depends on; installs are asked", marks: []string{"package.json"},
-		ask: []string{"npm install:*", "npm ci:*", "npm publish:*", "pnpm install:*", "pnpm add:*", "pnpm up:*", "yarn install:*", "yarn add:*", "bun install:*", "bun add:*"},
-		own: javaScript,
-	},
-	{
-		Name: "Python", about: "the project's code, tests and checks; installs and migrations are asked", marks: []string{"pyproject.toml", "setup.py", "requirements*.txt", "uv.lock"},
-		ask: []string{"pip install:*", "pip3 install:*", "python -m pip install:*", "python3 -m pip install:*", "uv add:*", "uv sync:*", "uv run --with:*", "uv publish:*", "poetry add:*", "poetry install:*", "poetry publish:*", "alembic upgrade:*", "alembic downgrade:*", "alembic stamp:*"},
-		own: python,
-	},
-	{
-		Name: "Rust", about: "building, testing and checks; what changes the dependencies is asked", marks: []string{"Cargo.toml"},
-		allow: []string{"cargo build:*", "cargo check:*", "cargo test:*", "cargo clippy:*", "cargo fmt --check", "cargo tree:*"},
-		ask:   []string{"cargo add:*", "cargo install:*", "cargo publish:*"},
-	},
-	{
-		Name: "Maven", about: "compiling and testing", marks: []string{"pom.xml"},
-		// These are exact rules, because further words would be further goals.
-		allow: []string{"mvn test", "mvn -q test", "mvn compile", "mvn -q compile", "mvn verify", "mvn package"}, ask: []string{"mvn deploy:*", "mvn install:*"},
-	},
-	{
-		Name: "Gradle", about: "building and testing", marks: []string{"build.gradle", "build.gradle.kts"},
-		allow: []string{"./gradlew test", "./gradlew build", "./gradlew check", "gradle test", "gradle build", "gradle check"}, ask: []string{"./gradlew publish:*"},
-	},
-	{Name: "make", about: "the targets that stay on this machine", marks: []string{"Makefile", "makefile", "GNUmakefile"}, own: targets},
-	{
-		Name: "Docker", about: "looking; what starts or builds is asked", marks: []string{"Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"},
-		allow: []string{"docker ps:*", "docker images:*", "docker logs:*", "docker compose ps:*", "docker compose logs:*", "docker compose config:*"},
-		ask:   []string{"docker build:*", "docker run:*", "docker compose up:*", "docker compose down:*"},
-	},
+// own are the rules for what a project itself names.
+type own struct {
+	allow, ask []string // commands
+	hosts      []string
 }
 
 // Kits returns the kits that a project uses, judged by the files in its top
@@ -74,14 +30,17 @@ var kits = []Kit{
 func Kits(project fs.FS) []Kit {
 	var found []Kit
 	for _, k := range kits {
-		if slices.ContainsFunc(k.marks, func(mark string) bool {
-			names, err := fs.Glob(project, mark)
-			return err == nil && len(names) > 0
-		}) {
+		if slices.ContainsFunc(k.marks, func(mark string) bool { return exists(project, mark) }) {
 			found = append(found, k)
 		}
 	}
 	return found
+}
+
+// exists reports whether the project has a file that the pattern matches.
+func exists(project fs.FS, pattern string) bool {
+	names, err := fs.Glob(project, pattern)
+	return err == nil && len(names) > 0
 }
 
 // maxProjectFile is the maximum number of bytes read from a file of the
@@ -112,61 +71,83 @@ func readUpTo(project fs.FS, name string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// The rules common to all starting policies.
+// The rules common to all starting policies. What only looks needs none: its
+// tier lets it run, and only here.
 var (
-	lookRules = []string{
-		"ls:*", "cat:*", "head:*", "tail:*", "wc:*", "grep:*", "rg:*", "find:*", "sort:*", "uniq:*", "cut:*", "tr:*", "diff:*", "stat:*", "file:*", "du:*", "tree:*",
-		"jq:*", "sed:*", "awk:*", "echo:*", "printf:*", "pwd", "cd:*", "which:*", "date:*", "basename:*", "dirname:*", "test:*", "mkdir -p:*",
-	}
 	gitRules = []string{
-		"git status:*", "git diff:*", "git log:*", "git show:*", "git blame:*", "git ls-files:*", "git rev-parse:*", "git merge-base:*", "git branch --list:*", "git remote -v",
-		"git fetch:*", "git add:*", "git mv:*", "git commit:*", "git revert:*", "git stash", "git stash push:*", "git stash pop:*", "git stash apply:*", "git stash show:*", "git switch:*", "git checkout -b:*", "git checkout main", "git checkout master",
-		"git merge --continue", "git init",
+		"git add:*", "git commit:*", "git mv:*", "git switch:*", "git checkout -b:*", "git checkout main", "git checkout master", "git stash", "git stash push:*",
+		"git stash pop:*", "git stash apply:*", "git fetch:*", "git revert:*", "git merge --continue", "git init", "gh pr checkout:*",
 	}
 	gitAsks = []string{
-		"git push:*", "git pull:*", "git reset:*", "git rebase:*", "git restore:*", "git clean:*", "git checkout --:*", "git checkout -f:*", "git checkout .:*",
-		"git switch -f:*", "git switch -C:*", "git stash drop:*", "git stash clear", "git branch -D:*",
+		"git push:*", "git pull:*", "git reset:*", "git rebase:*", "git restore:*", "git clean:*", "git switch -f:*", "git switch -C:*",
 	}
+	hereRules   = []string{"sleep:*", "kill %1"}
+	localHosts  = []string{"localhost", "127.0.0.1"}
 	secretRules = []string{
-		"Read(.env)", "Read(.env.local)", "Read(.env.development)", "Read(.env.staging)", "Read(.env.test)", "Read(.env.production)", "Read(.envrc)",
-		"Read(*.pem)", "Read(*.key)", "Read(*.p12)", "Read(*.pfx)", "Read(id_rsa)", "Read(id_ed25519)", "Read(credentials.json)", "Read(.npmrc)", "Read(.pypirc)", "Read(.netrc)",
-		"Read(~/.ssh/**)", "Read(~/.aws/**)", "Read(~/.gnupg/**)", "Read(~/.kube/**)", "Read(~/.docker/**)", "Read(~/.config/gh/**)", "Read(~/.config/gcloud/**)",
-		"Read(~/.git-credentials)", "Read(~/.netrc)", "Read(~/.npmrc)", "Read(~/.pypirc)", "Read(~/.bash_history)", "Read(~/.zsh_history)", "Read(//etc/shadow)",
+		"Read(.env)", "Read(.env.local)", "Read(.env.production)", "Read(*.pem)", "Read(*.key)", "Read(credentials.json)", "Read(~/.ssh/**)",
+		"Read(~/.aws/**)", "Read(~/.gnupg/**)", "Read(~/.kube/**)", "Read(~/.config/gh/**)", "Read(~/.config/gcloud/**)", "Read(~/.netrc)", "Read(~/.npmrc)", "Read(~/.pypirc)", "Read(~/.git-credentials)",
 	}
-	neverRules = []string{"Bash(sudo:*)", "Bash(rm -rf:*)"}
 )
 
-// Starting returns a first policy for a project, with comments that explain its
-// rules.
-func Starting(project fs.FS) []byte {
-	var b bytes.Buffer
-	found := Kits(project)
-	b.WriteString("# What the agent may do in this project. Made by agent-wrapper init; change it as\n" +
-		"# you like, then trust it: agent-wrapper trust " + FileName + "\n" +
-		"# All keys: docs/policy.md. What a rule really lets run: agent-wrapper policy lint\n\n" +
-		"mode = \"default\"   # acceptEdits: edits in the project are not asked\n" +
-		"# Harmless commands run by themselves and read only here; the rest is asked.\n\n" +
-		"# Let through without a question, unless a rule below asks or denies.\nallow = [\n")
-	section(&b, "looking around", bash(lookRules))
-	section(&b, "git: looking and committing", bash(gitRules))
-	for _, k := range found {
-		rules := bash(k.allow)
+// group is a number of rules with a comment that says why they are there.
+type group struct {
+	about string
+	rules []string
+}
+
+// start is a starting policy.
+type start struct{ allow, ask, deny []group }
+
+func starting(project fs.FS) *start {
+	s := &start{allow: []group{{"git: work that stays here and loses nothing", bash(gitRules)}}}
+	var asks, hosts []string
+	for _, k := range Kits(project) {
+		more := own{}
 		if k.own != nil {
-			rules = append(rules, k.own(project)...)
+			more = k.own(project)
 		}
-		section(&b, k.Name+": "+k.about, rules)
+		s.allow = append(s.allow, group{k.Name + ": " + k.about, bash(slices.Concat(k.allow, more.allow))})
+		asks = slices.Concat(asks, k.ask, more.ask)
+		hosts = slices.Concat(hosts, k.hosts, more.hosts)
 	}
-	b.WriteString("]\n\n# A person is asked, also where a rule above lets it through.\nask = [\n")
-	section(&b, "git: what others see, or what loses work", bash(gitAsks))
-	for _, k := range found {
-		section(&b, k.Name, bash(k.ask))
+	s.allow = append(s.allow,
+		group{"waiting, jobs of the same line, servers on this machine", append(bash(hereRules), fetches(localHosts)...)},
+		group{"documentation of what the project uses", fetches(distinct(hosts))})
+	s.ask = []group{
+		{"git: what others see, and what throws work away", bash(gitAsks)},
+		{"what publishes, deploys, migrates or installs", bash(asks)},
 	}
-	b.WriteString("]\n\n# A person is also asked before files are changed that make other commands do something else\n" +
-		"# (.git, CI files, settings of editors and shells); add yours, by name:\n# protect = [\"Makefile\", \"deploy\"]\n")
-	b.WriteString("\n# Never.\ndeny = [\n")
-	section(&b, "secrets, also through cat, grep and their like", secretRules)
-	section(&b, "another user's rights, and removals that nobody sees", neverRules)
-	b.WriteString("]\n")
+	s.deny = []group{
+		{"secrets, by whatever tool; others (tokens, histories) are asked about", secretRules},
+		{"another user's rights", bash([]string{"sudo:*"})},
+	}
+	return s
+}
+
+// Starting returns a first policy for a project, with comments that explain its
+// rules. With edits set it accepts edits in the workspace without a question.
+func Starting(project fs.FS, edits bool) []byte {
+	var b bytes.Buffer
+	s := starting(project)
+	b.WriteString("# What the agent may do here. Made by agent-wrapper init: change it as you like,\n" +
+		"# then: agent-wrapper trust " + FileName + ". All keys: docs/policy.md.\n\n")
+	if edits {
+		b.WriteString("# Files here are changed without a question: git shows it and takes it back.\n" +
+			"# \"default\" asks about each. Removing files is asked about in both.\n" +
+			"mode = \"acceptEdits\"\n")
+	} else {
+		b.WriteString("# A person is asked about each edit; \"acceptEdits\" lets files here be changed.\n" +
+			"mode = \"default\"\n")
+	}
+	b.WriteString("# What no rule names: harmless commands run and read only here (ls, grep, git\n" +
+		"# log, gh pr view), the rest is asked about, rm -rf and its like refused.\n" +
+		"unlisted = \"risk\"\n")
+	writeList(&b, "# Runs without a question, unless a rule below asks or denies.", "allow", s.allow)
+	writeList(&b, "# A person is asked, also where a rule above lets it through.", "ask", s.ask)
+	writeList(&b, "# Never.", "deny", s.deny)
+	b.WriteString("\n# Writes to these are always asked about, as to .git, CI files and settings of\n" +
+		"# editors and shells: git does not bring them back. Add yours, by name.\n" +
+		"protect = [\".env\", \".env.local\", \".env.production\"]\n")
 	return b.Bytes()
 }
 
@@ -178,17 +159,117 @@ func bash(specs []string) []string {
 	return rules
 }
 
-// section writes a group of rules under a comment.
-func section(b *bytes.Buffer, about string, rules []string) {
-	if len(rules) == 0 {
+// fetches returns rules for hosts.
+func fetches(hosts []string) []string {
+	var rules []string
+	for _, host := range hosts {
+		rules = append(rules, "WebFetch("+host+")")
+	}
+	return rules
+}
+
+// distinct returns the texts sorted, without empty ones and repetitions.
+func distinct(texts []string) []string {
+	texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" })
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// once returns the texts without empty ones and repetitions.
+func once(texts []string) []string {
+	var kept []string
+	for _, t := range texts {
+		if t != "" && !slices.Contains(kept, t) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// writeList writes a list of rules in groups. A rule is in it once.
+func writeList(b *bytes.Buffer, about, key string, groups []group) {
+	fmt.Fprintf(b, "\n%s\n%s = [\n", about, key)
+	var written []string
+	for _, g := range groups {
+		rules := slices.DeleteFunc(once(g.rules), func(rule string) bool { return slices.Contains(written, rule) })
+		writeGroup(b, group{g.about, rules})
+		written = append(written, rules...)
+	}
+	b.WriteString("]\n")
+}
+
+// columns is the width of a terminal, and of a starting policy.
+const columns = 80
+
+// writeGroup writes rules under a comment.
+func writeGroup(b *bytes.Buffer, g group) {
+	if len(g.rules) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "  # %s\n", about)
-	for line := range slices.Chunk(rules, 5) {
-		var quoted []string
-		for _, rule := range line {
-			quoted = append(quoted, quote(rule))
+	fmt.Fprintf(b, "  # %s\n ", g.about)
+	width := 1
+	for _, rule := range g.rules {
+		text := " " + quote(rule) + ","
+		if width > 1 && width+len(text) > columns {
+			b.WriteString("\n ")
+			width = 1
 		}
-		fmt.Fprintf(b, "  %s,\n", strings.Join(quoted, ", "))
+		b.WriteString(text)
+		width += len(text)
 	}
+	b.WriteString("\n")
+}
+
+// Addition is a rule that Extend has added to one of the lists of a policy.
+type Addition struct{ List, Rule string }
+
+// Extend returns the text of a policy with those rules of a starting policy that
+// it lacks, and these rules. Everything else stays as it is, byte for byte: the
+// mode and all other keys, and what the policy says by a rule. A rule is not added
+// to the allow list if another list has it.
+func Extend(old []byte, name string, project fs.FS) (next []byte, added []Addition, err error) {
+	spec, err := Parse(old, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	next = old
+	s := starting(project)
+	for _, list := range []struct {
+		key    string
+		groups []group
+	}{{"allow", s.allow}, {"ask", s.ask}, {"deny", s.deny}} {
+		for _, g := range list.groups {
+			for _, text := range g.rules {
+				if spec.mentions(text) {
+					continue
+				}
+				rule, err := spec.usableRule(text, listKeys[list.key])
+				if err != nil {
+					return nil, nil, err
+				}
+				longer, _, err := withRule(next, name, list.key, rule)
+				if err != nil {
+					return nil, nil, err
+				}
+				if !bytes.Equal(longer, next) {
+					next, added = longer, append(added, Addition{list.key, text})
+				}
+			}
+		}
+	}
+	return next, added, nil
+}
+
+// mentions reports whether a list has a rule, in any spelling.
+func (s *Spec) mentions(text string) bool {
+	for key, list := range listKeys {
+		rule, err := s.usableRule(text, list)
+		if err != nil {
+			continue
+		}
+		if _, found := s.find(key, rule); found {
+			return true
+		}
+	}
+	return false
 }

@@ -52,7 +52,7 @@ func TestSchema(t *testing.T) {
 		}
 		return resolved.Validate(any)
 	}
-	good := []string{"", full, string(Starting(allKits)), "[programs.x]\nskip = 1\nsafe = true\noperands = \"reads\"\noptions = [\"-a\"]\nnames = [\"y\"]\n[programs.x.sub.z.sub.w]\nplain = true"}
+	good := []string{"", full, string(Starting(allKits, true)), "[programs.x]\nskip = 1\nsafe = true\noperands = \"reads\"\noptions = [\"-a\"]\nnames = [\"y\"]\n[programs.x.sub.z.sub.w]\nplain = true"}
 	good = append(good, append(settingLines, settingTables...)...)
 	files, _ := filepath.Glob("testdata/lint/*.toml")
 	for _, file := range files {

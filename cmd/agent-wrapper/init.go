@@ -17,72 +17,186 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
+// startOptions are the flags of init.
+type startOptions struct {
+	rules             policyFlags
+	edits             string
+	force, print, yes bool
+}
+
 func (a *app) initCommand() *cobra.Command {
-	var rules policyFlags
-	var force, print, yes bool
+	var o startOptions
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a starting policy for the project",
 		Long: `init looks at the files in the project's top folder (go.mod, package.json,
-pyproject.toml, Cargo.toml, Makefile, Dockerfile …) and writes
-agent-wrapper.toml: rules with comments that let looking, building and testing
-through, ask about what fetches, installs or publishes, and deny what tells
-secrets. In a git repository agent-wrapper.local.toml, where "always" is kept,
-is added to .gitignore. On a terminal it asks before it writes.`,
+pyproject.toml, Cargo.toml, Makefile, mise.toml ...) and writes
+agent-wrapper.toml: rules with comments that let building, testing, checking
+and formatting run, ask about what publishes, deploys, migrates or installs,
+and deny what tells secrets. What only looks needs no rule.
+
+In a git repository edits of files in the project run without a question, since
+git shows them and takes them back; --edits ask asks about each. Removing files
+is asked about either way. Elsewhere edits are asked about.
+
+A policy that is there already is kept: init says which rules it lacks, and adds
+them after a yes, or with --yes. Nothing in it is changed.
+
+On a terminal init asks before it writes. agent-wrapper.local.toml, where
+"always" is kept, is added to .gitignore.`,
 		Example: `  agent-wrapper init
-  agent-wrapper init --print`,
+  agent-wrapper init --print
+  agent-wrapper init --edits ask --yes`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := rules.workspace()
+			if !slices.Contains([]string{"", acceptEdits, askEdits}, o.edits) {
+				return usage("--edits is accept or ask, not %q", o.edits)
+			}
+			dir, err := o.rules.workspace()
 			if err != nil {
 				return err
 			}
-			text := policy.Starting(os.DirFS(dir))
-			if print {
-				_, err := a.out.Write(text)
-				return err
-			}
-			return a.startPolicy(dir, text, force, yes)
+			return a.startPolicy(dir, &o)
 		},
 	}
-	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	cmd.Flags().BoolVar(&force, "force", false, "write over a policy that is there")
-	cmd.Flags().BoolVar(&print, "print", false, "write the policy to standard output")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&o.rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	cmd.Flags().StringVar(&o.edits, "edits", "", "edits of the project's files: `accept` them or ask (default: accept in git)")
+	cmd.Flags().BoolVar(&o.force, "force", false, "write over a policy that is there")
+	cmd.Flags().BoolVar(&o.print, "print", false, "write the policy to standard output, and nothing else")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
-// startPolicy writes a starting policy.
-func (a *app) startPolicy(dir string, text []byte, force, yes bool) error {
+// The values of --edits.
+const (
+	acceptEdits = "accept"
+	askEdits    = "ask"
+)
+
+// startPolicy writes a starting policy, or adds to the one that is there.
+func (a *app) startPolicy(dir string, o *startOptions) error {
 	path := filepath.Join(dir, policy.FileName)
-	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
-		return usage("%s is there already: change it, or write over it with --force", path)
+	if _, err := os.Lstat(path); !o.force && !errors.Is(err, fs.ErrNotExist) {
+		return a.extendPolicy(dir, path, o)
 	}
-	var names []string
-	for _, k := range policy.Kits(os.DirFS(dir)) {
-		names = append(names, k.Name)
+	edits := o.edits == acceptEdits || o.edits == "" && inRepository(dir)
+	project := os.DirFS(dir)
+	if o.print {
+		_, err := a.out.Write(policy.Starting(project, edits))
+		return err
 	}
-	found := "nothing that it knows"
-	if len(names) > 0 {
-		found = strings.Join(names, ", ")
+	fmt.Fprintf(a.err, "Found in %s: %s.\n", visible.Line(dir), kitNames(project))
+	if !o.yes && isTerminal(a.in) {
+		in := bufio.NewReader(a.in)
+		if o.edits == "" && edits {
+			edits = a.agrees(in, "Change files here without a question? git shows it and takes it back. [Y/n] ", true)
+		}
+		if !a.agrees(in, fmt.Sprintf("Write %s? [Y/n] ", policy.FileName), true) {
+			return usage("nothing was written")
+		}
 	}
-	if !yes && isTerminal(a.in) && !a.agrees(fmt.Sprintf("Found in %s: %s.\nWrite %s? [y/n] ", visible.Line(dir), found, policy.FileName)) {
+	if err := a.writeStart(dir, path, policy.Starting(project, edits)); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s is written.\n%s\n", visible.Line(path), editsSaid(edits, inRepository(dir)))
+	return a.afterStart(dir)
+}
+
+// editsSaid says what the policy means for edits, and what to change.
+func editsSaid(edits, repository bool) string {
+	switch {
+	case edits && repository:
+		return "Edits of files here run without a question: git shows them and takes them back.\nTo be asked about each: mode = \"default\""
+	case edits:
+		return "Edits of files here run without a question, and no git takes them back.\nTo be asked about each: mode = \"default\""
+	case repository:
+		return "Edits of files here are asked about. To let them run: mode = \"acceptEdits\""
+	}
+	return "Edits of files here are asked about, since no git takes them back.\nTo let them run: mode = \"acceptEdits\""
+}
+
+// extendPolicy adds what a starting policy has and the one at path lacks.
+func (a *app) extendPolicy(dir, path string, o *startOptions) error {
+	if err := own(path); err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	project := os.DirFS(dir)
+	next, added, err := policy.Extend(old, path, project)
+	if err != nil {
+		return err
+	}
+	if o.print {
+		_, err := a.out.Write(next)
+		return err
+	}
+	fmt.Fprintf(a.err, "Found in %s: %s.\n", visible.Line(dir), kitNames(project))
+	if len(added) == 0 {
+		fmt.Fprintf(a.out, "%s lacks no rule of a starting policy\n", visible.Line(path))
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s is there already. It lacks these rules:\n", visible.Line(path))
+	for _, add := range added {
+		fmt.Fprintf(a.out, "  %-5s  %s\n", add.List, visible.Line(add.Rule))
+	}
+	switch {
+	case o.yes:
+	case !isTerminal(a.in):
+		return usage("nothing was written: init --yes adds them, --force writes a new policy")
+	case !a.agrees(bufio.NewReader(a.in), "Add them? Nothing else is changed. [y/N] ", false):
 		return usage("nothing was written")
 	}
+	if err := a.writeStart(dir, path, next); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%d rules are added\n", len(added))
+	return a.afterStart(dir)
+}
+
+func (a *app) writeStart(dir, path string, text []byte) error {
 	for _, file := range []string{path, filepath.Join(dir, ".gitignore")} {
 		if err := own(file); err != nil {
 			return err
 		}
 	}
-	if err := atomicfile.Write(path, text, 0o644); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "%s is written, for: %s\n", visible.Line(path), found)
+	return atomicfile.Write(path, text, 0o644)
+}
+
+// afterStart ends init, with what remains to be done.
+func (a *app) afterStart(dir string) error {
 	if err := a.ignoreLocal(dir); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "Look at it, then: agent-wrapper trust %s\n", policy.FileName)
 	return nil
+}
+
+func kitNames(project fs.FS) string {
+	var names []string
+	for _, k := range policy.Kits(project) {
+		names = append(names, k.Name)
+	}
+	if len(names) == 0 {
+		return "nothing that init knows"
+	}
+	return strings.Join(names, ", ")
+}
+
+// inRepository reports whether a directory lies in a git repository.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
 }
 
 // own rejects a file of the project that is a link or not a regular file: the
@@ -102,9 +216,9 @@ func own(path string) error {
 	return nil
 }
 
-// agrees asks a question that is answered with y or n.
-func (a *app) agrees(question string) bool {
-	in := bufio.NewReader(a.in)
+// agrees asks a question that is answered with y or n, or with an empty line, which
+// means otherwise.
+func (a *app) agrees(in *bufio.Reader, question string, otherwise bool) bool {
 	for {
 		fmt.Fprint(a.err, question)
 		line, err := in.ReadString('\n')
@@ -113,6 +227,8 @@ func (a *app) agrees(question string) bool {
 			return true
 		case err != nil || answer == "n" || answer == "no":
 			return false
+		case answer == "":
+			return otherwise
 		}
 	}
 }

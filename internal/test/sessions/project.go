@@ -92,7 +92,7 @@ func (p *project) initRepository() error {
 
 // start writes the policy of init and trusts it.
 func (p *project) start() error {
-	if err := p.write(policy.FileName, string(policy.Starting(os.DirFS(p.dir())))); err != nil {
+	if err := p.write(policy.FileName, string(policy.Starting(os.DirFS(p.dir()), true))); err != nil {
 		return err
 	}
 	if err := p.write(".gitignore", policy.LocalName+"\n"); err != nil {
