@@ -175,6 +175,8 @@ func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) bool                  { return false }
 func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
 
+func (calm) Entry(string) (exists, own bool) { return false, false }
+
 // typed runs one question to its end while the keys are typed one by one, each
 // after the time of grace.
 func typed(t *testing.T, d Options, request permission.Request, keys ...string) (answer permission.Answer, screen string, err error) {

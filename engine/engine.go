@@ -121,13 +121,20 @@ func (e *Engine) Note(name, words string) error {
 // Drive has a driver run an agent under the rules and returns when the run has
 // ended; the error is the driver's. Of task it takes Prompt, Session, Disallowed
 // and Events and sets the rest: Dir is the workspace, the engine decides, records
-// and pauses. The engine's warnings come first among the events. An engine drives
+// and pauses. The engine's warnings come first among the events. For the time of
+// the run the agent has a private directory for temporary files. An engine drives
 // one run at a time and decides nothing else meanwhile.
 func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task) (wrapper.Outcome, error) {
 	task.Events = inTurn(task.Events)
 	for _, w := range e.Warnings {
 		task.Events(wrapper.Event{Type: wrapper.WarningEvent, Message: w})
 	}
+	scratch, err := e.openScratch()
+	if err != nil {
+		task.Events(wrapper.Event{Type: wrapper.WarningEvent, Message: "the agent has no private directory for temporary files: " + err.Error()})
+	}
+	defer scratch.remove()
+	task.Scratch, task.ShellEnv = scratch.dir, scratch.env
 	task.Dir, task.Decider, task.Paused, task.Outcome = e.Place.Workspace, e, e.Session.Paused, e.toolEnded
 	for _, item := range e.Spec.Deny {
 		if item.Source.Dir != "" && e.relative(item.Text) {

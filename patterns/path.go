@@ -467,6 +467,25 @@ func (p *Path) Inside() Match {
 	return best
 }
 
+// Under reports whether the path is below one of the directories, which are
+// absolute and clean. It is Yes only if all forms prove it.
+func (p *Path) Under(dirs ...string) Match {
+	if p.odd != "" || p.lost {
+		return Maybe
+	}
+	best := Yes
+	for i := range p.forms {
+		below := No
+		for _, dir := range dirs {
+			if len(p.forms[i].segs) > strings.Count(dir, "/") {
+				below = max(below, p.forms[i].within(dir, p.place.Fold))
+			}
+		}
+		best = min(best, below)
+	}
+	return best
+}
+
 // within reports whether a form is in a directory, whose path is clean.
 func (f *form) within(dir string, fold bool) Match {
 	switch {

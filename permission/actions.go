@@ -30,6 +30,8 @@ type act struct {
 	// secrets holds the names in the path that is read.
 	secret  bool
 	secrets []patterns.Named
+	// calm is set if the action only writes temporary files of the session.
+	calm bool
 	// public is set for a read that policy.Public names.
 	public bool
 	// listed is the result of the allow lists, valid if looked is set.
@@ -60,6 +62,7 @@ func (e *evaluation) weigh() {
 		a.free = a.beside || a.does != nil && (a.does.Need == shell.NeedNone || a.does.Need == shell.NeedOutside && a.inside && !a.protected)
 	}
 	if e.does() {
+		e.calm()
 		e.overlay()
 		e.confine()
 	}

@@ -142,7 +142,7 @@ func decide(p *Policy, session *standing, use *ToolUse, env Env, gate CommandGat
 	if use == nil {
 		return refused("there is no tool use")
 	}
-	r := newReading(use, p.knowledge(), env, gate)
+	r := newReading(use, p.knowledge().in(session), env, gate)
 	d = judge(r, p, session, tr)
 	r.release()
 	return d
@@ -201,7 +201,7 @@ func judgeAll(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 
 // as returns the tool use as read with a policy's knowledge.
 func (r *reading) as(p *Policy) *reading {
-	know := p.knowledge()
+	know := p.knowledge().with(r.know.scratch)
 	if know.equal(&r.know) {
 		return r
 	}

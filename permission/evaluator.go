@@ -50,7 +50,7 @@ const (
 // denies. Once ctx has ended nothing is allowed, and the cause of its end is
 // the reason.
 func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
-	decided, r := use, Record{Use: use, Knowledge: v.Policy.knowledge()}
+	decided, r := use, Record{Use: use, Knowledge: v.Policy.knowledge().in(v.Session.standing())}
 	res, err := v.settle(ctx, &decided, &r)
 	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
 		res = failure(res.Decision, context.Cause(ctx)) // the caller has stopped waiting, so it will not run
@@ -109,6 +109,7 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 			return advised(d), nil
 		}
 		if d.Behavior != Ask {
+			v.madeBy(read, d.Behavior)
 			read.release()
 			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
 		}
@@ -133,6 +134,7 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 		case now.Behavior != Ask && now.Behavior != Allow:
 			return Result{Decision: now, By: byRule}, nil // denied in the meantime
 		}
+		v.madeBy(read, Allow)
 		return v.approved(v.request(*use, d, read), ans)
 	}
 	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
@@ -163,8 +165,9 @@ func (r *Record) noteRead(read *reading) {
 // decide reads a tool use and judges it.
 func (v *Evaluator) decide(use *ToolUse) (r *reading, d Decision) {
 	defer denying(&d, nil)
-	r = newReading(use, v.Policy.knowledge(), v.Env, v.CommandGate)
-	return r, judge(r, v.Policy, v.standing(), nil)
+	now := v.standing()
+	r = newReading(use, v.Policy.knowledge().in(now), v.Env, v.CommandGate)
+	return r, judge(r, v.Policy, now, nil)
 }
 
 // Explain returns the decision that CanUseTool would begin with. It asks nobody

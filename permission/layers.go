@@ -373,10 +373,10 @@ func (e *evaluation) unlisted() Behavior {
 
 // bounded reports whether a list has rules with paths in the workspace for an
 // access, so that a read or write that none of them names is asked even where
-// its risk decides.
+// its risk decides. The session's temporary files lie outside.
 func (e *evaluation) bounded(i int) bool {
 	kind := e.acts[i].sub.Kind
-	return e.policy.Allow.Bounds(kind) || e.policy.Gate.Bounds(kind)
+	return !e.acts[i].scratch && (e.policy.Allow.Bounds(kind) || e.policy.Gate.Bounds(kind))
 }
 
 // named reports whether only ask rules with a specifier count for an action, as
@@ -453,6 +453,9 @@ func (a *act) harmless(riskOff bool) bool {
 	if a.override != nil && a.sub.Kind == patterns.WritePath {
 		return !riskOff && a.class.Tier() == 1
 	}
+	if a.calm {
+		return riskOff || a.class.Tier() == 1
+	}
 	if !a.command() {
 		return a.sub.Kind == patterns.ReadPath && (a.inside || a.public) && (riskOff || !a.lifted)
 	}
@@ -462,6 +465,9 @@ func (a *act) harmless(riskOff bool) bool {
 func (a *act) harmlessBy() string {
 	if a.override != nil {
 		return "tier 1: " + a.why
+	}
+	if a.calm || a.scratch {
+		return scratchReason
 	}
 	if !a.command() {
 		return "it reads inside the workspace"

@@ -126,6 +126,10 @@ type Env interface {
 	// Links reports whether a name at most depth levels below dir may be a
 	// symbolic link, since pathname expansion may then lead anywhere.
 	Links(dir string, depth int) bool
+	// Entry reports whether something is at an absolute path, without following a
+	// link there, and whether that is a file or directory of the user's own. What
+	// cannot be told exists and is not his own.
+	Entry(path string) (exists, own bool)
 	// Settings returns the settings of the git repository that dir lies in, those
 	// that only the repository's own configuration has. Not ok: they cannot be
 	// read, and may be any.

@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,6 +150,7 @@ type fakeFS struct {
 	links    map[string]string
 	files    []string
 	settings []shell.Setting // of the repository
+	others   []string        // those of other users
 }
 
 func (f fakeFS) Resolve(path string) (string, bool) {
@@ -158,6 +160,13 @@ func (f fakeFS) Resolve(path string) (string, bool) {
 		}
 	}
 	return path, true
+}
+
+func (f fakeFS) Entry(path string) (exists, own bool) {
+	_, link := f.links[path]
+	other := slices.Contains(f.others, path)
+	own = slices.ContainsFunc(f.files, func(file string) bool { return within(file, path) })
+	return link || other || own, own && !link && !other
 }
 
 func (f fakeFS) Settings(string) ([]shell.Setting, bool) { return f.settings, true }

@@ -35,10 +35,12 @@ type Knowledge struct {
 	Place   patterns.Place
 	Catalog *program.Catalog // nil: the built-in one
 	Tools   *tools.Table     // describes tools that are not built in
+	// scratch holds the session's places for temporary files, nil for none.
+	scratch *scratch
 }
 
 func (k *Knowledge) equal(other *Knowledge) bool {
-	return k.Catalog == other.Catalog && k.Tools == other.Tools && k.Place.Equal(&other.Place)
+	return k.Catalog == other.Catalog && k.Tools == other.Tools && k.scratch == other.scratch && k.Place.Equal(&other.Place)
 }
 
 // reading is a tool use as read once for all policies: its actions, and what
@@ -110,8 +112,10 @@ type action struct {
 	beyond string
 	// forms are the forms of the path that is written.
 	forms []shell.Word
-	// inside is set if the path is proven to be in the workspace.
+	// inside is set if the path is proven to be in the workspace, or scratch.
 	inside bool
+	// scratch is set if the path is proven to be a temporary file of the session.
+	scratch bool
 	// reads and writes hold what its command may read and write, once computed.
 	reads, writes []patterns.Subject
 	// supposed holds what its command may run, once computed.
@@ -133,6 +137,7 @@ func newReading(use *ToolUse, know Knowledge, env Env, gate CommandGate) *readin
 	r := readings.Get().(*reading)
 	r.use, r.know, r.env, r.commandGate = *use, know, env, gate
 	if r.err = r.readUse(); r.err == nil {
+		r.findScratch()
 		r.askGate()
 	}
 	return r
@@ -361,6 +366,7 @@ func (r *reading) shellOptions() shell.Options {
 		Home:      r.know.Place.Home,
 		Workspace: r.know.Place.Workspace,
 		Roots:     r.know.Place.Roots,
+		Temp:      r.know.scratch.privateDir(),
 		Dialect:   r.use.Dialect,
 		Catalog:   r.know.Catalog,
 	}
@@ -381,7 +387,11 @@ func (r *reading) mayDo(a *act) []action {
 }
 
 func (r *reading) riskPlace() risk.Place {
-	return risk.Place{Home: r.know.Place.Home, Workspace: r.know.Place.Workspace, Roots: r.know.Place.Roots}
+	place := risk.Place{Home: r.know.Place.Home, Workspace: r.know.Place.Workspace, Roots: r.know.Place.Roots}
+	if r.know.scratch.privateDir() != "" {
+		place.Roots = place.Roots[:len(place.Roots)-1] // it is no loss to empty the private directory
+	}
+	return place
 }
 
 // followConfig makes commands unproven whose configuration is outside the

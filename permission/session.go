@@ -12,7 +12,7 @@ import (
 )
 
 // Session is the state of a session: the rules that apply to the agent and all
-// its subagents, and whether the agent is paused. It is safe for concurrent
+// its subagents, its places for temporary files, and whether the agent is paused. It is safe for concurrent
 // use; a decision uses one state throughout.
 type Session struct {
 	// Tools describes tools that are not built in and that rules may name. It must
@@ -28,7 +28,8 @@ type Session struct {
 type standing struct {
 	allow, deny *patterns.Set
 	paused      bool
-	reason      string // why the agent is paused
+	reason      string   // why the agent is paused
+	scratch     *scratch // nil: none
 }
 
 // NewSession returns a session without rules. Relative patterns in its rules

@@ -88,6 +88,10 @@ func (w *walker) inherited(name string, s *scope) ([]Word, bool) {
 		if w.opt.Home != "" {
 			return []Word{{Text: w.opt.Home}}, true
 		}
+	case "TMPDIR":
+		if w.opt.Temp != "" && w.unit.outer == nil { // a command may run a text without the variable
+			return []Word{{Text: w.opt.Temp}}, true
+		}
 	case "PWD":
 		if len(s.dirs) == 1 && s.dirs[0].Known() {
 			return []Word{{Text: path.Clean(s.dirs[0].Text)}}, true

@@ -289,6 +289,7 @@ type Options struct {
 	// default is Dir. Roots are further ones.
 	Workspace string
 	Roots     []string
+	Temp      string  // value of TMPDIR in the shell; "" if unknown
 	Dialect   Dialect // the shell that runs the line
 	Catalog   *program.Catalog
 }

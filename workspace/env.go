@@ -84,6 +84,16 @@ func (e Env) Links(dir string, depth int) bool {
 	return links(dir, depth, &left)
 }
 
+// Entry reports whether something is at a path, without following a link there, and
+// whether it is a file or directory of the current user.
+func (Env) Entry(name string) (exists, own bool) {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist), false
+	}
+	return true, (info.IsDir() || info.Mode().IsRegular()) && owned(info)
+}
+
 func links(dir string, depth int, left *int) bool {
 	entries, err := list(dir, *left+1)
 	if err != nil {

@@ -50,6 +50,14 @@ func (f Fake) fold(name string) string {
 	return name
 }
 
+// Entry reports whether Symlinks has the path. Nothing else exists.
+func (f Fake) Entry(name string) (exists, own bool) {
+	for link := range f.Symlinks {
+		exists = exists || f.abs(link) == f.abs(name)
+	}
+	return exists, false
+}
+
 // Links reports whether Symlinks has a link at most depth levels below dir.
 func (f Fake) Links(dir string, depth int) bool {
 	for link := range f.Symlinks {

@@ -305,6 +305,21 @@ func TestBelowLimit(t *testing.T) {
 	}
 }
 
+func TestEntry(t *testing.T) {
+	dir := tree(t, "src/a.go", "l -> src", "dangling -> none")
+	for name, want := range map[string][2]bool{"src": {true, true}, "src/a.go": {true, true}, "l": {true, false}, "dangling": {true, false}, "none": {false, false}, "src/a.go/x": {true, false}} {
+		if exists, own := (Env{}).Entry(filepath.Join(dir, name)); exists != want[0] || own != want[1] {
+			t.Errorf("%s: %v %v", name, exists, own)
+		}
+	}
+	fake := Fake{Dir: dir, Symlinks: map[string]string{"l": "src"}}
+	for name, want := range map[string]bool{"l": true, "src": false} {
+		if exists, own := fake.Entry(filepath.Join(dir, name)); exists != want || own {
+			t.Errorf("Fake: %s: %v %v", name, exists, own)
+		}
+	}
+}
+
 func TestLinks(t *testing.T) {
 	dir := tree(t, "src/a.go", "src/deep/er/x -> /etc", "out/l -> ../src", "plain/d/f")
 	fake := Fake{Dir: dir, Symlinks: map[string]string{"src/deep/er/x": "/etc", "out/l": "../src"}}

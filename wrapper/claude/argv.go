@@ -59,7 +59,7 @@ func arguments(o *launch) ([]string, error) {
 	}
 	add("--model", o.Model)
 	add("--resume", o.Session)
-	add("--append-system-prompt", o.AppendSystemPrompt)
+	add("--append-system-prompt", o.told())
 	for _, config := range o.MCPConfig {
 		add("--mcp-config", absolute(config))
 	}
@@ -72,6 +72,18 @@ func arguments(o *launch) ([]string, error) {
 		}
 	}
 	return args, nil
+}
+
+// told returns what is added to the CLI's system prompt.
+func (o *launch) told() string {
+	if o.Scratch == "" {
+		return o.AppendSystemPrompt
+	}
+	words := fmt.Sprintf("Put temporary files into %s, which is also $TMPDIR. It is private to this session, you may write, read and remove there without being asked, and it is removed at the end of the session.", o.Scratch)
+	if o.AppendSystemPrompt == "" {
+		return words
+	}
+	return o.AppendSystemPrompt + "\n\n" + words
 }
 
 // absolute makes a path absolute, because the agent may start in another

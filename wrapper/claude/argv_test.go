@@ -212,9 +212,9 @@ func TestCleaned(t *testing.T) {
 		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b",
 		"CLAUDE_CODE_SIMPLE=1", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=/x", "claude_code_simple=1", "BASH_ENV=/x",
 		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=0", "CLAUDE_CODE_DISABLE_CRON=", "DISABLE_GROWTHBOOK=0", "CLAUDE_CODE_SHELL=/bin/zsh", "CLAUDECODE=1",
-		"BUN_OPTIONS=--preload=x", "BUN_INSPECT=9229", "BUN_INSPECT_PRELOAD=x", "BUN_BE_BUN=1",
+		"BUN_OPTIONS=--preload=x", "BUN_INSPECT=9229", "BUN_INSPECT_PRELOAD=x", "BUN_BE_BUN=1", "TMPDIR=/var/tmp",
 	}, "/bin/bash")
-	want := []string{"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b"}
+	want := []string{"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b", "TMPDIR=/var/tmp"}
 	want = append(want,
 		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1", "CLAUDE_CODE_DISABLE_CRON=1", "CLAUDE_CODE_DISABLE_DEFERRED_TOOL_RESUME=1",
 		"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1", "CLAUDE_CODE_DISABLE_CLAUDE_MDS=1", "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1",
@@ -228,6 +228,31 @@ func TestCleaned(t *testing.T) {
 	}
 	if !cmp.Equal(wantLeft, left) {
 		t.Error(cmp.Diff(wantLeft, left))
+	}
+}
+
+// TestWithScratch: the run's directory takes the place of the user's.
+func TestWithScratch(t *testing.T) {
+	env := []string{"TMPDIR=/a", "X=1", "TMPDIR=/b"}
+	if got := withScratch(slices.Clone(env), "", ""); !cmp.Equal(env, got) {
+		t.Error(got)
+	}
+	if got := withScratch(env, "/s/tmp", "/s/env"); !cmp.Equal([]string{"X=1", "TMPDIR=/s/tmp", "CLAUDE_ENV_FILE=/s/env"}, got) {
+		t.Error(got)
+	}
+}
+
+// TestTold: the agent is told of its directory after what the user adds.
+func TestTold(t *testing.T) {
+	for _, x := range []struct{ add, dir, want string }{
+		{"be brief", "", "be brief"},
+		{"", "/s/tmp", "Put temporary files into /s/tmp, which is also $TMPDIR."},
+		{"be brief", "/s/tmp", "be brief\n\nPut temporary files into /s/tmp, which is also $TMPDIR."},
+	} {
+		o := launch{Agent{AppendSystemPrompt: x.add}, wrapper.Task{Scratch: x.dir}}
+		if got := o.told(); !strings.HasPrefix(got, x.want) || x.dir == "" && got != x.want {
+			t.Errorf("%q", got)
+		}
 	}
 }
 

@@ -83,6 +83,17 @@ func cleaned(environ []string, bash string) (env, left []string) {
 	return unmonitored(env), left
 }
 
+// withScratch returns the environment with a directory for temporary files, and
+// with a file that makes each command's shell use it.
+func withScratch(env []string, dir, shellEnv string) []string {
+	if dir == "" {
+		return env
+	}
+	const tempDir, envFile = "TMPDIR=", "CLAUDE_ENV_FILE="
+	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, tempDir) })
+	return append(env, tempDir+dir, envFile+shellEnv)
+}
+
 func isOurs(name string) bool {
 	return slices.ContainsFunc(variables.ours, func(v variable) bool { return v.name == name })
 }

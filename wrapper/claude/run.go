@@ -184,6 +184,7 @@ func (o *launch) starter(log *protocolLog) (wrapper.Starter, error) {
 		}
 	}
 	env, left := cleaned(os.Environ(), bash)
+	env = withScratch(env, o.Scratch, o.ShellEnv)
 	if len(left) > 0 {
 		emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
 	}

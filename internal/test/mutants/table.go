@@ -1782,4 +1782,69 @@ func tellsWord`,
 		New: ``,
 		Pkg: "./engine", Test: "TestAdviceIsRecorded",
 	},
+	{
+		Guard: "what existed before the session is no temporary file of it", File: "permission/scratch.go",
+		Old:  `if exists && !(own && slices.Contains(r.know.scratch.made, entry)) {`,
+		New:  `if exists && !own {`,
+		Test: "TestNotScratch",
+	},
+	{
+		Guard: "what another user put in the place of a temporary file", File: "permission/scratch.go",
+		Old:  `if exists && !(own && slices.Contains(r.know.scratch.made, entry)) {`,
+		New:  `if exists && !((own || exists) && slices.Contains(r.know.scratch.made, entry)) {`,
+		Test: "TestNotScratch",
+	},
+	{
+		Guard: "a second name for a file is no temporary file", File: "permission/scratch.go",
+		Old:  `a.scratch = !r.hardLinks(a) && `,
+		New:  `a.scratch = `,
+		Test: "TestNotScratch",
+	},
+	{
+		Guard: "a link that the line itself puts among temporary files", File: "permission/scratch.go",
+		Old:  `			a.scratch = !r.hardLinks(a) && !r.linkedInLine(a, linkers)`,
+		New:  `			a.scratch = !r.hardLinks(a) && len(linkers) >= 0`,
+		Test: "TestNotScratch",
+	},
+	{
+		Guard: "only what is made is remembered", File: "permission/scratch.go",
+		Old:  `!a.scratch || a.sub.Kind != patterns.WritePath || a.does.NoFollow {`,
+		New:  `!a.scratch || a.sub.Kind != patterns.WritePath {`,
+		Test: "TestScratchIsRemembered",
+	},
+	{
+		Guard: "a wall stands before temporary files", File: "permission/layers.go",
+		Old: `	l, unlisted := e.listing(i), e.unlisted()
+`,
+		New: `	l, unlisted := e.listing(i), e.unlisted()
+	if e.acts[i].calm {
+		return answer{}
+	}
+`,
+		Test: "TestScratchUnderRules",
+	},
+	{
+		Guard: "a text that a command runs may have no TMPDIR", File: "shell/expand_values.go",
+		Old:  `if w.opt.Temp != "" && w.unit.outer == nil {`,
+		New:  `if w.opt.Temp != "" {`,
+		Test: "TestInheritedTemp",
+	},
+	{
+		Guard: "the file that sets TMPDIR is guarded", File: "engine/scratch.go",
+		Old:  `		e.Guard(place.env)`,
+		New:  ``,
+		Test: "TestScratch",
+	},
+	{
+		Guard: "only directories of runs are swept", File: "engine/scratch.go",
+		Old:  `info.Mode().Perm() != 0o700 || `,
+		New:  ``,
+		Test: "TestSweep",
+	},
+	{
+		Guard: "others may not replace temporary files", File: "engine/scratch.go",
+		Old:  ` && unshared(info)`,
+		New:  ``,
+		Test: "TestTempDirs",
+	},
 }

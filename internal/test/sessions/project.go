@@ -18,6 +18,7 @@ import (
 const (
 	recordedHome    = "/home/dev"
 	recordedProject = "/home/dev/proj"
+	recordedTemp    = "/tmp/"
 )
 
 // project is a project on disk with the policy of init, as its owner has it
@@ -25,6 +26,7 @@ const (
 type project struct {
 	home  string // with the project in proj
 	state string // the engine's, outside home
+	temp  string // for temporary files; empty
 }
 
 // tempDir makes a directory for projects. It is not below /tmp, where other rules
@@ -44,7 +46,10 @@ func tempDir() (string, error) {
 // newProject lays out archives of files as one project below dir. Of files with
 // the same name, that of the first archive is taken.
 func newProject(dir string, archives ...string) (*project, error) {
-	p := &project{home: filepath.Join(dir, "home", "dev"), state: filepath.Join(dir, "state")}
+	p := &project{home: filepath.Join(dir, "home", "dev"), state: filepath.Join(dir, "state"), temp: filepath.Join(dir, "tmp")}
+	if err := os.MkdirAll(p.temp, 0o700); err != nil {
+		return nil, err
+	}
 	for _, name := range archives {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {
@@ -110,17 +115,25 @@ func (p *project) start() error {
 	return trust.Set(path, src.Spec)
 }
 
-// open returns an engine in the project. The environment's home must be that of
-// the project.
+// open returns an engine in the project, with a session as an agent that is driven
+// has it. The environment's home must be that of the project.
 func (p *project) open(person permission.Approver) (*engine.Engine, error) {
-	return engine.Open(engine.Options{Dir: p.dir(), Dirs: &engine.Dirs{State: p.state}, NoRecord: true, Approver: person})
+	e, err := engine.Open(engine.Options{Dir: p.dir(), Dirs: &engine.Dirs{State: p.state}, NoRecord: true, Approver: person})
+	if err == nil {
+		e.Session.Scratch(filepath.Join(p.temp, "private"), p.temp)
+	}
+	return e, err
 }
 
 // here returns a recorded text with the project's paths.
-func (p *project) here(text string) string { return strings.ReplaceAll(text, recordedHome, p.home) }
+func (p *project) here(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, recordedTemp, p.temp+"/"), recordedHome, p.home)
+}
 
 // recorded returns a text of the engine with the recorded paths.
-func (p *project) recorded(text string) string { return strings.ReplaceAll(text, p.home, recordedHome) }
+func (p *project) recorded(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, p.home, recordedHome), p.temp+"/", recordedTemp)
+}
 
 // enter makes the process that of the project's owner: settings are looked up in
 // the project's home, and nothing in the environment names others.
