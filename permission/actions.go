@@ -1,9 +1,13 @@
 package permission
 
 import (
+	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -69,13 +73,18 @@ func (e *evaluation) weigh() {
 }
 
 // confine holds the reads of commands that only their tier lets through to what
-// the Read tool may read without a rule.
+// the Read tool may read without a rule, and keeps such commands from telling other
+// hosts anything.
 func (e *evaluation) confine() {
 	if e.policy.Profile == risk.Terminal {
 		return
 	}
 	for i := range e.acts {
 		a := &e.acts[i]
+		if a.class == risk.Safe && tellsHost(a.does) {
+			a.class, a.why, a.reworded, a.looks = risk.Moderate, "tells another host what its words say", true, true
+			a.lift(e.policy.RiskOff)
+		}
 		if a.sub.Kind != patterns.ReadPath || a.inside && !e.bounded(i) {
 			continue
 		}
@@ -84,6 +93,31 @@ func (e *evaluation) confine() {
 			a.free = false
 		}
 	}
+}
+
+// tellsHost reports whether a command asks a host that its words name, other than
+// this machine.
+func tellsHost(does *shell.Action) bool {
+	return does != nil && does.Program != nil && does.Program.Facts&program.NamesHosts != 0 && slices.ContainsFunc(does.Words[1:], namesHost)
+}
+
+// namesHost reports whether a word may name a host outside the own network, which has
+// a dot or a colon in its name or address.
+func namesHost(w shell.Word) bool {
+	text := strings.ToLower(strings.TrimLeft(w.Text, "@"))
+	switch {
+	case len(w.Holes) > 0:
+		return true
+	case text == "localhost", text == "::1", text == "0.0.0.0", strings.HasSuffix(text, ".localhost"):
+		return false
+	case strings.HasPrefix(text, "127."):
+		ip, err := netip.ParseAddr(text)
+		return err != nil || !ip.IsLoopback()
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return false // ping -i 0.2
+	}
+	return strings.ContainsAny(text, ".:")
 }
 
 // reader returns the command that reads what act i reads: its parent or, for a

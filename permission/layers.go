@@ -289,7 +289,7 @@ func (e *evaluation) sessionAllow(i int) answer {
 // ask for what is not listed replaces an allow, but never the default's deny.
 func (e *evaluation) gate(i int) answer {
 	l, unlisted := e.listing(i), e.unlisted()
-	if unlisted == 0 && (e.bounded(i) || l.missed == notListedThere && !e.acts[i].harmless(e.policy.RiskOff)) {
+	if unlisted == 0 && (e.bounded(i) || l.missed == notListedThere && (e.acts[i].lifted || !e.acts[i].harmless(e.policy.RiskOff))) {
 		unlisted = Ask
 	}
 	switch {

@@ -59,7 +59,9 @@ func (l *linter) asksForSecret(r *linted) bool {
 
 // readsFile reports whether a line certainly reads a file.
 func readsFile(facts *shell.Facts, name string) bool {
-	return slices.ContainsFunc(facts.Actions, func(a shell.Action) bool { return a.Kind == shell.Read && a.Path.Known() && strings.HasSuffix(a.Path.Text, "/"+name) })
+	return slices.ContainsFunc(facts.Actions, func(a shell.Action) bool {
+		return a.Kind == shell.Read && a.Path.Known() && strings.HasSuffix(a.Path.Text, "/"+name)
+	})
 }
 
 // meansExample reports whether a rule for paths covers a .env file with values and

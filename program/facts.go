@@ -23,6 +23,9 @@ const (
 	// Editor marks a program that only reads and writes files that its words name
 	// (sed -i, tee, gofmt -w), so that a mode that accepts edits may cover it.
 	Editor
+	// NamesHosts marks a program whose words name the hosts that it tells something,
+	// if only their names to the servers of their domain (CVE-2025-55284).
+	NamesHosts
 )
 
 // Is reports whether the program of that name has the property.

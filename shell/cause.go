@@ -203,6 +203,7 @@ const (
 	causeTransformed
 	causeQuotesInside
 	causeProcessInside
+	causeDollarsInside
 	causeRedirectName
 	causeNetwork
 
@@ -440,6 +441,7 @@ var causes = [noCause]causeRow{
 	causeTransformed:    {"${%s@..} may run what the variable holds", "use the plain variable"},
 	causeQuotesInside:   {"single quotes do not quote inside this expansion", "use double quotes"},
 	causeProcessInside:  {"a process substitution in an expansion in quotes", "use a file"},
+	causeDollarsInside:  {"$$ before a bracket in an expansion, where bash looks for the end of another one", "put $$ in a variable first"},
 	causeRedirectName:   {"a redirection evaluates the name of a variable", "use a plain name"},
 	causeNetwork:        {"a redirection to a network connection", "use curl"},
 

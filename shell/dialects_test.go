@@ -17,7 +17,7 @@ func TestZshOnly(t *testing.T) {
 		"coproc touch p", "{ ls } always { touch p }", "() { touch p }", "function { touch p }", "function f g { touch p }; g",
 		"ls &! touch p", "ls &| touch p", "ls &!touch p", "ls >!f", "ls >>!f", "ls >|!f", "<f", ">f", "x=1 <f", "ls 10>f", "ls 6&>f",
 		"ls <1-9>", "ls <1-9>x", "ls **/*", "ls ^a", "ls a~b", "ls a#", "ls (a|b)", "ls {a,}", "ls {a..c}", "{touch,p}",
-		"echo $xé", "echo \"${y}$xé\"", "echo $x[1]", "echo \"$x[1,2]\"", "echo $x:h", "echo \"$x:h\"", "echo $=x", "echo $~x", "echo $^x", "echo $+x", "echo $#x", "echo $10",
+		"echo $xé", "echo \"${y}$xé\"", "echo $x[1]", "echo \"$x[1,2]\"", "echo $x:h", "echo \"$x:h\"", "echo $=x", "echo $~x", "echo $^x", "echo $+x", "echo $#x", "echo $10", "f $#$#", "f \"$#$(g)\"", "f $#$((1))", "f $#${x}",
 		"echo ${=x}", "echo ${~x}", "echo ${x:h}", "echo ${x[1]}", "echo ${x:1}", "echo ${x/a/b}", "echo ${x#a}", "echo ${${x}#a}", "echo $IFS",
 		"setopt shwordsplit; ls", "unsetopt nomatch", "set -y", "set -o shwordsplit", "emulate sh", "emulate zsh -c 'touch p'",
 		"autoload f", "zmodload zsh/system", "sched +1 touch p", "zpty x touch p", "zle -N x", "bindkey -s a b", "print -P x", "vared x",

@@ -67,6 +67,9 @@ func isNumber(name string) bool {
 // paramParts walks the parts of ${..}: indexes and offsets are evaluated as
 // arithmetic, words expand, and an operator may run the value.
 func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
+	if text := w.unit.text(p); strings.Contains(text, "$${") || strings.Contains(text, "$$(") {
+		w.odd(causeDollarsInside)
+	}
 	if word, ok := p.Index.(*syntax.Word); ok && (word.Lit() == "@" || word.Lit() == "*") {
 		// all elements
 	} else if p.Index != nil {
@@ -103,7 +106,7 @@ func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 		return
 	}
 	for _, part := range word.Parts {
-		if q, ok := part.(*syntax.SglQuoted); ok && at.quoted && (strings.ContainsAny(q.Value, "$`") || q.Dollar && strings.Contains(q.Value, `\`)) {
+		if q, ok := part.(*syntax.SglQuoted); ok && w.opens(q, at.quoted) {
 			w.odd(causeQuotesInside)
 		}
 		if lit, ok := part.(*syntax.Lit); ok && at.quoted && hidden(lit.Value, false) {
@@ -111,6 +114,16 @@ func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 		}
 	}
 	w.pieces(word.Parts, s, place{quoted: at.quoted, assign: true})
+}
+
+// opens reports whether bash may expand the text of a single-quoted part of a word
+// inside ${..}. It drops the quotes of $'..' in a substitution in double quotes as
+// well.
+func (w *walker) opens(q *syntax.SglQuoted, quoted bool) bool {
+	if q.Dollar {
+		return (quoted || w.quotes > 0) && strings.ContainsAny(q.Value, "$`\\")
+	}
+	return quoted && strings.ContainsAny(q.Value, "$`")
 }
 
 // expansion expands ${x:-word} and the like to the value, or the word.

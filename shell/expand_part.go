@@ -62,7 +62,9 @@ func (w *walker) sglQuoted(p *syntax.SglQuoted, s *scope) piece {
 
 func (w *walker) dblQuoted(p *syntax.DblQuoted, s *scope, at place) [][]piece {
 	at.quoted = true
+	w.quotes++
 	out := w.pieces(p.Parts, s, at)
+	w.quotes--
 	for i := range out {
 		if p.Dollar { // translated text is unknown
 			many := slices.ContainsFunc(out[i], func(p piece) bool { return p.many })

@@ -523,6 +523,12 @@ func (g *generator) braceElem() string {
 	return g.pick("", "a", "$", "a$", "\\$", "\"$\"", "$x", "${x}", "~", "[", "\"`c1`\"", "\"`c1 '\"'`\"", "\"$(c1 '\"')\"", "`c1 '}'`", "$((1+1))")
 }
 
+// dollars returns the end of an expansion in which a $ may begin something else than
+// it seems to.
+func (g *generator) dollars() string {
+	return g.pick("-", ":-", "+", "=", "#", "/a/") + g.pick("$$(c1 a)", "$${x}", "$$${x}", "$$", "a$", "$'"+g.ansi()+"'", "$'$(c1)'", "$'\\x24(c1)'", "$'`c1`'")
+}
+
 // bashWord returns a word that sh reads differently.
 func (g *generator) bashWord() string {
 	switch g.r.IntN(12) {
@@ -538,7 +544,10 @@ func (g *generator) bashWord() string {
 		return "$'" + g.ansi() + "'"
 	case 6:
 		return "$\"" + g.quotable() + "\""
-	case 7, 8:
+	case 7:
+		word := "${" + g.pick("x", "q", "@") + g.dollars() + "}"
+		return g.pick(word, "\""+word+"\"", "\"a"+word+" b\"", "\"$(c2 "+word+")\"", "$(c2 \""+word+"\" b)")
+	case 8:
 		name := g.pick("x", "y", "a", "x", "@", "a[0]", "a[@]", "h[k]")
 		return "${" + g.pick("", "", "", "!", "#") + name + g.pick("", "/a/"+g.word(), "//a/"+g.word(), "/#a/"+g.word(), "/%/b", "^", "^^", ",,", "@Q", "@E", "@P", ":1", ":0:2", ": -1", "/"+g.word(), "#'a'", "%\"b\"", ":-"+g.word()) + "}"
 	case 9:

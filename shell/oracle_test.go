@@ -235,6 +235,9 @@ func seen(f *Facts, argv []string) bool {
 	if name, relative := strings.CutPrefix(argv[0], "./"); relative && strings.Contains(name, "/") {
 		return seen(f, append([]string{name}, argv[1:]...))
 	}
+	if name, root := strings.CutPrefix(argv[0], "/"); root && !strings.Contains(name, "/") { // in the root directory
+		return seen(f, append([]string{"./" + name}, argv[1:]...))
+	}
 	return false
 }
 

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // git handles what the table does not describe, first of all URLs of the form
 // ext::COMMAND, which run a command.
@@ -95,10 +98,16 @@ func (e *effector) gitRestores() {
 
 // gitShows reads the files that git prints.
 func (e *effector) gitShows() {
-	if len(e.scan.Path) == 0 || !gitPrinters[e.scan.Path[0]] {
+	if len(e.scan.Path) == 0 || !e.gitPrints(e.scan.Path[0]) {
 		return
 	}
-	for _, r := range e.operandWords(0) {
+	named := e.operandWords(0)
+	for _, a := range e.scan.Args {
+		if e.scan.Path[0] == "log" && a.Kind == ArgOption && slices.Contains(a.Option.Names, "-L") {
+			named = append(named, a.Value) // -L 1,3:FILE
+		}
+	}
+	for _, r := range named {
 		if !r.Known() {
 			continue // nearly always a revision
 		}
@@ -111,7 +120,19 @@ func (e *effector) gitShows() {
 	}
 }
 
-var gitPrinters = set("diff", "show", "blame", "annotate", "difftool")
+// gitPrints reports whether a subcommand prints the contents of what its operands
+// name. git log does so as a patch, and git cat-file unless it is asked for less.
+func (e *effector) gitPrints(sub string) bool {
+	switch sub {
+	case "log":
+		return e.has("--patch") || e.has("-L") || e.said("-p") || e.said("-u")
+	case "cat-file":
+		return !e.has("-t") && !e.has("-s") && !e.has("-e")
+	}
+	return gitPrinters[sub]
+}
+
+var gitPrinters = set("diff", "show", "blame", "annotate", "difftool", "diff-files", "range-diff", "format-patch")
 
 // gitConfig handles git config. A setting may be a command that git runs later, name
 // a file that it obeys, or redirect it. Writing any setting not known to be harmless

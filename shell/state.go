@@ -28,7 +28,9 @@ type walker struct {
 	// backquotes is the depth of `..`. The parser leaves the third level in the text,
 	// where an escaped backquote is a real one.
 	backquotes int
-	again      int // bytes of text run by commands so far
+	// quotes is the depth of "..", also around the substitution that is walked.
+	quotes int
+	again  int // bytes of text run by commands so far
 	// moved reports that a text read since it was cleared may change the directory.
 	moved bool
 	// defined holds the functions of all texts read so far.

@@ -251,6 +251,17 @@ func (z *zshSurvey) parts(parts []syntax.WordPart) {
 			z.v.odd(causeZshBehind)
 		}
 	}
+	for i := 1; i < len(parts); i++ {
+		if isCount(parts[i-1]) && z.v.u.src[parts[i].Pos().Offset()] == '$' {
+			z.v.odd(causeZshBehind) // $#$ is the length of $$
+		}
+	}
+}
+
+// isCount reports whether a part is $#.
+func isCount(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	return ok && p.Short && p.Param != nil && p.Param.Value == "#"
 }
 
 // joined reports whether zsh takes the text behind a parameter for a part of it: $#x

@@ -199,7 +199,7 @@ func (j *judge) find(i int) bool {
 			return true
 		}
 	}
-	if slices.Contains(writers, argv[0]) && j.rules.mode == "acceptEdits" {
+	if (slices.Contains(writers, argv[0]) || slices.Contains(editors, argv[0])) && j.rules.mode == "acceptEdits" {
 		return true // its changes are checked path by path
 	}
 	return j.reached(i)
@@ -354,6 +354,9 @@ func (j *judge) script(argv, above []string) bool {
 		return c.What != "removed" && c.Path == file
 	})
 }
+
+// editors lists the programs that change the files among their operands.
+var editors = []string{"sed", "tee"}
 
 // writers lists the programs whose purpose is to write their operands; link and
 // unlink are ln and rm for a single file.
