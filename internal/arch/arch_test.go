@@ -347,21 +347,23 @@ var verdicts = map[string][]string{
 // mayName lists the files outside package permission that name a verdict, with
 // the reason. Deciding is not a reason.
 var mayName = map[string]string{
-	"approval/approval.go":            "what a person said, for the evaluator",
-	"gates/run.go":                    "starts what CanUseTool allowed; a preview in words",
-	"ask/choices.go":                  "a person's answer",
-	"ask/questions.go":                "a person's answer to a question",
-	"cmd/agent-wrapper/exec_ask.go":   "a rule that a person chose to keep",
-	"cmd/agent-wrapper/demo.go":       "the answer of somebody who always says the same",
-	"cmd/agent-wrapper/exec.go":       "runs what was allowed, and nothing else",
-	"cmd/agent-wrapper/explain.go":    "words for a step of the trace",
-	"internal/test/sessions/drive.go": "the answers of a person, and counting",
-	"policy/lint_shape.go":            "lint tries what a rule would do, for people to read",
-	"wrapper/claude/answer.go":        "passes an allow on to the agent CLI, and all else as a deny",
-	"whitelist/gate.go":               "what a list has against a line, for the evaluator",
-	"whitelist/tracker.go":            "what was allowed after all is not counted",
-	"whitelist/unusable.go":           "a whitelist only takes away",
-	"workspace/env.go":                "Below looks whether a rule covers a path, for permission",
+	"approval/approval.go":              "what a person said, for the evaluator",
+	"gates/run.go":                      "starts what CanUseTool allowed; a preview in words",
+	"ask/choices.go":                    "a person's answer",
+	"ask/questions.go":                  "a person's answer to a question",
+	"cmd/agent-wrapper/exec_ask.go":     "a rule that a person chose to keep",
+	"cmd/agent-wrapper/demo.go":         "the answer of somebody who always says the same",
+	"cmd/agent-wrapper/exec.go":         "runs what was allowed, and nothing else",
+	"cmd/agent-wrapper/explain.go":      "words for a step of the trace",
+	"internal/test/sessions/attacks.go": "counts the attacks that run",
+	"internal/test/sessions/drive.go":   "the answers of a person, and counting",
+	"policy/lint_secrets.go":            "lint tries what a rule would do, for people to read",
+	"policy/lint_shape.go":              "lint tries what a rule would do, for people to read",
+	"wrapper/claude/answer.go":          "passes an allow on to the agent CLI, and all else as a deny",
+	"whitelist/gate.go":                 "what a list has against a line, for the evaluator",
+	"whitelist/tracker.go":              "what was allowed after all is not counted",
+	"whitelist/unusable.go":             "a whitelist only takes away",
+	"workspace/env.go":                  "Below looks whether a rule covers a path, for permission",
 }
 
 // TestOneDecider: only permission compares or constructs a behavior, a match or

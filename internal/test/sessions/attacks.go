@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // attack is a row of a corpus of attacks. What it attacks is the policy that the
@@ -22,8 +23,10 @@ type attack struct {
 	Must    string          `json:"must"`
 	Tool    string          `json:"tool"`
 	Input   json.RawMessage `json:"input"`
+	Shell   string          `json:"shell"`
 	Context struct {
-		Cwd string `json:"cwd"`
+		Cwd      string            `json:"cwd"`
+		Symlinks map[string]string `json:"symlinks"`
 	} `json:"context"`
 	allowed bool
 	reason  string
@@ -54,14 +57,18 @@ func attacks(cases, projects, dir string) ([]attack, error) {
 			return nil, err
 		}
 		for _, a := range rows {
-			if a.Must == "allow" {
+			if a.Must == "allow" || a.Context.Symlinks != nil { // links that the project does not have
 				continue
 			}
 			if a.Context.Cwd == "" {
 				a.Context.Cwd = recordedProject
 			}
-			a.Input = bytes.ReplaceAll(a.Input, []byte("touch pwned"), []byte("touch /pwned")) // init lets edits in the project run
-			d := e.Explain(permission.ToolUse{Tool: a.Tool, Input: json.RawMessage(p.here(string(a.Input))), Dir: p.here(a.Context.Cwd)}, nil)
+			a.Input = bytes.ReplaceAll(a.Input, []byte("pwned"), []byte("/pwned")) // init lets edits in the project run
+			use := permission.ToolUse{Tool: a.Tool, Input: json.RawMessage(p.here(string(a.Input))), Dir: p.here(a.Context.Cwd)}
+			if a.Shell == "zsh" {
+				use.Dialect = shell.Zsh
+			}
+			d := e.Explain(use, nil)
 			a.allowed, a.reason = d.Behavior == permission.Allow, p.recorded(d.Reason)
 			all = append(all, a)
 		}
