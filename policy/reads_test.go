@@ -72,3 +72,17 @@ func TestReads(t *testing.T) {
 		t.Errorf("ignored %v", ignored)
 	}
 }
+
+// TestNoAdviceForSecrets checks that nobody is told to write a secret out, whereas
+// what is unknown of another command has advice.
+func TestNoAdviceForSecrets(t *testing.T) {
+	spec, _ := Merge([]Source{sourceOf(t, User, true, "")})
+	for use, want := range map[string]bool{
+		"Bash(echo $NPM_TOKEN)": false, `Bash(printf %s "$db_password")`: false, `Bash(cat <<< "$API_KEY")`: false, "Bash(cat *.pem)": false,
+		`Bash(cat "$f")`: true,
+	} {
+		if d := decided(t, spec, use); d.Behavior.String() != "ask" || len(d.Advice) > 0 != want {
+			t.Errorf("%s: %v with advice %v", use, d.Behavior, d.Advice)
+		}
+	}
+}

@@ -1104,6 +1104,12 @@ func tellsWord`,
 		Pkg: "./policy", Test: "TestReads",
 	},
 	{
+		Guard: "nobody is advised to write a secret out", File: "permission/advice.go",
+		Old: "if e.acts[i].secret { //",
+		New: "if false { //",
+		Pkg: "./policy", Test: "TestNoAdviceForSecrets",
+	},
+	{
 		Guard: "the value of a secret variable is followed", File: "shell/expand_parameter.go",
 		Old: "secret: showsSecret(p)}}}",
 		New: "secret: false && showsSecret(p)}}}",
