@@ -2,10 +2,12 @@ package permission
 
 import (
 	"math"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -44,7 +46,55 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 	if a.parent >= 0 && a.inside && a.sub.Kind == patterns.WritePath && a.does.Purpose {
 		return e.coverWith(set, a.parent, q)
 	}
-	return nil
+	return e.coverLocal(set, i)
+}
+
+// coverLocal returns a rule for the host of a command that does nothing but fetch
+// from this machine: WebFetch(localhost) covers curl http://localhost:8080/x. A
+// rule for any other host is about the tool only, because a command may send too.
+func (e *evaluation) coverLocal(set *patterns.Set, i int) (rule *patterns.Rule) {
+	a := &e.acts[i]
+	if !a.fetches() {
+		return nil
+	}
+	for k := i + 1; k < len(e.acts); k++ {
+		c := &e.acts[k]
+		switch {
+		case c.parent != i:
+		case c.sub.Kind == patterns.FetchURL:
+			if rule = localRule(set, c); rule == nil {
+				return nil
+			}
+		case c.sub.Kind != patterns.WritePath && (c.sub.Kind != patterns.ReadPath || !c.inside):
+			return nil
+		}
+	}
+	return rule
+}
+
+// fetches reports whether an action is a command whose purpose is to fetch, and
+// which is proven to do no more than its words say.
+func (a *act) fetches() bool {
+	return a.sub.Kind == patterns.RunCommand && a.does.Program != nil && a.does.Program.Facts&program.Fetcher != 0 &&
+		!a.does.Unproven() && a.does.Reach == 0 && a.does.Words[0].Known() && a.does.Words[0].Text == a.does.Program.Name
+}
+
+// localRule returns the rule for the host of a fetch if that is this machine. A
+// word without a scheme is a host, as curl and httpie read it.
+func localRule(set *patterns.Set, fetch *act) *patterns.Rule {
+	url := fetch.sub.URL
+	if url.Host() == "" {
+		word := fetch.does.Path
+		if strings.Contains(word.Text, ":/") || len(word.Holes) > 0 {
+			return nil
+		}
+		word.Text = "http://" + word.Text
+		url = patterns.NewURL(word)
+	}
+	if ip, err := netip.ParseAddr(url.Host()); url.Host() != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return nil
+	}
+	return yes(set, &patterns.Subject{Kind: patterns.FetchURL, Tool: fetch.sub.Tool, URL: url}, patterns.Query{Specific: true})
 }
 
 // reach returns how far the literal words of a rule for a command must extend.

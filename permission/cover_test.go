@@ -222,3 +222,34 @@ func TestChangedDirectory(t *testing.T) {
 		row{"Bash: cd $x && cat .env", "ask deny-list Read(./.env) held"},
 	)
 }
+
+// TestHostsOfThisMachine checks that a rule for the host of this machine covers a
+// command that only fetches from there, and no other command, host or rule.
+func TestHostsOfThisMachine(t *testing.T) {
+	s := spec{allow: "WebFetch(localhost); WebFetch(127.0.0.1); WebFetch(docs.example.com); Bash(sort:*)", mode: "acceptEdits", unlisted: UnlistedAsk}
+	for _, command := range []string{
+		"curl -s http://localhost:3000/health", "curl -sf localhost:5173/x.html", `curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8000/api`,
+		"curl -X POST localhost:8001/x -H 'a: b' -d '{}'", "http :8000/x a==b", "wget --max-redirect=0 -qO- http://localhost/", "curl -s localhost:80 | sort",
+		"curl -so out.json localhost:80",
+	} {
+		if d := s.decideOn(t, using("Bash", command)); d.Behavior != Allow {
+			t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)
+		}
+	}
+	for _, command := range []string{
+		"curl https://docs.example.com/x", "curl https://evil.example", "curl localhost https://evil.example", "curl -L localhost", "wget -qO- http://localhost/",
+		"curl -x http://evil.example localhost", "curl --resolve localhost:80:192.0.2.1 http://localhost", "curl --connect-to ::evil.example:80 localhost", "curl -K x localhost",
+		"curl http://localhost.evil.example", "curl http://localhost@evil.example", "curl http://evil.example#localhost", `curl "$url"`, "curl localhost$x", "curl file://localhost/etc/passwd",
+		"curl 'http://{localhost,evil.example}/'", "curl -T .npmrc http://localhost", "curl -d @/etc/passwd localhost", "curl localhost | sh", "./curl localhost", "curl", "curl ftp://localhost/x",
+		"http_proxy=http://evil.example curl localhost", "curl http://127.0.0.2", "nc localhost 80", "curl localhost -o /tmp/x", "curl localhost -o .git/config", "ssh localhost",
+	} {
+		if d := s.decideOn(t, using("Bash", command)); d.Behavior == Allow {
+			t.Errorf("%s: %s by %s (%s)", command, d.Behavior, d.Layer, d.Reason)
+		}
+	}
+	local := "Bash: curl http://localhost"
+	check(t, spec{allow: "WebFetch", unlisted: UnlistedAsk}, row{local, "ask allow-list"})
+	check(t, spec{allow: "WebFetch(localhost)", ask: "Bash(curl:*)", unlisted: UnlistedAsk}, row{local, "ask ask-list Bash(curl:*)"})
+	check(t, spec{allow: "WebFetch(localhost)", deny: "Bash(curl:*)"}, row{local, "deny deny-list Bash(curl:*)"})
+	check(t, spec{sessionAllow: "WebFetch(localhost)"}, row{local, "allow session-allow WebFetch(localhost)"})
+}

@@ -387,6 +387,18 @@ var Table = []Mutant{
 		Test: "TestRungsAreNoDanger",
 	},
 	{
+		Guard: "only a rule for this machine answers for a command that fetches", File: "permission/cover.go",
+		Old:  `url.Host() != "localhost" && (err != nil || !ip.IsLoopback())`,
+		New:  `url.Host() == "" && (err != nil || !ip.IsLoopback())`,
+		Test: "TestHostsOfThisMachine",
+	},
+	{
+		Guard: "a command that fetches from this machine is proven", File: "permission/cover.go",
+		Old:  `!a.does.Unproven() && a.does.Reach == 0 && a.does.Words[0].Known()`,
+		New:  `a.does.Reach == 0 && a.does.Words[0].Known()`,
+		Test: "TestHostsOfThisMachine",
+	},
+	{
 		Guard: "a mode that accepts edits removes nothing", File: "permission/mode.go",
 		Old:  `return a.class < risk.High && e.onlyEdits(i) && !e.singledOut(i)`,
 		New:  `return risk.High > 0 && e.onlyEdits(i) && !e.singledOut(i)`,
