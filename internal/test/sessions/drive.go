@@ -77,6 +77,7 @@ func measure(cases, projects, dir string) ([]outcome, error) {
 		}
 		all = append(all, found...)
 	}
+	archives = append([]string{filepath.Join(projects, everydayProject+".txtar")}, archives...)
 	found, err := driveIn(filepath.Join(dir, everydayProject), everydayProject, archives, lines)
 	return append(all, found...), err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -20,6 +21,13 @@ const (
 	recordedProject = "/home/dev/proj"
 	recordedTemp    = "/tmp/"
 )
+
+// recordedRoots matches the projects in which lines of everyday.jsonl were
+// recorded, and which they name by their absolute paths. What else they name in
+// the home directory was another project there, too.
+var recordedRoots = regexp.MustCompile(`/home/dev/(?:project|Code/agents-md-evaluator|Code/cipher-box|Source/SpecStory/getspecstory|workspace/cli|` +
+	`Repositories/cli|src/entireio/cli|Work/entire/devenv/cli|projects/dd-mcp/pup-mcp-server|projects/pup-mcp|Self/Sandbox/tan-mapper-app|` +
+	`L2A_CDU_system|Projects/LEANAICOACH/lean-ai-coach-Dev1)\b`)
 
 // project is a project on disk with the policy of init, as its owner has it
 // after "agent-wrapper init" and "agent-wrapper trust".
@@ -127,6 +135,7 @@ func (p *project) open(person permission.Approver) (*engine.Engine, error) {
 
 // here returns a recorded text with the project's paths.
 func (p *project) here(text string) string {
+	text = recordedRoots.ReplaceAllLiteralString(text, recordedProject)
 	return strings.ReplaceAll(strings.ReplaceAll(text, recordedTemp, p.temp+"/"), recordedHome, p.home)
 }
 
