@@ -26,7 +26,7 @@ func FuzzEvaluate(f *testing.F) {
 		use := ToolUse{Tool: tool, Input: []byte(input), Dir: dir}
 		tr := &Trace{}
 		defer func(from time.Time) {
-			if d := time.Since(from); d > 2*time.Second {
+			if d := time.Since(from); d > 20*time.Second { // a hang, also on a busy machine
 				t.Fatalf("it took %v", d)
 			}
 		}(time.Now())

@@ -17,6 +17,7 @@ type spot struct {
 
 var spots = []spot{
 	{"jobs $x ls", "an option of jobs is known only when it runs", "jobs -x ls", shell.Bash},
+	{`echo $(x=(\();ls)`, "a backslash in an array, in a substitution", `echo $(x=('(');ls)`, shell.Bash},
 	{`echo "${x#$${y}}"`, "$$ before a bracket in an expansion, where bash looks for the end of another one", `echo "${x#$y}"`, shell.Bash},
 	{`echo "${x?<(c)}"`, "a process substitution in an expansion in quotes", `echo "$x"`, shell.Bash},
 	{"cat <<E\n\\\nE\nE", "a line of a here-document that goes on behind a backslash, beside its end", "cat <<E\nE", shell.Bash},

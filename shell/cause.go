@@ -121,6 +121,7 @@ const (
 	causeDocumentEnd
 	causeDelimiter
 	causeDocumentAmong
+	causeElementEscaped
 	causeDelimiterBegins
 	causeNoBlank
 	causeTwiceExpanded
@@ -362,6 +363,7 @@ var causes = [noCause]causeRow{
 	causeWordGoesOn:          {"a line that goes on inside a word or an operator", "put a blank before the backslash"},
 	causeDocumentEnd:         {"a line of a here-document that goes on behind a backslash, beside its end", "leave the backslash out"},
 	causeDelimiter:           {"the delimiter of a here-document in several parts", "use one plain word"},
+	causeElementEscaped:      {"a backslash in an array, in a substitution", "quote the element with single quotes"},
 	causeDocumentAmong:       {"a here-document among several commands of a substitution", "give the substitution one command, or write the text to a file first"},
 	causeDelimiterBegins:     {"a line that begins with the delimiter of its here-document, in a substitution", "choose another delimiter"},
 	causeNoBlank:             {"a word stands without a blank behind %s-", "put a blank between them"},

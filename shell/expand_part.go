@@ -120,12 +120,13 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	w.recurse.stmts(p.Stmts, s)
 }
 
-// reprinted adds an opaque spot for a here-document among several commands. Bash 5.2
-// prints the tree of $(..) and <(..) and parses the result again; behind a
-// here-document a separator is lost, so that "c; d" runs "c d". Only a chain of
-// simple commands is printed unchanged.
+// reprinted adds opaque spots for what bash 5.2 does not print as it was. It prints
+// the tree of $(..) and <(..) and parses the result again. Behind a here-document a
+// separator is lost, so that "c; d" runs "c d"; only a chain of simple commands is
+// printed unchanged. In the elements of an array backslashes are lost.
 func (w *walker) reprinted(stmts []*syntax.Stmt) {
 	w.endsAtParenthesis(stmts)
+	w.escapedElements(stmts)
 	if len(stmts) == 1 && isChain(stmts[0]) {
 		return
 	}
@@ -134,6 +135,19 @@ func (w *walker) reprinted(stmts []*syntax.Stmt) {
 			w.odd(causeDocumentAmong)
 			return
 		}
+	}
+}
+
+// escapedElements adds an opaque spot for an array with a backslash.
+func (w *walker) escapedElements(stmts []*syntax.Stmt) {
+	for _, stmt := range stmts {
+		syntax.Walk(stmt, func(n syntax.Node) bool {
+			if a, ok := n.(*syntax.ArrayExpr); ok && strings.Contains(w.unit.text(a), `\`) {
+				w.odd(causeElementEscaped)
+				return false
+			}
+			return true
+		})
 	}
 }
 

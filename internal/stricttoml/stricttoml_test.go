@@ -308,7 +308,7 @@ func TestBounded(t *testing.T) {
 		var v file
 		start := time.Now()
 		Decode([]byte(in), "f", &v)
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 20*time.Second { // a hang, also on a busy machine
 			t.Errorf("%s: %v", name, d)
 		}
 	}
