@@ -551,6 +551,10 @@ func (g *generator) bashWord() string {
 		name := g.pick("x", "y", "a", "x", "@", "a[0]", "a[@]", "h[k]")
 		return "${" + g.pick("", "", "", "!", "#") + name + g.pick("", "/a/"+g.word(), "//a/"+g.word(), "/#a/"+g.word(), "/%/b", "^", "^^", ",,", "@Q", "@E", "@P", ":1", ":0:2", ": -1", "/"+g.word(), "#'a'", "%\"b\"", ":-"+g.word()) + "}"
 	case 9:
+		if g.r.IntN(2) == 0 {
+			array := g.pick("x=(", "x+=(", "declare -a x=(", "x=([1]=") + g.pick("\\(", "a\\;b", "\\$x", "'('", "\\#", "a\\ b", "\\&", "\\)", "\"a\\\"b\"") + ")"
+			return g.pick("$(", "<(", "\"$(") + array + g.pick("; ", "\n", " && ") + "c3 ${x[0]})" + g.pick("", "\"")
+		}
 		return "$[" + g.arith() + "]"
 	case 10:
 		return g.pick("@(", "!(", "+(", "?(", "*(") + g.word() + g.pick("", "|"+g.word()) + ")"
