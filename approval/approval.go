@@ -105,6 +105,8 @@ type Vote struct {
 	By    Principal
 	Scope permission.Scope
 	Rules []string
+	For   time.Duration // limits, see permission.Answer
+	Times int
 }
 
 // Kind is the kind of an event.
@@ -113,8 +115,8 @@ type Kind uint8
 // The kinds of events, with the fields that they use besides Kind and At.
 const (
 	Ask     Kind = iota + 1 // Terms: the approval begins
-	Approve                 // ID, Digest, By, Scope, Rules, Message
-	Deny                    // ID, Digest, By, Scope, Rules, Message
+	Approve                 // ID, Digest, By, Scope, Rules, For, Times, Message
+	Deny                    // ID, Digest, By, Scope, Rules, For, Message
 	Edit                    // ID, Digest, By, Input: to be decided instead
 	Cancel                  // ID, By: withdrawn by the asker or a voter
 	Consume                 // ID, Digest: the tool use goes on, with the input of this digest
@@ -132,6 +134,8 @@ type Event struct {
 	By         Principal
 	Scope      permission.Scope
 	Rules      []string
+	For        time.Duration
+	Times      int
 	Message    string
 	Input      json.RawMessage
 	Version    string
@@ -176,11 +180,13 @@ func (s *State) Final() bool { return s.Status > Approved }
 func (s *State) Answer() (permission.Answer, error) {
 	switch s.Status {
 	case Approved:
-		scope, rules := s.kept()
-		return permission.Answer{Behavior: permission.Allow, Scope: scope, Rules: rules, Message: s.Message}, nil
+		answer := s.kept()
+		answer.Behavior, answer.Message = permission.Allow, s.Message
+		return answer, nil
 	case Denied:
-		scope, rules := s.kept()
-		return permission.Answer{Behavior: permission.Deny, Scope: scope, Rules: rules, Message: s.Message}, nil
+		answer := s.kept()
+		answer.Behavior, answer.Message = permission.Deny, s.Message
+		return answer, nil
 	case Superseded:
 		if s.Input != nil {
 			return permission.Answer{Behavior: permission.Allow, Input: s.Input}, nil
@@ -196,22 +202,30 @@ func (s *State) Answer() (permission.Answer, error) {
 	return permission.Answer{}, ErrNotBegun
 }
 
-// kept returns the narrowest scope that a voter chose, and the rules that all
-// voters chose.
-func (s *State) kept() (permission.Scope, []string) {
-	var rules []string
+// kept returns the narrowest scope and limits that a voter chose, and the rules that
+// all voters chose. Voters for rules and voters for this tool use share neither.
+func (s *State) kept() (a permission.Answer) {
 	for i, v := range s.Votes {
 		switch {
-		case v.Scope != permission.ScopeSession:
-			return permission.ScopeOnce, nil
+		case v.Scope == permission.ScopeOnce || i > 0 && v.Scope != a.Scope:
+			return permission.Answer{}
 		case i == 0:
-			rules = slices.Clone(v.Rules)
+			a.Scope, a.Rules, a.For, a.Times = v.Scope, slices.Clone(v.Rules), v.For, v.Times
 		default:
-			rules = slices.DeleteFunc(rules, func(r string) bool { return !slices.Contains(v.Rules, r) })
+			a.Rules = slices.DeleteFunc(a.Rules, func(r string) bool { return !slices.Contains(v.Rules, r) })
+			a.For, a.Times = narrower(a.For, v.For), narrower(a.Times, v.Times)
 		}
 	}
-	if len(rules) == 0 {
-		return permission.ScopeOnce, nil
+	if a.Scope == permission.ScopeSession && len(a.Rules) == 0 {
+		return permission.Answer{}
 	}
-	return permission.ScopeSession, rules
+	return a
+}
+
+// narrower returns the narrower of two limits, of which 0 is none.
+func narrower[T time.Duration | int](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }

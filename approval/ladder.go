@@ -59,6 +59,17 @@ func Ladder(r *permission.Request) ([]Rung, error) {
 	return rungs, nil
 }
 
+// Again returns the rung for exactly this tool use, whenever it comes again in the
+// session: for what no rule can name, such as a line with code in it, or what a deny
+// rule may be about. It keeps no rule; the answer has permission.ScopeUse. The error
+// says why there is none.
+func Again(r *permission.Request) (Rung, error) {
+	if err := r.CanComeAgain(); err != nil {
+		return Rung{}, err
+	}
+	return Rung{Label: "exactly this again, in the same directory"}, nil
+}
+
 // Denials returns what may be denied for the session, one rule each, from
 // narrow to wide. A deny matches all spellings, so these rules name the words
 // however options are written and wherever the program lies.

@@ -134,7 +134,7 @@ func (s State) answer(e Event) (State, error) {
 	case s.Status == Approved:
 		return s, &Settled{s.Status, s.By}
 	}
-	vote := Vote{e.By, e.Scope, slices.Clone(e.Rules)}
+	vote := Vote{e.By, e.Scope, slices.Clone(e.Rules), e.For, e.Times}
 	switch e.Kind {
 	case Deny:
 		s.Votes, s.Message = []Vote{vote}, e.Message

@@ -47,6 +47,10 @@ type Options struct {
 	// Keep writes a rule to a policy and returns its place, for the choice
 	// "always", as engine.Rules.Keep does; nil does not offer it.
 	Keep func(rule string) (patterns.Source, error)
+	// Session is the session that the evaluator decides with, for answers that last a
+	// while or are about one tool use, and for the choice to look at lasting answers and
+	// revoke them; nil offers none of these.
+	Session *permission.Session
 	// Interrupt is called for ^C, which the terminal does not turn into a signal
 	// while a question is open. It should cancel the contexts of pending calls;
 	// with nil, ^C only denies.
@@ -149,7 +153,7 @@ func (q *question) settle(ctx context.Context) (permission.Answer, error) {
 func (q *question) said(answer permission.Answer) approval.Event {
 	e := approval.Event{
 		Kind: approval.Deny, At: time.Now(), ID: q.id, Digest: q.digest, By: thePerson,
-		Scope: answer.Scope, Rules: answer.Rules, Message: answer.Message,
+		Scope: answer.Scope, Rules: answer.Rules, For: answer.For, Times: answer.Times, Message: answer.Message,
 	}
 	switch {
 	case answer.Input != nil:

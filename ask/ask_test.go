@@ -138,11 +138,20 @@ var npm = permission.ToolUse{ID: "toolu_1", Tool: "Bash", Input: json.RawMessage
 // ask returns the question about a tool use under a policy that allows commands
 // and asks about some.
 func ask(use permission.ToolUse) permission.Request {
+	r := evaluatorOf("").Request(use)
+	if r.Decision.Behavior != permission.Ask {
+		panic(fmt.Sprintf("%s is %s: %s", use.Input, r.Decision.Behavior, r.Decision.Reason))
+	}
+	return r
+}
+
+// evaluatorOf returns an evaluator with such a policy and further settings.
+func evaluatorOf(more string) *permission.Evaluator {
 	spec, err := policy.Parse([]byte(`
 allow = ["Bash", "Read"]
 ask = ["Bash(npm install:*)", "Bash(git push:*)", "Bash(rm:*)"]
 unlisted = "ask"
-`), "agent-wrapper.toml")
+`+more), "agent-wrapper.toml")
 	if err != nil {
 		panic(err)
 	}
@@ -151,12 +160,7 @@ unlisted = "ask"
 		panic(err)
 	}
 	pol.Guarded = []string{"/proj/agent-wrapper.toml"}
-	v := &permission.Evaluator{Policy: pol, Session: session, Env: calm{}}
-	r := v.Request(use)
-	if r.Decision.Behavior != permission.Ask {
-		panic(fmt.Sprintf("%s is %s: %s", use.Input, r.Decision.Behavior, r.Decision.Reason))
-	}
-	return r
+	return &permission.Evaluator{Policy: pol, Session: session, Env: calm{}}
 }
 
 // command returns the question about a command.

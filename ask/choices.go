@@ -16,6 +16,8 @@ const (
 	keyOnce    = "o"
 	keySession = "s"
 	keyAlways  = "a"
+	keyWhile   = "t"
+	keyGrants  = "g"
 	keyEdit    = "e"
 	keyDeny    = "d"
 	keyWords   = "w"
@@ -27,11 +29,18 @@ const (
 // choices returns the choices about a tool use.
 func (a *Approver) choices(ask *permission.Request) []display.Choice {
 	rungs := ladder(ask)
+	always := len(rungs) > 0 && a.options.Keep != nil
+	if len(rungs) == 0 && a.options.Session != nil {
+		rungs = again(ask)
+	}
 	out := []display.Choice{{Key: keyOnce, Name: "once", Label: "once"}}
 	if len(rungs) > 0 {
 		out = append(out, display.Choice{Key: keySession, Name: "session", Label: "for this session", Rungs: rungs, Keeps: true})
 	}
-	if len(rungs) > 0 && a.options.Keep != nil {
+	if len(rungs) > 0 && a.options.Session != nil {
+		out = append(out, display.Choice{Key: keyWhile, Name: "while", Label: "for a while", Rungs: rungs, Keeps: true})
+	}
+	if always {
 		out = append(out, display.Choice{Key: keyAlways, Name: "always", Label: "always", Rungs: rungs, Keeps: true})
 	}
 	if a.options.Editor != nil && tty.CanLend {
@@ -42,6 +51,9 @@ func (a *Approver) choices(ask *permission.Request) []display.Choice {
 		display.Choice{Key: keyWords, Name: "words", Label: "deny with words"})
 	if rungs := denials(ask); len(rungs) > 0 {
 		out = append(out, display.Choice{Key: keyNever, Name: "never", Label: "deny for this session", Rungs: rungs})
+	}
+	if a.options.Session != nil && len(a.options.Session.Grants()) > 0 {
+		out = append(out, display.Choice{Key: keyGrants, Label: "granted so far"})
 	}
 	if a.options.Explain != nil {
 		out = append(out, display.Choice{Key: keyWhy, Label: "why"})
@@ -60,6 +72,10 @@ func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permis
 		return permission.Answer{Behavior: permission.Allow}, true, nil
 	case keySession, keyAlways, keyNever:
 		return q.kept(ctx, c)
+	case keyWhile:
+		return q.forAWhile(ctx, c)
+	case keyGrants:
+		return answer, false, q.grants(ctx)
 	case keyEdit:
 		return q.edit(ctx)
 	case keyDeny:
@@ -141,7 +157,7 @@ func (q *question) kept(ctx context.Context, c *display.Choice) (answer permissi
 	case !q.fresh():
 		return answer, false, nil
 	case c.Key == keySession:
-		return forSession(permission.Allow, rungs[i].Rules), true, nil
+		return lasting(rungs[i].Rules), true, nil
 	}
 	return q.always(rungs[i].Rules), true, nil
 }
@@ -163,6 +179,12 @@ func (q *question) pick(ctx context.Context, c *display.Choice) (int, error) {
 		return 0, nil
 	}
 	q.say(c.Ladder(q.style()) + fmt.Sprintf("  which of them, 1 to %d? Escape goes back.\n", len(c.Rungs)))
+	return q.number(ctx, len(c.Rungs), nil)
+}
+
+// number waits for the key of a number, and returns it less one; -1 is none. It calls
+// other, which may be nil, for other characters.
+func (q *question) number(ctx context.Context, last int, other func(r rune)) (int, error) {
 	for {
 		p, err := q.keys.decision(ctx, q.armed)
 		if err != nil {
@@ -170,9 +192,12 @@ func (q *question) pick(ctx context.Context, c *display.Choice) (int, error) {
 		}
 		i := int(p.Rune - '1')
 		switch {
-		case p.Kind == tty.Rune && 0 <= i && i < len(c.Rungs):
+		case p.Kind == tty.Rune && 0 <= i && i < last:
 			q.say(string(p.Rune) + "\n")
 			return i, nil
+		case p.Kind == tty.Rune && other != nil:
+			other(p.Rune)
+			continue
 		case p.Kind == tty.Escape:
 			q.say("back\n")
 			q.menu()
@@ -200,6 +225,15 @@ func (q *question) always(rules []string) permission.Answer {
 	return forSession(permission.Allow, rules)
 }
 
+// lasting returns the answer that allows by rules or, if there are none, exactly this
+// tool use.
+func lasting(rules []string) permission.Answer {
+	if len(rules) == 0 {
+		return permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeUse}
+	}
+	return forSession(permission.Allow, rules)
+}
+
 func forSession(b permission.Behavior, rules []string) permission.Answer {
 	return permission.Answer{Behavior: b, Scope: permission.ScopeSession, Rules: rules}
 }
@@ -214,6 +248,15 @@ func ladder(ask *permission.Request) []display.Rung {
 		return nil
 	}
 	return shownRungs(rungs)
+}
+
+// again returns the rung for exactly this tool use, if it may come again.
+func again(ask *permission.Request) []display.Rung {
+	rung, err := approval.Again(ask)
+	if err != nil {
+		return nil
+	}
+	return shownRungs([]approval.Rung{rung})
 }
 
 // denials returns the rules that a deny may keep, the narrowest first.

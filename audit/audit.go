@@ -52,6 +52,9 @@
 //	risk, tier
 //	by        who decided: rule, person, timeout
 //	held      true: only a person could allow it
+//	grants    the lasting answers of a person that allowed it: id in the session,
+//	          rule, or use (exactly this one); until, and left: how many more tool
+//	          uses, if they are limited
 //	objection the refusal of a whitelist, "not_whitelisted: …"; would_block:
 //	          true if it did not take effect (dry run)
 //	updated   the input that the tool ran with, if it differs; of a denial, the

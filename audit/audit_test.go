@@ -66,7 +66,11 @@ func TestRecord(t *testing.T) {
 	edited.Edited = json.RawMessage(`{"command":"rm x"}`)
 	edited = asRead(edited)
 	dry.Result.Refusal = permission.Refusal{Kind: "too_long", Reason: "600 bytes"}
-	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, refused, dry, edited} {
+	granted := permission.Record{}
+	granted.Result.Grants = []permission.Grant{
+		{ID: 3, Rule: "Bash(npm i)", Until: time.Unix(0, 0)}, {ID: 4, Use: "curl -u me:hunter2hunter2", Counted: true},
+	}
+	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, refused, dry, edited, granted} {
 		if err := l.Record(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +88,7 @@ func TestRecord(t *testing.T) {
 		`{"seq":6,"objection":"too_long: 600 bytes, token=REDACTED","masked":1}`,
 		`{"seq":7,"objection":"too_long: 600 bytes","would_block":true}`,
 		`{"seq":8,"behavior":"deny","input":{"command":"ls"},"updated":{"command":"rm x"},"actions":["run rm x","write /p/x"]}`,
+		`{"seq":9,"grants":[{"id":3,"rule":"Bash(npm i)","until":"1970-01-01T00:00:00Z"},{"id":4,"use":"curl -u me:REDACTED","left":0}]}`,
 	}
 	got := logLines(t, path)
 	if len(got) != len(want) {

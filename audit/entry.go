@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -56,6 +57,7 @@ type Entry struct {
 	Tier     int             `json:"tier,omitempty"`
 	By       string          `json:"by,omitempty"`
 	Held     bool            `json:"held,omitempty"`
+	Grants   []grant         `json:"grants,omitempty"`
 
 	Refusal    string `json:"objection,omitempty"`
 	WouldBlock bool   `json:"would_block,omitempty"`
@@ -68,6 +70,30 @@ type Entry struct {
 	Outcome string `json:"outcome,omitempty"`
 	Exit    *int   `json:"exit,omitempty"`
 	TookMS  *int64 `json:"took_ms,omitempty"`
+}
+
+// grant is a lasting answer of a person.
+type grant struct {
+	ID    int    `json:"id"`
+	Rule  string `json:"rule,omitempty"`
+	Use   string `json:"use,omitempty"`
+	Until string `json:"until,omitempty"`
+	Left  *int   `json:"left,omitempty"` // nil: any number
+}
+
+// grants returns the lasting answers by which a tool use was allowed.
+func (e *Entry) grants(all []permission.Grant) (out []grant) {
+	for _, g := range all {
+		one := grant{ID: g.ID, Rule: e.hide(g.Rule), Use: e.hide(g.Use)}
+		if !g.Until.IsZero() {
+			one.Until = g.Until.UTC().Format(time.RFC3339)
+		}
+		if g.Counted {
+			one.Left = &g.Left
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // line returns the record as it is written, with its line feed.
@@ -112,6 +138,7 @@ func decision(r permission.Record) *Entry {
 		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held,
 	}
 	e.named(use.Session, use.Agent, use.ID, use.Tool)
+	e.Grants = e.grants(d.Grants)
 	if o := d.Refusal; o.Kind != "" {
 		e.Refusal, e.WouldBlock = o.Kind+": "+e.hide(o.Reason), o.Behavior == 0
 	}

@@ -54,7 +54,8 @@ type Choice struct {
 	Keeps bool `json:"keeps,omitempty"`
 }
 
-// Rung is a set of rules that may be kept together.
+// Rung is a set of rules that may be kept together; without rules it is about exactly
+// this tool use.
 type Rung struct {
 	Label string   `json:"label,omitempty"` // what the rules cover, in words
 	Rules []string `json:"rules"`

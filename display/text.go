@@ -419,7 +419,10 @@ func (p *page) keeps(choices []Choice) {
 func (p *page) rungs(rungs []Rung) {
 	for i, r := range rungs {
 		text := strings.Join(r.Rules, ", ")
-		if r.Label != "" {
+		switch {
+		case text == "":
+			text = r.Label
+		case r.Label != "":
 			text += "  - " + r.Label
 		}
 		p.words(fmt.Sprintf("    %d  ", i+1), text, plain)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -74,6 +75,7 @@ func compose(place patterns.Place, sources []policy.Source) (*Rules, error) {
 	if r.Policy, r.Session, r.Warnings, err = r.Spec.Compile(place); err != nil {
 		return nil, &PolicyError{err}
 	}
+	r.Session.Now = time.Now
 	for _, i := range r.Ignored {
 		r.Warnings = append(r.Warnings, i.String())
 	}

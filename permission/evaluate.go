@@ -172,7 +172,7 @@ func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	r.forgetDoubts()
 	d := judgeAll(r, p, session, tr)
 	d.Advice = r.advise(p, session, &d)
-	return d
+	return session.again(&r.use, d)
 }
 
 // judgeAll decides by a policy and its further policies.
@@ -194,6 +194,7 @@ func judgeAll(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 			}
 		}
 		d.askToo(now.Parts)
+		d.allowedToo(now.Grants)
 		d.Risk, d.Tier = class, class.Tier() // the higher of the two risks
 	}
 	return d
@@ -292,7 +293,11 @@ func (e *evaluation) decide() Decision {
 		return e.asked(a, i)
 	}
 	e.stopped = e.stopped || a.behavior != Allow
-	return e.decision(a, i)
+	d := e.decision(a, i)
+	if a.behavior == Allow {
+		d.Grants = e.grants()
+	}
+	return d
 }
 
 // idle returns the decision about a line that runs, writes and fetches nothing:

@@ -108,6 +108,13 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 			read.release()
 			return advised(d), nil
 		}
+		if d.Behavior == Allow {
+			after, ok := v.Session.spend(d.spent())
+			if !ok {
+				continue // a grant has ended meanwhile
+			}
+			d.Grants = after
+		}
 		if d.Behavior != Ask {
 			v.madeBy(read, d.Behavior)
 			read.release()
@@ -133,6 +140,9 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 			continue // the question has changed since the answer
 		case now.Behavior != Ask && now.Behavior != Allow:
 			return Result{Decision: now, By: byRule}, nil // denied in the meantime
+		}
+		if _, ok := v.Session.spend(now.spent()); !ok {
+			continue
 		}
 		v.madeBy(read, Allow)
 		return v.approved(v.request(*use, d, read), ans)

@@ -23,6 +23,7 @@ type Scope uint8
 const (
 	ScopeOnce    Scope = iota // for this tool use
 	ScopeSession              // the answer's rules are added to the session
+	ScopeUse                  // for exactly this tool use, whenever it comes again in the session
 )
 
 // Request is a question to a person.
@@ -38,6 +39,7 @@ type Request struct {
 	suppose func(rules []*patterns.Rule, wordless bool) Decision
 	reaches func(use *ToolUse) bool
 	notes   *notes
+	foreign bool // what it runs is not in the tool use: see CanComeAgain
 }
 
 // Request returns the question that a person would be asked about a tool use,
@@ -59,6 +61,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	r.notes = &notes{rules: map[listed]*keepable{}, then: map[listed]Decision{}, secret: map[string]bool{}}
 	if read != nil {
 		r.notes.text = strings.Join(read.lines(), "\n")
+		r.foreign = read.runsForeign()
 	}
 	var one sync.Mutex // a reading caches results
 	r.suppose = func(rules []*patterns.Rule, wordless bool) (d Decision) {
@@ -413,18 +416,43 @@ func (v *Evaluator) keep(r Request, ans Answer) string {
 	if ans.Behavior != Allow {
 		list, once = patterns.Deny, "; denied once"
 	}
-	if ans.Scope != ScopeSession || v.Session == nil || len(ans.Rules) == 0 {
-		return once + ", not for the session"
-	}
-	said := ""
-	for _, rule := range ans.Rules {
-		err := r.CanKeep(list, rule)
-		if err == nil {
-			err = v.Session.parse(rule, list)
+	switch {
+	case v.Session == nil:
+	case ans.Scope == ScopeUse && list == patterns.Allow:
+		return v.keepUse(r, ans)
+	case ans.Scope == ScopeSession && len(ans.Rules) > 0:
+		said := ""
+		for _, rule := range ans.Rules {
+			if err := v.keepRule(r, ans, list, rule); err != nil {
+				said += fmt.Sprintf("%s, rule %s is not kept: %v", once, rule, err)
+			}
 		}
-		if err != nil {
-			said += fmt.Sprintf("%s, rule %s is not kept: %v", once, rule, err)
-		}
+		return said
 	}
-	return said
+	return once + ", not for the session"
+}
+
+// keepRule adds a rule of an answer to the session.
+func (v *Evaluator) keepRule(r Request, ans Answer, list patterns.List, text string) error {
+	if err := r.CanKeep(list, text); err != nil {
+		return err
+	}
+	return v.Session.grant(ans, text, func(source patterns.Source) (*patterns.Rule, error) {
+		rule, _, err := patterns.ParseWith(v.Session.Tools, text, list, source)
+		return rule, err
+	}, nil, Decision{})
+}
+
+// keepUse lets a tool use come again in the session. It returns an addition to the
+// reason.
+func (v *Evaluator) keepUse(r Request, ans Answer) string {
+	err := r.CanComeAgain()
+	if err == nil {
+		use := r.Use
+		err = v.Session.grant(ans, "", nil, &use, r.Decision)
+	}
+	if err != nil {
+		return "; approved once, it may not come again: " + err.Error()
+	}
+	return "; approved for this session, as exactly this tool use"
 }

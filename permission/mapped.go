@@ -134,8 +134,9 @@ func judgeMapped(r *reading, p *Policy, session *standing, tr *Trace) (d Decisio
 			refusal = now.Refusal
 		}
 		if i == 0 || now.stricter(&d) {
-			d = now
+			d, now = now, d
 		}
+		d.allowedToo(now.Grants)
 	}
 	d.Risk, d.Tier, d.Refusal = class, class.Tier(), refusal
 	if len(d.Parts) > 0 {

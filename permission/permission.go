@@ -5,6 +5,7 @@ package permission
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -155,6 +156,9 @@ type Decision struct {
 	// Question reports that the tool use is itself a question for a person
 	// (AskUserQuestion).
 	Question bool
+	// Grants are the lasting answers of a person by which it is allowed; of a result,
+	// as they are afterwards.
+	Grants []Grant
 	// Refusal is the gate's objection to the command line, even if another layer
 	// decided or the objection had no effect.
 	Refusal Refusal
@@ -220,8 +224,14 @@ type Answer struct {
 	Behavior Behavior // Allow or Deny; anything else denies
 	// Scope is how long the answer applies. ScopeSession keeps Rules, except those
 	// to which Request.CanKeep objects, as allow or deny rules of the session.
-	Scope   Scope
-	Rules   []string
+	// ScopeUse keeps an allow for exactly this tool use, if Request.CanComeAgain does
+	// not object.
+	Scope Scope
+	Rules []string
+	// For and Times limit what is kept: to a time, and to a number of tool uses,
+	// this one included. 0 is no limit.
+	For     time.Duration
+	Times   int
 	Message string          // for the model
 	Input   json.RawMessage // answers to a question, or an edit; nil: the original input
 }

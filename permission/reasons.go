@@ -154,7 +154,11 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 	case allowedByMode:
 		return append(b, e.policy.Mode.String()...)
 	case deniedBy, askedBy, allowedBy, allowedForNow:
-		return append(b, a.rule.text()...)
+		b = append(b, a.rule.text()...)
+		if g := e.session.grantOf(a.rule.source()); g != nil {
+			b = append(b, g.limits()...)
+		}
+		return b
 	case mayCover:
 		return fmt.Appendf(b, "%s rule %s: %s", a.rule.list(), a.rule.text(), e.acts[i].doubt())
 	case guardsFile:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -18,6 +19,9 @@ type Session struct {
 	// Tools describes tools that are not built in and that rules may name. It must
 	// be set before the session is used.
 	Tools *tools.Table
+	// Now returns the time, for answers that end. Without it none may end. It must be
+	// set before the session is used.
+	Now func() time.Time
 
 	place patterns.Place
 	write sync.Mutex // held while the state is replaced
@@ -27,6 +31,10 @@ type Session struct {
 // standing is one state of a session. It is not modified once stored.
 type standing struct {
 	allow, deny *patterns.Set
+	own         struct{ allow, deny []*patterns.Rule } // those that are not grants
+	grants      []*granted
+	last        int       // the highest ID of a grant so far
+	ends        time.Time // when the first grant ends; zero: none does
 	paused      bool
 	reason      string   // why the agent is paused
 	scratch     *scratch // nil: none
@@ -63,6 +71,9 @@ func (s *Session) Add(rules ...*patterns.Rule) error {
 	if err != nil {
 		return err
 	}
+	if len(next.grants) > 0 {
+		next.rebuild(s.place) // limited grants come last
+	}
 	s.state.Store(next)
 	return nil
 }
@@ -82,6 +93,7 @@ func (now *standing) with(place patterns.Place, rules []*patterns.Rule) (*standi
 		}
 	}
 	next.allow, next.deny = extended(place, now.allow, allow), extended(place, now.deny, deny)
+	next.own.allow, next.own.deny = append(slices.Clip(now.own.allow), allow...), append(slices.Clip(now.own.deny), deny...)
 	return &next, nil
 }
 
@@ -119,7 +131,7 @@ func (s *Session) pause(on bool, reason string) {
 func (s *Session) standing() *standing {
 	if s != nil {
 		if now := s.state.Load(); now != nil {
-			return now
+			return s.live(now)
 		}
 	}
 	return &noStanding

@@ -123,6 +123,7 @@ func asking(r *engine.Rules) ask.Options {
 // permanently.
 func keeping(r *engine.Rules) ask.Options {
 	o := asking(r)
+	o.Session = r.Session
 	if r.Keeps() {
 		o.Keep = r.Keep
 	}

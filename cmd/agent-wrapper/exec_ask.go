@@ -72,7 +72,7 @@ func (p *patient) Approve(ctx context.Context, q permission.Request) (permission
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		err = unanswered(p.job.flags.patience)
 	}
-	if err == nil && ans.Scope == permission.ScopeSession {
+	if err == nil && ans.Scope == permission.ScopeSession && ans.For == 0 && ans.Times == 0 { // what is stored has no such limit
 		p.job.note(&q, ans)
 	}
 	return ans, err

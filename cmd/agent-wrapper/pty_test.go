@@ -399,7 +399,7 @@ func TestAlwaysCannotBeWritten(t *testing.T) {
 func TestAlwaysIsolated(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--isolated")...)
-	x.wait("[s] would keep:")
+	x.wait("[s] and [t] would keep:")
 	x.press("a")
 	x.press("d")
 	x.decided("DENY git push")
@@ -422,10 +422,10 @@ func TestViewOnTerminal(t *testing.T) {
 	long := strings.Repeat("echo a\n", 300) + "git push"
 	x := onTerminal(t, []string{bash(long), bash("git push")}, pushes...)
 	x.wait("more bytes in")
-	x.wait("not offered, because not everything is shown: session, always")
+	x.wait("not offered, because not everything is shown: session, while, always")
 	x.press("s")
 	x.press("v")
-	x.wait("[s] and [a] would keep:")
+	x.wait("[s] and [t] and [a] would keep:")
 	x.press("s")
 	x.answerLadder()
 	x.wait("session-allow")

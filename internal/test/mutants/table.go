@@ -703,6 +703,58 @@ var Table = []Mutant{
 		Test: "TestOff",
 	},
 	{
+		Guard: "a grant ends in time", File: "permission/grant.go",
+		Old:  `if now.ends.IsZero() || s.Now == nil || s.Now().Before(now.ends) {`,
+		New:  `if true {`,
+		Test: "TestTimed",
+	},
+	{
+		Guard: "a count goes down", File: "permission/grant.go",
+		Old:  `			g.Left--`,
+		New:  ``,
+		Test: "TestCounted",
+	},
+	{
+		Guard: "a grant that has ended meanwhile is not used", File: "permission/grant.go",
+		Old: `		if at < 0 {
+			return nil, false
+		}`,
+		New: `		if at < 0 {
+			continue
+		}`,
+		Test: "TestRevoke",
+	},
+	{
+		Guard: "what may come again is asked about in the same words", File: "permission/grant.go",
+		Old:  `|| !reflect.DeepEqual(g.said, d) {`,
+		New:  `|| !reflect.DeepEqual(d, d) {`,
+		Test: "TestAgainElsewhere",
+	},
+	{
+		Guard: "what may come again is the same tool use", File: "permission/grant.go",
+		Old:  `a.Dir == b.Dir && a.Dialect`,
+		New:  `a.Dialect`,
+		Test: "TestAgain",
+	},
+	{
+		Guard: "tier 3 does not come again", File: "permission/grant.go",
+		Old:  `case d.Tier == 3:`,
+		New:  `case false:`,
+		Test: "TestNotAgain",
+	},
+	{
+		Guard: "what the guard holds does not come again", File: "permission/grant.go",
+		Old:  `if p := &d.Parts[i]; p.Held && p.Layer == LayerGuard {`,
+		New:  `if p := &d.Parts[i]; p.Held && p.Layer == 0 {`,
+		Test: "TestNotAgain",
+	},
+	{
+		Guard: "a program from the network does not come again", File: "permission/grant.go",
+		Old:  `case r.foreign:`,
+		New:  `case false:`,
+		Test: "TestNotAgain",
+	},
+	{
 		Guard: "a whitelist above a repository binds no stranger", File: "engine/whitelist.go",
 		Old:  `case up.Beyond && !slices.Contains(trusted, up.Dir):`,
 		New:  `case false && slices.Contains(trusted, up.Dir):`,

@@ -236,6 +236,9 @@ func (q *person) Approve(_ context.Context, r permission.Request) (permission.An
 	if rungs, err := approval.Ladder(&r); err == nil && len(rungs) > 0 {
 		q.lasting = true
 		answer.Scope, answer.Rules = permission.ScopeSession, rungs[min(1, len(rungs)-1)].Rules
+	} else if _, err := approval.Again(&r); err == nil {
+		q.lasting = true
+		answer.Scope = permission.ScopeUse
 	}
 	return answer, nil
 }

@@ -1,0 +1,79 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// whiles are the limits that the choice "for a while" offers, the first first.
+var whiles = []struct {
+	words string
+	limit time.Duration
+	times int
+}{
+	{"for 30 minutes", 30 * time.Minute, 0},
+	{"for 5 times, this one included", 0, 5},
+}
+
+// forAWhile allows for a time or for a number of tool uses, by the rung that the
+// person picks. The key of the choice goes on to the next limit.
+func (q *question) forAWhile(ctx context.Context, c *display.Choice) (answer permission.Answer, done bool, err error) {
+	q.say(c.Label + "\n" + c.Ladder(q.style()))
+	at := 0
+	say := func() {
+		next := whiles[(at+1)%len(whiles)].words
+		q.say(fmt.Sprintf("  which of them %s, 1 to %d? [%s] %s. Escape goes back.\n", whiles[at].words, len(c.Rungs), keyWhile, next))
+	}
+	say()
+	rungs := q.rungs(c.Key)
+	i, err := q.number(ctx, len(c.Rungs), func(r rune) {
+		if string(r) == keyWhile {
+			at = (at + 1) % len(whiles)
+			say()
+		}
+	})
+	if err != nil || i < 0 || i >= len(rungs) || !q.fresh() {
+		return answer, false, err
+	}
+	answer = lasting(rungs[i].Rules)
+	answer.For, answer.Times = whiles[at].limit, whiles[at].times
+	return answer, true, nil
+}
+
+// maxListed is how many grants can be revoked by a key.
+const maxListed = 9
+
+// grants lists the lasting answers of the session, the last first, and revokes the one
+// whose number is pressed.
+func (q *question) grants(ctx context.Context) error {
+	q.say("granted so far\n")
+	for {
+		all := q.options.Session.Grants()
+		if len(all) == 0 {
+			break
+		}
+		shown := min(len(all), maxListed)
+		for i := range shown {
+			q.say(fmt.Sprintf("  %d. %s\n", i+1, visible.Line(all[len(all)-1-i].String())))
+		}
+		if more := len(all) - shown; more > 0 {
+			q.say(fmt.Sprintf("  and %d earlier ones\n", more))
+		}
+		q.say(fmt.Sprintf("  which of them to revoke, 1 to %d? Escape goes back.\n", shown))
+		i, err := q.number(ctx, shown, nil)
+		if err != nil || i < 0 {
+			return err
+		}
+		if q.options.Session.Revoke(all[len(all)-1-i].ID) {
+			q.say("  revoked\n")
+		}
+	}
+	q.rows = -1
+	q.draw()
+	return nil
+}

@@ -1,0 +1,361 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
+
+// Grant is a lasting answer of a person: a rule of the session, or one tool use
+// that may come again.
+type Grant struct {
+	ID       int      // unique in the session, from 1
+	Behavior Behavior // Allow or Deny
+	Rule     string   // "" if it is about one tool use
+	Use      string   // that tool use, shortened and without secrets; "" for a rule
+	// Until is when it ends; the zero time means with the session.
+	Until time.Time
+	// Left is the number of tool uses that it still allows if it is Counted.
+	Left    int
+	Counted bool
+}
+
+// String returns the grant for a person: what it is about, and how long.
+func (g Grant) String() string {
+	about := g.Rule
+	if about == "" {
+		about = "exactly " + g.Use
+	}
+	return g.Behavior.String() + " " + about + g.limits()
+}
+
+// limits returns how long a grant applies, "" for the whole session.
+func (g Grant) limits() string {
+	text := ""
+	if !g.Until.IsZero() {
+		text = " until " + g.Until.Format(time.TimeOnly)
+	}
+	switch {
+	case !g.Counted:
+	case g.Left == 1:
+		text += ", once more"
+	default:
+		text += fmt.Sprintf(", %d more times", g.Left)
+	}
+	return text
+}
+
+// granted is a grant of a session. It is not modified.
+type granted struct {
+	Grant
+	rule *patterns.Rule // nil: it is about use
+	use  *ToolUse
+	said Decision // the ask about use that was answered
+}
+
+// grantSource is the name in the source of a grant's rule; the line is its ID.
+const grantSource = "session answer"
+
+// maxGrants is the maximum number of grants of a session.
+const maxGrants = 1000
+
+// limited reports whether a grant ends before the session.
+func (g *granted) limited() bool { return g.Counted || !g.Until.IsZero() }
+
+// Grants returns the lasting answers that apply now, in the order in which they were
+// given.
+func (s *Session) Grants() []Grant {
+	var all []Grant
+	for _, g := range s.standing().grants {
+		all = append(all, g.Grant)
+	}
+	slices.SortFunc(all, func(a, b Grant) int { return a.ID - b.ID })
+	return all
+}
+
+// Revoke ends a grant. It reports whether there was one.
+func (s *Session) Revoke(id int) bool {
+	return s.change(func(now *standing) bool {
+		before := len(now.grants)
+		now.grants = slices.DeleteFunc(now.grants, func(g *granted) bool { return g.ID == id })
+		return len(now.grants) < before
+	})
+}
+
+// change replaces the grants in the state, and reports what edit returned. Without
+// true nothing is changed.
+func (s *Session) change(edit func(next *standing) bool) bool {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.state.Load()
+	next.grants = slices.Clone(next.grants)
+	if !edit(&next) {
+		return false
+	}
+	next.rebuild(s.place)
+	s.state.Store(&next)
+	return true
+}
+
+// rebuild makes the rule sets from the session's own rules and the grants. Those
+// without a limit come first, so that no limited one is used up beside them.
+func (now *standing) rebuild(place patterns.Place) {
+	slices.SortStableFunc(now.grants, func(a, b *granted) int {
+		switch {
+		case a.limited() == b.limited():
+			return a.ID - b.ID
+		case b.limited():
+			return -1
+		}
+		return 1
+	})
+	now.ends = time.Time{}
+	allow, deny := slices.Clone(now.own.allow), slices.Clone(now.own.deny)
+	for _, g := range now.grants {
+		switch {
+		case g.rule == nil:
+		case g.Behavior == Allow:
+			allow = append(allow, g.rule)
+		default:
+			deny = append(deny, g.rule)
+		}
+		if !g.Until.IsZero() && (now.ends.IsZero() || g.Until.Before(now.ends)) {
+			now.ends = g.Until
+		}
+	}
+	now.allow, now.deny = patterns.NewSet(place, allow...), patterns.NewSet(place, deny...)
+}
+
+// live returns the state without grants whose time is over.
+func (s *Session) live(now *standing) *standing {
+	if now.ends.IsZero() || s.Now == nil || s.Now().Before(now.ends) {
+		return now
+	}
+	at := s.Now()
+	s.change(func(next *standing) bool {
+		before := len(next.grants)
+		next.grants = slices.DeleteFunc(next.grants, func(g *granted) bool { return !g.Until.IsZero() && !at.Before(g.Until) })
+		return len(next.grants) < before
+	})
+	return s.state.Load()
+}
+
+// grant adds a grant for an answer: of a rule or, if that is nil, of a tool use.
+func (s *Session) grant(ans Answer, text string, rule func(patterns.Source) (*patterns.Rule, error), use *ToolUse, said Decision) error {
+	g := &granted{Grant: Grant{Behavior: ans.Behavior, Rule: text}, use: use, said: said}
+	switch {
+	case ans.For < 0 || ans.Times < 0 || ans.Times > 0 && ans.Behavior != Allow:
+		return errors.New("it would end before it begins")
+	case ans.For > 0 && s.Now == nil:
+		return errors.New("the session has no clock")
+	case ans.For > 0:
+		g.Until = s.Now().Add(ans.For)
+	}
+	if ans.Times == 1 {
+		return errors.New("the answer itself is the one time")
+	}
+	g.Left, g.Counted = max(0, ans.Times-1), ans.Times > 0 // the answer itself is one
+	if use != nil {
+		g.Use = summary(use)
+	}
+	var err error
+	s.change(func(next *standing) bool {
+		if len(next.grants) >= maxGrants {
+			err = fmt.Errorf("a session keeps at most %d answers", maxGrants)
+			return false
+		}
+		next.last++
+		g.ID = next.last
+		if rule != nil {
+			if g.rule, err = rule(patterns.Source{Name: grantSource, Line: g.ID}); err != nil {
+				return false
+			}
+		}
+		next.grants = append(next.grants, g)
+		return true
+	})
+	return err
+}
+
+// spend uses up one use of each grant, and returns them as they are then. It is not
+// ok, and changes nothing, if one has ended.
+func (s *Session) spend(ids []int) (after []Grant, ok bool) {
+	if s == nil || len(ids) == 0 {
+		return nil, len(ids) == 0
+	}
+	s.live(s.state.Load())
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.state.Load()
+	next.grants = slices.Clone(next.grants)
+	ended := false
+	for _, id := range ids {
+		at := slices.IndexFunc(next.grants, func(g *granted) bool { return g.ID == id })
+		if at < 0 {
+			return nil, false
+		}
+		g := *next.grants[at]
+		if g.Counted {
+			g.Left--
+			next.grants[at] = &g
+		}
+		if after = append(after, g.Grant); g.Counted && g.Left == 0 {
+			next.grants, ended = slices.Delete(next.grants, at, at+1), true
+		}
+	}
+	if ended {
+		next.rebuild(s.place)
+	}
+	s.state.Store(&next)
+	return after, true
+}
+
+// grantOf returns the grant that a rule of the session is from, nil if it is none.
+func (now *standing) grantOf(source patterns.Source) *granted {
+	for _, g := range now.grants {
+		if g.rule != nil && g.ID == source.Line && source.Name == grantSource {
+			return g
+		}
+	}
+	return nil
+}
+
+// grants returns the grants by which the actions are allowed.
+func (e *evaluation) grants() []Grant {
+	var all []Grant
+	for i := 0; i < len(e.acts) && len(e.session.grants) > 0; i++ {
+		if a := e.first(i); a.layer == LayerSessionAllow {
+			all = withGrant(all, e.session.grantOf(a.rule.source()))
+		}
+	}
+	return all
+}
+
+func withGrant(all []Grant, g *granted) []Grant {
+	if g == nil || slices.ContainsFunc(all, func(o Grant) bool { return o.ID == g.ID }) {
+		return all
+	}
+	return append(all, g.Grant)
+}
+
+// again allows an ask about a tool use that a person has allowed to come again. The
+// tool use must be the same and so must the question, with all that it showed: where
+// a link leads elsewhere now, or a rule is new, the person is asked.
+func (now *standing) again(use *ToolUse, d Decision) Decision {
+	if d.Behavior != Ask {
+		return d
+	}
+	for _, g := range now.grants {
+		if g.use == nil || !sameUse(g.use, use) || !reflect.DeepEqual(g.said, d) {
+			continue
+		}
+		return Decision{
+			Behavior: Allow, Layer: LayerSessionAllow, RuleSource: patterns.Source{Name: grantSource, Line: g.ID},
+			Reason: "allowed for this session by a person, as exactly this tool use" + g.limits(),
+			Risk:   d.Risk, Tier: d.Tier, Refusal: d.Refusal, Grants: []Grant{g.Grant},
+		}
+	}
+	return d
+}
+
+// sameUse reports whether two tool uses are the same but for who makes them.
+func sameUse(a, b *ToolUse) bool {
+	return a.Tool == b.Tool && a.Dir == b.Dir && a.Dialect == b.Dialect && sameInput(a.Input, b.Input)
+}
+
+// CanComeAgain returns why an answer to the request may not be kept for exactly this
+// tool use (ScopeUse), nil if it may. It may not for what is of tier 3, for what the
+// guard holds (changes to what decides, and to protected files), and where what runs
+// is not in the tool use but comes from elsewhere each time.
+func (r *Request) CanComeAgain() error {
+	d := &r.Decision
+	switch {
+	case r.suppose == nil:
+		return errors.New("the request does not come from an evaluator")
+	case d.Behavior != Ask || d.Question || r.Use.Tool == tools.ExitPlan:
+		return errors.New("it is a question itself")
+	case r.Use.Dir == "":
+		return errors.New("the directory is not known")
+	case d.Tier == 3:
+		return errors.New("it is of tier 3")
+	case r.foreign:
+		return errors.New("what it runs is not in it, and may be something else each time")
+	}
+	for i := range d.Parts {
+		if p := &d.Parts[i]; p.Held && p.Layer == LayerGuard {
+			return errors.New(heldPart)
+		}
+	}
+	return nil
+}
+
+// runsForeign reports whether a line runs a program from its standard input or from
+// what it fetches, which is another text each time.
+func (r *reading) runsForeign() bool {
+	fetches, input := false, false
+	for _, m := range append([]*reading{r}, r.mapped...) {
+		for i := range m.actions {
+			a := &m.actions[i]
+			fetches = fetches || a.sub.Kind == patterns.FetchURL
+			input = input || a.does != nil && a.does.Kind == shell.Opaque && a.does.Why.Cause == shell.CauseStandardInput
+		}
+	}
+	return fetches && input
+}
+
+// maxSummary is the maximum length of Grant.Use in bytes.
+const maxSummary = 200
+
+// summary returns a tool use for a list of grants.
+func summary(use *ToolUse) string {
+	text := (&Request{Use: *use}).text()
+	if text == string(use.Input) {
+		text, _ = mask.Text(use.Tool + " " + text)
+	} else {
+		text, _ = mask.Command(text)
+	}
+	if len(text) <= maxSummary {
+		return text
+	}
+	at := maxSummary
+	for !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return text[:at] + "…"
+}
+
+// allowedToo adds to an allow the grants of another decision on the same tool use.
+func (d *Decision) allowedToo(more []Grant) {
+	if d.Behavior != Allow {
+		return
+	}
+	for _, g := range more {
+		if !slices.Contains(d.Grants, g) {
+			d.Grants = append(d.Grants, g)
+		}
+	}
+}
+
+// spent returns the IDs of the grants by which a decision, or the parts of an ask that
+// a person has approved, are allowed.
+func (d *Decision) spent() []int {
+	var ids []int
+	for _, g := range d.Grants {
+		ids = append(ids, g.ID)
+	}
+	for i := range d.Parts {
+		p := &d.Parts[i]
+		if p.Layer == LayerSessionAllow && p.RuleSource.Name == grantSource && !slices.Contains(ids, p.RuleSource.Line) {
+			ids = append(ids, p.RuleSource.Line)
+		}
+	}
+	return ids
+}
