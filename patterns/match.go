@@ -256,6 +256,20 @@ func (r *Rule) Roots() []string {
 	return roots
 }
 
+// Last returns the pattern for the last name of every path that the rule, one about
+// paths, is for: ".env" for Read(./**/.env). It is "" if there is no such pattern.
+func (r *Rule) Last() string {
+	last := ""
+	for i := range r.paths {
+		segs := r.paths[i].segs
+		if len(segs) == 0 || segs[len(segs)-1].many || i > 0 && segs[len(segs)-1].text != last {
+			return ""
+		}
+		last = segs[len(segs)-1].text
+	}
+	return last
+}
+
 // Below reports whether the rule may match a path below p, for an action on a
 // whole directory; sub holds the kind of the action and its tool.
 func (p *Path) Below(r *Rule, sub *Subject) bool {

@@ -1,7 +1,9 @@
 package permission
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -34,9 +36,15 @@ func (a Advice) String() string {
 type doubt struct {
 	why     shell.Why // a cause without advice: the action has no plainer form
 	program string
-	// plain is the command in the plainer form, which has to be allowed in dir. It is
-	// "" for a form that only differs in how the shell reads it.
-	plain, dir string
+	// plain are the plainer forms, at least one of which has to be allowed. There are
+	// none for a form that only differs in how the shell reads it.
+	plain []plainer
+}
+
+// plainer is a plainer form of an action.
+type plainer struct {
+	use  ToolUse
+	text string // how to get to it; "" if the cause says so
 }
 
 // maxAdvice is the maximum number of advices for one tool use. If it takes more to
@@ -65,12 +73,11 @@ func (r *reading) advise(p *Policy, session *standing, d *Decision) []Advice {
 	for _, from := range r.all() {
 		for i := range from.doubts {
 			found := &from.doubts[i]
-			text := found.why.Advice()
-			one := Advice{Cause: found.why.Cause.String(), Program: found.program, Text: text}
-			if slices.Contains(list, one) {
+			one := Advice{Cause: found.why.Cause.String(), Program: found.program}
+			if slices.ContainsFunc(list, one.same) {
 				continue
 			}
-			if text == "" || len(list) == maxAdvice || !r.allows(found, p, session) {
+			if one.Text = r.words(found, p, session); one.Text == "" || len(list) == maxAdvice {
 				return nil
 			}
 			list = append(list, one)
@@ -80,25 +87,37 @@ func (r *reading) advise(p *Policy, session *standing, d *Decision) []Advice {
 }
 
 // advisable reports whether the decision is one that advice can take the place of. A
-// deny is one if it only stands for a question.
+// deny is one if it only stands for a question. A line that has asked the file system
+// as often as it may is not looked into further.
 func (r *reading) advisable(d *Decision) bool {
 	if d.Behavior == Allow || d.Question || d.Refusal.Behavior != 0 || len(r.mapped) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(r.all(), func(one *reading) bool { return one.stopped })
+	return !slices.ContainsFunc(r.all(), func(one *reading) bool { return one.stopped || len(one.walks) >= maxWalks })
 }
 
-// allows reports whether the plainer form of an action would be allowed.
-func (r *reading) allows(found *doubt, p *Policy, session *standing) bool {
-	if found.plain == "" {
-		return true
+// same reports whether an advice is about the same cause and program.
+func (a Advice) same(b Advice) bool { return a.Cause == b.Cause && a.Program == b.Program }
+
+// words returns the advice about an action: how to get to those of its plainer forms
+// that would be allowed, "" if none would.
+func (r *reading) words(found *doubt, p *Policy, session *standing) string {
+	text := found.why.Advice()
+	if text == "" || len(found.plain) == 0 {
+		return text
 	}
-	input, err := json.Marshal(map[string]string{"command": found.plain})
-	if err != nil {
-		return false
+	var ways []string
+	for i := range found.plain {
+		if way := &found.plain[i]; r.allows(&way.use, p, session) {
+			ways = append(ways, cmp.Or(way.text, text))
+		}
 	}
-	use := ToolUse{Tool: tools.Bash, Input: input, Dir: found.dir, Agent: r.use.Agent, Session: r.use.Session}
-	plain := newReading(&use, r.know, r.env, r.commandGate)
+	return strings.Join(ways, ", or ")
+}
+
+// allows reports whether another tool use would be allowed.
+func (r *reading) allows(use *ToolUse, p *Policy, session *standing) bool {
+	plain := newReading(use, r.know, r.env, r.commandGate)
 	defer plain.release()
 	return judgeAll(plain, p, session, nil).Behavior == Allow
 }
@@ -155,7 +174,7 @@ func (e *evaluation) vague(i int) doubt {
 	default:
 		why = shell.Why{Cause: shell.CauseWordUnknown}
 	}
-	return doubt{why: why, program: e.programOf(i), plain: asLine(a.does.Words), dir: e.start(a.does)}
+	return doubt{why: why, program: e.programOf(i), plain: []plainer{{use: e.line(asLine(a.does.Words), a.does)}}}
 }
 
 // elsewhere reports whether a command reads or writes outside the workspace, as far
@@ -182,9 +201,15 @@ func (e *evaluation) vaguePath(i int) doubt {
 		if a.sub.Kind == patterns.WritePath {
 			line = "echo > x"
 		}
-		return doubt{why: shell.Why{Cause: shell.CausePathUnknown}, plain: line, dir: e.start(a.does)}
+		return doubt{why: shell.Why{Cause: shell.CausePathUnknown}, plain: []plainer{{use: e.line(line, a.does)}}}
 	}
-	if a.parent < 0 || !e.here(&a.does.Path) {
+	if !e.here(&a.does.Path) {
+		return doubt{}
+	}
+	if a.does.Recursive && a.sub.Kind == patterns.ReadPath && (a.parent < 0 || known(e.acts[a.parent].does.Words)) {
+		return e.searching(i)
+	}
+	if a.parent < 0 {
 		return doubt{}
 	}
 	found := e.vague(a.parent)
@@ -199,6 +224,79 @@ func (e *evaluation) here(name *shell.Word) bool {
 	at := path.Clean(example(name))
 	return !path.IsAbs(at) || within(at, e.policy.Place.Workspace) ||
 		slices.ContainsFunc(e.policy.Place.Roots, func(root string) bool { return within(at, root) })
+}
+
+// searching returns the doubt about a search of a directory that holds what rules are
+// about: the search can leave files of these names out.
+func (e *evaluation) searching(i int) doubt {
+	a := &e.acts[i]
+	names := e.namesBelow(a)
+	if len(names) == 0 {
+		return doubt{}
+	}
+	about := doubt{why: shell.Why{Cause: shell.CauseDirectory}, program: e.programOf(a.parent)}
+	switch about.program {
+	case "":
+		if _, given := e.input[globField]; e.use.Tool == searcher && !given {
+			about.plain = []plainer{{e.with(globField, "!"+names[0]), `set ` + globField + ` to "!` + names[0] + `"`}}
+		}
+	case "grep", "egrep", "fgrep":
+		about.plain = []plainer{
+			e.adding(a, "--exclude=", "", names),
+			{e.line("rg x "+quoted(example(&a.does.Path)), a.does), "use rg"},
+		}
+	case "rg":
+		about.plain = []plainer{e.adding(a, "-g ", "!", names)}
+	}
+	if len(about.plain) == 0 {
+		return doubt{}
+	}
+	return about
+}
+
+// namesBelow returns the last names of what ask and deny rules are about below the
+// directory of a, nil if there is one without such a name.
+func (e *evaluation) namesBelow(a *act) []string {
+	var names []string
+	for _, set := range []*patterns.Set{e.session.deny, e.policy.Deny, e.policy.Ask} {
+		for _, rule := range set.Near(a.sub.Path) {
+			if !a.sub.Path.Below(rule, &a.sub) || !e.exists(a, rule) || e.skips(a, rule) {
+				continue
+			}
+			name := shell.SkippedName(rule.Last())
+			if name == "" {
+				return nil
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// adding returns the command of a with an option for each name.
+func (e *evaluation) adding(a *act, option, negation string, names []string) plainer {
+	words, more := e.acts[a.parent].does.Words, ""
+	for _, name := range names {
+		more += " " + option + quoted(negation+name)
+	}
+	return plainer{e.line(asLine(words[:1])+more+" "+asLine(words[1:]), a.does), "add" + more}
+}
+
+// with returns the tool use with a further field in its input.
+func (e *evaluation) with(field, value string) ToolUse {
+	use := e.use
+	input := maps.Clone(e.input)
+	input[field] = value
+	use.Input, _ = json.Marshal(input) // it was JSON
+	return use
+}
+
+// line returns the use of a shell for another line, in the directory of an action.
+func (e *evaluation) line(text string, does *shell.Action) ToolUse {
+	input, _ := json.Marshal(map[string]string{tools.Builtin(tools.Bash).Main(): text}) // strings can be JSON
+	return ToolUse{Tool: tools.Bash, Input: input, Dir: e.start(does), Agent: e.use.Agent, Session: e.use.Session}
 }
 
 // start returns the directory in which the plainer form of an action is tried: its
@@ -230,9 +328,17 @@ func asLine(words []shell.Word) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString("'" + strings.ReplaceAll(example(&words[i]), "'", `'\''`) + "'")
+		b.WriteString(quoted(example(&words[i])))
 	}
 	return b.String()
+}
+
+// quoted returns a word for a shell, in quotes if it needs them.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789._-/") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // example returns a text that a word may stand for: the name of a file, a number.

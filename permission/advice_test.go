@@ -52,6 +52,8 @@ func TestAdvice(t *testing.T) {
 		{"a write that would be asked about", dev, []string{`echo hi > "$f"`}, ""},
 		{"a substitution", dev, []string{"comm -23 <(sort a) <(sort b)", `wc -l "$(ls src)"`}, ""},
 		{"how the shell reads it", dev, []string{"[ $n -lt 5 ]"}, "[: put it in double quotes"},
+		{"too much", dev, []string{`cat "$f"; head "$f"; tail "$f"; uniq "$f"; nl "$f"`}, ""},
+		{"several", dev, []string{`cat "$f"; head "$g"; cat "$h"`}, "cat: name the file; head: name the file"},
 		{"nobody may be asked", silent, []string{`cat "$f"`}, "cat: " + nameFile},
 		{"nobody may be asked about a change", silent, []string{`touch "$f"`, "touch x"}, ""},
 	} {

@@ -119,7 +119,7 @@ func opensMode(mode string) bool {
 // below looks for a rule about paths below the directory of a, all of which a
 // affects.
 func (e *evaluation) below(set *patterns.Set, a *act, q patterns.Query) (*patterns.Rule, patterns.Match) {
-	asked := through{set, a.sub.Path.Plain(), a.sub.Kind, a.does.SkipHidden, q.Specific}
+	asked := through{set, a.sub.Path.Plain(), a.sub.Kind, strings.Join(a.does.Skips, "/"), a.does.SkipHidden, q.Specific}
 	rule, found := e.through[asked]
 	if !found || asked.dir == "" {
 		rule = e.firstBelow(set, a, q)
@@ -140,6 +140,7 @@ type through struct {
 	set        *patterns.Set
 	dir        string
 	kind       patterns.Kind
+	skips      string
 	skipHidden bool
 	specific   bool
 }
@@ -150,7 +151,7 @@ func (e *evaluation) firstBelow(set *patterns.Set, a *act, q patterns.Query) *pa
 		if q.Specific && rule.Bare() {
 			continue
 		}
-		if a.sub.Path.Below(rule, &a.sub) && (a.sub.Path.All(rule) || e.exists(a, rule)) {
+		if a.sub.Path.Below(rule, &a.sub) && (a.sub.Path.All(rule) || e.exists(a, rule) && !e.skips(a, rule)) {
 			return rule
 		}
 	}

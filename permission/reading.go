@@ -260,6 +260,9 @@ func (r *reading) readField(t *tools.Tool) error {
 		Kind: shellKind(t.Does), Need: shell.NeedCover, Path: word,
 		Recursive: t.Tree, Parent: -1, From: -1,
 	}
+	if text, ok := r.input[globField].(string); ok && r.use.Tool == searcher && strings.HasPrefix(text, "!") {
+		does.Skips = []string{shell.SkippedName(text[1:])} // as rg -g has it
+	}
 	r.add(does, &patterns.Subject{Tool: r.use.Tool})
 	return nil
 }

@@ -67,9 +67,14 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 			noFollow = noFollow || u.files
 		}
 	}
+	var skips []string
+	if recursive && kind == Read && len(places) > 0 {
+		skips = e.skips()
+	}
 	for _, at := range places {
 		e.w.add(Action{
-			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
+			Skips: skips,
+			Kind:  kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
 			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})

@@ -171,6 +171,9 @@ type Action struct {
 	// SkipHidden reports that a recursive Read leaves out names that begin with a
 	// dot.
 	SkipHidden bool
+	// Skips holds the names of files that a recursive Read leaves out, with "*" for
+	// any text. Directories of these names are read.
+	Skips []string
 	// Purpose reports that the Write is the purpose of the program (mkdir, rm, cp),
 	// so that a mode that accepts edits may cover the program as well.
 	Purpose bool

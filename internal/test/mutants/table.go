@@ -1848,8 +1848,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "advice only where every part has it", File: "permission/advice.go",
-		Old:  `if text == "" || len(list) == maxAdvice`,
-		New:  `if text == "" { continue }; if len(list) == maxAdvice`,
+		Old:  `one.Text == "" || len(list) == maxAdvice`,
+		New:  `len(list) == maxAdvice`,
 		Test: "TestAdvice",
 	},
 	{
@@ -1946,5 +1946,32 @@ func tellsWord`,
 		Old:  ` && unshared(info)`,
 		New:  ``,
 		Test: "TestTempDirs",
+	},
+	{
+		Guard: "a search that includes files again", File: "shell/effect_skips.go",
+		Old: `		case name == include:
+			names = nil`,
+		New:  `		case name == include:`,
+		Test: "TestSkips",
+	},
+	{
+		Guard: "a search that follows links", File: "shell/effect_skips.go",
+		Old: `		case slices.Contains(follow, name):
+			return nil`,
+		New: `		case false && slices.Contains(follow, name):
+			return nil`,
+		Test: "TestSkips",
+	},
+	{
+		Guard: "a directory with the name that a search leaves out", File: "permission/skips.go",
+		Old:  `return !e.exists(a, patterns.NewSet(e.policy.Place, inside).Rules()[0])`,
+		New:  `return inside != nil`,
+		Test: "TestSkips",
+	},
+	{
+		Guard: "a file system that ignores case, for a search", File: "permission/skips.go",
+		Old:  `name == "" || e.policy.Place.Fold || `,
+		New:  `name == "" || `,
+		Test: "TestSkips",
 	},
 }
