@@ -154,7 +154,14 @@ func (e *evaluation) doubtAbout(a answer, i int) doubt {
 		return doubt{why: act.does.Why, program: e.programOf(act.parent)}
 	case patterns.RunCommand:
 		return e.vague(i)
-	case patterns.ReadPath, patterns.WritePath:
+	case patterns.WritePath:
+		if e.temporary(act) {
+			does := &shell.Action{}
+			use := e.line("echo > "+quoted(path.Join(e.know.scratch.dir, "x")), does)
+			return doubt{why: shell.Why{Cause: shell.CauseTemporary}, program: e.programOf(act.parent), plain: []plainer{{use: use}}}
+		}
+		return e.vaguePath(i)
+	case patterns.ReadPath:
 		return e.vaguePath(i)
 	}
 	return doubt{}
@@ -219,11 +226,20 @@ func (e *evaluation) vaguePath(i int) doubt {
 	return found
 }
 
+// temporary reports whether an action writes a file in a directory for everybody's
+// temporary files, where the session has one of its own.
+func (e *evaluation) temporary(a *act) bool {
+	if e.know.scratch.privateDir() == "" || !a.does.Path.Known() || a.does.NoFollow || a.does.Recursive {
+		return false
+	}
+	return !slices.ContainsFunc(a.forms, func(form shell.Word) bool { return e.know.scratch.entry(form.Text) == "" })
+}
+
 // here reports whether a path may be in the workspace, as far as it is known.
 func (e *evaluation) here(name *shell.Word) bool {
 	at := path.Clean(example(name))
-	return !path.IsAbs(at) || within(at, e.policy.Place.Workspace) ||
-		slices.ContainsFunc(e.policy.Place.Roots, func(root string) bool { return within(at, root) })
+	return !path.IsAbs(at) || within(at, e.know.Place.Workspace) ||
+		slices.ContainsFunc(e.know.Place.Roots, func(root string) bool { return within(at, root) })
 }
 
 // searching returns the doubt about a search of a directory that holds what rules are

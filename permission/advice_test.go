@@ -80,6 +80,29 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestAdviceForTemporary: who writes over a temporary file of others is told of the
+// session's own directory.
+func TestAdviceForTemporary(t *testing.T) {
+	dev := spec{risk: true, unlisted: UnlistedRisk, allow: "Bash(go build:*)", deny: "Read(.env)"}
+	for text, want := range map[string]string{
+		"ls > /tmp/old/file":              ": write to $TMPDIR",
+		"go build -o /tmp/old/file ./x":   "go: write to $TMPDIR",
+		"Write /tmp/old/file":             ": write to $TMPDIR",
+		"ls > /tmp/theirs/x 2> /tmp/link": "",
+		"rm /tmp/old/file":                "",
+		"mv a.go /tmp/old/file":           "",
+		"ls > ~/old":                      "",
+		"ls > /tmp/new":                   "",
+	} {
+		if got := advisedOf(inScratch(t, dev, said(text))); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if got := advisedOf(dev.decideOn(t, said("ls > /tmp/old/file"))); got != "" {
+		t.Errorf("without a directory of the session: %q", got)
+	}
+}
+
 // TestAdviceOfFurther checks that each policy that asks must have advice.
 func TestAdviceOfFurther(t *testing.T) {
 	p := spec{risk: true, deny: "Read(.env)"}.policy(t)

@@ -295,6 +295,7 @@ const (
 	CausePathUnknown
 	CauseHostUnknown
 	CauseWordUnknown
+	CauseTemporary
 	CauseSubstitution
 
 	// Why a Command is unproven. Only a few of them have a clear form.
@@ -529,6 +530,7 @@ var causes = [noCause]causeRow{
 	CausePathUnknown:  {"the path is not known for certain", "name the file"},
 	CauseHostUnknown:  {"the host is not known for certain", "write the URL out"},
 	CauseWordUnknown:  {"a word of the command is known only when it runs", "write the words out"},
+	CauseTemporary:    {"it writes a temporary file that this session has not made", "write to $TMPDIR"},
 	CauseSubstitution: {"contains command substitution", "put $(..) or <(..) in a command of its own, and write out what it prints"},
 
 	causeObeysVariable:     {"the program may obey the variable %s", ""},
