@@ -173,7 +173,7 @@ func (e *evaluation) vague(i int) doubt {
 	a := &e.acts[i]
 	why := a.does.Why
 	switch {
-	case known(a.does.Words) && known(a.does.Dirs), e.elsewhere(i):
+	case known(a.does.Words) && known(a.does.Dirs), holdsSecret(a.does.Words), e.elsewhere(i):
 		return doubt{}
 	case a.does.Unproven():
 	case slices.Contains(a.factors, risk.FactorSubstitution):
@@ -182,6 +182,14 @@ func (e *evaluation) vague(i int) doubt {
 		why = shell.Why{Cause: shell.CauseWordUnknown}
 	}
 	return doubt{why: why, program: e.programOf(i), plain: []plainer{{use: e.line(asLine(a.does.Words), a.does)}}}
+}
+
+// holdsSecret reports whether a word holds the value of a variable that may be a
+// secret, which the agent would have to read to write it out.
+func holdsSecret(words []shell.Word) bool {
+	return slices.ContainsFunc(words, func(w shell.Word) bool {
+		return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool { return h.Secret })
+	})
 }
 
 // elsewhere reports whether a command reads or writes outside the workspace, as far

@@ -1860,8 +1860,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "no advice for what is outside", File: "permission/advice.go",
-		Old:  `known(a.does.Dirs), e.elsewhere(i):`,
-		New:  `known(a.does.Dirs):`,
+		Old:  `holdsSecret(a.does.Words), e.elsewhere(i):`,
+		New:  `holdsSecret(a.does.Words):`,
 		Test: "TestAdvice",
 	},
 	{
