@@ -27,6 +27,7 @@ import (
 type Approver struct {
 	turn    chan struct{} // holds one token; its holder may ask
 	asked   int           // number of questions so far; belongs to the holder of the token
+	given   given
 	board   Board
 	screen  *Screen
 	options Options
@@ -66,14 +67,19 @@ func New(b Board, s *Screen, o Options) *Approver {
 	return a
 }
 
-// Approve asks the person. The error is that of ctx, or says why nobody can be
-// asked.
+// Approve asks the person. What the person has allowed for the session while the
+// question waited for others allows it too, if it is about all of it. The error is that
+// of ctx, or says why nobody can be asked.
 func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+	before := a.given.count()
 	select {
 	case <-a.turn:
 		defer func() { a.turn <- struct{}{} }()
 	case <-ctx.Done():
 		return permission.Answer{}, ctx.Err()
+	}
+	if rules := a.given.since(before); len(rules) > 0 && !ask.Decision.Question && ask.Answers(rules...) {
+		return once(), nil
 	}
 	a.screen.hold()
 	defer a.screen.release()
@@ -88,6 +94,7 @@ func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permiss
 		q.withdraw(err)
 		return permission.Answer{}, err
 	}
+	a.given.add(answer)
 	return answer, nil
 }
 

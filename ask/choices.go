@@ -69,7 +69,7 @@ func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permis
 			return answer, false, nil
 		}
 		q.say("once\n")
-		return permission.Answer{Behavior: permission.Allow}, true, nil
+		return once(), true, nil
 	case keySession, keyAlways, keyNever:
 		return q.kept(ctx, c)
 	case keyWhile:
@@ -224,6 +224,9 @@ func (q *question) always(rules []string) permission.Answer {
 	}
 	return forSession(permission.Allow, rules)
 }
+
+// once returns the answer that allows this tool use.
+func once() permission.Answer { return permission.Answer{Behavior: permission.Allow} }
 
 // lasting returns the answer that allows by rules or, if there are none, exactly this
 // tool use.

@@ -3,6 +3,8 @@ package ask
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/display"
@@ -76,4 +78,36 @@ func (q *question) grants(ctx context.Context) error {
 	q.rows = -1
 	q.draw()
 	return nil
+}
+
+// given are the rules that the person has allowed for the session. It is safe for
+// concurrent use.
+type given struct {
+	mu    sync.Mutex
+	rules []string
+}
+
+// add adds the rules of an answer. Those of a counted one are left out: each tool use
+// has to be counted by the session.
+func (g *given) add(a permission.Answer) {
+	if !allows(a) || a.Scope != permission.ScopeSession || a.Times > 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rules = append(g.rules, a.Rules...)
+}
+
+// count returns the number of rules so far.
+func (g *given) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.rules)
+}
+
+// since returns the rules that were added after there were so many.
+func (g *given) since(count int) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.rules[count:])
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,6 +154,53 @@ func TestAgainOnScreen(t *testing.T) {
 		}
 		if at := strings.LastIndex(p.sees(), "[o] once"); strings.Contains(p.sees()[at:], "[s]") || strings.Contains(p.sees()[at:], "[t]") {
 			t.Error(p.sees()[at:])
+		}
+	})
+}
+
+// TestWaitingSettled: an answer for the session is also one for the questions that wait
+// and that it is about; the others are shown. An answer that is counted is not.
+func TestWaitingSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, v := lastingPerson("")
+		results := map[string]permission.Result{}
+		var mu sync.Mutex
+		const question = "a question"
+		for _, line := range []string{"npm install a", "npm install b", question, "git push", "npm install c"} {
+			go func() {
+				use := npm
+				use.Input = fmt.Appendf(nil, `{"command":%q}`, line)
+				if line == question {
+					use.Tool, use.Input = "AskUserQuestion", []byte(`{"questions":[{"question":"Which?","header":"h","options":[{"label":"one","description":""},{"label":"two","description":""}]}]}`)
+				}
+				res, err := v.CanUseTool(context.Background(), use)
+				mu.Lock()
+				defer mu.Unlock()
+				if results[line] = res; err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		for _, key := range []string{"s", "2", "2", "\r", "d"} {
+			time.Sleep(time.Second)
+			p.types(key)
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		for line, want := range map[string]string{"npm install a": "person allow", "npm install b": "person allow", "npm install c": "person allow", "git push": "person deny", question: "person allow"} {
+			if got := results[line].By + " " + results[line].Behavior.String(); got != want {
+				t.Errorf("%s: %s, want %s", line, got, want)
+			}
+		}
+		if n := strings.Count(p.sees(), "? Bash"); n != 2 {
+			t.Errorf("%d questions:\n%s", n, p.sees())
+		}
+		p.asker.given.add(permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeSession, Rules: []string{"Bash(x)"}, Times: 5})
+		p.asker.given.add(permission.Answer{Behavior: permission.Deny, Scope: permission.ScopeSession, Rules: []string{"Bash(x)"}})
+		p.asker.given.add(permission.Answer{Behavior: permission.Allow})
+		if got := p.asker.given.since(0); len(got) != 1 || got[0] != "Bash(npm install:*)" {
+			t.Errorf("%q", got)
 		}
 	})
 }

@@ -703,6 +703,12 @@ var Table = []Mutant{
 		Test: "TestOff",
 	},
 	{
+		Guard: "a question that waits is answered only by rules about all of it", File: "ask/ask.go",
+		Old:  `&& ask.Answers(rules...) {`,
+		New:  `{`,
+		Test: "TestWaitingSettled",
+	},
+	{
 		Guard: "a grant ends in time", File: "permission/grant.go",
 		Old:  `if now.ends.IsZero() || s.Now == nil || s.Now().Before(now.ends) {`,
 		New:  `if true {`,
