@@ -45,7 +45,7 @@ func TestProtectedIsHeld(t *testing.T) {
 		"Bash: git config --local difftool.x.path ./x", "Bash: git config --global core.hooksPath x", "Bash: cd .git && touch hooks/x", "Bash: cd .git/hooks; cp ../../x pre-commit",
 		"Bash: d=.git; touch $d/hooks/x", "Bash: for d in .git x; do touch $d/y; done", "Bash: touch {.git,x}/y", "Bash: touch .gi?/x", "Bash: touch .g*/x", "Bash: touch .[g]it/x",
 		"Bash: touch .g''it/x", "Bash: touch Jenkinsfil?", "Bash: touch Jenkins*", "Bash: echo x > ~/.bashrc", "Bash: echo x > $HOME/.profile", "Bash: touch gitlink/x",
-		"Bash: find . -exec cp x .git/config \\;", "Bash: sudo tee .git/config", "Bash: bash -c 'cp x .git/config'", "Bash: npm config set registry x", "Monitor: touch .git/x",
+		"Bash: find . -exec cp x .git/config \\;", "Bash: find . -type f -exec sed -i s/a/b/ {} +", "Bash: find . -type f -exec gofmt -w {} \\;", "Bash: sudo tee .git/config", "Bash: bash -c 'cp x .git/config'", "Bash: npm config set registry x", "Monitor: touch .git/x",
 	}
 	for _, mode := range []string{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"} {
 		s := spec{mode: mode, allow: unspelt, sessionAllow: unspelt, env: linked, unlisted: UnlistedDeny}

@@ -75,7 +75,7 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 		e.w.add(Action{
 			Skips: skips,
 			Kind:  kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
-			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
+			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}

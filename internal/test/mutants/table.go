@@ -1186,6 +1186,12 @@ func tellsWord`,
 		Pkg: "./policy", Test: "TestNoAdviceForSecrets",
 	},
 	{
+		Guard: "each file that a search finds may be changed", File: "shell/effect_path.go",
+		Old: "(!e.inPlace || p.under != nil)",
+		New: "!e.inPlace",
+		Pkg: "./permission", Test: "TestProtectedIsHeld",
+	},
+	{
 		Guard: "the value of a secret variable is followed", File: "shell/expand_parameter.go",
 		Old: "secret: showsSecret(p)}}}",
 		New: "secret: false && showsSecret(p)}}}",
