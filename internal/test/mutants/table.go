@@ -387,6 +387,36 @@ var Table = []Mutant{
 		Test: "TestRungsAreNoDanger",
 	},
 	{
+		Guard: "init lets no script run that removes files", File: "policy/init_own.go",
+		Old:  `if s.outward(name) || hasWord(text, removes) || slices.Contains(removes, name) {`,
+		New:  `if s.outward(name) {`,
+		Test: "TestScripts",
+	},
+	{
+		Guard: "init asks by name about a script that deploys", File: "policy/init_own.go",
+		Old:  `		if s.outward(name) {`,
+		New:  `		if s.outward(name) && name == "" {`,
+		Test: "TestStartingLetsWork",
+	},
+	{
+		Guard: "init asks about a further task behind another", File: "policy/init_own.go",
+		Old:  `"mise run * ::: *", `,
+		New:  ``,
+		Test: "TestStartingLetsWork",
+	},
+	{
+		Guard: "init protects what git does not bring back", File: "policy/init.go",
+		Old:  `protect = [\".env\", \".env.local\", \".env.production\"]`,
+		New:  `# protect = []`,
+		Test: "TestStartingLetsWork",
+	},
+	{
+		Guard: "init accepts edits only in a repository", File: "cmd/agent-wrapper/init.go",
+		Old:  `o.edits == acceptEdits || o.edits == "" && inRepository(dir)`,
+		New:  `o.edits == acceptEdits || o.edits == ""`,
+		Test: "TestScripts/init",
+	},
+	{
 		Guard: "only a rule for this machine answers for a command that fetches", File: "permission/cover.go",
 		Old:  `url.Host() != "localhost" && (err != nil || !ip.IsLoopback())`,
 		New:  `url.Host() == "" && (err != nil || !ip.IsLoopback())`,
