@@ -316,7 +316,7 @@ func byRun(t *testing.T, flags ...string) []decided {
 	for _, use := range matrixUses {
 		prompt = append(prompt, fmt.Sprintf(`{"tool":%q,"input":%s}`, use.tool, use.input))
 	}
-	out, _ := saidBy(t, "", append([]string{"run", "--prompt", strings.Join(prompt, "\n"), "--agent-command", "pretend-agent", "--output", "jsonl"}, flags...)...)
+	out, _ := saidBy(t, "", append([]string{"run", "--prompt", strings.Join(prompt, "\n"), "--agent-command", "pretend-agent", "--advice", "off", "--output", "jsonl"}, flags...)...)
 	var all []decided
 	for line := range strings.Lines(out) {
 		var e struct{ Type, Behavior, Layer, Rule, Reason string }
