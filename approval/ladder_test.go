@@ -147,6 +147,21 @@ func TestLadder(t *testing.T) {
 	}
 }
 
+// TestLadderOfARemoval: what removes directories that a tool makes anew may be kept
+// for the session, word for word; other removals may not.
+func TestLadderOfARemoval(t *testing.T) {
+	v := evaluator(t, lists{allow: "Bash"})
+	r := v.Request(using("Bash: rm -rf node_modules"))
+	want := []Rung{{Label: "exactly `rm -rf node_modules`", Rules: []string{"Bash(rm -rf node_modules)"}}}
+	if rungs, err := Ladder(&r); err != nil || !cmp.Equal(rungs, want) {
+		t.Errorf("%v %s", err, cmp.Diff(want, rungs))
+	}
+	r = v.Request(using("Bash: rm -rf src"))
+	if rungs, err := Ladder(&r); err == nil {
+		t.Errorf("%v", rungs)
+	}
+}
+
 func TestTooManyParts(t *testing.T) {
 	line := "npm test"
 	for i := range maxParts {

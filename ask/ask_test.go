@@ -179,6 +179,8 @@ func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) bool                  { return false }
 func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
 
+func (calm) Ignored(string) bool { return false }
+
 func (calm) Entry(string) (exists, own bool) { return false, false }
 
 // typed runs one question to its end while the keys are typed one by one, each

@@ -48,6 +48,8 @@ func (calm) Below(string, *patterns.Rule, bool) bool { return false }
 func (calm) Links(string, int) bool                  { return false }
 func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
 
+func (calm) Ignored(string) bool { return false }
+
 func (calm) Entry(string) (exists, own bool) { return false, false }
 
 // choices returns the choices of a terminal, with one rung.

@@ -36,6 +36,8 @@ type act struct {
 	secrets []patterns.Named
 	// calm is set if the action only writes temporary files of the session.
 	calm bool
+	// remade is set for a removal of tier 3 that a person may permit.
+	remade bool
 	// public is set for a read that policy.Public names.
 	public bool
 	// listed is the result of the allow lists, valid if looked is set.
@@ -68,6 +70,9 @@ func (e *evaluation) weigh() {
 	if e.does() {
 		e.calm()
 		e.overlay()
+		for i := range e.acts {
+			e.acts[i].remade = e.removesRemade(i)
+		}
 		e.confine()
 	}
 }

@@ -57,6 +57,7 @@ const (
 	nothingToAsk          // there is no action
 	needsNoRule           // it counts as listed
 	neverRun              // tier 3
+	removesRemade         // tier 3, but what it removes is made anew
 	isHarmless            // by its tier, or as a read inside the workspace
 	notAllowed            // nothing allows it
 )

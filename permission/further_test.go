@@ -91,15 +91,15 @@ func TestGateOfTier3(t *testing.T) {
 		{"Bash", UnlistedRisk, "", Allow},
 		{"Bash(*)", UnlistedDeny, "", Allow},
 		{"Bash(rm:*)", UnlistedDefault, "", Allow},
-		{"Bash(rm -rf node_modules)", UnlistedAsk, "", Allow},
+		{"Bash(rm -rf src)", UnlistedAsk, "", Allow},
 		{"Bash(rm -rf dist)", UnlistedAsk, "", Ask},
 	} {
 		t.Run(tt.gate, func(t *testing.T) {
-			p := (spec{allow: "Bash(rm -rf node_modules)", risk: true, unlisted: tt.unlisted, mode: tt.mode}).policy(t)
+			p := (spec{allow: "Bash(rm -rf src)", risk: true, unlisted: tt.unlisted, mode: tt.mode}).policy(t)
 			more := *p
 			more.Gate = patterns.NewSet(place, parseRules(t, patterns.Allow, tt.gate, "agent-wrapper.toml")...)
 			p.Further = []*Policy{&more}
-			use := using("Bash", "rm -rf node_modules")
+			use := using("Bash", "rm -rf src")
 			use.Dir = workspace
 			if d := Evaluate(p, nil, &use, fakeFS{}, nil); d.Behavior != tt.want {
 				t.Errorf("gate %s, unlisted %d: %v, want %v: %s", tt.gate, tt.unlisted, d.Behavior, tt.want, d.Reason)

@@ -275,9 +275,22 @@ func (e *evaluation) strict(i int) bool {
 // rule has seen one use of it, not all that it matches.
 func (e *evaluation) sessionAllow(i int) answer {
 	if e.strict(i) {
-		return answer{}
+		return e.exactAllow(i)
 	}
 	rule := e.cover(e.session.allow, i)
+	if rule == nil {
+		return answer{}
+	}
+	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: allowedForNow}
+}
+
+// exactAllow returns the answer of the session's rules for exactly the words of a
+// command that removes what is made anew.
+func (e *evaluation) exactAllow(i int) answer {
+	if !e.acts[i].remade {
+		return answer{}
+	}
+	rule := yes(e.session.allow, &e.acts[i].sub, patterns.Query{Specific: true, Reach: exactOnly})
 	if rule == nil {
 		return answer{}
 	}
@@ -438,6 +451,8 @@ func (e *evaluation) fallback(i int, l listing) answer {
 		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), reason: allowedBy}
 	case l.yes:
 		return answer{behavior: Allow, layer: LayerDefault, reason: needsNoRule}
+	case a.remade:
+		return answer{behavior: Ask, layer: LayerDefault, reason: removesRemade}
 	case e.strict(i):
 		return answer{behavior: Deny, layer: LayerDefault, reason: neverRun}
 	case a.harmless(e.policy.RiskOff):

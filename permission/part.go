@@ -208,7 +208,7 @@ func (e *evaluation) sealed() []string {
 	for i := len(e.acts) - 1; i >= 0; i-- {
 		a := &e.acts[i]
 		switch {
-		case e.strict(i):
+		case e.strict(i) && !a.remade:
 			sealed[i] = "it is of tier 3"
 		case a.sub.Kind == patterns.Hidden:
 			sealed[i] = "it cannot be read"

@@ -69,7 +69,11 @@ type Policy struct {
 	// RiskOff disables the tiers, NoCatastrophic the catastrophic guard.
 	RiskOff        bool
 	NoCatastrophic bool
-	Profile        risk.Profile
+	// NoRemoval refuses all of tier 3. Otherwise a person is asked about the
+	// removal of directories in the workspace that a tool makes anew (rm -rf
+	// node_modules), and may keep the answer for the session.
+	NoRemoval bool
+	Profile   risk.Profile
 	// Overrides change the risk of single actions.
 	Overrides []Override
 	// SensitiveAsks makes reading a sensitive path, or printing a variable that
@@ -131,6 +135,9 @@ type Env interface {
 	// link there, and whether that is a file or directory of the user's own. What
 	// cannot be told exists and is not his own.
 	Entry(path string) (exists, own bool)
+	// Ignored reports whether git ignores the directory at an absolute path. What
+	// cannot be told is not ignored.
+	Ignored(dir string) bool
 	// Settings returns the settings of the git repository that dir lies in, those
 	// that only the repository's own configuration has. Not ok: they cannot be
 	// read, and may be any.

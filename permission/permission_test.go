@@ -151,6 +151,7 @@ type fakeFS struct {
 	files    []string
 	settings []shell.Setting // of the repository
 	others   []string        // those of other users
+	ignored  []string        // directories that git ignores
 }
 
 func (f fakeFS) Resolve(path string) (string, bool) {
@@ -168,6 +169,8 @@ func (f fakeFS) Entry(path string) (exists, own bool) {
 	own = slices.ContainsFunc(f.files, func(file string) bool { return within(file, path) })
 	return link || other || own, own && !link && !other
 }
+
+func (f fakeFS) Ignored(dir string) bool { return slices.Contains(f.ignored, dir) }
 
 func (f fakeFS) Settings(string) ([]shell.Setting, bool) { return f.settings, true }
 

@@ -221,6 +221,7 @@ var fixedWords = [...]string{
 	nothingToAsk:   "nothing in it needs an answer",
 	needsNoRule:    "it needs no rule",
 	neverRun:       "tier 3: ",
+	removesRemade:  "tier 3: it removes what a tool makes anew",
 	notAllowed:     "",
 }
 

@@ -58,6 +58,9 @@ func (f Fake) Entry(name string) (exists, own bool) {
 	return exists, false
 }
 
+// Ignored reports false: there is no .gitignore.
+func (Fake) Ignored(string) bool { return false }
+
 // Links reports whether Symlinks has a link at most depth levels below dir.
 func (f Fake) Links(dir string, depth int) bool {
 	for link := range f.Symlinks {

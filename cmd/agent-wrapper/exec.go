@@ -164,6 +164,7 @@ func (f *execFlags) engine() (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Policy.NoRemoval = true // tier 3 is not run here, whatever a person answers
 	if r.Policy.Mode == modes.BypassPermissions {
 		return nil, usage("mode bypassPermissions is for run: leave it out, or give another --mode")
 	}

@@ -2,7 +2,7 @@ package mutants
 
 // noTier3 is the code that excludes the rules of a session from tier 3.
 const noTier3 = `	if e.strict(i) {
-		return answer{}
+		return e.exactAllow(i)
 	}
 	rule := e.cover(e.session.allow, i)`
 
@@ -2015,5 +2015,43 @@ func tellsWord`,
 		Old:  `name == "" || e.policy.Place.Fold || `,
 		New:  `name == "" || `,
 		Test: "TestSkips",
+	},
+	{
+		Guard: "only what git ignores is made anew, for names of sources", File: "permission/remade.go",
+		Old:  `listed && (!mustBeIgnored || e.env != nil && e.env.Ignored(name))`,
+		New:  `listed && (!mustBeIgnored || e.env != nil)`,
+		Test: "TestRemade",
+	},
+	{
+		Guard: "nothing is made anew behind a link", File: "permission/remade.go",
+		Old:  `len(a.forms) != 1 || `,
+		New:  ``,
+		Test: "TestRemade",
+	},
+	{
+		Guard: "all operands are made anew", File: "permission/remade.go",
+		Old: `		default:
+			return false
+		}
+	}
+	return removes`,
+		New: `		}
+	}
+	return removes`,
+		Test: "TestRemade",
+	},
+	{
+		Guard: "only the very words answer for a removal", File: "permission/layers.go",
+		Old: `patterns.Query{Specific: true, Reach: exactOnly})
+	if rule == nil {`,
+		New: `patterns.Query{Specific: true})
+	if rule == nil {`,
+		Test: "TestRemadeUnderRules",
+	},
+	{
+		Guard: "exec refuses all of tier 3", File: "permission/remade.go",
+		Old:  ` || e.policy.NoRemoval`,
+		New:  ``,
+		Test: "TestRemadeNowhere",
 	},
 }

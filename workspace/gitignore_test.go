@@ -1,0 +1,65 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestIgnored: what .gitignore files ignore, as git check-ignore says
+// (TestIgnoredAsGit).
+func TestIgnored(t *testing.T) {
+	for _, tt := range ignoreCases {
+		dir := ignoring(t, tt.files)
+		for name, want := range tt.dirs {
+			if got := (Env{}).Ignored(filepath.Join(dir, name)); got != want {
+				t.Errorf("%q: %s: %v", tt.files, name, got)
+			}
+		}
+	}
+	dir := ignoring(t, map[string]string{"x": "build\n"})
+	if err := os.Symlink("x", filepath.Join(dir, ".gitignore")); err != nil {
+		t.Fatal(err)
+	}
+	if (Env{}).Ignored(filepath.Join(dir, "build")) {
+		t.Error("a link is read")
+	}
+	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if (Env{}).Ignored(filepath.Join(dir, "x", "build")) {
+		t.Error("there is no repository")
+	}
+}
+
+// ignoreCases are files of a repository, and directories with whether git ignores them.
+var ignoreCases = []struct {
+	files map[string]string
+	dirs  map[string]bool
+}{
+	{map[string]string{".gitignore": "build/\n/dist\n# bin\n\ntarget  \r\n"}, map[string]bool{"build": true, "a/build": true, "dist": true, "a/dist": false, "bin": false, "target": true, "build/out": true, "out": false, "buildx": false}},
+	{map[string]string{".gitignore": "web/dist/\n**/out\n[Bb]in/\n*.build\n"}, map[string]bool{"web/dist": true, "dist": false, "a/web/dist": false, "out": true, "a/b/out": true, "bin": true, "Bin": true, "x.build": true, "build": false}},
+	{map[string]string{".gitignore": "build\n!build\n", "a/.gitignore": "dist\n"}, map[string]bool{"build": false, "a/build": false, "a/dist": true, "dist": false, "a/b/dist": true}},
+	{map[string]string{".gitignore": "build\n!/build\n", "a/.gitignore": "!build\n", "b/.gitignore": "/build\n"}, map[string]bool{"build": false, "a/build": false, "b/build": true, "c/build": true}},
+	{map[string]string{".gitignore": "gen/\n"}, map[string]bool{"gen/build": true, "a/gen/x/out": true}},
+}
+
+// ignoring lays out a repository without git.
+func ignoring(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[".git/HEAD"] = "ref: refs/heads/main\n"
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
