@@ -22,7 +22,8 @@ type Case struct {
 	Setting    Setting
 	With       *Spec // added to the policy for this case
 	Want       Expectation
-	start, end int // of the expectation in the file; equal if it has none
+	Advice     string // a part of the advice that the agent should get; "" is not compared
+	start, end int    // of the expectation in the file; equal if it has none
 }
 
 // Expectation is what a decision is compared with. Empty fields are not
@@ -69,6 +70,7 @@ type caseTable struct {
 	Shell    string            `toml:"shell"`
 	With     *sessionTable     `toml:"with"`
 	Expect   string            `toml:"expect"`
+	Advice   string            `toml:"advice"`
 }
 
 // ParseCases parses a file of cases:
@@ -84,6 +86,11 @@ type caseTable struct {
 //	symlinks = { "src/link" = "/etc/passwd" }
 //	with = { mode = "plan" }            # added to the policy for this case
 //	expect = "deny"                     # the layer and the rule may be left out
+//
+//	[[case]]
+//	use = 'Bash(cat "$f")'
+//	expect = "ask"
+//	advice = "name the file"            # a part of what the agent is advised first
 //
 // Cases may also have cwd, home, fs = "case-insensitive" and shell. At the head
 // of the file, cwd and home apply to all cases.
@@ -119,7 +126,7 @@ func source(name string, at stricttoml.Place) patterns.Source {
 
 func (t *caseTable) toCase(file, key string, lines stricttoml.Lines) (Case, error) {
 	c := Case{
-		Name: t.ID, File: file, Line: lines[key].Line,
+		Name: t.ID, Advice: t.Advice, File: file, Line: lines[key].Line,
 		Setting: Setting{Cwd: t.Cwd, Home: t.Home, Symlinks: t.Symlinks, FS: t.FS, Shell: t.Shell},
 		start:   lines[key].End, end: lines[key].End,
 	}

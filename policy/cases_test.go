@@ -305,3 +305,33 @@ func TestJUnit(t *testing.T) {
 		t.Error("a case that passed has a failure")
 	}
 }
+
+// TestCaseAdvice: a case that expects advice fails without it, also when the
+// expectations are rewritten.
+func TestCaseAdvice(t *testing.T) {
+	for _, tt := range []struct {
+		use, advice string
+		fails       bool
+	}{
+		{`cat "$f"`, "name the file", false},
+		{`cat "$f"`, "use rg", true},
+		{"cat .env", "name the file", true},
+		{`cat "$f"`, "", false},
+	} {
+		for _, update := range []bool{false, true} {
+			dir := t.TempDir()
+			for name, text := range map[string]string{
+				FileName:       `deny = ["Read(.env)"]`,
+				"a.cases.toml": "[[case]]\ntool = \"Bash\"\ninput = { command = '" + tt.use + "' }\nexpect = \"" + map[bool]string{true: "deny", false: "ask"}[tt.use == "cat .env"] + "\"\nadvice = \"" + tt.advice + "\"\n",
+			} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			report, err := RunTests(dir, TestOptions{Update: update})
+			if err != nil || len(report.Failed()) > 0 != tt.fails {
+				t.Errorf("%s with advice %q, rewritten %v: %+v, %v", tt.use, tt.advice, update, report.Failed(), err)
+			}
+		}
+	}
+}

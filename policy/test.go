@@ -43,6 +43,7 @@ type Result struct {
 	Case
 	Got    Expectation
 	Reason string // of the decision
+	Advice []permission.Advice
 	// Diff is "" if the decision is as expected.
 	Diff string
 }
@@ -176,6 +177,7 @@ func (t *tester) file(path string) error {
 			result.Want, result.Diff = result.Got, ""
 			changed = append(changed, result.Case)
 		}
+		result.Diff += misadvised(c.Advice, result.Advice)
 		t.report.Results = append(t.report.Results, result)
 	}
 	t.report.Updated += len(changed)
@@ -315,7 +317,20 @@ func (p *underTest) run(c Case) (Result, error) {
 	p.cases = append(p.cases, c)
 	maps.Copy(p.touched, sourcesOf(trace))
 	got := Expectation{Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule}
-	return Result{Case: c, Got: got, Reason: d.Reason, Diff: difference(c.Want, got)}, nil
+	return Result{Case: c, Got: got, Reason: d.Reason, Advice: d.Advice, Diff: difference(c.Want, got)}, nil
+}
+
+// misadvised returns what is wrong with the advice of a decision, "" if nothing is.
+func misadvised(want string, got []permission.Advice) string {
+	for _, a := range got {
+		if strings.Contains(a.Text, want) {
+			return ""
+		}
+	}
+	if want == "" {
+		return ""
+	}
+	return fmt.Sprintf("no advice has %q; it is %v\n", want, got)
 }
 
 // decide returns the decision on a case by a policy, with its trace.
