@@ -240,7 +240,9 @@ func (e *evaluation) temporary(a *act) bool {
 	if e.know.scratch.privateDir() == "" || !a.does.Path.Known() || a.does.NoFollow || a.does.Recursive {
 		return false
 	}
-	return !slices.ContainsFunc(a.forms, func(form shell.Word) bool { return e.know.scratch.entry(form.Text) == "" })
+	return !slices.ContainsFunc(a.forms, func(form shell.Word) bool {
+		return e.here(&form) || e.know.scratch.entry(form.Text) == "" // the workspace may lie there too
+	})
 }
 
 // here reports whether a path may be in the workspace, as far as it is known.

@@ -98,6 +98,15 @@ func TestAdviceForTemporary(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
+	session := dev.session(t)
+	session.Scratch(private, "/tmp", "/home")
+	for text, want := range map[string]string{"Write a.go": "", "Write " + workspace + "/sub/a.go": ""} {
+		use := said(text)
+		use.Dir = workspace
+		if got := advisedOf(Evaluate(dev.policy(t), session, &use, scratchEnv, nil)); got != want {
+			t.Errorf("a workspace among temporary files, %s: %q, want %q", text, got, want)
+		}
+	}
 	if got := advisedOf(dev.decideOn(t, said("ls > /tmp/old/file"))); got != "" {
 		t.Errorf("without a directory of the session: %q", got)
 	}
