@@ -20,7 +20,17 @@ func commands(p *permission.Part) []step {
 			all = append(all, step{rule: rule, label: "any " + ticked(spec(rule)) + " command", line: spec(rule) + moreWords})
 		}
 	}
+	for i := range all {
+		if inline(p) {
+			all[i].label = "inline code for " + ticked(p.Words[0].Text) + ": " + all[i].label
+		}
+	}
 	return all
+}
+
+// inline reports whether a part is code that counts as a file.
+func inline(p *permission.Part) bool {
+	return p.Program != nil && p.Program.Inline != "" && slices.ContainsFunc(p.Words, func(w shell.Word) bool { return w.Text == p.Program.Inline })
 }
 
 // moreWords stands in a line for the words that a rule leaves open.

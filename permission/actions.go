@@ -38,6 +38,8 @@ type act struct {
 	calm bool
 	// remade is set for a removal of tier 3 that a person may permit.
 	remade bool
+	// quiet is why a command of tier 2 is harmless all the same, "" if it is not.
+	quiet string
 	// public is set for a read that policy.Public names.
 	public bool
 	// listed is the result of the allow lists, valid if looked is set.
@@ -67,12 +69,16 @@ func (e *evaluation) weigh() {
 		a.protected = a.sub.Kind == patterns.WritePath && e.protects(a)
 		a.free = a.beside || a.does != nil && (a.does.Need == shell.NeedNone || a.does.Need == shell.NeedOutside && a.inside && !a.protected)
 	}
+	if e.policy.InlineAsFiles {
+		e.inline()
+	}
 	if e.does() {
 		e.calm()
 		e.overlay()
 		for i := range e.acts {
 			e.acts[i].remade = e.removesRemade(i)
 		}
+		e.quiet()
 		e.confine()
 	}
 }

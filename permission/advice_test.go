@@ -68,7 +68,7 @@ func TestAdvice(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"comm -23 <(sort a) <(sort b)": "comm: " + apart,
+		"comm -23 <(sort a) <(sort b)": "", // it runs
 		`wc -l "$(ls src)"`:            "wc: " + apart,
 	} {
 		if got := advisedOf(dev.decideOn(t, using("Bash", line))); got != want {

@@ -175,7 +175,7 @@ func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patt
 // all rules may be about that, and it has a reason of its own.
 func (e *evaluation) blind(i int) bool {
 	for k := i + 1; k < len(e.acts); k++ {
-		if a := &e.acts[k]; a.parent == i && a.sub.Kind == patterns.Hidden && a.sub.May&shell.MayRun != 0 {
+		if a := &e.acts[k]; a.parent == i && (a.inline || a.sub.Kind == patterns.Hidden && a.sub.May&shell.MayRun != 0) {
 			return true
 		}
 	}

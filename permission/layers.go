@@ -474,7 +474,7 @@ func (a *act) harmless(riskOff bool) bool {
 	if !a.command() {
 		return a.sub.Kind == patterns.ReadPath && (a.inside || a.public) && (riskOff || !a.lifted)
 	}
-	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && !a.does.Unproven()
+	return !riskOff && a.sub.Kind == patterns.RunCommand && (a.class.Tier() == 1 || a.quiet != "") && !a.does.Unproven()
 }
 
 func (a *act) harmlessBy() string {
@@ -486,6 +486,9 @@ func (a *act) harmlessBy() string {
 	}
 	if !a.command() {
 		return "it reads inside the workspace"
+	}
+	if a.quiet != "" {
+		return a.quiet
 	}
 	return "tier 1: safe"
 }

@@ -80,6 +80,9 @@ type Policy struct {
 	// may hold a secret, moderate instead of safe, and requires a rule that names
 	// it.
 	SensitiveAsks bool
+	// InlineAsFiles makes code that stands in a command line (python3 -c, node -e, a
+	// here-document) count as a file of the workspace that the interpreter runs.
+	InlineAsFiles bool
 	// Public returns rules for what everybody may read; nil: nothing. A command
 	// that only its tier lets through may otherwise read what is inside the
 	// workspace. It is called by several goroutines.

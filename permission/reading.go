@@ -120,7 +120,9 @@ type action struct {
 	reads, writes []patterns.Subject
 	// supposed holds what its command may run, once computed.
 	supposed []action
-	words    string // cached result of describe
+	// inline is set if the command stands for code in the line.
+	inline bool
+	words  string // cached result of describe
 }
 
 // command reports whether a belongs to a command line.

@@ -29,6 +29,10 @@ func (a *action) describe() string {
 func (a *action) appendTo(b []byte) []byte {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
+		if a.inline {
+			b = append(b, "run inline code as "...)
+			return appendShown(b, a.does.Words)
+		}
 		return appendShown(append(b, "run "...), a.does.Words)
 	case patterns.ReadPath:
 		return appendShown(append(b, "read "...), []shell.Word{a.does.Path})

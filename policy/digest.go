@@ -24,6 +24,7 @@ func (s *Spec) Digest() string {
 		Whitelists, Escalation             []string `json:",omitempty"`
 		WhitelistBypass                    string   `json:",omitempty"`
 		Profile, SensitivePaths, Advice    string   `json:",omitempty"`
+		InlineCode                         string   `json:",omitempty"`
 		RiskOverrides                      [][]any  `json:",omitempty"`
 		Protect, Reads                     []string `json:",omitempty"`
 	}{
@@ -36,7 +37,7 @@ func (s *Spec) Digest() string {
 		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
 	}
 	said.Protect, said.Reads = texts(s.Protect), texts(s.Reads)
-	said.Profile, said.SensitivePaths, said.Advice = s.Profile, s.SensitivePaths, s.Advice
+	said.Profile, said.SensitivePaths, said.Advice, said.InlineCode = s.Profile, s.SensitivePaths, s.Advice, s.InlineCode
 	for _, o := range s.RiskOverrides {
 		said.RiskOverrides = append(said.RiskOverrides, []any{o.Pattern, o.Path, o.Risk, o.Reason, o.narrow, o.kept})
 	}

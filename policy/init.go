@@ -141,7 +141,8 @@ func Starting(project fs.FS, edits bool) []byte {
 	}
 	b.WriteString("# What no rule names: harmless commands run and read only here (ls, grep, git\n" +
 		"# log, gh pr view), the rest is asked about, rm -rf and its like refused.\n" +
-		"unlisted = \"risk\"\n")
+		"unlisted = \"risk\"\n" +
+		"inline_code = \"as-files\" # python3 -c \"…\" needs the rule of x.py\n")
 	writeList(&b, "# Runs without a question, unless a rule below asks or denies.", "allow", s.allow)
 	writeList(&b, "# A person is asked, also where a rule above lets it through.", "ask", s.ask)
 	writeList(&b, "# Never.", "deny", s.deny)

@@ -158,7 +158,7 @@ func (m *merger) keep(managed Source) {
 	if stricterUnlisted(s.Unlisted, m.spec) {
 		m.hold(managed, "unlisted")
 	}
-	for _, held := range [...][2]string{{"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}} {
+	for _, held := range [...][2]string{{"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}, {"inline_code", "off"}} {
 		if key, narrow := held[0], held[1]; *s.settings()[key] == narrow && *m.spec.settings()[key] != narrow {
 			m.hold(managed, key)
 		}
@@ -262,6 +262,9 @@ func (m *merger) untrusted(src Source) {
 		if s.SensitivePaths == "ask" {
 			f.SensitivePaths = "ask"
 		}
+		if s.InlineCode == "off" {
+			f.InlineCode = "off"
+		}
 	})
 }
 
@@ -278,16 +281,16 @@ func stricterUnlisted(value string, f *Spec) bool {
 
 // defaults holds the values of settings that are not given. That of unlisted
 // depends on the mode.
-var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask", "advice": "on"}
+var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask", "advice": "on", "inline_code": "off"}
 
 // narrow holds the values of settings that count in an untrusted source. For
 // mode there are two.
-var narrow = map[string]string{"unlisted": "deny", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask"}
+var narrow = map[string]string{"unlisted": "deny", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask", "inline_code": "off"}
 
 // settings records the settings of an untrusted source that do not count.
 func (m *merger) settings(src Source, why string) {
 	s := src.Spec
-	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "catastrophic", "advice"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "inline_code", "catastrophic", "advice"} {
 		value := *s.settings()[key]
 		counts := value == "" || key == "unlisted" && stricterUnlisted(value, m.spec) || key == "mode" && narrows(value) || value == narrow[key]
 		if !counts && value != cmp.Or(*m.spec.settings()[key], defaults[key]) {

@@ -110,6 +110,7 @@ func (c *compiler) policy() *permission.Policy {
 	c.fail(s.oneOf("advice", "on", "off"))
 	c.fail(s.oneOf("profile", "default", "terminal"))
 	c.fail(s.oneOf("sensitive_paths", "note", "ask"))
+	c.fail(s.oneOf("inline_code", "off", "as-files"))
 	profile, _ := risk.ParseProfile(s.Profile)
 	c.fail(s.namesWhitelists())
 	c.fail(s.Escalation.check())
@@ -128,6 +129,7 @@ func (c *compiler) policy() *permission.Policy {
 		Profile:        profile,
 		Overrides:      c.overrides(),
 		SensitiveAsks:  s.SensitivePaths == "ask" || s.SensitivePaths == "" && profile != risk.Terminal,
+		InlineAsFiles:  s.InlineCode == "as-files",
 		Public:         c.publicReads(),
 		Protect:        c.protected(),
 		Place:          c.place,

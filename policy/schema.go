@@ -51,6 +51,7 @@ var described = map[string]string{
 	"command": "a program and its arguments; the alert is its standard input", "webhook": "an https URL that gets the alert as JSON",
 	"profile": "which tables of risk: terminal is for a person at a terminal", "sensitive_paths": "what reading a sensitive path or printing a secret variable is: ask makes it tier 2 unless a rule names it",
 	"advice":         "whether the agent is told how to say plainly what is not proven, before a person is asked",
+	"inline_code":    "code in a command line (python3 -c, node -e, a here-document): as-files needs the rule that a file of the workspace needs, off cannot be covered by such a rule",
 	"protect":        "further files and directories that are protected as .git is: names, names with / between them, ~/x or /x",
 	"risk_overrides": "the risk of single actions, in place of the tables'", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "what the actions are", "reason": "why, for people",
 	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), besides system files and the caches of packages",
@@ -66,7 +67,7 @@ var described = map[string]string{
 var values = map[string][]string{
 	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"},
 	"overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
-	"profile":            {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "action": {"allow", "ask", "deny"},
+	"profile":            {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "inline_code": {"off", "as-files"}, "action": {"allow", "ask", "deny"},
 }
 
 // Schema returns a JSON Schema (draft 2020-12) of policy files, for editors. It

@@ -13,6 +13,7 @@
 //	risk = "on"               # off: no tiers
 //	profile = "default"       # terminal: power commands and services are asked about
 //	sensitive_paths = "ask"   # note: to read a sensitive path is tier 1
+//	inline_code = "off"       # as-files: python3 -c "…" needs the rule that python3 x.py needs
 //	advice = "on"             # off: a person is asked about what could be said plainly too
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
@@ -101,7 +102,9 @@ type Spec struct {
 	Profile, SensitivePaths string
 	// Advice is "off" if the agent is never told how to say plainly what is not
 	// proven, but a person is asked.
-	Advice        string
+	Advice string
+	// InlineCode tells whether code in a command line counts as a file.
+	InlineCode    string
 	RiskOverrides []OverrideSpec
 
 	// Gate is a second allow list, which must allow an action in addition to
@@ -225,6 +228,7 @@ func (s *Spec) settings() map[string]*string {
 	return map[string]*string{
 		"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "profile": &s.Profile, "sensitive_paths": &s.SensitivePaths,
 		"catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass, "advice": &s.Advice,
+		"inline_code": &s.InlineCode,
 	}
 }
 
@@ -258,6 +262,7 @@ type table struct {
 	Profile         string                    `toml:"profile" json:"profile"`
 	SensitivePaths  string                    `toml:"sensitive_paths" json:"sensitive_paths"`
 	Advice          string                    `toml:"advice" json:"advice"`
+	InlineCode      string                    `toml:"inline_code" json:"inline_code"`
 	RiskOverrides   []overrideTable           `toml:"risk_overrides" json:"risk_overrides"`
 	Reads           readsTable                `toml:"reads" json:"reads"`
 }
@@ -305,7 +310,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
 		Approved: items(t.Approved, "approved", place), Protect: items(t.Protect, "protect", place), Reads: items(t.Reads.Public, "reads.public", place),
-		Profile: t.Profile, SensitivePaths: t.SensitivePaths, Advice: t.Advice,
+		Profile: t.Profile, SensitivePaths: t.SensitivePaths, Advice: t.Advice, InlineCode: t.InlineCode,
 	}
 	s.Programs = tableSpecs("programs", t.Programs, place)
 	s.Tools = tableSpecs("tools", t.Tools, place)

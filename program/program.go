@@ -104,6 +104,12 @@ type Program struct {
 	// Obeys are the files, with blanks between their names, by which the program is told
 	// in its directory what to run (make: Makefile).
 	Obeys string
+	// Gets lists the options with which a client only gets what its URLs name (curl -s).
+	Gets []string
+	// Inline is the name of a file in the program's language, which stands for code that
+	// an option or standard input gives it (python: inline.py). "" if such code is
+	// never like a file.
+	Inline string
 	// Special names the Go function in package shell that handles what a table cannot
 	// describe (sed, awk, find, env), or is "".
 	Special string

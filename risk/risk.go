@@ -50,6 +50,9 @@ type Finding struct {
 	cause   cause    // of the reason; "" if the reason is not from the tables
 	// substituted means that the reason of a substitution is appended.
 	substituted bool
+	// Lifted means that only a substitution raised the class of a safe command. What
+	// the substitution runs is an action of its own.
+	Lifted bool
 }
 
 // The factors of a finding.
@@ -302,6 +305,7 @@ func (f *Finding) substitution(a *shell.Action) {
 	if !a.Substitution {
 		return
 	}
+	f.Lifted = f.Class == Safe
 	f.Class = max(f.Class, Moderate)
 	f.Reason += behind + substituted
 	f.substituted = true

@@ -12,7 +12,7 @@ import (
 // param expands a parameter expansion.
 func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	many := !at.quoted && !at.assign
-	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many, secret: showsSecret(p)}}}
+	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many, secret: showsSecret(p), job: showsJob(p)}}}
 	if p.Param == nil || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
 		w.odd(causeOtherParameter)
 		return hole
@@ -49,6 +49,12 @@ func showsSecret(p *syntax.ParamExp) bool {
 		return false
 	}
 	return mask.IsSecretName(p.Param.Value)
+}
+
+// showsJob reports whether an expansion is that of $!, the last process that the shell
+// has put into the background.
+func showsJob(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Param.Value == "!" && p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && !p.Excl
 }
 
 // maybeMany marks a hole that may be any number of words although it is quoted:
@@ -175,7 +181,7 @@ func wordPieces(v Word, at place) []piece {
 	}
 	for _, h := range v.Holes {
 		text(h.At)
-		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under, secret: h.Secret})
+		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under, secret: h.Secret, job: h.Job})
 	}
 	text(len(v.Text))
 	return out

@@ -30,7 +30,28 @@ func (w *walker) redirects(list []*syntax.Redirect, s *scope) *input {
 			given.pass(printed)
 		}
 	}
+	if given != nil {
+		given.document = onlyDocument(list)
+	}
 	return given
+}
+
+// onlyDocument reports whether a here-document or a here-string is all that a list of
+// redirections puts on standard input.
+func onlyDocument(list []*syntax.Redirect) bool {
+	inputs := 0
+	for _, r := range list {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			if r.N != nil && r.N.Value != "0" {
+				return false
+			}
+			inputs++
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+			return false
+		}
+	}
+	return inputs == 1
 }
 
 // redirect walks one redirection, and returns the texts that its input may be.

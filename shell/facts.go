@@ -11,8 +11,8 @@ type Hole struct {
 	At   int      // byte offset in Word.Text
 	Kind HoleKind // what may stand there
 	// Secret reports that the value of a variable stands there whose name is that of
-	// a secret: NPM_TOKEN, db_password.
-	Secret bool
+	// a secret: NPM_TOKEN, db_password. Job reports that it is that of $!.
+	Secret, Job bool
 }
 
 // HoleKind tells what may fill a hole.
@@ -226,6 +226,8 @@ type Action struct {
 	inner bool
 	// function: the Command is a function of the line.
 	function bool
+	// code is what a Command that AsFile returned runs.
+	code Word
 	// untold: the program's entry does not say what some word of the Command does.
 	untold bool
 }
@@ -237,6 +239,9 @@ type input struct {
 	changed bool
 	// secret: a here-document or here-string holds a secret variable's value.
 	secret bool
+	// document: the only text is a here-document or here-string of the statement that
+	// the command belongs to, and nothing else is on the input.
+	document bool
 }
 
 func (in *input) given() bool { return in.changed || len(in.texts) > 0 }

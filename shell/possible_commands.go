@@ -28,7 +28,7 @@ const (
 // rules are asked about them, and an Opaque one stands for what cannot be told.
 // opt is that of Analyze.
 func (a *Action) PossibleCommands(opt Options) []Action {
-	if a.Kind != Command || len(a.Words) == 0 || !a.Words[0].Known() || !a.untold && !a.input.given() && a.Program != nil {
+	if a.Kind != Command || len(a.Words) == 0 || !a.Words[0].Known() || !a.untold && !a.input.given() && a.code.Text == "" && a.Program != nil {
 		return nil
 	}
 	return possible(a, opt)
@@ -112,6 +112,9 @@ func (c *possibleCommands) known(a *Action) {
 	p := scan.Prog
 	if p.Safe {
 		return
+	}
+	if a.code.Text != "" {
+		c.text(a.code, true, false)
 	}
 	operands := 0
 	for i := range scan.Args {

@@ -38,6 +38,7 @@ func (a *Action) PossibleReads() []Word {
 	for _, arg := range scan.Args {
 		p.arg(arg, &a.Words[arg.Word])
 	}
+	splitPaths(a.code, p.part)
 	if k := scan.Prog.Operands; (scan.Prog.Special == "" || adds[scan.Prog.Special]) && (k == program.Text || k == program.Unread) {
 		p.given(&a.input)
 	}

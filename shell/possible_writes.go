@@ -36,6 +36,7 @@ func (a *Action) PossibleWrites() []Word {
 	if scan.Prog.Operands == program.Outputs && scan.Prog.Workdir && p.operands == 0 && !slices.ContainsFunc(scan.Args, onlyShows) {
 		p.part(Word{Text: "."}) // what the configuration names
 	}
+	splitPaths(a.code, p.part)
 	for _, name := range strings.Fields(scan.Prog.Changes) {
 		p.part(Word{Text: name})
 	}

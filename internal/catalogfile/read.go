@@ -16,7 +16,7 @@
 //
 // The keys of a table are those of program.Program in lower case: style,
 // operands, skip, inherit, ends, safe, plain, workdir, here, beside, named,
-// apart, plugins, assigns, stdin, home, changes, obeys, special, abbreviates. names lists synonyms of the
+// apart, plugins, assigns, stdin, home, changes, obeys, inline, special, abbreviates. names lists synonyms of the
 // program or subcommand, use includes the options of [group.NAME], and [NAME.sub.SUB] is a
 // subcommand, which inherits style, workdir and special of its program unless
 // it sets them. alike = ["unpublish", "dist-tag|dist-tags"] lists other subcommands with
@@ -57,6 +57,8 @@
 // aside lists options of the program's own that say where, how often or how loudly the
 // same is done (pnpm --filter web test). An allow rule need not name them where they
 // stand before what it does name.
+//
+// gets lists the options with which a client only gets what its URLs name (curl -s -o).
 //
 // abbreviates = true says that the program accepts abbreviated names of its
 // subcommands (ip l, tmux kill-ser).
@@ -159,6 +161,7 @@ type Entry struct {
 	Equal    [][]string // words that mean the same as operands or values
 
 	Aside []string // options of the program that an allow rule need not name
+	Gets  []string // options with which a client only gets
 
 	also   []Alias
 	alike  [][]string // other subcommands with the same arguments, each with its synonyms
@@ -270,6 +273,10 @@ func (e *Entry) key(key string, value any) error {
 	case "harmless":
 		list, err := e.words(key, value)
 		e.Harmless = list
+		return err
+	case "gets":
+		list, err := e.words(key, value)
+		e.Gets = list
 		return err
 	case "aside":
 		list, err := e.words(key, value)

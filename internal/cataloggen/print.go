@@ -110,6 +110,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if v := p.equal(e.Equal); v != "" {
 		add("Equal: %s", v)
 	}
+	if len(e.Gets) > 0 {
+		add("Gets: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Gets)))+",\n"))
+	}
 	if len(e.Aside) > 0 {
 		add("Aside: %s", p.variable("keys", "names", quoted(slices.Sorted(slices.Values(e.Aside)))+",\n"))
 	}
@@ -128,7 +131,7 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 			add("%s: true", f)
 		}
 	}
-	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Obeys"} {
+	for _, f := range []string{"Special", "Home", "Changes", "Suffix", "Obeys", "Inline"} {
 		if v := e.Text(strings.ToLower(f)); v != "" {
 			add("%s: %q", f, v)
 		}

@@ -1,0 +1,71 @@
+package permission
+
+import (
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// localURL matches the beginning of a URL on this machine, to where nothing that
+// follows changes the host. curl takes a URL without a scheme for one of HTTP.
+var localURL = lazyregexp.New(`^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::[0-9]+)?(?:/|$)`)
+
+// quiet marks the commands of tier 2 that are harmless where an agent works: a safe
+// command whose words a substitution gives, since what that runs is judged by itself;
+// a short sleep; the end of the shell's own jobs; and a request that only gets
+// something from this machine. Their classes stay.
+func (e *evaluation) quiet() {
+	if e.policy.Profile == risk.Terminal || e.policy.RiskOff {
+		return
+	}
+	found := e.risks(e.policy.Profile)
+	for i := range e.acts {
+		a := &e.acts[i]
+		if a.sub.Kind != patterns.RunCommand || a.inline || i >= len(found) || a.class != risk.Moderate || a.lifted || a.secret || a.override != nil {
+			continue
+		}
+		switch {
+		case found[i].Lifted && !a.does.Environment && !e.readsPrinted(i):
+			a.quiet = "read-only: what gives it its words is judged by itself"
+		case a.does.Waits():
+			a.quiet = "it waits for a short time"
+		case a.does.EndsJobs():
+			a.quiet = "it ends a job of this shell"
+		case a.does.OnlyGets() && e.fetchesHere(i):
+			a.quiet = "it only gets something from this machine"
+		}
+	}
+}
+
+// readsPrinted reports whether command i reads files whose names something prints: a
+// name with a blank in it may become that of any file.
+func (e *evaluation) readsPrinted(i int) bool {
+	return slices.ContainsFunc(e.acts, func(a act) bool {
+		return a.parent == i && a.sub.Kind == patterns.ReadPath &&
+			(a.does.Found || slices.ContainsFunc(a.does.Path.Holes, func(h shell.Hole) bool { return h.Kind == shell.AnyText }))
+	})
+}
+
+// fetchesHere reports whether command i fetches only from this machine. The fetches
+// then need no answer of their own.
+func (e *evaluation) fetchesHere(i int) bool {
+	urls := 0
+	for k := range e.acts {
+		f := &e.acts[k]
+		if f.parent != i || f.sub.Kind != patterns.FetchURL {
+			continue
+		}
+		url := f.does.Path
+		if len(url.Holes) > 0 {
+			url.Text = url.Text[:url.Holes[0].At] + "?" // may be part of the host
+		}
+		if f.does.Followed || !localURL.MatchString(url.Text) {
+			return false
+		}
+		urls++
+	}
+	return urls > 0
+}
