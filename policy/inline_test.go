@@ -15,6 +15,13 @@ func TestInlineCode(t *testing.T) {
 		// What is asked about all the same.
 		{`python3 -c "print(open('.env').read())"`, "ask"},
 		{`python3 -c "import os; print(os.environ['NPM_TOKEN'])"`, "ask"},
+		{`python3 -c "import os; print(os.environ)"`, "ask"},
+		{`python3 -c "import os; print(dict(os.environ.items()))"`, "ask"},
+		{`node -e "console.log(process.env)"`, "ask"},
+		{`node -p "JSON.stringify({...process.env})"`, "ask"},
+		{`node -p process.env`, "ask"},
+		{`python3 -c "import os; print(os.environ['HOME'], os.environ.get('CI'))"`, "allow"},
+		{`node -p "process.env.PORT"`, "allow"},
 		{`python3 -c "print(open('/home/dev/.ssh/id_rsa').read())"`, "ask"},
 		{`python3 -c "open('deploy/x','w').write('')"`, "ask"},
 		{`python3 -c "open('.git/hooks/pre-commit','w').write('')"`, "ask"},

@@ -42,7 +42,7 @@ func (a *Action) Code() bool {
 
 // saysMore reports whether code names what a command is asked about as well: another
 // host, a variable of the environment, in capitals, whose name is that of a secret
-// (process.env.NPM_TOKEN), or a function that starts programs, removes files or
+// (process.env.NPM_TOKEN), all variables at once, or a function that starts programs, removes files or
 // changes who may use them. That is what honest code says. Code can hide all of it,
 // and so can a file.
 func saysMore(code string) bool {
@@ -56,11 +56,14 @@ func saysMore(code string) bool {
 			return true
 		}
 	}
-	return starts.MatchString(code)
+	return starts.MatchString(code) || everyVariable.MatchString(code)
 }
 
 var (
 	localName = lazyregexp.New(`(?i)^(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(:\d+)?([/?#'"\s]|$)`)
+	// everyVariable is the whole environment, not one variable by its name:
+	// os.environ["X"], process.env.X.
+	everyVariable = lazyregexp.New(`\bos\.environb?(\s*([^\[.\w\s]|$)|\.(items|values|copy)\b)|\b(process|Bun)\.env\s*([^\[.\w\s]|$)|\bDeno\.env\.toObject\b|\bENV\.(to_h|each|values|map|inspect)|\$_(ENV|SERVER)\s*([^\[\s]|$)|\bgetenv\s*\(\s*\)`)
 	// starts are the functions by the references of the languages: docs.python.org
 	// (subprocess, os, shutil, pathlib), nodejs.org/api (child_process, fs, process),
 	// docs.deno.com, bun.sh/docs, docs.ruby-lang.org (Kernel, File), perldoc.perl.org
