@@ -9,14 +9,21 @@ import (
 )
 
 // plainer returns the subject's command in the forms that an allow rule covers as
-// well: without the options that the catalogue calls aside (pnpm -r test, git
+// well: a program of the project's own environment by its name (.venv/bin/pytest),
+// without the options that the catalogue calls aside (pnpm -r test, git
 // --no-pager log), and a script with and without the word run (pnpm run test). What
 // makes a command unproven stays with the forms.
 func (sub *Subject) plainer() []*Subject {
 	if !sub.plained {
 		sub.plained = true
 		a := sub.Command
-		if a != nil && len(a.Words) > 1 && a.Program != nil && len(a.Program.Aside) > 0 && a.Words[0].Known() && !strings.Contains(a.Words[0].Text, "/") {
+		switch {
+		case a == nil || a.Program == nil || !a.Words[0].Known():
+		case a.Installed != "":
+			words := append([]shell.Word{{Text: a.Installed}}, a.Words[1:]...)
+			named := (spelling{sub, Yes}).with(words, Yes).sub
+			sub.plain = append([]*Subject{named}, plainForms(named)...)
+		case len(a.Words) > 1 && len(a.Program.Aside) > 0 && !strings.Contains(a.Words[0].Text, "/"):
 			sub.plain = plainForms(sub)
 		}
 	}

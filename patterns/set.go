@@ -371,6 +371,9 @@ func (s *Set) findCommand(f *finder) {
 	}
 	if s.exactly {
 		f.all(s.programs[head.Text])
+		if a.Installed != "" {
+			f.all(s.programs[a.Installed])
+		}
 	}
 	if !s.loosely {
 		return

@@ -351,7 +351,7 @@ func files(interpreter string, extensions ...string) []string {
 // pythonTools are programs that test and check a project in Python, whether or not
 // it names them; pythonNamed are those of packages that it names.
 var (
-	pythonTools = []string{"pytest:*", "ruff check:*", "ruff format:*", "mypy:*", "pyright:*", "black:*", "isort:*", "coverage run -m pytest:*", "coverage report:*", "coverage html:*"}
+	pythonTools = []string{"source .venv/bin/activate", "pytest:*", "ruff check:*", "ruff format:*", "mypy:*", "pyright:*", "black:*", "isort:*", "coverage run -m pytest:*", "coverage report:*", "coverage html:*"}
 	pythonNamed = map[string][]string{
 		"flake8": {"flake8:*"}, "pylint": {"pylint:*"}, "tox": {"tox:*"}, "nox": {"nox:*"}, "bandit": {"bandit:*"}, "ty": {"ty check:*"},
 		"uvicorn": {"uvicorn:*"}, "fastapi": {"fastapi dev:*", "uvicorn:*"}, "flask": {"flask run:*", "flask routes"}, "pre-commit": {"pre-commit run:*"},

@@ -26,6 +26,10 @@ const (
 	// NamesHosts marks a program whose words name the hosts that it tells something,
 	// if only their names to the servers of their domain (CVE-2025-55284).
 	NamesHosts
+	// Packaged marks a program that packages of a project bring along and that obeys the
+	// project's code or settings, so that the one in the project's own environment
+	// (.venv/bin, node_modules/.bin) is meant by its name.
+	Packaged
 )
 
 // Is reports whether the program of that name has the property.

@@ -136,6 +136,9 @@ type Action struct {
 	Program *program.Program
 	// Assigns are the variable assignments before a Command's words.
 	Assigns []Assign
+	// Installed is the name of a Command that is a program of the project's own
+	// environment (.venv/bin/pytest in the workspace), "" for any other.
+	Installed string
 	// Dirs holds the directories that the action may start in, as absolute paths. An
 	// unknown directory is a word with holes.
 	Dirs []Word

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -64,8 +65,24 @@ func (e *effector) source() outcome {
 	if rest := e.operandWords(0); len(rest) > 0 {
 		e.read(rest[0], NeedNone, "operand of "+e.prog.Name)
 	}
+	if e.activates() {
+		e.w.facts.Actions[e.index].Exact = true
+		e.unprovenLate(causeSource)
+		e.w.runs = append(e.w.runs, e.runsFile(e.words[1])...)
+		return same(e.s)
+	}
 	e.odd(causeSource)
 	return outcome{ok: e.s.in(unknown()), fail: e.s.in(unknown())}
+}
+
+// activates reports whether the command runs the activation of the project's Python
+// environment in this shell and nothing else. That sets PATH, PS1 and variables of its
+// own, and defines the function deactivate (docs.python.org/3/library/venv.html); the
+// names of programs then are those of .venv/bin. Only a rule for these very words
+// covers it: who writes it lets the project's code run, whose packages lie beside.
+func (e *effector) activates() bool {
+	return e.index >= 0 && len(e.words) == 2 && e.words[1].Known() && path.Base(e.words[1].Text) == "activate" &&
+		strings.Contains(e.words[1].Text, "/") && e.w.inEnvironment(e.words[1], e.dirs)
 }
 
 // exec runs its words. Without a command it only redirects.

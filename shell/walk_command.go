@@ -66,6 +66,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 		w.zshEvaluates(words, f.parent)
 	}
 	a.Program = w.opt.Catalog.Lookup(base(name.Text))
+	a.Installed = w.installed(name, s.dirs, a.Program)
 	a.Why = unprovenAssign(f.assigns)
 	out := w.effects(a, s)
 	if w.defined[name.Text] { // it may be the function, whose changes are unknown

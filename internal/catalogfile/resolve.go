@@ -23,7 +23,7 @@ var (
 	}
 	Facts = map[string]string{
 		"task-runner": "TaskRunner", "interpreter": "Interpreter", "fetcher": "Fetcher", "obeys-project": "ObeysProject", "editor": "Editor",
-		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts",
+		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts", "packaged": "Packaged",
 	}
 	Values  = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	Effects = map[string]string{
