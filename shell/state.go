@@ -145,7 +145,8 @@ func (w *walker) sets(name string, value *Word, parent int) {
 // setsOneOf is sets for a variable that gets one of several values.
 func (w *walker) setsOneOf(name string, values []Word, parent int) {
 	value := unknown()
-	if allNumbers(values) && len(values) > 0 {
+	dangerous := func(v Word) bool { return w.unit.dialect.classOf(name, &v) == Dangerous }
+	if len(values) > 0 && !slices.ContainsFunc(values, dangerous) {
 		value = values[0]
 	}
 	w.sets(name, &value, parent)

@@ -95,7 +95,11 @@ func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 		}
 		return s
 	}
-	w.setsOneOf(a.Name.Value, w.assignParts(a, s), w.parent)
+	values := w.assignParts(a, s)
+	if a.Append && !allNumbers(values) {
+		values = nil // behind a value that is not known
+	}
+	w.setsOneOf(a.Name.Value, values, w.parent)
 	if !alone {
 		return s
 	}

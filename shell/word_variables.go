@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // effect is the effect of setting a variable, in the shell or in the programs that
@@ -173,6 +175,8 @@ func (d Dialect) effectOf(name string) effect {
 // the variable keeps its value, or loses it.
 func (d Dialect) classOf(name string, value *Word) VarClass {
 	switch does := d.effectOf(name); {
+	case value != nil && (does == varUnlisted || does == varSettings || does == varProgram) && harmlessValue(name, value):
+		return Harmless
 	case does != varCounter:
 		return does.class()
 	case value != nil && !number(value):
@@ -181,6 +185,45 @@ func (d Dialect) classOf(name string, value *Word) VarClass {
 		return Harmless
 	}
 	return Other
+}
+
+// harmlessValues are variables that programs obey, and the values with which nothing
+// else runs, is found, read, written or reached: a number of threads or of
+// megabytes, a pager or an editor that only passes text on, a service on this
+// machine. By go help environment, node(1), git-var(1), pytest(1) and the pages of the
+// services' clients.
+var harmlessValues = []struct{ name, value lazyregexp.Regexp }{
+	{
+		lazyregexp.New(`^(GOMAXPROCS|GOGC|GOMEMLIMIT|(OMP|MKL|OPENBLAS|NUMEXPR|RAYON)_NUM_THREADS|UV_THREADPOOL_SIZE|CARGO_BUILD_JOBS)$`),
+		lazyregexp.New(`^([0-9]+([KMGT]i?B)?|off)$`),
+	},
+	{
+		lazyregexp.New(`^NODE_OPTIONS$`),
+		lazyregexp.New(`^( ?--(max[-_]old[-_]space[-_]size|max[-_]semi[-_]space[-_]size|stack-trace-limit|max-http-header-size)=[0-9]+| ?--(no-warnings|no-deprecation|trace-warnings|trace-deprecation|enable-source-maps|experimental-vm-modules))+$`),
+	},
+	{lazyregexp.New(`^((GIT|GH|SYSTEMD|BAT|DELTA|MAN|PSQL)_)?PAGER$|^MANPAGER$`), lazyregexp.New(`^(cat)?$`)},
+	{lazyregexp.New(`^(GIT_EDITOR|GIT_SEQUENCE_EDITOR|EDITOR|VISUAL)$`), lazyregexp.New(`^(true|:)$`)},
+	{lazyregexp.New(`^(GIT_OPTIONAL_LOCKS|ESLINT_USE_FLAT_CONFIG|DO_NOT_TRACK|NEXT_TELEMETRY_DISABLED|PIP_DISABLE_PIP_VERSION_CHECK)$`), lazyregexp.New(`^(0|1|true|false)$`)},
+	{lazyregexp.New(`^GOFLAGS$`), lazyregexp.New(`^( ?-(mod=(readonly|vendor)|count=[0-9]+|short|v))+$`)},
+	{lazyregexp.New(`^([A-Z0-9]+_)*(LOG_?LEVEL)$`), lazyregexp.New(`^[A-Za-z]{1,10}$`)},
+	{lazyregexp.New(`^([A-Z0-9]+_)*(DB|DATABASE|REDIS|MONGO|MONGODB|PG|POSTGRES|POSTGRESQL|MYSQL|API|APP|SERVER)_?PORT$`), lazyregexp.New(`^[0-9]{1,5}$`)},
+	{
+		lazyregexp.New(`^([A-Z0-9]+_)*(DB|DATABASE|REDIS|MONGO|MONGODB|PG|POSTGRES|POSTGRESQL|MYSQL|AMQP|RABBITMQ)_?(URL|URI|DSN|HOST)$`),
+		lazyregexp.New(`^([a-z][a-z0-9+]*://([^\s/@?#]*@)?)?(localhost|127\.0\.0\.1)(:[0-9]{1,5})?(/[\w-]*)?(\?sslmode=disable)?$`),
+	},
+}
+
+// harmlessValue reports whether a variable has one of the values of the table.
+func harmlessValue(name string, value *Word) bool {
+	if !value.Known() {
+		return false
+	}
+	for i := range harmlessValues {
+		if harmlessValues[i].name.MatchString(name) {
+			return harmlessValues[i].value.MatchString(value.Text)
+		}
+	}
+	return false
 }
 
 // tells reports whether the value of a variable may be a secret. A name of a known

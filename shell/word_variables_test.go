@@ -115,7 +115,14 @@ func TestCountersTakeNumbers(t *testing.T) {
 	for _, class := range []struct {
 		name, value string
 		want        VarClass
-	}{{"COLUMNS", "80", Harmless}, {"SECONDS", "0", Other}, {"SECONDS", "x", Dangerous}, {"RANDOM", "", Dangerous}, {"HISTFILESIZE", "0", Dangerous}, {"FOO", "x", Other}, {"LC_X", "x", Harmless}, {"MY_PAGER", "x", Dangerous}} {
+	}{{"COLUMNS", "80", Harmless}, {"SECONDS", "0", Other}, {"SECONDS", "x", Dangerous}, {"RANDOM", "", Dangerous}, {"HISTFILESIZE", "0", Dangerous}, {"FOO", "x", Other}, {"LC_X", "x", Harmless}, {"MY_PAGER", "x", Dangerous},
+		{"NODE_OPTIONS", "--max-old-space-size=4096 --no-warnings", Harmless}, {"NODE_OPTIONS", "--max-old-space-size=4096 --require=./x", Dangerous}, {"NODE_OPTIONS", "-r ./x", Dangerous}, {"NODE_OPTIONS", "", Dangerous},
+		{"GOMAXPROCS", "2", Harmless}, {"GOMAXPROCS", "x", Other}, {"GOFLAGS", "-mod=vendor -count=1", Harmless}, {"GOFLAGS", "-mod=mod", Dangerous}, {"GOFLAGS", "-toolexec=x", Dangerous}, {"GOFLAGS", "-mod=vendor -toolexec=x", Dangerous},
+		{"GIT_PAGER", "cat", Harmless}, {"PAGER", "cat x", Dangerous}, {"PAGER", "./cat", Dangerous}, {"XPAGER", "cat", Dangerous}, {"GIT_EDITOR", "true", Harmless}, {"GIT_EDITOR", "true; rm x", Dangerous}, {"EDITOR", "vi", Dangerous},
+		{"DATABASE_URL", "postgres://app:app@localhost:5432/app_test?sslmode=disable", Harmless}, {"DATABASE_URL", "postgres://db.example/app", Other}, {"DATABASE_URL", "postgres://localhost@evil.example/x", Other},
+		{"DATABASE_URL", "postgres://localhost.evil.example/x", Other}, {"DATABASE_URL", "postgres://a@evil.example?@localhost/x", Other}, {"DATABASE_URL", "file:x.db", Other}, {"TEST_DB_HOST", "127.0.0.1", Harmless}, {"PIP_INDEX_URL", "http://localhost/x", Other},
+		{"DB_PORT", "5433", Harmless}, {"APP_LOG_LEVEL", "debug", Harmless}, {"APP_LOG_LEVEL", "a b", Other}, {"GIT_SSH", "true", Dangerous}, {"LD_PRELOAD", "cat", Dangerous}, {"ESLINT_USE_FLAT_CONFIG", "true", Harmless}, {"CONFIG", "x.yaml", Other},
+	} {
 		if got := Bash.classOf(class.name, &Word{Text: class.value}); got != class.want {
 			t.Errorf("%s=%s is of class %d, want %d", class.name, class.value, got, class.want)
 		}
@@ -173,6 +180,20 @@ func TestTranslated(t *testing.T) {
 	for _, line := range []string{`echo '$"a"'`, `echo "\$"`, `echo a$ "b"`, "cat <<'E'\n$\"a\"\nE", `echo "x$" "y"`} {
 		if f := analyze(line); hasOpaque(f, MayRun) {
 			t.Errorf("%q: an opaque spot\n%s", line, dump(f))
+		}
+	}
+}
+
+// TestAppendedOptions checks that a harmless text behind a value that is not known
+// makes the variable no harmless one.
+func TestAppendedOptions(t *testing.T) {
+	for line, want := range map[string]bool{
+		"NODE_OPTIONS+=--no-warnings; npm test": true, "PAGER+=cat; git log": true,
+		"NODE_OPTIONS=--no-warnings; npm test": false, "PAGER=cat; git log": false, "export GIT_EDITOR=true; git commit": false,
+		"GIT_EDITOR=$x; git commit": true, "for PAGER in cat less; do git log; done": true,
+	} {
+		if got := hasOpaque(analyze(line), MayRun); got != want {
+			t.Errorf("%s: an opaque spot: %v, want %v", line, got, want)
 		}
 	}
 }
