@@ -52,8 +52,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a dangerous variable before a command", File: "shell/walk_command.go",
-		Old:  `	w.setsOneOf(a.Name.Value, w.assignParts(a, s), w.parent)`,
-		New:  `	w.assignParts(a, s)`,
+		Old:  `	w.setsOneOf(a.Name.Value, values, w.parent)`,
+		New:  ``,
 		Test: "TestOpaque",
 	},
 	{
@@ -70,8 +70,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "one of several values is no number", File: "shell/state.go",
-		Old:  `	if allNumbers(values) && len(values) > 0 {`,
-		New:  `	if len(values) > 0 && number(&values[0]) {`,
+		Old:  `	if len(values) > 0 && !slices.ContainsFunc(values, dangerous) {`,
+		New:  `	if len(values) > 0 && !dangerous(values[0]) {`,
 		Test: "TestCountersOfLoops",
 	},
 	{
