@@ -38,7 +38,7 @@ func init() {
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
 		"kubectl": here((*effector).kubectl), "npm": here((*effector).npm), "crontab": here((*effector).crontab), "tmux": here((*effector).tmux), "behind": here((*effector).behind), "mvn": here((*effector).mvn), "cmake": here((*effector).cmake),
-		"rustc": here((*effector).rustc), "rustc-words": here((*effector).rustcWords), "libtest": here((*effector).libtest), "golangci": here((*effector).golangci), "sources": here((*effector).reformats),
+		"rustc": here((*effector).rustc), "rustc-words": here((*effector).rustcWords), "libtest": here((*effector).libtest), "golangci": here((*effector).golangci), "sources": here((*effector).reformats), "formats": here((*effector).formats),
 		"python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
 		"aws": here((*effector).aws), "azure": here((*effector).azure),
 		"supervised": here((*effector).supervised), "mount": here((*effector).mount), "parallel": here((*effector).parallel),

@@ -72,7 +72,13 @@ func (e *effector) crontab() {
 // reformats handles the subcommand of a formatter or fixer, which changes the sources
 // below its operands, or below its directory. Since that is its purpose, only ask
 // and deny rules consider the writes.
-func (e *effector) reformats() {
+func (e *effector) reformats() { e.reformat(NeedNone) }
+
+// formats is the same for a formatter that takes any files: each operand needs an
+// answer of its own, so that a rule for the program does not reach further.
+func (e *effector) formats() { e.reformat(NeedCover) }
+
+func (e *effector) reformat(need Need) {
 	if e.readOnly {
 		return
 	}
@@ -83,7 +89,7 @@ func (e *effector) reformats() {
 		sources = []Word{{Text: "."}}
 	}
 	for _, at := range sources {
-		e.inPlaceWrite(at, NeedNone, "sources that "+e.prog.Name+" changes")
+		e.inPlaceWrite(at, need, "sources that "+e.prog.Name+" changes")
 	}
 }
 
