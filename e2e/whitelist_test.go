@@ -69,3 +69,31 @@ func TestMadeUpCommands(t *testing.T) {
 		})
 	}
 }
+
+// TestDryRunWhitelist: a whitelist that is tried refuses a real agent nothing, and
+// pauses nobody, however many commands it does not list.
+func TestDryRunWhitelist(t *testing.T) {
+	for _, r := range releases() {
+		t.Run(r.Version, func(t *testing.T) {
+			need(t, r)
+			b := newBox(t)
+			layCase(b)
+			b.write("repo/.smartergpt/allowed-commands.json", strings.Replace(listed, `"hallucination_threshold": 3`, `"hallucination_threshold": 3, "dry_run_mode": true`, 1))
+			var rows []row
+			s, want := script{}, map[string]bool{}
+			for command, says := range map[string]string{
+				"git status": "On branch main", "git log --oneline": "start", "git branch": "* main", "git rev-parse --abbrev-ref HEAD": "main", "git show --stat": "start",
+			} {
+				one := row{call: call{Name: strings.ReplaceAll(command, " ", "-"), Tool: "Bash", Input: in{"command": command, "description": command}}, Says: says}
+				rows, s["go"], want[one.Name] = append(rows, one), append(s["go"], turn{one.call}), true
+			}
+			sc := &scene{b: b, m: startModel(t, s), rows: rows, w: startWeb(t, b)}
+			x := wrapped{release: r, Policy: []string{"--allow", "Bash"}, profile: profile{Prompt: "go [[go]]"}}
+			res := x.run(t, b, sc.m, sc.w)
+			sc.went(t, want)
+			if res.Code != 0 {
+				t.Errorf("code %d: %s", res.Code, res.Errors)
+			}
+		})
+	}
+}
