@@ -273,17 +273,24 @@ func (a *arrayText) insert(element string) []byte {
 		next := splice(a.text, closing, a.indent(closing)+element+eol(a.text, a.start))
 		return splice(next, a.last.End, ",")
 	case a.comma > 0:
-		return splice(a.text, a.comma, a.gap()+element+",")
+		return splice(a.text, a.comma, a.gap(element)+element+",")
 	}
-	return splice(a.text, a.last.End, ","+a.gap()+element)
+	return splice(a.text, a.last.End, ","+a.gap(element)+element)
 }
 
+// lineWidth is the length beyond which a line of elements is not continued.
+const lineWidth = 80
+
 // gap returns what separates an element from the one before on the same line:
-// what precedes the last element, or a space.
-func (a *arrayText) gap() string {
+// what precedes the last element, or a space, or the start of a new line where this
+// one would get too long.
+func (a *arrayText) gap(element string) string {
 	at := lineStart(a.text, a.last.Start)
 	if at > a.start && blank(a.text[at:a.last.Start]) {
 		return eol(a.text, a.start) + string(a.text[at:a.last.Start])
+	}
+	if a.last.End-at+len(element)+len(", ,") > lineWidth {
+		return eol(a.text, a.start) + "  "
 	}
 	return " "
 }

@@ -26,6 +26,7 @@ func TestAddRuleForms(t *testing.T) {
 		{"one line", `allow = ["Read"|, "Bash(x)"|]`},
 		{"one line, comma at the end", `allow = ["Read",| "Bash(x)",|]`},
 		{"one line, comma and blank", `allow = ["Read",| "Bash(x)",| ] # why`},
+		{"a long line", "allow = ['Bash(a program with many words)', 'Bash(another program with more words)'|,\n  \"Bash(x)\"|]"},
 		{"blanks inside", `allow = [ "Read"|, "Bash(x)"| ]`},
 		{"empty", `allow = [|"Bash(x)"|]`},
 		{"empty with a blank", `allow = [ |"Bash(x)" |]`},
