@@ -143,9 +143,6 @@ func (e *evaluation) doubtAbout(a answer, i int) doubt {
 	default:
 		return doubt{}
 	}
-	if e.acts[i].secret { // in plain words it would hold the secret
-		return doubt{}
-	}
 	switch act := &e.acts[i]; act.sub.Kind {
 	case patterns.Hidden:
 		if act.does == nil {

@@ -62,7 +62,7 @@ func (e *evaluation) fetchesHere(i int) bool {
 		if len(url.Holes) > 0 {
 			url.Text = url.Text[:url.Holes[0].At] + "?" // may be part of the host
 		}
-		if f.does.Followed || !localURL.MatchString(url.Text) {
+		if !localURL.MatchString(url.Text) {
 			return false
 		}
 		urls++

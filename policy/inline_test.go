@@ -15,6 +15,7 @@ func TestInlineCode(t *testing.T) {
 		// What is asked about all the same.
 		{`python3 -c "print(open('.env').read())"`, "ask"},
 		{`python3 -c "import os; print(os.environ['NPM_TOKEN'])"`, "ask"},
+		{`python3 -c "print(open('certs/server.pem').read())"`, "ask"},
 		{`python3 -c "import os; print(os.environ)"`, "ask"},
 		{`python3 -c "import os; print(dict(os.environ.items()))"`, "ask"},
 		{`node -e "console.log(process.env)"`, "ask"},

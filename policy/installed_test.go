@@ -46,5 +46,10 @@ func TestInstalled(t *testing.T) {
 	} {
 		check(t, []Source{sourceOf(t, User, true, ""), sourceOf(t, Project, true, policy)}, "Bash("+tt.line+")", tt.want)
 	}
+	// What another script does may be what is denied.
+	scripts := sourceOf(t, Project, true, `allow = ["Bash(source .venv/bin/x)", "Bash(source .venv/bin/activate)"]
+		deny = ["Bash(git push:*)"]`)
+	check(t, []Source{sourceOf(t, User, true, ""), scripts}, "Bash(source .venv/bin/x)", "ask")
+	check(t, []Source{sourceOf(t, User, true, ""), scripts}, "Bash(source .venv/bin/activate)", "allow")
 	check(t, []Source{sourceOf(t, User, true, ""), sourceOf(t, Project, true, `deny = ["Bash(pytest:*)"]`)}, "Bash(.venv/bin/pytest)", "deny")
 }

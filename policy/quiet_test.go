@@ -48,6 +48,7 @@ func TestQuiet(t *testing.T) {
 		{"", "curl -s 'http://localhost#@x.example/'", "ask"},
 		{"", "curl -s localhost:80@x.example", "ask"},
 		{"", "curl -s $url", "ask"},
+		{"", `curl -s "http://localhost$p/"`, "ask"},
 		{"", "cat $(find . -name '*.go')", "ask"},
 		{`deny = ["WebFetch(localhost)"]`, "curl -s http://localhost:3000/", "deny"},
 		{`unlisted = "deny"` + "\nallow = [\"Bash(ls)\"]", "sleep 1", "deny"},

@@ -89,7 +89,7 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"braces make the name of a variable longer", "xa=q; touch $x{a,b}", "touch q "},
 		{"a brace element that ends in a dollar makes a variable", "m=build; rm {$,}m", "rm build m"},
 		{"the same beside other text", "m=build; rm {a,x$}{m,n}", "rm am an xbuild x"},
-		{"quotes in backquotes in quotes end a brace element", "c1 {\"`echo '\"'`\"${E},$}", ""},
+		{"quotes in backquotes in quotes end a brace element", "c1 {\"`echo '\"'`\",b}", ""},
 		{"a backslash in an array in a substitution", "c1 $(x=(\\()\ntouch p)7", "touch p"},
 		{"the same in a declaration in a process substitution", "c1 <(declare -a x=(a\\;touch)\np)", ""},
 		{"$$ before a brace in an expansion in quotes", `c8 "${@/#a/$${}$x" a` + "\"b}\" c", ""},
