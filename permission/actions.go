@@ -92,8 +92,8 @@ func (e *evaluation) confine() {
 	}
 	for i := range e.acts {
 		a := &e.acts[i]
-		if a.class == risk.Safe && tellsHost(a.does) {
-			a.class, a.why, a.reworded, a.looks = risk.Moderate, "tells another host what its words say", true, true
+		if (a.class == risk.Safe || a.quiet != "") && tellsHost(a.does) {
+			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "tells another host what its words say", true, true
 			a.lift(e.policy.RiskOff)
 		}
 		if a.sub.Kind != patterns.ReadPath || a.inside && !e.bounded(i) {

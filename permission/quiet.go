@@ -5,6 +5,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -28,7 +29,7 @@ func (e *evaluation) quiet() {
 			continue
 		}
 		switch {
-		case found[i].Lifted && !a.does.Environment && !e.readsPrinted(i):
+		case found[i].Lifted && keeps(a.does) && !a.does.Environment && !e.readsPrinted(i):
 			a.quiet = "read-only: what gives it its words is judged by itself"
 		case a.does.Waits():
 			a.quiet = "it waits for a short time"
@@ -38,6 +39,25 @@ func (e *evaluation) quiet() {
 			a.quiet = "it only gets something from this machine"
 		}
 	}
+}
+
+// keeps reports whether what a substitution gives a command stays on this machine: the
+// command only prints or compares its words, or what it is given is a pipe, whose
+// contents are no words. What any other program does with them is not known: dig and
+// npm view send them (CVE-2025-55284).
+func keeps(does *shell.Action) bool {
+	if does.Program == nil {
+		return false
+	}
+	switch does.Program.Special {
+	case "echo", "printf", "test":
+		return true
+	}
+	return does.Program.Facts&program.NamesHosts == 0 && !slices.ContainsFunc(does.Words, func(w shell.Word) bool {
+		return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool {
+			return h.Kind != shell.Pipe && h.Kind != shell.Number && h.Kind != shell.Digits
+		})
+	})
 }
 
 // readsPrinted reports whether command i reads files whose names something prints: a
