@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -44,7 +42,7 @@ type Result struct {
 	Got    Expectation
 	Reason string // of the decision
 	Advice []permission.Advice
-	// Diff is "" if the decision is as expected.
+	// Diff has a line for the expectation and one for the decision; "" if they agree.
 	Diff string
 }
 
@@ -354,8 +352,10 @@ func difference(want, got Expectation) string {
 	if want == (Expectation{}) {
 		return fmt.Sprintf("nothing is expected; the decision is %q\n", got)
 	}
-	// At random, cmp prints some spaces as no-break spaces.
-	return strings.ReplaceAll(cmp.Diff(want, got.given(want)), "\u00a0", " ")
+	if got = got.given(want); got == want {
+		return ""
+	}
+	return fmt.Sprintf("-want %s\n+got  %s\n", want, got)
 }
 
 // update writes the changed expectations into a file of cases, after checking
@@ -397,8 +397,8 @@ func reads(next []byte, path string, data []byte, changed []Case) error {
 	return nil
 }
 
-// Text returns the report for a person: each failure with its place and diff
-// (-want +got), and a line of totals.
+// Text returns the report for a person: each failure with its place, what was
+// expected and what came out, and a line of totals.
 func (r *Report) Text(coverage bool) string {
 	var b strings.Builder
 	for _, f := range r.Failed() {

@@ -115,7 +115,11 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if cmd.HasParent() {
 		hint = "it is one of " + strings.Join(subcommands(cmd), ", ")
 	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	near := cmd.SuggestionsFor(args[0])
+	switch top, _, err := cmd.Root().Find(args[:1]); {
+	case err == nil && top != cmd.Root():
+		hint += "; or is it " + top.CommandPath() + "?"
+	case len(near) > 0:
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return fmt.Errorf("unknown command %q: %s", args[0], hint)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,8 +45,7 @@ func (a *app) testPolicies(dir string, options policy.TestOptions, junit string,
 	options.Evaluator = engine.Cases
 	report, err := policy.RunTests(dir, options)
 	if len(report.Results) > 0 {
-		text := strings.ReplaceAll(report.Text(coverage), "\u00a0", " ") // go-cmp emits them at random
-		fmt.Fprint(a.out, visible.Text(text))
+		fmt.Fprint(a.out, visible.Text(report.Text(coverage)))
 	}
 	if err != nil {
 		return usage("%w", err)

@@ -18,21 +18,27 @@ func (a *app) trustCommand() *cobra.Command {
 	var rules policyFlags
 	var list bool
 	cmd := &cobra.Command{
-		Use:   "trust FILE | trust --list",
+		Use:   "trust [FILE] | trust --list",
 		Short: "Trust the settings of a workspace's policy or chat as they are",
 		Long: `trust shows the permission settings of a file and notes that you trust exactly
 these: a workspace's agent-wrapper.toml or agent-wrapper.local.toml, or the head
-of a chat file. Until then such a file can only narrow: its deny and ask rules
-count, its allow list is one more gate, and what would allow more is ignored.
+of a chat file. Without a name it is the one policy of the workspace, or above
+it, that is not trusted yet. Until then such a file can only narrow: its deny
+and ask rules count, its allow list is one more gate, and what would allow more
+is ignored.
 
 What is noted is a digest of the settings, not of the file: a chat may go on,
 comments may change, but other settings have to be trusted anew. The list is
 kept in agent-wrapper/trust.json in the state directory.`,
-		Example: `  agent-wrapper trust agent-wrapper.toml
+		Example: `  agent-wrapper trust
+  agent-wrapper trust chat.md
   agent-wrapper trust --list`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return cobra.NoArgs(cmd, args)
+			}
+			if len(args) == 0 {
+				return nil
 			}
 			return exactly(1, "one file, or --list")(cmd, args)
 		},
@@ -43,6 +49,13 @@ kept in agent-wrapper/trust.json in the state directory.`,
 				return err
 			case list:
 				return a.listTrusted(trust)
+			}
+			if len(args) == 0 {
+				path, err := rules.untrusted(trust)
+				if err != nil {
+					return err
+				}
+				args = []string{path}
 			}
 			return a.trust(&rules, trust, args[0])
 		},
@@ -101,6 +114,38 @@ func (a *app) listTrusted(trust *policy.Trust) error {
 		fmt.Fprintf(a.out, "%s  %s\n", visible.Line(f.Path), f.Digest)
 	}
 	return nil
+}
+
+// untrusted returns the one policy of the workspace, or above it, that is not
+// trusted.
+func (p *policyFlags) untrusted(trust *policy.Trust) (string, error) {
+	o := &engine.Options{Dir: p.cwd}
+	place, err := o.Place()
+	if err != nil {
+		return "", opening(err)
+	}
+	files, err := o.PolicyFiles()
+	if err != nil {
+		return "", opening(err)
+	}
+	var found []string
+	for _, f := range files {
+		src, err := f.Read(trust, place)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "", unread(f.Path, err)
+		case !src.Trusted:
+			found = append(found, f.Path)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", usage("there is nothing to trust: no policy of this workspace waits for it (agent-wrapper init writes one)")
+	case 1:
+		return found[0], nil
+	}
+	return "", usage("more than one policy is not trusted: %s: look at each, and name it", strings.Join(found, ", "))
 }
 
 // trust shows the settings of a file and trusts them.

@@ -74,7 +74,7 @@ var fences = map[string][]string{
 	"github.com/gobwas/glob":       {"patterns"},
 	"github.com/BurntSushi/toml":   {"internal/stricttoml", "internal/cataloggen"},
 	"go.yaml.in/yaml/v4":           {"frontmatter", "whitelist"},
-	"github.com/google/go-cmp/cmp": {"internal/golden", "policy"},
+	"github.com/google/go-cmp/cmp": {"internal/golden"},
 	"golang.org/x/net/idna":        {"patterns"},
 	"golang.org/x/text/width":      {"display"},
 	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
@@ -309,7 +309,7 @@ func TestClosure(t *testing.T) {
 		}
 	}
 	for _, dep := range deps(t, "./cmd/agent-wrapper") {
-		if under(dep, []string{"testing", "testing/", "pgregory.net/", "github.com/rogpeppe/", "github.com/cedar-policy/", "github.com/bmatcuk/"}) {
+		if under(dep, []string{"testing", "testing/", "github.com/google/go-cmp/", "pgregory.net/", "github.com/rogpeppe/", "github.com/cedar-policy/", "github.com/bmatcuk/"}) {
 			t.Errorf("the program draws in %s, which is for tests", dep)
 		}
 	}
