@@ -176,7 +176,7 @@ type calm struct{}
 
 func (calm) Resolve(path string) (string, bool)      { return path, true }
 func (calm) Below(string, *patterns.Rule, bool) bool { return false }
-func (calm) Links(string, int) bool                  { return false }
+func (calm) Links(string, int) ([]string, bool)      { return nil, true }
 func (calm) Settings(string) ([]shell.Setting, bool) { return nil, true }
 
 func (calm) Ignored(string) bool { return false }

@@ -42,6 +42,9 @@ type act struct {
 	quiet string
 	// public is set for a read that policy.Public names.
 	public bool
+	// strays is why a read that seems to stay in the workspace may leave it, "" if it
+	// does not.
+	strays string
 	// listed is the result of the allow lists, valid if looked is set.
 	listed listing
 	looked bool
@@ -96,13 +99,17 @@ func (e *evaluation) confine() {
 			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "tells another host what its words say", true, true
 			a.lift(e.policy.RiskOff)
 		}
-		if a.sub.Kind != patterns.ReadPath || a.inside && !e.bounded(i) {
+		if a.sub.Kind != patterns.ReadPath {
 			continue
 		}
-		a.public = !a.inside && e.isPublic(a)
-		if reader := e.reader(i); a.free && !a.public && (reader < 0 || e.first(reader).reason == isHarmless) {
-			a.free = false
+		a.public = !a.inside && e.isPublic(&a.sub)
+		if reader := e.reader(i); !a.free || a.public || reader >= 0 && e.first(reader).reason != isHarmless {
+			continue
 		}
+		if a.inside {
+			a.strays = e.strays(a)
+		}
+		a.free = a.inside && a.strays == "" && !e.bounded(i)
 	}
 }
 
@@ -146,8 +153,8 @@ func (e *evaluation) reader(i int) int {
 }
 
 // isPublic reports whether everybody may read the path.
-func (e *evaluation) isPublic(a *act) bool {
-	return e.policy.Public != nil && yes(e.policy.Public(), &a.sub, patterns.Query{}) != nil
+func (e *evaluation) isPublic(sub *patterns.Subject) bool {
+	return e.policy.Public != nil && yes(e.policy.Public(), sub, patterns.Query{}) != nil
 }
 
 // does reports whether the tool use has effects of its own, beside the use of

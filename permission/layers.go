@@ -472,7 +472,7 @@ func (a *act) harmless(riskOff bool) bool {
 		return riskOff || a.class.Tier() == 1
 	}
 	if !a.command() {
-		return a.sub.Kind == patterns.ReadPath && (a.inside || a.public) && (riskOff || !a.lifted)
+		return a.sub.Kind == patterns.ReadPath && (a.inside && a.strays == "" || a.public) && (riskOff || !a.lifted)
 	}
 	return !riskOff && a.sub.Kind == patterns.RunCommand && (a.class.Tier() == 1 || a.quiet != "") && !a.does.Unproven()
 }
@@ -497,6 +497,8 @@ func (a *act) unapproved(riskOff bool) string {
 	switch {
 	case a.beyond != "":
 		return fmt.Sprintf("no rule allows it with %.64q", a.beyond)
+	case a.strays != "":
+		return a.strays
 	case riskOff || !a.command() && !a.lifted:
 		return "no rule allows it"
 	case a.does.Unproven():

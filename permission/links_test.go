@@ -48,6 +48,83 @@ func TestLinksThatGlobsMeet(t *testing.T) {
 	}
 }
 
+// TestReadsThroughLinks checks that a read which only its tier lets through does
+// not leave the workspace by a link that pathname expansion or a search finds, or
+// that lies below a directory which is read with the links in it.
+func TestReadsThroughLinks(t *testing.T) {
+	env := fakeFS{links: map[string]string{
+		workspace + "/out/secret": "/srv/other/secret", // leads out
+		workspace + "/out/own":    workspace + "/src",  // does not
+		workspace + "/bin/own":    workspace + "/src/run",
+		workspace + "/way/deep":   workspace + "/out",
+	}}
+	for line, want := range map[string]Behavior{
+		"cat out/secret": Ask,
+		"cat out/*":      Ask,
+		"cat out/s*":     Ask,
+		"cat out/S*":     Ask, // nocaseglob
+		"cat out/o*":     Allow,
+		"cat out/*.go":   Allow,
+		"cat src/*":      Allow,
+		"cat bin/*":      Allow,
+		"cat */*":        Ask,
+		"cat *":          Allow, // the links are deeper
+		"cat o*/[s]*":    Ask,
+		"cat way/d*/*":   Ask, // through a link that stays
+		"cat way/*/s*":   Ask,
+		"cat way/*/x*":   Allow,
+		"cat way/*":      Allow,
+		"cat < out/s*":   Ask,
+		"while read l; do echo $l; done < out/?ecret": Ask,
+		"for f in out/*; do cat \"$f\"; done":         Ask,
+		"for f in src/*; do cat \"$f\"; done":         Allow,
+		"cd out && cat *":                             Ask,
+		"find out | xargs cat":                        Ask,
+		"find out -exec cat {} +":                     Ask,
+		"find out -name 's*' -exec cat {} ';'":        Ask,
+		"find out -type f -exec cat {} +":             Allow,
+		"find src -exec cat {} +":                     Allow,
+		"find bin | xargs cat":                        Allow,
+		"ls out | xargs cat":                          Ask,
+		"rg -l x out | xargs cat":                     Ask,
+		"grep -r x out":                               Allow, // grep(1): only -R follows
+		"grep -R x out":                               Ask,
+		"grep -Rn x .":                                Ask,
+		"grep --dereference-recursive x .":            Ask,
+		"grep -R x bin":                               Allow,
+		"grep -R x way":                               Ask, // through a link that stays
+		"grep -r x out/*":                             Ask, // and those among the operands
+		"rg x":                                        Allow,
+		"rg -L x":                                     Ask,
+		"rg --follow x out":                           Ask,
+		"rg -L x src":                                 Allow,
+		"diff -r out src":                             Ask, // diff(1) follows
+		"diff out/a src/a":                            Allow,
+		"ls out/*":                                    Allow,
+	} {
+		if got := (spec{risk: true, env: env}).decideOn(t, using("Bash", line)); got.Behavior != want {
+			t.Errorf("%s: %s (%s), want %s", line, got.Behavior, got.Reason, want)
+		}
+	}
+	for _, rule := range []string{"Bash(cat:*)", "Bash(cat out/*)", "Bash"} { // the person has thought of it
+		if got := (spec{allow: rule, risk: true, env: env}).decideOn(t, using("Bash", "cat out/*")); got.Behavior != Allow {
+			t.Errorf("under %s: %s (%s)", rule, got.Behavior, got.Reason)
+		}
+	}
+	if got := (spec{allow: "Read(out/**)", risk: true, unlisted: UnlistedRisk, env: env}).decideOn(t, using("Bash", "cat out/*")); got.Behavior != Ask {
+		t.Errorf("under a rule for the path: %s (%s)", got.Behavior, got.Reason)
+	}
+	env.many = true
+	for _, line := range []string{"cat src/*", "find src -exec cat {} +", "grep -R x src"} {
+		if got := (spec{risk: true, env: env}).decideOn(t, using("Bash", line)); got.Behavior != Ask || !strings.Contains(got.Reason, "more names than are looked at") {
+			t.Errorf("%s with links that cannot be told: %s (%s)", line, got.Behavior, got.Reason)
+		}
+	}
+	if got := (spec{mode: "acceptEdits", risk: true, env: env}).decideOn(t, using("Bash", "cp -rL out copy")); got.Behavior != Ask {
+		t.Errorf("cp -rL: %s (%s)", got.Behavior, got.Reason)
+	}
+}
+
 // TestSweepIsProtected checks that mode acceptEdits does not apply to a change
 // of a whole directory that contains protected paths.
 func TestSweepIsProtected(t *testing.T) {
@@ -86,7 +163,7 @@ func (f countingFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return f.fakeFS.Below(dir, rule, hidden)
 }
 
-func (f countingFS) Links(dir string, depth int) bool {
+func (f countingFS) Links(dir string, depth int) ([]string, bool) {
 	*f.walks++
 	return f.fakeFS.Links(dir, depth)
 }

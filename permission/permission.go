@@ -131,9 +131,10 @@ type Env interface {
 	// Below reports whether a path that the rule matches exists below dir; hidden
 	// reports whether names that begin with a dot count.
 	Below(dir string, rule *patterns.Rule, hidden bool) bool
-	// Links reports whether a name at most depth levels below dir may be a
-	// symbolic link, since pathname expansion may then lead anywhere.
-	Links(dir string, depth int) bool
+	// Links returns the symbolic links at most depth levels below dir, by their
+	// absolute paths, since pathname expansion and searches may lead anywhere
+	// through them. Not all: they cannot be told, or are too many.
+	Links(dir string, depth int) (links []string, all bool)
 	// Entry reports whether something is at an absolute path, without following a
 	// link there, and whether that is a file or directory of the user's own. What
 	// cannot be told exists and is not his own.

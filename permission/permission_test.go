@@ -152,6 +152,7 @@ type fakeFS struct {
 	settings []shell.Setting // of the repository
 	others   []string        // those of other users
 	ignored  []string        // directories that git ignores
+	many     bool            // there are more links than can be told
 }
 
 func (f fakeFS) Resolve(path string) (string, bool) {
@@ -174,14 +175,15 @@ func (f fakeFS) Ignored(dir string) bool { return slices.Contains(f.ignored, dir
 
 func (f fakeFS) Settings(string) ([]shell.Setting, bool) { return f.settings, true }
 
-func (f fakeFS) Links(dir string, depth int) bool {
+func (f fakeFS) Links(dir string, depth int) (links []string, all bool) {
 	for from := range f.links {
 		rest, below := strings.CutPrefix(from, dir+"/")
 		if below && strings.Count(rest, "/") < depth {
-			return true
+			links = append(links, from)
 		}
 	}
-	return false
+	slices.Sort(links)
+	return links, !f.many
 }
 
 func (f fakeFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {

@@ -69,7 +69,7 @@ type reading struct {
 	weighed bool
 
 	links map[string]target
-	walks map[walk]bool
+	walks map[walk]walked
 	// repositories holds the settings of the repositories by directory.
 	repositories []repository
 	watched      watched // for the last policy that judged
@@ -496,18 +496,21 @@ const anyDepth = 4 << 10
 // in a path.
 func (r *reading) expand(p *patterns.Path, does *shell.Action) {
 	dir, depth := p.Expands()
+	deep := does.Found || does.FollowsLinks
 	switch forms := p.Forms(); {
 	case does.Found && does.NoFollow:
 		return
 	case does.NoFollow:
 		depth--
-	case does.Found && depth == 0:
+	case deep && depth == 0:
 		dir, depth = forms[len(forms)-1].Text, anyDepth
-	case does.Found:
+	case deep:
 		depth = anyDepth
 	}
-	if depth > 0 && (r.env == nil || r.walk(walk{dir: dir, depth: depth})) {
-		p.Lose()
+	if depth > 0 {
+		if links, all := r.linksBelow(dir, depth); len(links) > 0 || !all {
+			p.Lose()
+		}
 	}
 }
 
@@ -541,13 +544,21 @@ func (r *reading) lookUp(name string) (string, bool) {
 }
 
 // walk is a question to the file system that may require reading directories:
-// whether a path that the rule matches exists below dir or, without a rule,
-// whether a name at most depth levels below it is a link.
+// whether a path that the rule matches exists below dir or, without a rule, which
+// names at most depth levels below it are links.
 type walk struct {
 	dir    string
 	rule   *patterns.Rule
 	hidden bool
 	depth  int
+}
+
+// walked is the answer to a walk: found if such a path may exist, or the links, and
+// whether these are all.
+type walked struct {
+	found bool
+	links []string
+	all   bool
 }
 
 // maxWalks is the maximum number of such questions for one tool use. A command
@@ -557,21 +568,37 @@ const maxWalks = 1000
 // walk asks each question once. Beyond the limit the answer is that it may be
 // so.
 func (r *reading) walk(w walk) bool {
-	found, asked := r.walks[w]
-	if asked {
-		return found
+	return r.ask(w, walked{found: true}, func() walked {
+		return walked{found: r.env.Below(w.dir, w.rule, w.hidden)}
+	}).found
+}
+
+// linksBelow returns the links at most depth levels below a directory, and whether
+// these are all.
+func (r *reading) linksBelow(dir string, depth int) (links []string, all bool) {
+	if r.env == nil {
+		return nil, false
 	}
+	w := r.ask(walk{dir: dir, depth: depth}, walked{}, func() (w walked) {
+		w.links, w.all = r.env.Links(dir, depth)
+		return w
+	})
+	return w.links, w.all
+}
+
+// ask returns the answer to a walk, which look finds out, or beyond the limit the
+// given one.
+func (r *reading) ask(w walk, beyond walked, look func() walked) walked {
+	answer, asked := r.walks[w]
 	switch {
+	case asked:
+		return answer
 	case len(r.walks) >= maxWalks:
-		return true
+		return beyond
 	case r.walks == nil:
-		r.walks = map[walk]bool{}
+		r.walks = map[walk]walked{}
 	}
-	if w.rule != nil {
-		found = r.env.Below(w.dir, w.rule, w.hidden)
-	} else {
-		found = r.env.Links(w.dir, w.depth)
-	}
-	r.walks[w] = found
-	return found
+	answer = look()
+	r.walks[w] = answer
+	return answer
 }

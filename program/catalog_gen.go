@@ -4743,6 +4743,8 @@ func effectOf(word string) Effect {
 		return EffDir
 	case "exec":
 		return EffExec
+	case "follow":
+		return EffFollow
 	case "in-place":
 		return EffInPlace
 	case "input":
@@ -4771,6 +4773,8 @@ func effectOf(word string) Effect {
 		return EffReadOnly
 	case "recursive":
 		return EffRecursive
+	case "recursive-follow":
+		return EffRecursiveFollow
 	case "run":
 		return EffRun
 	case "run-more":
@@ -8497,7 +8501,7 @@ var options4 = []Option{
 	{Names: names{"--filter"}},
 	{Names: names{"--no-filter"}},
 	{Names: names{"--flush"}},
-	{Names: names{"--follow"}},
+	{Names: names{"--follow"}, Effect: EffFollow},
 	{Names: names{"--no-follow"}},
 	{Names: names{"-f"}, Effect: EffPattern},
 	{Names: names{"--files-from"}, Value: Required, Effect: EffInput},
@@ -12901,7 +12905,7 @@ var options216 = []Option{
 	{Names: names{"--old-line-format"}, Value: Required},
 	{Names: names{"--new-line-format"}, Value: Required},
 	{Names: names{"--unchanged-line-format"}, Value: Required},
-	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursiveFollow},
 	{Names: names{"-#"}},
 	{Names: names{"-e", "--ed"}},
 	{Names: names{"-n", "--rcs"}},
@@ -13571,7 +13575,7 @@ var options258 = []Option{
 	{Names: names{"-i", "--interactive"}},
 	{Names: names{"-H"}},
 	{Names: names{"-l", "--link"}},
-	{Names: names{"-L", "--dereference"}},
+	{Names: names{"-L", "--dereference"}, Effect: EffFollow},
 	{Names: names{"-n", "--no-clobber"}},
 	{Names: names{"-P", "--no-dereference"}},
 	{Names: names{"-p"}},
@@ -24125,10 +24129,10 @@ var options881 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--color", "--colour"}, Value: Optional},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
-	{Names: names{"-R", "--dereference-recursive"}, Effect: EffRecursive},
+	{Names: names{"-R", "--dereference-recursive"}, Effect: EffRecursiveFollow},
 	{Names: names{"-y"}},
 	{Names: names{"-u", "--unix-byte-offsets"}},
-	{Names: names{"-S"}},
+	{Names: names{"-S"}, Effect: EffFollow},
 	{Names: names{"-O"}},
 	{Names: names{"-p"}},
 	{Names: names{"-V"}},
@@ -24462,7 +24466,7 @@ var options893 = []Option{
 	{Names: names{"--exclude-tag-under"}, Value: Required},
 	{Names: names{"--exclude-vcs"}},
 	{Names: names{"--exclude-vcs-ignores"}},
-	{Names: names{"-h", "--dereference"}},
+	{Names: names{"-h", "--dereference"}, Effect: EffFollow},
 	{Names: names{"--hard-dereference"}},
 	{Names: names{"-K", "--starting-file"}, Value: Required},
 	{Names: names{"--newer-mtime"}, Value: Required},
@@ -30539,11 +30543,11 @@ var options1206 = []Option{
 	{Names: names{"--old-dirs", "--old-d"}},
 	{Names: names{"--mkpath"}},
 	{Names: names{"-l", "--links"}},
-	{Names: names{"-L", "--copy-links"}},
-	{Names: names{"--copy-unsafe-links"}},
+	{Names: names{"-L", "--copy-links"}, Effect: EffFollow},
+	{Names: names{"--copy-unsafe-links"}, Effect: EffFollow},
 	{Names: names{"--safe-links"}},
 	{Names: names{"--munge-links"}},
-	{Names: names{"-k", "--copy-dirlinks"}},
+	{Names: names{"-k", "--copy-dirlinks"}, Effect: EffFollow},
 	{Names: names{"-K", "--keep-dirlinks"}},
 	{Names: names{"-H", "--hard-links"}},
 	{Names: names{"-p", "--perms"}},
@@ -31591,7 +31595,7 @@ var options1237 = []Option{
 	{Names: names{"-o", "--only-matching"}, Value: Optional},
 	{Names: names{"--om-separator"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursiveFollow},
 	{Names: names{"--recursion-limit"}, Value: Required},
 	{Names: names{"-s", "--no-messages"}},
 	{Names: names{"-u", "--utf-8", "--utf"}},
@@ -34557,7 +34561,7 @@ var options1374 = []Option{
 	{Names: names{"--files-without-match"}},
 	{Names: names{"-F", "--fixed-strings"}},
 	{Names: names{"--no-fixed-strings"}},
-	{Names: names{"-L", "--follow"}},
+	{Names: names{"-L", "--follow"}, Effect: EffFollow},
 	{Names: names{"--no-follow"}},
 	{Names: names{"--generate"}, Value: Required},
 	{Names: names{"-g", "--glob"}, Value: Required},

@@ -220,34 +220,36 @@ type Effect uint8
 
 // The effects.
 const (
-	EffNone        Effect = iota // none of interest
-	EffRun                       // the value is shell text that is run
-	EffRunMore                   // the value is a command that is run with further words appended
-	EffExec                      // the value and the following words up to ";" are a command that is run (fd -x)
-	EffProgram                   // the value names a program, library or configuration that is obeyed
-	EffPlugin                    // as EffProgram if the value is a path (./x, /x, ~/x), else the name of a module
-	EffModule                    // the value names a module, which reads the remaining words as a program of that name
-	EffCode                      // the value is code in another language
-	EffWrite                     // the value is a path that is written
-	EffOutput                    // as EffWrite, with - for standard output
-	EffReadOnly                  // neither the operands nor files in the working directory are written (gzip -c, unzip -l)
-	EffRead                      // the value is a path that is read, which is not the purpose of the program
-	EffSend                      // the value is a path that is read and sent to a host; an allow is not proven
-	EffLoad                      // the value is obeyed or sent; a path outside the workspace needs cover, a URL needs a rule that names the subcommand
-	EffPairs                     // the value is [NAME=]PATH[,…], each a path as for EffLoad
-	EffInput                     // the value is a path that is read, which is the purpose of the program (grep -f)
-	EffDir                       // the value is the directory that operands are relative to
-	EffURL                       // the value is a URL that is fetched
-	EffOpaque                    // the option may make the program do anything
-	EffUnproven                  // an allow is not proven
-	EffBelow                     // the value is a directory in which files of unknown names are written
-	EffWriteListed               // the value is a file with the names of files that are written
-	EffReadListed                // the value, or standard input, is a list of files that are read (cpio -o)
-	EffWriteHere                 // a file of unknown name is written in the working directory (curl -O)
-	EffInPlace                   // the operands are written as well (sed -i)
-	EffPattern                   // the value is the pattern or script, so that no operand is one
-	EffRecursive                 // operands are read recursively (grep -r)
-	EffTarget                    // the value is the target directory of Copy or Move (cp -t)
-	EffSystem                    // the system is changed (date -s); an allow is not proven, and the risk is at least moderate
-	EffTask                      // the value names tasks that are run, with commas between them (nx -t)
+	EffNone            Effect = iota // none of interest
+	EffRun                           // the value is shell text that is run
+	EffRunMore                       // the value is a command that is run with further words appended
+	EffExec                          // the value and the following words up to ";" are a command that is run (fd -x)
+	EffProgram                       // the value names a program, library or configuration that is obeyed
+	EffPlugin                        // as EffProgram if the value is a path (./x, /x, ~/x), else the name of a module
+	EffModule                        // the value names a module, which reads the remaining words as a program of that name
+	EffCode                          // the value is code in another language
+	EffWrite                         // the value is a path that is written
+	EffOutput                        // as EffWrite, with - for standard output
+	EffReadOnly                      // neither the operands nor files in the working directory are written (gzip -c, unzip -l)
+	EffRead                          // the value is a path that is read, which is not the purpose of the program
+	EffSend                          // the value is a path that is read and sent to a host; an allow is not proven
+	EffLoad                          // the value is obeyed or sent; a path outside the workspace needs cover, a URL needs a rule that names the subcommand
+	EffPairs                         // the value is [NAME=]PATH[,…], each a path as for EffLoad
+	EffInput                         // the value is a path that is read, which is the purpose of the program (grep -f)
+	EffDir                           // the value is the directory that operands are relative to
+	EffURL                           // the value is a URL that is fetched
+	EffOpaque                        // the option may make the program do anything
+	EffUnproven                      // an allow is not proven
+	EffBelow                         // the value is a directory in which files of unknown names are written
+	EffWriteListed                   // the value is a file with the names of files that are written
+	EffReadListed                    // the value, or standard input, is a list of files that are read (cpio -o)
+	EffWriteHere                     // a file of unknown name is written in the working directory (curl -O)
+	EffInPlace                       // the operands are written as well (sed -i)
+	EffPattern                       // the value is the pattern or script, so that no operand is one
+	EffRecursive                     // operands are read recursively (grep -r)
+	EffFollow                        // where operands are read recursively, links below them are followed (rg -L)
+	EffRecursiveFollow               // both: operands are read recursively, and links below them are followed (grep -R)
+	EffTarget                        // the value is the target directory of Copy or Move (cp -t)
+	EffSystem                        // the system is changed (date -s); an allow is not proven, and the risk is at least moderate
+	EffTask                          // the value names tasks that are run, with commas between them (nx -t)
 )

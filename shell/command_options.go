@@ -40,6 +40,10 @@ func (e *effector) optionFlags(a Arg) {
 		e.pattern = true
 	case program.EffRecursive:
 		e.recursive = true
+	case program.EffFollow:
+		e.follows = true
+	case program.EffRecursiveFollow:
+		e.recursive, e.follows = true, true
 	case program.EffTarget:
 		v := a.Value
 		e.target = &v

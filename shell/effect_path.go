@@ -76,7 +76,7 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 			Skips: skips,
 			Kind:  kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
 			Sweep: kind == Write && recursive && (!e.inPlace || p.under != nil), NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
-			Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
+			FollowsLinks: kind == Read && recursive && e.follows, Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}
 }

@@ -171,6 +171,8 @@ type Action struct {
 	// settings and which no word names. Harmless reports that the setting written
 	// cannot make anything run.
 	Own, Harmless bool
+	// FollowsLinks reports that a recursive Read follows the symbolic links below Path.
+	FollowsLinks bool
 	// SkipHidden reports that a recursive Read leaves out names that begin with a
 	// dot.
 	SkipHidden bool

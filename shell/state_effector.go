@@ -20,6 +20,7 @@ type effector struct {
 	named     bool // an option names the output
 	parents   bool // the directories of a source are created in the target
 	recursive bool
+	follows   bool  // where it is recursive, links are followed
 	target    *Word // -t DIR
 	moved     bool  // an option changed dirs
 	noFollow  bool  // an operand that is a link is not followed

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -74,14 +75,14 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return !ok || s.in(real, strings.TrimSuffix(dir, "/")) || s.linked()
 }
 
-// Links reports whether a name at most depth levels below dir is a symbolic link.
-// It is true if that cannot be determined within the limit.
-func (e Env) Links(dir string, depth int) bool {
-	left := e.Limit
-	if left == 0 {
-		left = defaultLimit
-	}
-	return links(dir, depth, &left)
+// Links returns the symbolic links at most depth levels below dir, whose names begin
+// with that of dir. all is false if a directory cannot be read, or farLimit times the
+// limit of names does not suffice. Links are not followed.
+func (e Env) Links(dir string, depth int) (links []string, all bool) {
+	s := linkSearch{left: farLimit * cmp.Or(e.Limit, defaultLimit)}
+	all = s.in(dir, depth)
+	slices.Sort(s.found)
+	return s.found, all
 }
 
 // Entry reports whether something is at a path, without following a link there, and
@@ -94,20 +95,31 @@ func (Env) Entry(name string) (exists, own bool) {
 	return true, (info.IsDir() || info.Mode().IsRegular()) && owned(info)
 }
 
-func links(dir string, depth int, left *int) bool {
-	entries, err := list(dir, *left+1)
+// linkSearch is the state of one call of Links.
+type linkSearch struct {
+	left  int // number of names that may still be examined
+	found []string
+}
+
+// in examines a directory, and reports whether all of it could be examined.
+func (s *linkSearch) in(dir string, depth int) bool {
+	entries, err := list(dir, s.left+1)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	}
+	all := true
 	for _, entry := range entries {
-		if *left--; *left < 0 || entry.Type()&fs.ModeSymlink != 0 {
-			return true
+		if s.left--; s.left < 0 {
+			return false
 		}
-		if depth > 1 && entry.IsDir() && links(path.Join(dir, entry.Name()), depth-1, left) {
-			return true
+		switch name := path.Join(dir, entry.Name()); {
+		case entry.Type()&fs.ModeSymlink != 0:
+			s.found = append(s.found, name)
+		case depth > 1 && entry.IsDir():
+			all = s.in(name, depth-1) && all
 		}
 	}
-	return false
+	return all
 }
 
 // about returns the kind of subject that the rule covers, without a path.

@@ -61,15 +61,17 @@ func (f Fake) Entry(name string) (exists, own bool) {
 // Ignored reports false: there is no .gitignore.
 func (Fake) Ignored(string) bool { return false }
 
-// Links reports whether Symlinks has a link at most depth levels below dir.
-func (f Fake) Links(dir string, depth int) bool {
+// Links returns the links in Symlinks at most depth levels below dir.
+func (f Fake) Links(dir string, depth int) (links []string, all bool) {
 	for link := range f.Symlinks {
-		rest, below := strings.CutPrefix(f.abs(link), strings.TrimSuffix(f.fold(path.Clean(dir)), "/")+"/")
+		at := f.abs(link)
+		rest, below := strings.CutPrefix(at, strings.TrimSuffix(f.fold(path.Clean(dir)), "/")+"/")
 		if below && strings.Count(rest, "/") < depth {
-			return true
+			links = append(links, at)
 		}
 	}
-	return false
+	slices.Sort(links)
+	return links, true
 }
 
 // Below reports whether a directory that a rule for writing names, or a file that

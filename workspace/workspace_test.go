@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func TestFakeFold(t *testing.T) {
 	if got, _ := (Fake{Dir: "/p", Symlinks: links}).Resolve("/p/src/link"); got != "/p/src/link" {
 		t.Error(got)
 	}
-	if !(Fake{Dir: "/p", Symlinks: links, Fold: true}).Links("/P/src", 1) {
+	if found, _ := (Fake{Dir: "/p", Symlinks: links, Fold: true}).Links("/P/src", 1); len(found) == 0 {
 		t.Error("no link in /P/src")
 	}
 }
@@ -326,19 +327,35 @@ func TestLinks(t *testing.T) {
 	for _, tt := range []struct {
 		below string
 		depth int
-		want  bool
+		want  []string
 	}{
-		{"", 1, false}, {"", 2, true}, {"/src", 1, false}, {"/src", 2, false}, {"/src", 3, true}, {"/out", 1, true}, {"/plain", 9, false},
-		{"/none", 3, false}, {"/plain/d/f", 1, false},
+		{"", 1, nil}, {"", 2, []string{"out/l"}}, {"", 4, []string{"out/l", "src/deep/er/x"}}, {"/src", 1, nil}, {"/src", 2, nil},
+		{"/src", 3, []string{"src/deep/er/x"}}, {"/out", 1, []string{"out/l"}}, {"/plain", 9, nil}, {"/none", 3, nil}, {"/plain/d/f", 1, nil},
 	} {
-		if got := (Env{}).Links(dir+tt.below, tt.depth); got != tt.want {
-			t.Errorf("Links(%s, %d) = %v", tt.below, tt.depth, got)
+		var want []string
+		for _, name := range tt.want {
+			want = append(want, dir+"/"+name)
 		}
-		if got := fake.Links(dir+tt.below, tt.depth); got != tt.want {
-			t.Errorf("Fake: Links(%s, %d) = %v", tt.below, tt.depth, got)
+		if got, all := (Env{}).Links(dir+tt.below, tt.depth); !all || !slices.Equal(got, want) {
+			t.Errorf("Links(%s, %d) = %v, %v", tt.below, tt.depth, got, all)
+		}
+		if got, all := fake.Links(dir+tt.below, tt.depth); !all || !slices.Equal(got, want) {
+			t.Errorf("Fake: Links(%s, %d) = %v, %v", tt.below, tt.depth, got, all)
 		}
 	}
-	if !(Env{Limit: 2}).Links(dir, 1) {
-		t.Error("beyond the limit the answer must be true")
+}
+
+// TestLinksLimit checks that it is told when not all links were found.
+func TestLinksLimit(t *testing.T) {
+	var names []string
+	for i := range 2 * farLimit {
+		names = append(names, fmt.Sprintf("sub/%d", i))
+	}
+	dir := tree(t, names...)
+	if _, all := (Env{Limit: 1}).Links(dir, 2); all {
+		t.Error("all links beyond the limit")
+	}
+	if _, all := (Env{Limit: 3}).Links(dir, 2); !all {
+		t.Error("not all links within the limit")
 	}
 }

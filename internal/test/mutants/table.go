@@ -1145,8 +1145,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a harmless command reads only what the Read tool may", File: "permission/actions.go",
-		Old: "if reader := e.reader(i); a.free",
-		New: "if reader := e.reader(i); false && a.free",
+		Old: "if reader := e.reader(i); !a.free",
+		New: "if reader := e.reader(i); true || !a.free",
 		Pkg: "./policy", Test: "TestReads",
 	},
 	{
@@ -2185,5 +2185,50 @@ func tellsWord`,
 		New:  `path.Base(e.words[1].Text) != "" &&`,
 		Pkg:  "./policy",
 		Test: "TestInstalled",
+	},
+	{
+		Guard: "a harmless read does not leave by a link that a glob meets", File: "permission/actions.go",
+		Old:  `			a.strays = e.strays(a)`,
+		New:  `			_ = e.strays`,
+		Test: "TestReadsThroughLinks",
+	},
+	{
+		Guard: "links that cannot all be told may lead anywhere", File: "permission/links.go",
+		Old:  `		if !all {`,
+		New:  `		if !all && false {`,
+		Test: "TestReadsThroughLinks",
+	},
+	{
+		Guard: "links below a directory that is read with its links lead further", File: "permission/links.go",
+		Old:  `(s.through || used < len(s.names))`,
+		New:  `used < len(s.names)`,
+		Test: "TestReadsThroughLinks",
+	},
+	{
+		Guard: "a link on the way of a glob leads further", File: "permission/links.go",
+		Old:  `(s.through || used < len(s.names))`,
+		New:  `s.through`,
+		Test: "TestReadsThroughLinks",
+	},
+	{
+		Guard: "what an option makes follow links", File: "shell/command_options.go",
+		Old:  `		e.recursive, e.follows = true, true`,
+		New:  `		e.recursive = true`,
+		Pkg:  "./permission",
+		Test: "TestReadsThroughLinks",
+	},
+	{
+		Guard: "a copy that follows links reads what they lead to", File: "permission/reading.go",
+		Old:  `	deep := does.Found || does.FollowsLinks`,
+		New:  `	deep := does.Found`,
+		Test: "TestReadsThroughLinks",
+	},
+	{
+		Guard: "more links than the limit are not all", File: "workspace/env.go",
+		Old: `		if s.left--; s.left < 0 {
+			return false`,
+		New: `		if s.left--; s.left < 0 {
+			return true`,
+		Test: "TestLinksLimit",
 	},
 }
