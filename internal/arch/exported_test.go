@@ -25,11 +25,10 @@ var kept = map[string][]string{
 		"approval.Settled", "approval.State.Final", "approval.ErrBegun", "approval.ErrDecide", "approval.ErrEvent", "approval.ErrNoSay",
 		"approval.ErrNotBegun", "approval.ErrOther", "approval.ErrPending", "approval.ErrTerms", "approval.ErrTwice",
 	},
-	"an approver shows what a rule would change":               {"permission.Request.Suppose"},
-	"an editor or a web page shows the question":               {"display.Ask.JSON"},
-	"an editor checks a policy that is not saved":              {"policy.Validate"},
-	"a program stops its agent, and lets it go on":             {"permission.Session.Pause", "permission.Session.Resume"},
-	"a program opens a record and chooses how surely it keeps": {"audit.SyncEach", "audit.SyncGroup", "audit.SyncNone"},
+	"an approver shows what a rule would change":   {"permission.Request.Suppose"},
+	"an editor or a web page shows the question":   {"display.Ask.JSON"},
+	"an editor checks a policy that is not saved":  {"policy.Validate"},
+	"a program stops its agent, and lets it go on": {"permission.Session.Pause", "permission.Session.Resume"},
 }
 
 // TestExportedIsUsed: every exported name is used by another package, by its
