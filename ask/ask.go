@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -40,7 +41,7 @@ type Options struct {
 	// "why"; nil does not offer it.
 	Explain func(use permission.ToolUse) string
 	// File returns the current file that a tool use would edit, so that the edit
-	// is shown as a diff; nil if it edits none. See EditedFile.
+	// is shown as a diff; nil if it edits none. See desk.EditedFile.
 	File func(use *permission.ToolUse) *display.File
 	// Editor is the person's editor, for the choice "edit"; nil does not offer
 	// it.
@@ -79,7 +80,7 @@ func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permiss
 		return permission.Answer{}, ctx.Err()
 	}
 	if rules := a.given.since(before); len(rules) > 0 && !ask.Decision.Question && ask.Answers(rules...) {
-		return once(), nil
+		return desk.Says(desk.Once, nil), nil
 	}
 	a.screen.hold()
 	defer a.screen.release()
@@ -261,7 +262,7 @@ func (a *Approver) shown(ask permission.Request, all bool, offers []display.Choi
 	}
 	out := display.New(s)
 	if !out.Whole {
-		out.Choices = append(out.Choices, display.Choice{Key: keyView, Label: "view all"})
+		out.Choices = append(out.Choices, view)
 	}
 	return out
 }

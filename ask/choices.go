@@ -4,90 +4,60 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// The keys of the choices.
-const (
-	keyOnce    = "o"
-	keySession = "s"
-	keyAlways  = "a"
-	keyWhile   = "t"
-	keyGrants  = "g"
-	keyEdit    = "e"
-	keyDeny    = "d"
-	keyWords   = "w"
-	keyNever   = "n"
-	keyWhy     = "?"
-	keyView    = "v"
+// The choices that only a terminal has.
+var (
+	grants = display.Choice{Key: "g", Name: "grants", Label: "granted so far"}
+	why    = display.Choice{Key: "?", Name: "why", Label: "why"}
+	view   = display.Choice{Key: "v", Name: "view", Label: "view all"}
 )
 
 // choices returns the choices about a tool use.
 func (a *Approver) choices(ask *permission.Request) []display.Choice {
-	rungs := ladder(ask)
-	always := len(rungs) > 0 && a.options.Keep != nil
-	if len(rungs) == 0 && a.options.Session != nil {
-		rungs = again(ask)
+	o := &a.options
+	out := desk.Menu{Keep: o.Keep, Session: o.Session, Edit: o.Editor != nil && tty.CanLend}.Choices(ask)
+	if o.Session != nil && len(o.Session.Grants()) > 0 {
+		out = append(out, grants)
 	}
-	out := []display.Choice{{Key: keyOnce, Name: "once", Label: "once"}}
-	if len(rungs) > 0 {
-		out = append(out, display.Choice{Key: keySession, Name: "session", Label: "for this session", Rungs: rungs, Keeps: true})
-	}
-	if len(rungs) > 0 && a.options.Session != nil {
-		out = append(out, display.Choice{Key: keyWhile, Name: "while", Label: "for a while", Rungs: rungs, Keeps: true})
-	}
-	if always {
-		out = append(out, display.Choice{Key: keyAlways, Name: "always", Label: "always", Rungs: rungs, Keeps: true})
-	}
-	if a.options.Editor != nil && tty.CanLend {
-		out = append(out, display.Choice{Key: keyEdit, Name: "edit", Label: "edit first"})
-	}
-	out = append(out,
-		display.Choice{Key: keyDeny, Name: "deny", Label: "deny"},
-		display.Choice{Key: keyWords, Name: "words", Label: "deny with words"})
-	if rungs := denials(ask); len(rungs) > 0 {
-		out = append(out, display.Choice{Key: keyNever, Name: "never", Label: "deny for this session", Rungs: rungs})
-	}
-	if a.options.Session != nil && len(a.options.Session.Grants()) > 0 {
-		out = append(out, display.Choice{Key: keyGrants, Label: "granted so far"})
-	}
-	if a.options.Explain != nil {
-		out = append(out, display.Choice{Key: keyWhy, Label: "why"})
+	if o.Explain != nil {
+		out = append(out, why)
 	}
 	return out
 }
 
 // chosen carries out a choice; done says that there is an answer.
 func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permission.Answer, done bool, err error) {
-	switch c.Key {
-	case keyOnce:
+	switch c.Name {
+	case desk.Once:
 		if !q.fresh() {
 			return answer, false, nil
 		}
 		q.say("once\n")
-		return once(), true, nil
-	case keySession, keyAlways, keyNever:
+		return desk.Says(c.Name, nil), true, nil
+	case desk.Session, desk.Always, desk.Never:
 		return q.kept(ctx, c)
-	case keyWhile:
+	case desk.While:
 		return q.forAWhile(ctx, c)
-	case keyGrants:
+	case grants.Name:
 		return answer, false, q.grants(ctx)
-	case keyEdit:
+	case desk.Edit:
 		return q.edit(ctx)
-	case keyDeny:
+	case desk.Deny:
 		q.say("deny\n")
-		return permission.Answer{Behavior: permission.Deny}, true, nil
-	case keyWords:
+		return desk.Says(c.Name, nil), true, nil
+	case desk.Words:
 		return q.words(ctx)
-	case keyWhy:
+	case why.Name:
 		q.say("why\n\n" + q.options.Explain(q.ask.Use))
 		q.rows = -1
 		q.menu()
-	case keyView:
+	case view.Name:
 		q.say("view all\n")
 		q.all = true
 		q.draw()
@@ -152,12 +122,12 @@ func (q *question) kept(ctx context.Context, c *display.Choice) (answer permissi
 	switch {
 	case err != nil || i < 0 || i >= len(rungs):
 		return answer, false, err
-	case c.Key == keyNever:
-		return forSession(permission.Deny, rungs[i].Rules), true, nil
+	case c.Name == desk.Never:
+		return desk.Says(c.Name, rungs[i].Rules), true, nil
 	case !q.fresh():
 		return answer, false, nil
-	case c.Key == keySession:
-		return lasting(rungs[i].Rules), true, nil
+	case c.Name == desk.Session:
+		return desk.Says(c.Name, rungs[i].Rules), true, nil
 	}
 	return q.always(rungs[i].Rules), true, nil
 }
@@ -218,57 +188,12 @@ func (q *question) always(rules []string) permission.Answer {
 		place, err := q.options.Keep(rule)
 		if err != nil {
 			q.say("  " + visible.Line(rule) + " is not kept, and this is approved once: " + visible.Line(err.Error()) + "\n")
-			return permission.Answer{Behavior: permission.Allow}
+			return desk.Says(desk.Once, nil)
 		}
 		q.say("  kept " + visible.Line(rule) + " in " + visible.Line(place.String()) + "\n")
 	}
-	return forSession(permission.Allow, rules)
-}
-
-// once returns the answer that allows this tool use.
-func once() permission.Answer { return permission.Answer{Behavior: permission.Allow} }
-
-// lasting returns the answer that allows by rules or, if there are none, exactly this
-// tool use.
-func lasting(rules []string) permission.Answer {
-	if len(rules) == 0 {
-		return permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeUse}
-	}
-	return forSession(permission.Allow, rules)
-}
-
-func forSession(b permission.Behavior, rules []string) permission.Answer {
-	return permission.Answer{Behavior: b, Scope: permission.ScopeSession, Rules: rules}
+	return desk.Says(desk.Always, rules)
 }
 
 // allows reports whether an answer allows.
 func allows(a permission.Answer) bool { return a.Behavior == permission.Allow }
-
-// ladder returns the rules that an allow may keep, the narrowest first.
-func ladder(ask *permission.Request) []display.Rung {
-	rungs, err := approval.Ladder(ask)
-	if err != nil {
-		return nil
-	}
-	return shownRungs(rungs)
-}
-
-// again returns the rung for exactly this tool use, if it may come again.
-func again(ask *permission.Request) []display.Rung {
-	rung, err := approval.Again(ask)
-	if err != nil {
-		return nil
-	}
-	return shownRungs([]approval.Rung{rung})
-}
-
-// denials returns the rules that a deny may keep, the narrowest first.
-func denials(ask *permission.Request) []display.Rung { return shownRungs(approval.Denials(ask)) }
-
-func shownRungs(rungs []approval.Rung) []display.Rung {
-	var out []display.Rung
-	for _, r := range rungs {
-		out = append(out, display.Rung{Label: r.Label, Rules: r.Rules})
-	}
-	return out
-}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -24,7 +25,7 @@ func Example() {
 	defer interrupt()
 	screen := ask.NewScreen(os.Stdout, nil)
 	e.SetApprover(ask.New(ask.Terminal(os.Stdin, os.Stdout), screen, ask.Options{
-		File:      ask.EditedFile,
+		File:      desk.EditedFile,
 		Editor:    ask.NewEditor(os.Stdin),
 		Keep:      e.Keep,
 		Interrupt: interrupt,

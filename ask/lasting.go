@@ -5,45 +5,35 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// whiles are the limits that the choice "for a while" offers, the first first.
-var whiles = []struct {
-	words string
-	limit time.Duration
-	times int
-}{
-	{"for 30 minutes", 30 * time.Minute, 0},
-	{"for 5 times, this one included", 0, 5},
-}
-
 // forAWhile allows for a time or for a number of tool uses, by the rung that the
 // person picks. The key of the choice goes on to the next limit.
 func (q *question) forAWhile(ctx context.Context, c *display.Choice) (answer permission.Answer, done bool, err error) {
 	q.say(c.Label + "\n" + c.Ladder(q.style()))
-	at := 0
+	limits, at := desk.Limits(), 0
 	say := func() {
-		next := whiles[(at+1)%len(whiles)].words
-		q.say(fmt.Sprintf("  which of them %s, 1 to %d? [%s] %s. Escape goes back.\n", whiles[at].words, len(c.Rungs), keyWhile, next))
+		next := limits[(at+1)%len(limits)].Label
+		q.say(fmt.Sprintf("  which of them %s, 1 to %d? [%s] %s. Escape goes back.\n", limits[at].Label, len(c.Rungs), c.Key, next))
 	}
 	say()
 	rungs := q.rungs(c.Key)
 	i, err := q.number(ctx, len(c.Rungs), func(r rune) {
-		if string(r) == keyWhile {
-			at = (at + 1) % len(whiles)
+		if string(r) == c.Key {
+			at = (at + 1) % len(limits)
 			say()
 		}
 	})
 	if err != nil || i < 0 || i >= len(rungs) || !q.fresh() {
 		return answer, false, err
 	}
-	answer = lasting(rungs[i].Rules)
-	answer.For, answer.Times = whiles[at].limit, whiles[at].times
+	answer = desk.Says(c.Name, rungs[i].Rules)
+	answer.For, answer.Times = limits[at].For, limits[at].Times
 	return answer, true, nil
 }
 

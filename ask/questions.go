@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -41,7 +42,7 @@ func (q *question) answers(ctx context.Context) (permission.Answer, error) {
 		}
 		answers[asked[i].Question] = text
 	}
-	answered, err := withAnswers(q.ask.Use.Input, answers)
+	answered, err := desk.WithAnswers(q.ask.Use.Input, answers)
 	return permission.Answer{Behavior: permission.Allow, Input: answered}, err
 }
 
@@ -137,19 +138,4 @@ func (q *choice) pick(text string) (string, bool) {
 		labels = append(labels, q.Options[n-1].Label)
 	}
 	return strings.Join(labels, ", "), true
-}
-
-// withAnswers returns the input with the answers added and everything else
-// unchanged.
-func withAnswers(input json.RawMessage, answers map[string]string) (json.RawMessage, error) {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(input, &values); err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(answers)
-	if err != nil {
-		return nil, err
-	}
-	values["answers"] = text
-	return json.Marshal(values)
 }

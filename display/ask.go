@@ -3,7 +3,7 @@
 // caused the question marked in its text, every action with its reason, rule and
 // source, edits as diffs against the current file, and the choices with the rules
 // that each would keep. Call [New] with the request that a permission.Approver
-// gets; [Ask.Text] and [Ask.Menu] write the result for a terminal, [Ask.JSON] for
+// gets; [Ask.Text] and [Ask.Menu] write the result for a terminal, package json for
 // other programs.
 //
 // The package reads no file and no clock; the content of the file comes from the
@@ -61,7 +61,8 @@ type Rung struct {
 	Rules []string `json:"rules"`
 }
 
-// Ask is a question to a person. Every text in it is safe to show.
+// Ask is a question to a person. Every text in it is safe to show as text; none must be
+// interpreted as markup.
 type Ask struct {
 	ID      string   `json:"id,omitempty"`
 	Digest  string   `json:"digest,omitempty"`

@@ -195,7 +195,7 @@ func TestJSON(t *testing.T) {
 			}
 			s := decided(t, house, tt.use)
 			s.File, s.ID, s.Digest = tt.file, "req-1", "sha256:00"
-			text, err := New(s).JSON()
+			text, err := json.Marshal(New(s))
 			var indented strings.Builder
 			if err == nil {
 				err = indent(&indented, text)

@@ -13,7 +13,7 @@ import (
 func whole(t *testing.T, s Source) string {
 	t.Helper()
 	a := New(s)
-	data, err := a.JSON()
+	data, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func fields(t *testing.T, text string) map[string]string {
 // ofJSON reads the input from the JSON.
 func ofJSON(t *testing.T, a *Ask) map[string]string {
 	t.Helper()
-	data, err := a.JSON()
+	data, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package permission
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -178,6 +179,16 @@ type Decision struct {
 	// denied only because the mode never asks, and everything that is asked about
 	// could be said so.
 	Advice []Advice
+}
+
+// Factors returns the factors of the risk of all parts, sorted, each once.
+func (d *Decision) Factors() []string {
+	var all []string
+	for i := range d.Parts {
+		all = append(all, d.Parts[i].Factors...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // String returns the name of the behavior: allow, ask or deny. For an invalid

@@ -142,22 +142,12 @@ func asked(ask permission.Request, n int64) Event {
 		Type: ApprovalRequiredEvent, ApprovalID: fmt.Sprintf("%s/%d", ask.Use.ID, n),
 		Tool: ask.Use.Tool, ToolUseID: ask.Use.ID, Agent: ask.Use.Agent,
 		Input: ask.Use.Input, Options: choices, Reason: ask.Decision.Reason,
-		Tier: ask.Decision.Tier, Factors: factors(ask.Decision.Parts),
+		Tier: ask.Decision.Tier, Factors: ask.Decision.Factors(),
 	}
 	if e.Tier != 0 {
 		e.Risk = ask.Decision.Risk.String()
 	}
 	return e
-}
-
-// factors returns the risk factors of all parts, sorted, each once.
-func factors(parts []permission.Part) []string {
-	var all []string
-	for i := range parts {
-		all = append(all, parts[i].Factors...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // Decided returns the event for a decision.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -115,7 +116,7 @@ func asking(r *engine.Rules) ask.Options {
 			explain(&out, r, &use, &trace)
 			return out.String()
 		},
-		File: ask.EditedFile,
+		File: desk.EditedFile,
 	}
 }
 

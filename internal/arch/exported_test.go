@@ -22,11 +22,10 @@ import (
 // what a program that embeds the project needs them for.
 var kept = map[string][]string{
 	"an approver that stores the state of an approval asks why an event does not count": {
-		"approval.Settled", "approval.State.Final", "approval.ErrBegun", "approval.ErrDecide", "approval.ErrEvent", "approval.ErrNoSay",
-		"approval.ErrNotBegun", "approval.ErrOther", "approval.ErrPending", "approval.ErrTerms", "approval.ErrTwice",
+		"approval.State.Final", "approval.ErrBegun", "approval.ErrDecide", "approval.ErrEvent", "approval.ErrNoSay",
+		"approval.ErrNotBegun", "approval.ErrPending", "approval.ErrTerms", "approval.ErrTwice",
 	},
 	"an approver shows what a rule would change":   {"permission.Request.Suppose"},
-	"an editor or a web page shows the question":   {"display.Ask.JSON"},
 	"an editor checks a policy that is not saved":  {"policy.Validate"},
 	"a program stops its agent, and lets it go on": {"permission.Session.Pause", "permission.Session.Resume"},
 }

@@ -19,6 +19,7 @@ var prose = []string{"Reason", "Reasons", "Message", "Detail"}
 var mayReadProse = map[string]string{
 	"cmd/agent-wrapper/security.go":   "a Reason of the whitelist is its code",
 	"cmd/agent-wrapper/stream.go":     "shows a decision, and leaves out what the reason has said",
+	"desk/reply.go":                   "a person's own words, which must not be missing",
 	"display/text.go":                 "shows an ask, and leaves out what the reason has said",
 	"internal/test/sessions/tally.go": "groups questions for people to read",
 	"permission/advice.go":            "leaves out of a message what it says already",

@@ -739,6 +739,39 @@ var Table = []Mutant{
 		Test: "TestWaitingSettled",
 	},
 	{
+		Guard: "an answer at a desk is for what was shown", File: "desk/desk.go",
+		Old:  `if r.Digest != q.Digest {`,
+		New:  `if r.Digest = q.Digest; false {`,
+		Test: "TestOneAnswerCounts",
+	},
+	{
+		Guard: "an edit that is allowed is the one that was shown", File: "desk/desk.go",
+		Old:  `if allows(said) && said.Input == nil && !d.fresh(q) {`,
+		New:  `if false && !d.fresh(q) {`,
+		Test: "TestAskedAnew",
+	},
+	{
+		Guard: "a question at a desk is answered together only by rules about all of it", File: "desk/desk.go",
+		Old:  `&& other.ask.Answers(said.Rules...) {`,
+		New:  `{`,
+		Test: "TestTogether",
+	},
+	{
+		Guard: "a closed desk denies", File: "desk/desk.go",
+		Old: `	return q, d.closed
+`,
+		New: `	d.waiting[id] = q
+	return q, nil
+`,
+		Test: "TestOneAnswerCounts",
+	},
+	{
+		Guard: "what is not all shown keeps nothing", File: "desk/reply.go",
+		Old:  `if !slices.ContainsFunc(q.Choices, func(c display.Choice) bool { return c.Name == r.Choice }) {`,
+		New:  `if !slices.ContainsFunc(q.choices, func(c display.Choice) bool { return c.Name == r.Choice }) {`,
+		Test: "TestReplies",
+	},
+	{
 		Guard: "a grant ends in time", File: "permission/grant.go",
 		Old:  `if now.ends.IsZero() || s.Now == nil || s.Now().Before(now.ends) {`,
 		New:  `if true {`,

@@ -1,4 +1,4 @@
-package ask
+package desk
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 )
 
 // EditedFile returns the current content of the file that a tool use would edit,
-// nil if it edits none. It is for Options.File.
+// nil if it edits none. It is for Options.File and ask.Options.File.
 func EditedFile(use *permission.ToolUse) *display.File {
 	path := display.Path(use)
 	if path == "" || !filepath.IsAbs(path) && use.Dir == "" {

@@ -1,0 +1,142 @@
+package desk
+
+import (
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// The names of the choices.
+const (
+	Once    = "once"    // allow this tool use
+	Session = "session" // and keep rules for the session
+	While   = "while"   // and keep rules for a time or for some tool uses
+	Always  = "always"  // and write rules to a policy
+	Edit    = "edit"    // decide another input in place of this one
+	Answers = "answers" // answer the agent's questions
+	Deny    = "deny"    // deny this tool use
+	Words   = "words"   // and tell the agent why
+	Never   = "never"   // and keep a deny rule for the session
+)
+
+// Menu says what is offered beside an answer to one tool use. The zero value offers
+// no choice that depends on a field.
+type Menu struct {
+	// Keep writes a rule to a policy and returns its place, for Always, as
+	// engine.Rules.Keep does.
+	Keep func(rule string) (patterns.Source, error)
+	// Session is the session that the evaluator decides with, for While and for
+	// answers about exactly one tool use.
+	Session *permission.Session
+	// Edit says that the person can edit the tool use.
+	Edit bool
+}
+
+// Choices returns the choices about a tool use, in the order in which they are shown.
+// Their keys are letters, one for each choice.
+func (m Menu) Choices(ask *permission.Request) []display.Choice {
+	if ask.Decision.Question {
+		return []display.Choice{{Key: "a", Name: Answers, Label: "answer"}, {Key: "d", Name: Deny, Label: "deny"}, {Key: "w", Name: Words, Label: "deny with words"}}
+	}
+	out := append([]display.Choice{{Key: "o", Name: Once, Label: "once"}}, m.lasting(ask)...)
+	if m.Edit {
+		out = append(out, display.Choice{Key: "e", Name: Edit, Label: "edit first"})
+	}
+	out = append(out, display.Choice{Key: "d", Name: Deny, Label: "deny"}, display.Choice{Key: "w", Name: Words, Label: "deny with words"})
+	if rungs := shown(approval.Denials(ask)); len(rungs) > 0 {
+		out = append(out, display.Choice{Key: "n", Name: Never, Label: "deny for this session", Rungs: rungs})
+	}
+	return out
+}
+
+// lasting returns the choices that allow more than this tool use.
+func (m Menu) lasting(ask *permission.Request) (out []display.Choice) {
+	rungs := ladder(ask)
+	always := len(rungs) > 0 && m.Keep != nil
+	if len(rungs) == 0 && m.Session != nil {
+		rungs = again(ask)
+	}
+	if len(rungs) == 0 {
+		return nil
+	}
+	out = append(out, display.Choice{Key: "s", Name: Session, Label: "for this session", Rungs: rungs, Keeps: true})
+	if m.Session != nil {
+		out = append(out, display.Choice{Key: "t", Name: While, Label: "for a while", Rungs: rungs, Keeps: true})
+	}
+	if always {
+		out = append(out, display.Choice{Key: "a", Name: Always, Label: "always", Rungs: rungs, Keeps: true})
+	}
+	return out
+}
+
+// A Limit ends what is kept for a while: after a time, or a number of tool uses with
+// this one included; 0 is no limit.
+type Limit struct {
+	Label string // "for 30 minutes"
+	For   time.Duration
+	Times int
+}
+
+// Limits returns the limits that are offered for While, the usual one first.
+func Limits() []Limit {
+	return []Limit{{"for 30 minutes", 30 * time.Minute, 0}, {"for 5 times, this one included", 0, 5}}
+}
+
+// Says returns what a choice says to the evaluator, with the rules of the rung that
+// was picked; without rules, a choice that allows for longer is about exactly this
+// tool use. Limits, messages and inputs are left to the caller. A name that is none
+// denies.
+func Says(choice string, rules []string) permission.Answer {
+	switch choice {
+	case Once, Edit, Answers:
+		return permission.Answer{Behavior: permission.Allow}
+	case Session, While, Always:
+		if len(rules) == 0 {
+			return permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeUse}
+		}
+		return permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeSession, Rules: rules}
+	case Never:
+		return permission.Answer{Behavior: permission.Deny, Scope: permission.ScopeSession, Rules: rules}
+	}
+	return permission.Answer{Behavior: permission.Deny}
+}
+
+// allows reports whether an answer allows.
+func allows(a permission.Answer) bool { return a.Behavior == permission.Allow }
+
+// list returns the list for the rules of an answer.
+func list(a permission.Answer) patterns.List {
+	if allows(a) {
+		return patterns.Allow
+	}
+	return patterns.Deny
+}
+
+// ladder returns the rules that an allow may keep, the narrowest first.
+func ladder(ask *permission.Request) []display.Rung {
+	rungs, err := approval.Ladder(ask)
+	if err != nil {
+		return nil
+	}
+	return shown(rungs)
+}
+
+// again returns the rung for exactly this tool use, if it may come again.
+func again(ask *permission.Request) []display.Rung {
+	rung, err := approval.Again(ask)
+	if err != nil {
+		return nil
+	}
+	return shown([]approval.Rung{rung})
+}
+
+func shown(rungs []approval.Rung) []display.Rung {
+	var out []display.Rung
+	for _, r := range rungs {
+		out = append(out, display.Rung{Label: r.Label, Rules: r.Rules})
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package desk
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// Reply is the answer to a question, in the form in which the protocols have it.
+type Reply struct {
+	ID     string `json:"id"`
+	Digest string `json:"digest"`
+	Choice string `json:"choice"` // the name of one that the question offers
+	// Rung is the index of one of the choice's rungs; without it and Rules, the first
+	// counts, which is the narrowest. Rules are others, in place of a rung.
+	Rung  *int     `json:"rung"`
+	Rules []string `json:"rules"`
+	// For, in seconds, and Times, at least 2 with this one, limit what is kept by While.
+	// Without them the first of Limits counts.
+	For   int `json:"for"`
+	Times int `json:"times"`
+	// Message is for the agent, of Deny and Words, which needs one.
+	Message string `json:"message"`
+	// Input is the edited input, of Edit. Answers has an answer to each of the agent's
+	// questions, of Answers.
+	Input   json.RawMessage   `json:"input"`
+	Answers map[string]string `json:"answers"`
+	By      string            `json:"by"` // who answers, for those who come too late
+}
+
+// says returns what a reply says to the evaluator. The error is about the reply.
+func (q *waiting) says(r *Reply) (permission.Answer, error) {
+	if !slices.ContainsFunc(q.Choices, func(c display.Choice) bool { return c.Name == r.Choice }) {
+		return permission.Answer{}, q.notOffered(r.Choice)
+	}
+	if err := r.fits(); err != nil {
+		return permission.Answer{}, err
+	}
+	rules, err := q.rules(r)
+	if err != nil {
+		return permission.Answer{}, err
+	}
+	said := Says(r.Choice, rules)
+	said.Message = r.Message
+	for _, rule := range r.Rules {
+		if err := q.ask.CanKeep(list(said), rule); err != nil {
+			return permission.Answer{}, fmt.Errorf("rules: %s cannot be kept: %w", rule, err)
+		}
+	}
+	switch r.Choice {
+	case While:
+		said.For, said.Times, err = r.limit()
+	case Edit:
+		said.Input, err = q.edited(r.Input)
+	case Answers:
+		said.Input, err = q.answered(r.Answers)
+	}
+	return said, err
+}
+
+// notOffered is the error for a choice that a question does not have.
+func (q *waiting) notOffered(name string) error {
+	var names []string
+	for _, c := range q.Choices {
+		names = append(names, c.Name)
+	}
+	why := ""
+	if slices.Contains(q.Withheld, name) {
+		why = ", since not everything is shown"
+	}
+	return fmt.Errorf("choice %q is not offered%s: it is one of %s", name, why, strings.Join(names, ", "))
+}
+
+// fits checks that a reply has nothing that its choice does not use, since it would
+// be lost.
+func (r *Reply) fits() error {
+	for _, f := range []struct {
+		field string
+		given bool
+		for_  []string
+	}{
+		{"rung", r.Rung != nil, []string{Session, While, Always, Never}},
+		{"rules", r.Rules != nil, []string{Session, While, Always, Never}},
+		{"for", r.For != 0, []string{While}},
+		{"times", r.Times != 0, []string{While}},
+		{"message", r.Message != "", []string{Deny, Words}},
+		{"input", r.Input != nil, []string{Edit}},
+		{"answers", r.Answers != nil, []string{Answers}},
+	} {
+		if f.given && !slices.Contains(f.for_, r.Choice) {
+			return fmt.Errorf("%s does not go with choice %s, but with %s", f.field, r.Choice, strings.Join(f.for_, ", "))
+		}
+	}
+	switch {
+	case r.Rung != nil && r.Rules != nil:
+		return errors.New("rung and rules: give one of them")
+	case r.Choice == Words && strings.TrimSpace(r.Message) == "":
+		return errors.New("message: it is what choice words tells the agent")
+	}
+	return nil
+}
+
+// rules returns the rules that a reply keeps.
+func (q *waiting) rules(r *Reply) ([]string, error) {
+	at := slices.IndexFunc(q.choices, func(c display.Choice) bool { return c.Name == r.Choice })
+	rungs := q.choices[at].Rungs
+	switch {
+	case len(rungs) == 0:
+		return nil, nil
+	case r.Rules != nil && len(r.Rules) == 0:
+		return nil, errors.New("rules: there is none")
+	case r.Rules != nil:
+		return r.Rules, nil
+	case r.Rung == nil:
+		return rungs[0].Rules, nil
+	case *r.Rung < 0 || *r.Rung >= len(rungs):
+		return nil, fmt.Errorf("rung %d: the choice has %d, the first is 0", *r.Rung, len(rungs))
+	}
+	return rungs[*r.Rung].Rules, nil
+}
+
+// limit returns how long and how often a reply allows.
+func (r *Reply) limit() (time.Duration, int, error) {
+	switch {
+	case r.For < 0 || int64(r.For) > int64(math.MaxInt64/time.Second):
+		return 0, 0, fmt.Errorf("for: %d is no number of seconds", r.For)
+	case r.Times < 0 || r.Times == 1:
+		return 0, 0, fmt.Errorf("times: %d: it is at least 2, this one included", r.Times)
+	case r.For == 0 && r.Times == 0:
+		first := Limits()[0]
+		return first.For, first.Times, nil
+	}
+	return time.Duration(r.For) * time.Second, r.Times, nil
+}
+
+// edited returns the input of an edit.
+func (q *waiting) edited(input json.RawMessage) (json.RawMessage, error) {
+	if input == nil {
+		return nil, errors.New("input: it is what choice edit has decided in place of the tool use")
+	}
+	edited := q.ask
+	edited.Use.Input = input
+	digest, err := approval.Digest(&edited)
+	switch {
+	case err != nil:
+		return nil, err
+	case digest == q.Digest:
+		return nil, errors.New("input: nothing was edited: choose once to allow the tool use as it is")
+	}
+	return input, nil
+}
+
+// asked is the part of an AskUserQuestion input that an answer is about.
+type asked struct {
+	Questions []struct {
+		Question string `json:"question"`
+	} `json:"questions"`
+}
+
+// has reports whether a question is among them.
+func (a *asked) has(question string) bool {
+	for _, one := range a.Questions {
+		if one.Question == question {
+			return true
+		}
+	}
+	return false
+}
+
+// answered returns the input with the answers to the agent's questions.
+func (q *waiting) answered(answers map[string]string) (json.RawMessage, error) {
+	var a asked
+	if err := strictjson.Decode(q.ask.Use.Input, &a, strictjson.IgnoreUnknown, strictjson.MaxSize(maxInput)); err != nil {
+		return nil, err
+	}
+	for _, one := range a.Questions {
+		if strings.TrimSpace(answers[one.Question]) == "" {
+			return nil, fmt.Errorf("answers: there is none to %q", one.Question)
+		}
+	}
+	for question := range answers {
+		if !a.has(question) {
+			return nil, fmt.Errorf("answers: the agent did not ask %q", question)
+		}
+	}
+	return WithAnswers(q.ask.Use.Input, answers)
+}
+
+// maxInput is the size of the longest input in bytes; the evaluator denies any that
+// is longer.
+const maxInput = 16 << 20
+
+// WithAnswers returns the input of AskUserQuestion with a person's answers, by
+// question, and everything else unchanged.
+func WithAnswers(input json.RawMessage, answers map[string]string) (json.RawMessage, error) {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(input, &values); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(answers)
+	if err != nil {
+		return nil, err
+	}
+	values["answers"] = text
+	return json.Marshal(values)
+}
