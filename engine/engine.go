@@ -21,6 +21,7 @@ type Engine struct {
 	evaluator *permission.Evaluator
 	approver  permission.Approver // nil if there is nobody to ask
 	advised   advised
+	store     sessionStore
 }
 
 // Open loads the policies that the options select and opens the record. The error
@@ -40,6 +41,7 @@ func Open(o Options) (*Engine, error) {
 func (r *Rules) Open() (*Engine, error) {
 	e := &Engine{Rules: r, evaluator: r.Evaluator()}
 	e.SetApprover(r.options.Approver)
+	e.Session.Changed = e.answersChanged
 	if !r.options.NoAdvice && r.Spec.Advice != "off" {
 		e.evaluator.Adviser = &e.advised
 	}
@@ -119,11 +121,12 @@ func (e *Engine) Note(name, words string) error {
 }
 
 // Drive has a driver run an agent under the rules and returns when the run has
-// ended; the error is the driver's. Of task it takes Prompt, Session, Disallowed
-// and Events and sets the rest: Dir is the workspace, the engine decides, records
+// ended; the error is the driver's. Of task it takes Prompt, Session, Fork,
+// Disallowed and Events and sets the rest: Dir is the workspace, the engine decides, records
 // and pauses. The engine's warnings come first among the events. For the time of
-// the run the agent has a private directory for temporary files. An engine drives
-// one run at a time and decides nothing else meanwhile.
+// the run the agent has a private directory for temporary files. What a person keeps
+// for the agent's session counts again when a later run resumes it, but not in a fork
+// of it. An engine drives one run at a time and decides nothing else meanwhile.
 func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task) (wrapper.Outcome, error) {
 	task.Events = inTurn(task.Events)
 	for _, w := range e.Warnings {
@@ -142,10 +145,32 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 		}
 		task.Disallowed = append(task.Disallowed, item.Text)
 	}
+	if !task.Fork {
+		warnOf(task.Events, e.Resume(task.Session))
+	}
+	task.Events = e.following(task.Events)
 	e.advised.begin()
 	defer e.SetApprover(e.approver)
 	e.evaluator.Approver = wrapper.Announce(task.Events, e.approver)
 	return d.Run(ctx, task)
+}
+
+// following returns a function that calls events and has the engine keep what is
+// answered for the session that begins.
+func (e *Engine) following(events func(wrapper.Event)) func(wrapper.Event) {
+	return func(event wrapper.Event) {
+		events(event)
+		if event.Type == wrapper.SessionEvent {
+			warnOf(events, e.Began(event.SessionID))
+		}
+	}
+}
+
+// warnOf reports an error that does not end the run.
+func warnOf(events func(wrapper.Event), err error) {
+	if err != nil {
+		events(wrapper.Event{Type: wrapper.WarningEvent, Message: err.Error()})
+	}
 }
 
 // inTurn returns a function that calls events, which may be nil, for one event
@@ -166,6 +191,7 @@ func inTurn(events func(wrapper.Event)) func(wrapper.Event) {
 // Close closes the record, after escalations that are under way have ended, which
 // may take up to a minute.
 func (e *Engine) Close() error {
+	e.store.leave(kept{})
 	if e.counter != nil {
 		e.counter.close()
 	}

@@ -53,7 +53,8 @@ type Options struct {
 	Sync audit.Sync
 	// NoRecord does not record decisions, for tests and dry runs.
 	NoRecord bool
-	// Uncounted does not count hallucinated commands.
+	// Uncounted does not count hallucinated commands, and keeps nothing for a session
+	// that is resumed.
 	Uncounted bool
 
 	// NoAdvice has a person asked also about what the agent could say more plainly,

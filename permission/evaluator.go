@@ -108,8 +108,11 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 			read.release()
 			return advised(d), nil
 		}
-		if d.Behavior == Allow {
-			after, ok := v.Session.spend(d.spent())
+		if d.Behavior != Ask {
+			after, ok, err := v.Session.spend(d.spent())
+			if err != nil {
+				return Result{}, err
+			}
 			if !ok {
 				continue // a grant has ended meanwhile
 			}
@@ -141,7 +144,9 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 		case now.Behavior != Ask && now.Behavior != Allow:
 			return Result{Decision: now, By: byRule}, nil // denied in the meantime
 		}
-		if _, ok := v.Session.spend(now.spent()); !ok {
+		if _, ok, err := v.Session.spend(now.spent()); err != nil {
+			return Result{}, err
+		} else if !ok {
 			continue
 		}
 		v.madeBy(read, Allow)

@@ -3,7 +3,6 @@ package permission
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -21,6 +20,7 @@ type Grant struct {
 	Behavior Behavior // Allow or Deny
 	Rule     string   // "" if it is about one tool use
 	Use      string   // that tool use, shortened and without secrets; "" for a rule
+	Exactly  string   // its digest, as Request.Exactly returns it; "" for a rule
 	// Until is when it ends; the zero time means with the session.
 	Until time.Time
 	// Left is the number of tool uses that it still allows if it is Counted.
@@ -56,9 +56,7 @@ func (g Grant) limits() string {
 // granted is a grant of a session. It is not modified.
 type granted struct {
 	Grant
-	rule *patterns.Rule // nil: it is about use
-	use  *ToolUse
-	said Decision // the ask about use that was answered
+	rule *patterns.Rule // nil: it is about one tool use
 }
 
 // grantSource is the name in the source of a grant's rule; the line is its ID.
@@ -72,9 +70,12 @@ func (g *granted) limited() bool { return g.Counted || !g.Until.IsZero() }
 
 // Grants returns the lasting answers that apply now, in the order in which they were
 // given.
-func (s *Session) Grants() []Grant {
+func (s *Session) Grants() []Grant { return s.standing().all() }
+
+// all returns the grants in the order in which they were given.
+func (now *standing) all() []Grant {
 	var all []Grant
-	for _, g := range s.standing().grants {
+	for _, g := range now.grants {
 		all = append(all, g.Grant)
 	}
 	slices.SortFunc(all, func(a, b Grant) int { return a.ID - b.ID })
@@ -83,26 +84,96 @@ func (s *Session) Grants() []Grant {
 
 // Revoke ends a grant. It reports whether there was one.
 func (s *Session) Revoke(id int) bool {
-	return s.change(func(now *standing) bool {
-		before := len(now.grants)
-		now.grants = slices.DeleteFunc(now.grants, func(g *granted) bool { return g.ID == id })
-		return len(now.grants) < before
-	})
+	return s.drop(func(g *granted) bool { return g.ID == id })
+}
+
+// drop ends grants, and reports whether there were any. They end also if Changed
+// fails.
+func (s *Session) drop(which func(*granted) bool) bool {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.state.Load()
+	next.grants = slices.DeleteFunc(slices.Clone(next.grants), which)
+	if len(next.grants) == len(s.state.Load().grants) {
+		return false
+	}
+	next.rebuild(s.place)
+	_ = s.tell(&next)
+	s.state.Store(&next)
+	return true
 }
 
 // change replaces the grants in the state, and reports what edit returned. Without
-// true nothing is changed.
-func (s *Session) change(edit func(next *standing) bool) bool {
+// true, and with an error of Changed, nothing is changed.
+func (s *Session) change(edit func(next *standing) bool) (bool, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
 	next := *s.state.Load()
 	next.grants = slices.Clone(next.grants)
 	if !edit(&next) {
-		return false
+		return false, nil
+	}
+	next.rebuild(s.place)
+	if err := s.tell(&next); err != nil {
+		return false, err
+	}
+	s.state.Store(&next)
+	return true, nil
+}
+
+// tell passes the grants of the next state to Changed.
+func (s *Session) tell(next *standing) error {
+	if s.Changed == nil {
+		return nil
+	}
+	return s.Changed(next.all())
+}
+
+// Restore replaces the grants by those that Grants returned in another process, for
+// the same session; last is the highest ID that one of the session had. Changed is not
+// called. What cannot be restored is left out, and the error says why; what has ended
+// is left out too.
+func (s *Session) Restore(grants []Grant, last int) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.state.Load()
+	next.grants, next.last = nil, max(next.last, last)
+	var errs []error
+	for _, g := range grants {
+		if !g.Until.IsZero() && (s.Now == nil || !s.Now().Before(g.Until)) {
+			continue
+		}
+		restored, err := s.restored(g)
+		if err == nil && (len(next.grants) >= maxGrants || slices.ContainsFunc(next.grants, func(o *granted) bool { return o.ID == g.ID })) {
+			err = errors.New("there are too many, or two with one number")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("answer %d: %w", g.ID, err))
+			continue
+		}
+		next.grants, next.last = append(next.grants, restored), max(next.last, g.ID)
 	}
 	next.rebuild(s.place)
 	s.state.Store(&next)
-	return true
+	return errors.Join(errs...)
+}
+
+// restored returns a grant with its rule.
+func (s *Session) restored(g Grant) (*granted, error) {
+	list := patterns.Allow
+	switch {
+	case g.ID <= 0, (g.Rule == "") == (g.Exactly == ""), g.Counted && (g.Left <= 0 || g.Rule != "" && g.Behavior != Allow), !g.Counted && g.Left != 0:
+		return nil, errors.New("it is none that a session keeps")
+	case g.Behavior == Deny:
+		list = patterns.Deny
+	case g.Behavior != Allow:
+		return nil, errors.New("it neither allows nor denies")
+	}
+	if g.Rule == "" {
+		return &granted{Grant: g}, nil
+	}
+	rule, _, err := patterns.ParseWith(s.Tools, g.Rule, list, patterns.Source{Name: grantSource, Line: g.ID})
+	return &granted{Grant: g, rule: rule}, err
 }
 
 // rebuild makes the rule sets from the session's own rules and the grants. Those
@@ -140,17 +211,15 @@ func (s *Session) live(now *standing) *standing {
 		return now
 	}
 	at := s.Now()
-	s.change(func(next *standing) bool {
-		before := len(next.grants)
-		next.grants = slices.DeleteFunc(next.grants, func(g *granted) bool { return !g.Until.IsZero() && !at.Before(g.Until) })
-		return len(next.grants) < before
-	})
+	s.drop(func(g *granted) bool { return !g.Until.IsZero() && !at.Before(g.Until) })
 	return s.state.Load()
 }
 
-// grant adds a grant for an answer: of a rule or, if that is nil, of a tool use.
-func (s *Session) grant(ans Answer, text string, rule func(patterns.Source) (*patterns.Rule, error), use *ToolUse, said Decision) error {
-	g := &granted{Grant: Grant{Behavior: ans.Behavior, Rule: text}, use: use, said: said}
+// grant adds a grant for an answer to a request: of a rule or, if that is nil, of its
+// tool use.
+func (s *Session) grant(r *Request, ans Answer, text string, rule func(patterns.Source) (*patterns.Rule, error)) error {
+	g := &granted{Grant: Grant{Behavior: ans.Behavior, Rule: text}}
+	var err error
 	switch {
 	case ans.For < 0 || ans.Times < 0 || ans.Times > 0 && ans.Behavior != Allow:
 		return errors.New("it would end before it begins")
@@ -163,11 +232,13 @@ func (s *Session) grant(ans Answer, text string, rule func(patterns.Source) (*pa
 		return errors.New("the answer itself is the one time")
 	}
 	g.Left, g.Counted = max(0, ans.Times-1), ans.Times > 0 // the answer itself is one
-	if use != nil {
-		g.Use = summary(use)
+	if rule == nil {
+		g.Use = summary(&r.Use)
+		if g.Exactly, err = r.Exactly(); err != nil {
+			return err
+		}
 	}
-	var err error
-	s.change(func(next *standing) bool {
+	_, lost := s.change(func(next *standing) bool {
 		if len(next.grants) >= maxGrants {
 			err = fmt.Errorf("a session keeps at most %d answers", maxGrants)
 			return false
@@ -182,30 +253,31 @@ func (s *Session) grant(ans Answer, text string, rule func(patterns.Source) (*pa
 		next.grants = append(next.grants, g)
 		return true
 	})
-	return err
+	return errors.Join(err, lost)
 }
 
 // spend uses up one use of each grant, and returns them as they are then. It is not
-// ok, and changes nothing, if one has ended.
-func (s *Session) spend(ids []int) (after []Grant, ok bool) {
+// ok, and changes nothing, if one has ended. With an error of Changed nothing is
+// changed either.
+func (s *Session) spend(ids []int) (after []Grant, ok bool, err error) {
 	if s == nil || len(ids) == 0 {
-		return nil, len(ids) == 0
+		return nil, len(ids) == 0, nil
 	}
 	s.live(s.state.Load())
 	s.write.Lock()
 	defer s.write.Unlock()
 	next := *s.state.Load()
 	next.grants = slices.Clone(next.grants)
-	ended := false
+	counted, ended := false, false
 	for _, id := range ids {
 		at := slices.IndexFunc(next.grants, func(g *granted) bool { return g.ID == id })
 		if at < 0 {
-			return nil, false
+			return nil, false, nil
 		}
 		g := *next.grants[at]
 		if g.Counted {
 			g.Left--
-			next.grants[at] = &g
+			next.grants[at], counted = &g, true
 		}
 		if after = append(after, g.Grant); g.Counted && g.Left == 0 {
 			next.grants, ended = slices.Delete(next.grants, at, at+1), true
@@ -214,8 +286,13 @@ func (s *Session) spend(ids []int) (after []Grant, ok bool) {
 	if ended {
 		next.rebuild(s.place)
 	}
+	if counted {
+		if err := s.tell(&next); err != nil {
+			return nil, false, err
+		}
+	}
 	s.state.Store(&next)
-	return after, true
+	return after, true, nil
 }
 
 // grantOf returns the grant that a rule of the session is from, nil if it is none.
@@ -246,29 +323,34 @@ func withGrant(all []Grant, g *granted) []Grant {
 	return append(all, g.Grant)
 }
 
-// again allows an ask about a tool use that a person has allowed to come again. The
+// again answers an ask about a tool use as a person has answered it for later. The
 // tool use must be the same and so must the question, with all that it showed: where
 // a link leads elsewhere now, or a rule is new, the person is asked.
 func (now *standing) again(use *ToolUse, d Decision) Decision {
-	if d.Behavior != Ask {
+	if d.Behavior != Ask || !slices.ContainsFunc(now.grants, func(g *granted) bool { return g.Exactly != "" }) {
+		return d
+	}
+	digest, err := exactly(use, &d)
+	if err != nil {
 		return d
 	}
 	for _, g := range now.grants {
-		if g.use == nil || !sameUse(g.use, use) || !reflect.DeepEqual(g.said, d) {
+		if g.Exactly != digest {
 			continue
 		}
-		return Decision{
+		then := Decision{
 			Behavior: Allow, Layer: LayerSessionAllow, RuleSource: patterns.Source{Name: grantSource, Line: g.ID},
 			Reason: "allowed for this session by a person, as exactly this tool use" + g.limits(),
 			Risk:   d.Risk, Tier: d.Tier, Refusal: d.Refusal, Grants: []Grant{g.Grant},
 		}
+		if g.Behavior == Deny {
+			then.Behavior, then.Layer = Deny, LayerSessionDeny
+			then.Reason = "denied by a person, as exactly this tool use" + g.limits()
+			then.Message = "Denied by the person who was asked."
+		}
+		return then
 	}
 	return d
-}
-
-// sameUse reports whether two tool uses are the same but for who makes them.
-func sameUse(a, b *ToolUse) bool {
-	return a.Tool == b.Tool && a.Dir == b.Dir && a.Dialect == b.Dialect && sameInput(a.Input, b.Input)
 }
 
 // CanComeAgain returns why an answer to the request may not be kept for exactly this

@@ -150,7 +150,7 @@ func TestRevoke(t *testing.T) {
 	if got := fmt.Sprint(outcomes(t, v, "npm a", "npm ci", "npm i", "npm x")); got != "[rule allow rule allow person deny person allow]" {
 		t.Error(got)
 	}
-	if _, ok := v.Session.spend([]int{1}); ok {
+	if _, ok, _ := v.Session.spend([]int{1}); ok {
 		t.Error("a grant that has ended is used")
 	}
 	if v.Session.Revoke(99) || len(p.answers) != 0 {

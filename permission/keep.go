@@ -437,10 +437,10 @@ func (v *Evaluator) keepRule(r Request, ans Answer, list patterns.List, text str
 	if err := r.CanKeep(list, text); err != nil {
 		return err
 	}
-	return v.Session.grant(ans, text, func(source patterns.Source) (*patterns.Rule, error) {
+	return v.Session.grant(&r, ans, text, func(source patterns.Source) (*patterns.Rule, error) {
 		rule, _, err := patterns.ParseWith(v.Session.Tools, text, list, source)
 		return rule, err
-	}, nil, Decision{})
+	})
 }
 
 // keepUse lets a tool use come again in the session. It returns an addition to the
@@ -448,8 +448,7 @@ func (v *Evaluator) keepRule(r Request, ans Answer, list patterns.List, text str
 func (v *Evaluator) keepUse(r Request, ans Answer) string {
 	err := r.CanComeAgain()
 	if err == nil {
-		use := r.Use
-		err = v.Session.grant(ans, "", nil, &use, r.Decision)
+		err = v.Session.grant(&r, ans, "", nil)
 	}
 	if err != nil {
 		return "; approved once, it may not come again: " + err.Error()

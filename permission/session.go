@@ -22,6 +22,11 @@ type Session struct {
 	// Now returns the time, for answers that end. Without it none may end. It must be
 	// set before the session is used.
 	Now func() time.Time
+	// Changed is called with all grants before a change of them counts: an answer that
+	// is kept, a use of one that is counted, one that ends. With its error nothing new
+	// counts, and no use; what ends does. It is called for one change at a time, must
+	// not use the session, and must be set before that is used.
+	Changed func(all []Grant) error
 
 	place patterns.Place
 	write sync.Mutex // held while the state is replaced

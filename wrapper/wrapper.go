@@ -39,6 +39,7 @@ type Task struct {
 	Prompt  string // the agent's task; not empty
 	Dir     string // the workspace, absolute
 	Session string // ID of the session to resume, "" for a new one
+	Fork    bool   // go on in a copy of Session, which gets an ID of its own
 	// Scratch is the agent's private directory for temporary files, absolute; ""
 	// for none. A driver names it to the agent, and makes it the value of TMPDIR in
 	// the agent's environment and in its shells: ShellEnv is a file for them to read

@@ -349,6 +349,7 @@ var verdicts = map[string][]string{
 // the reason. Deciding is not a reason.
 var mayName = map[string]string{
 	"approval/approval.go":              "what a person said, for the evaluator",
+	"engine/session.go":                 "reads and writes what a person has answered",
 	"gates/run.go":                      "starts what CanUseTool allowed; a preview in words",
 	"ask/choices.go":                    "a person's answer",
 	"desk/menu.go":                      "what a person's choice says, for the evaluator",

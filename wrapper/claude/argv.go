@@ -59,6 +59,9 @@ func arguments(o *launch) ([]string, error) {
 	}
 	add("--model", o.Model)
 	add("--resume", o.Session)
+	if o.Fork && o.Session != "" {
+		args = append(args, "--fork-session")
+	}
 	add("--append-system-prompt", o.told())
 	for _, config := range o.MCPConfig {
 		add("--mcp-config", absolute(config))

@@ -794,15 +794,15 @@ var Table = []Mutant{
 		Test: "TestRevoke",
 	},
 	{
-		Guard: "what may come again is asked about in the same words", File: "permission/grant.go",
-		Old:  `|| !reflect.DeepEqual(g.said, d) {`,
-		New:  `|| !reflect.DeepEqual(d, d) {`,
+		Guard: "what may come again is asked about in the same words", File: "permission/exactly.go",
+		Old:  `	h.value(reflect.ValueOf(*d), 0)`,
+		New:  ``,
 		Test: "TestAgainElsewhere",
 	},
 	{
-		Guard: "what may come again is the same tool use", File: "permission/grant.go",
-		Old:  `a.Dir == b.Dir && a.Dialect`,
-		New:  `a.Dialect`,
+		Guard: "what may come again is the same tool use", File: "permission/exactly.go",
+		Old:  `use.Tool, use.Dir,`,
+		New:  `use.Tool,`,
 		Test: "TestAgain",
 	},
 	{
@@ -2263,5 +2263,35 @@ func tellsWord`,
 		New: `		if s.left--; s.left < 0 {
 			return true`,
 		Test: "TestLinksLimit",
+	},
+	{
+		Guard: "what is kept is of this session and this workspace", File: "engine/session.go",
+		Old:  `was.V != of.V || was.Workspace != of.Workspace || was.Session != of.Session`,
+		New:  `was.V != of.V`,
+		Test: "TestResumeDamaged",
+	},
+	{
+		Guard: "a counted answer is used up on disk before the tool use runs", File: "permission/grant.go",
+		Old:  `	if counted {`,
+		New:  `	if counted && false {`,
+		Test: "TestResumeOnce",
+	},
+	{
+		Guard: "an agent that begins another session than it was told has none of its answers", File: "engine/session.go",
+		Old:  `	if another {`,
+		New:  `	if another && false {`,
+		Test: "TestDriveResumes",
+	},
+	{
+		Guard: "a fork has no answers of the session that it is from", File: "engine/engine.go",
+		Old:  `	if !task.Fork {`,
+		New:  `	if true {`,
+		Test: "TestDriveResumes",
+	},
+	{
+		Guard: "a session that another process uses", File: "engine/session.go",
+		Old:  `	case !free:`,
+		New:  `	case false:`,
+		Test: "TestResumeOnce",
 	},
 }

@@ -1,0 +1,322 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// What a person keeps for a session is written below the state directory, so that it
+// counts again when that very session, of that workspace, is resumed. Each session
+// has a directory of its own, which is locked while an engine uses it: a counted
+// answer is used up once. Where it cannot be written it is removed, since what it
+// says may be used up.
+
+// The limits on what is kept.
+const (
+	maxSessions   = 1000                // sessions; the oldest go
+	maxSessionAge = 90 * 24 * time.Hour // since its last answer
+	maxAnswers    = 16 << 20            // size of a file that is read, in bytes
+)
+
+// sessionsName is the directory of sessions in the state directory, answersName the
+// file in each of them.
+const (
+	sessionsName = "sessions"
+	answersName  = "answers.json"
+)
+
+// kept is the form of the file.
+type kept struct {
+	V         int          `json:"v"`
+	Workspace string       `json:"workspace"`
+	Session   string       `json:"session"`
+	Last      int          `json:"last"` // the highest ID of an answer so far
+	Answers   []keptAnswer `json:"answers"`
+}
+
+// keptAnswer is a permission.Grant.
+type keptAnswer struct {
+	ID       int        `json:"id"`
+	Behavior string     `json:"behavior"`
+	Rule     string     `json:"rule,omitempty"`
+	Use      string     `json:"use,omitempty"`
+	Exactly  string     `json:"exactly,omitempty"`
+	Until    *time.Time `json:"until,omitempty"`
+	Left     *int       `json:"left,omitempty"`
+}
+
+// sessionStore holds what is kept for the session of an engine. The zero value keeps
+// nothing.
+type sessionStore struct {
+	opening sync.Mutex // held while another session is begun; taken before mu
+	mu      sync.Mutex
+	dir     string // of the session, locked; "": nothing is kept
+	unlock  func()
+	now     kept
+	warned  bool // that it cannot be written
+}
+
+// Resume has the engine go on with a session of the agent: what a person has kept for
+// it counts again, if it is of this workspace and no other process uses it. An error
+// says why nothing, or not everything, was restored; the engine can be used
+// nevertheless. Without an earlier answer there is nothing to restore.
+func (e *Engine) Resume(session string) error {
+	e.store.opening.Lock()
+	defer e.store.opening.Unlock()
+	if session == "" || e.store.of(session) {
+		return nil
+	}
+	if err := e.begin(session); err != nil {
+		return err
+	}
+	was, err := e.store.reread()
+	if err != nil {
+		return err
+	}
+	grants, err := was.grants()
+	if err := errors.Join(err, e.Session.Restore(grants, was.Last)); err != nil {
+		return fmt.Errorf("not all answers for the session are restored: %w", err)
+	}
+	return nil
+}
+
+// Began has the engine keep what a person answers for a session of the agent that has
+// begun. If the engine went on with another one, nothing of that counts any more. An
+// error says why nothing is kept.
+func (e *Engine) Began(session string) error {
+	e.store.opening.Lock()
+	defer e.store.opening.Unlock()
+	if session == "" || e.store.of(session) {
+		return nil
+	}
+	return e.begin(session)
+}
+
+// begin locks the directory of a session. What was kept for another one counts no more.
+// Without a state directory, nothing is kept.
+func (e *Engine) begin(session string) error {
+	another := e.store.leave(kept{V: 1, Workspace: e.Place.Workspace, Session: session})
+	if another {
+		if err := e.Session.Restore(nil, 0); err != nil {
+			return err
+		}
+	}
+	state := e.options.dirs().State
+	if state == "" || e.options.NoRecord || e.options.Uncounted {
+		return nil
+	}
+	parent := filepath.Join(state, sessionsName)
+	dir := filepath.Join(parent, fmt.Sprintf("%x", sha256.Sum256([]byte(e.Place.Workspace+"\x00"+session))))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return notKept(err)
+	}
+	unlock, free, err := atomicfile.TryLock(dir)
+	switch {
+	case err != nil:
+		return notKept(err)
+	case !free:
+		return notKept(errors.New("another process uses this session"))
+	}
+	e.store.enter(dir, unlock)
+	sweepSessions(parent, dir)
+	return nil
+}
+
+// of reports whether the store is of a session.
+func (s *sessionStore) of(session string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now.Session == session
+}
+
+// leave ends the use of a session, if there is one, for the next, which keeps nothing
+// yet. It reports whether there was one.
+func (s *sessionStore) leave(next kept) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.now.Session != ""
+	s.close()
+	s.now = next
+	return was
+}
+
+// enter begins to keep what is answered.
+func (s *sessionStore) enter(dir string, unlock func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dir, s.unlock = dir, unlock
+}
+
+// reread reads what was kept for the session.
+func (s *sessionStore) reread() (kept, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == "" {
+		return s.now, nil
+	}
+	was, err := s.read(s.now)
+	if err == nil {
+		s.now = was
+	}
+	return was, err
+}
+
+func notKept(err error) error {
+	return fmt.Errorf("what is answered for the session is not kept for a later run: %w", err)
+}
+
+// answersChanged writes the answers. It is an error if a file that says more cannot be
+// removed either.
+func (e *Engine) answersChanged(all []permission.Grant) error {
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	answers := make([]keptAnswer, len(all))
+	for i, g := range all {
+		answers[i] = keepable(g)
+		e.store.now.Last = max(e.store.now.Last, g.ID)
+	}
+	e.store.now.Answers = answers
+	return e.writeAnswers()
+}
+
+// writeAnswers writes the file and, if it could not, warns once.
+func (e *Engine) writeAnswers() error {
+	why, err := e.store.write()
+	if why != nil && !e.store.warned && e.options.Warn != nil {
+		e.store.warned = true
+		e.options.Warn(notKept(why).Error())
+	}
+	return err
+}
+
+// write writes the file, or removes it; why is the reason. It is an error if it can do
+// neither.
+func (s *sessionStore) write() (why, err error) {
+	if s.dir == "" {
+		return nil, nil
+	}
+	path := filepath.Join(s.dir, answersName)
+	data, why := json.MarshalIndent(s.now, "", "  ")
+	if why == nil {
+		why = atomicfile.Write(path, append(data, '\n'), 0o600)
+	}
+	if why == nil {
+		return nil, nil
+	}
+	if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+		return why, notKept(errors.Join(why, gone))
+	}
+	return why, nil
+}
+
+// read reads the file, none of which is that of a new session. It must be about the
+// session that it is read for.
+func (s *sessionStore) read(of kept) (kept, error) {
+	path := filepath.Join(s.dir, answersName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return of, nil
+	}
+	var was kept
+	if err == nil {
+		err = strictjson.Decode(data, &was, strictjson.MaxSize(maxAnswers))
+	}
+	if err == nil && (was.V != of.V || was.Workspace != of.Workspace || was.Session != of.Session) {
+		err = errors.New("it is of another session, or of a newer agent-wrapper")
+	}
+	if err != nil {
+		return of, fmt.Errorf("no answer for the session is restored: %s: %w", path, err)
+	}
+	return was, nil
+}
+
+// close ends the use of a session. mu is held.
+func (s *sessionStore) close() {
+	if s.unlock == nil {
+		return
+	}
+	_ = os.Remove(s.dir) // if it is empty
+	s.unlock()
+	s.dir, s.unlock = "", nil
+}
+
+// keepable returns a grant for the file.
+func keepable(g permission.Grant) keptAnswer {
+	a := keptAnswer{ID: g.ID, Behavior: g.Behavior.String(), Rule: g.Rule, Use: g.Use, Exactly: g.Exactly}
+	if !g.Until.IsZero() {
+		until := g.Until.Round(0)
+		a.Until = &until
+	}
+	if g.Counted {
+		a.Left = &g.Left
+	}
+	return a
+}
+
+// grants returns the answers of a file.
+func (k *kept) grants() ([]permission.Grant, error) {
+	var all []permission.Grant
+	var errs []error
+	for _, a := range k.Answers {
+		g := permission.Grant{ID: a.ID, Rule: a.Rule, Use: a.Use, Exactly: a.Exactly}
+		switch a.Behavior {
+		case permission.Allow.String():
+			g.Behavior = permission.Allow
+		case permission.Deny.String():
+			g.Behavior = permission.Deny
+		default:
+			errs = append(errs, fmt.Errorf("answer %d: behavior %q", a.ID, a.Behavior))
+			continue
+		}
+		if a.Until != nil {
+			g.Until = *a.Until
+		}
+		if a.Left != nil {
+			g.Counted, g.Left = true, *a.Left
+		}
+		all = append(all, g)
+	}
+	return all, errors.Join(errs...)
+}
+
+// sweepSessions removes what is old from the directory of sessions, and of too many
+// the oldest, but not the one that is in use.
+func sweepSessions(parent, mine string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	type aged struct {
+		dir string
+		at  time.Time
+	}
+	var all []aged
+	for _, entry := range entries {
+		dir := filepath.Join(parent, entry.Name())
+		if info, err := entry.Info(); err == nil && info.IsDir() && dir != mine {
+			all = append(all, aged{dir, info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b aged) int { return b.at.Compare(a.at) })
+	for i, old := range all {
+		if i < maxSessions-1 && time.Since(old.at) < maxSessionAge {
+			continue
+		}
+		if unlock, free, err := atomicfile.TryLock(old.dir); err == nil && free {
+			_ = os.RemoveAll(old.dir)
+			unlock()
+		}
+	}
+}
