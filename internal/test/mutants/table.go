@@ -786,7 +786,7 @@ var Table = []Mutant{
 	{
 		Guard: "a grant that has ended meanwhile is not used", File: "permission/grant.go",
 		Old: `		if at < 0 {
-			return nil, false
+			return nil, false, nil
 		}`,
 		New: `		if at < 0 {
 			continue
