@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -109,7 +110,7 @@ func (p *page) header(a *Ask) {
 
 // foot writes what concerns the Ask as a whole.
 func (p *page) foot(a *Ask) {
-	if len(a.Actions) == 0 && a.Reason != "" {
+	if a.whole() && a.Reason != "" {
 		p.words("  ask    ", a.Reason+ruleNote(a.Rule, a.RuleSource, a.Reason), plain)
 	}
 	text := fmt.Sprintf("risk %s, tier %d", a.Risk, a.Tier)
@@ -122,8 +123,17 @@ func (p *page) foot(a *Ask) {
 	p.words("  ", text, dim)
 }
 
+// whole reports whether the question is about the tool use as a whole, not because of
+// one of its actions.
+func (a *Ask) whole() bool {
+	return !slices.ContainsFunc(a.Actions, func(one Action) bool { return one.asks() && (one.Held || !a.Held) })
+}
+
 // ruleNote returns a rule that the reason does not mention, and its source.
 func ruleNote(rule, source, reason string) string {
+	if strings.Contains(reason, "["+source+"]") {
+		source = ""
+	}
 	if strings.Contains(reason, rule) {
 		rule = ""
 	}

@@ -39,6 +39,7 @@ type reason uint8
 const (
 	noReason       reason = iota
 	agentPaused           // the session is paused
+	limitReached          // a limit of the session is reached
 	catastrophic          // evaluation.catastrophe
 	refusedByGate         // evaluation.refusal
 	guardsFile            // a guarded file would be changed
@@ -65,7 +66,7 @@ const (
 // held reports whether the answer is an ask that no later layer can lift.
 func (a answer) held() bool {
 	switch a.reason {
-	case guardsFile, protectsFile, noSandbox, forPerson:
+	case limitReached, guardsFile, protectsFile, noSandbox, forPerson:
 		return true
 	case mayCover:
 		return a.rule.list() == patterns.Deny
@@ -76,7 +77,7 @@ func (a answer) held() bool {
 // whole reports whether the answer is about the tool use as a whole rather than
 // one action.
 func (a answer) whole() bool {
-	return a.reason == agentPaused || a.reason == catastrophic || a.reason == refusedByGate
+	return a.reason == agentPaused || a.reason == limitReached || a.reason == catastrophic || a.reason == refusedByGate
 }
 
 // cause is the rule behind an answer: a rule of a list, or a granular one.

@@ -50,8 +50,16 @@ const (
 // denies. Once ctx has ended nothing is allowed, and the cause of its end is
 // the reason.
 func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
+	at := &seat{gone: ctx.Err() != nil}
+	res, err := v.recorded(ctx, use, at)
+	v.Session.ended(at, &res)
+	return res, err
+}
+
+// recorded decides a tool use and records the decision.
+func (v *Evaluator) recorded(ctx context.Context, use ToolUse, at *seat) (Result, error) {
 	decided, r := use, Record{Use: use, Knowledge: v.Policy.knowledge().in(v.Session.standing())}
-	res, err := v.settle(ctx, &decided, &r)
+	res, err := v.settle(ctx, &decided, &r, at)
 	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
 		res = failure(res.Decision, context.Cause(ctx)) // the caller has stopped waiting, so it will not run
 	}
@@ -98,15 +106,19 @@ func caught(who string, err *error) {
 // settle decides a tool use. A result without an error and without an allow is
 // a deny. An edit changes the input of use. The record is completed with what
 // was read.
-func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res Result, err error) {
+func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record, at *seat) (res Result, err error) {
 	defer caught("the decision", &err)
 	by := byRule
 	for range maxAsks {
-		read, d := v.decide(use)
+		at.asked = false
+		read, d, now := v.decide(use, at)
 		rec.noteRead(read)
 		if by == byRule && v.advises(use, &d) {
 			read.release()
 			return advised(d), nil
+		}
+		if !v.admits(&d, at) {
+			continue // a limit was reached meanwhile
 		}
 		if d.Behavior != Ask {
 			after, ok, err := v.Session.spend(d.spent())
@@ -123,9 +135,15 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 			read.release()
 			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
 		}
-		r := v.request(*use, d, read)
+		if v.Approver != nil && !v.Session.putTo(at) {
+			continue
+		}
+		r := v.request(*use, d, read, now)
 		ans, err := v.ask(ctx, r)
 		if err != nil {
+			if !wasAsked(err) {
+				v.Session.unasked(at)
+			}
 			return v.unanswered(d, err), nil
 		}
 		if ans.Behavior != Allow {
@@ -136,21 +154,24 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res 
 			use.Input, by = ans.Input, byPerson
 			continue // an edited input is decided again
 		}
-		read, now := v.decide(use) // read again, including the file system
+		read, again, now := v.decide(use, at) // read again, including the file system
 		rec.noteRead(read)
 		switch {
-		case now.Behavior == Ask && !reflect.DeepEqual(now, d):
+		case again.Behavior == Ask && !reflect.DeepEqual(again, d):
 			continue // the question has changed since the answer
-		case now.Behavior != Ask && now.Behavior != Allow:
-			return Result{Decision: now, By: byRule}, nil // denied in the meantime
+		case again.Behavior != Ask && again.Behavior != Allow:
+			return Result{Decision: again, By: byRule}, nil // denied in the meantime
 		}
-		if _, ok, err := v.Session.spend(now.spent()); err != nil {
+		if !v.Session.renew(at) || !v.admits(&again, at) {
+			continue
+		}
+		if _, ok, err := v.Session.spend(again.spent()); err != nil {
 			return Result{}, err
 		} else if !ok {
 			continue
 		}
 		v.madeBy(read, Allow)
-		return v.approved(v.request(*use, d, read), ans)
+		return v.approved(v.request(*use, d, read, now), ans)
 	}
 	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
 }
@@ -177,16 +198,29 @@ func (r *Record) noteRead(read *reading) {
 	}
 }
 
-// decide reads a tool use and judges it.
-func (v *Evaluator) decide(use *ToolUse) (r *reading, d Decision) {
+// decide reads a tool use and judges it, with the limits that it has to observe.
+func (v *Evaluator) decide(use *ToolUse, at *seat) (r *reading, d Decision, now *standing) {
 	defer denying(&d, nil)
-	now := v.standing()
+	now = v.standing()
 	r = newReading(use, v.Policy.knowledge().in(now), v.Env, v.CommandGate)
-	return r, judge(r, v.Policy, now, nil)
+	now = v.Session.bounded(now, at, r)
+	return r, judge(r, v.Policy, now, nil), now
+}
+
+// admits counts a tool use that no limit is about, once. It reports false if one was
+// reached since the decision, which is then void.
+func (v *Evaluator) admits(d *Decision, at *seat) bool {
+	return at.reached != nil || d.Interrupt || v.Session.enter(at)
+}
+
+// wasAsked reports whether a person was asked although there is no answer.
+func wasAsked(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // Explain returns the decision that CanUseTool would begin with. It asks nobody
-// and records nothing, and fills tr as Evaluate does.
+// and records nothing, and fills tr as Evaluate does. What limits of the session
+// would say is left out.
 func (v *Evaluator) Explain(use ToolUse, tr *Trace) Decision {
 	return decide(v.Policy, v.standing(), &use, v.Env, v.CommandGate, tr)
 }

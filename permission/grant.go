@@ -368,6 +368,8 @@ func (r *Request) CanComeAgain() error {
 		return errors.New("the directory is not known")
 	case d.Tier == 3:
 		return errors.New("it is of tier 3")
+	case d.Held && d.Layer == LayerGuard:
+		return errors.New(heldPart)
 	case r.foreign:
 		return errors.New("what it runs is not in it, and may be something else each time")
 	}

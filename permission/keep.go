@@ -45,19 +45,18 @@ type Request struct {
 // Request returns the question that a person would be asked about a tool use,
 // if its Decision is an ask. It asks nobody and records nothing.
 func (v *Evaluator) Request(use ToolUse) Request {
-	r, d := v.decide(&use)
-	return v.request(use, d, r)
+	r, d, now := v.decide(&use, &seat{gone: true})
+	return v.request(use, d, r, now)
 }
 
 // request returns the question about a tool use that was read and decided. Its
 // suppositions are judged with the same reading.
-func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
+func (v *Evaluator) request(use ToolUse, d Decision, read *reading, now *standing) Request {
 	r := Request{Use: use, Decision: d}
 	if v.Policy == nil {
 		return r
 	}
 	r.Place, r.Version, r.tools = v.Policy.Place, v.Policy.Version, v.Policy.Tools
-	now := v.standing()
 	r.notes = &notes{rules: map[listed]*keepable{}, then: map[listed]Decision{}, secret: map[string]bool{}}
 	if read != nil {
 		r.notes.text = strings.Join(read.lines(), "\n")
@@ -257,8 +256,11 @@ func (r *Request) text() string {
 }
 
 // Answers reports whether nothing that caused the ask would be asked about if
-// the session had further allow rules.
+// the session had further allow rules. About what is held no rule answers.
 func (r *Request) Answers(rules ...string) bool {
+	if r.Decision.Held {
+		return false
+	}
 	then, err := r.supposed(patterns.Allow, rules...)
 	if err != nil || !r.comparable(&then) {
 		return false

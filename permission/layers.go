@@ -19,6 +19,7 @@ func (e *evaluation) verdict() (answer, int) {
 	if e.asksPerson() {
 		return personal, 0
 	}
+	limit := e.limited()
 	worst, where := answer{}, 0
 	for i := range e.acts {
 		a := e.first(i)
@@ -26,7 +27,10 @@ func (e *evaluation) verdict() (answer, int) {
 			worst, where = a, i
 		}
 	}
-	if held.given() && worst.behavior <= Ask {
+	switch {
+	case limit.given() && worst.behavior <= Ask:
+		return limit, 0
+	case held.given() && worst.behavior <= Ask:
 		return held, at
 	}
 	return worst, where
@@ -131,9 +135,9 @@ func (e *evaluation) speaksFor(i, j int) bool {
 }
 
 // asksPerson reports whether the tool use is itself a question for a person.
-func (e *evaluation) asksPerson() bool {
-	return e.use.Tool == tools.AskQuestion || e.use.Tool == tools.ExitPlan
-}
+func (e *evaluation) asksPerson() bool { return asksPerson(e.use.Tool) }
+
+func asksPerson(tool string) bool { return tool == tools.AskQuestion || tool == tools.ExitPlan }
 
 // denyWhole returns a layer's hard deny of the tool use as a whole.
 func (e *evaluation) denyWhole(layer Layer) answer {
@@ -155,6 +159,8 @@ func (e *evaluation) guard() reason {
 	switch {
 	case e.session.paused:
 		return agentPaused
+	case e.limited().behavior == Deny:
+		return limitReached
 	case e.catastrophe != "" && !e.policy.NoCatastrophic:
 		return catastrophic
 	}

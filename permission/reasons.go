@@ -110,12 +110,15 @@ func (e *evaluation) decision(a answer, i int) Decision {
 		RuleSource: a.rule.source(),
 		Reason:     e.reason(a, i),
 		Held:       a.behavior == Ask && a.held(),
-		Interrupt:  e.session.paused,
+		Interrupt:  e.session.paused || a.reason == limitReached && a.behavior == Deny,
 		Risk:       e.class(),
 		Question:   e.use.Tool == tools.AskQuestion,
 		Refusal:    e.refusal,
 	}
 	d.Tier = d.Risk.Tier()
+	if a.reason == limitReached {
+		d.RuleSource = e.session.reached.source
+	}
 	switch {
 	case a.behavior == Allow || e.wordless:
 	case a.behavior == Ask:
@@ -151,6 +154,8 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 	switch a.reason {
 	case agentPaused:
 		return append(b, e.session.reason...)
+	case limitReached:
+		return append(b, e.session.reached.words...)
 	case catastrophic:
 		return append(b, e.catastrophe...)
 	case refusedByGate:
@@ -208,6 +213,7 @@ func (e *evaluation) appendLifting(b []byte, i int) []byte {
 // fixedWords holds the reasons that are always the same, or their beginnings.
 var fixedWords = [...]string{
 	agentPaused:    "the agent is paused: ",
+	limitReached:   "",
 	catastrophic:   "catastrophic command: ",
 	guardsFile:     "it changes ",
 	protectsFile:   "it changes ",
@@ -292,6 +298,7 @@ func (e *evaluation) class() risk.Class {
 func (e *evaluation) asked(a answer, i int) Decision {
 	d := e.decision(a, i)
 	e.noteDoubts()
+	e.stopped = e.stopped || a.reason == limitReached // advice is about something else
 	if e.traits.NeverAsks {
 		d.Behavior, d.Held = Deny, false
 		d.Reason += fmt.Sprintf(" (mode %s: nobody is asked)", e.policy.Mode)

@@ -27,7 +27,11 @@ type Session struct {
 	// counts, and no use; what ends does. It is called for one change at a time, must
 	// not use the session, and must be set before that is used.
 	Changed func(all []Grant) error
+	// Limits bound the session. They must be set before it is used; what counts is
+	// what CanUseTool decides.
+	Limits Limits
 
+	tally tally
 	place patterns.Place
 	write sync.Mutex // held while the state is replaced
 	state atomic.Pointer[standing]
@@ -43,6 +47,7 @@ type standing struct {
 	paused      bool
 	reason      string   // why the agent is paused
 	scratch     *scratch // nil: none
+	reached     *reached // the limits that the tool use has to observe; nil: none
 }
 
 // NewSession returns a session without rules. Relative patterns in its rules
@@ -113,8 +118,11 @@ func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *p
 // Pause pauses the agent: everything is denied until Resume.
 func (s *Session) Pause(reason string) { s.pause(true, reason) }
 
-// Resume ends a pause.
-func (s *Session) Resume() { s.pause(false, "") }
+// Resume ends a pause, and begins the counts of Limits anew.
+func (s *Session) Resume() {
+	s.tally.restart()
+	s.pause(false, "")
+}
 
 // Paused returns why the agent is paused, "" if it is not.
 func (s *Session) Paused() string {
