@@ -66,6 +66,7 @@ func LintChecks() []LintCheck {
 		{"protected", "an allow for a protected file, or a file to protect that is protected already", protects},
 		{"secrets", "an allow that does not answer for secrets, or a rule for .env files that covers .env.example", secrets},
 		{"setting", "a setting that lifts a guard", settings},
+		{"limits", "a limit of a session that is never reached, or what is done then without one", limits},
 		{"reads-differently", "a rule that means something else than it seems to", readsDifferently},
 	}
 }

@@ -225,6 +225,10 @@ func (m *merger) untrusted(src Source) {
 	for _, item := range s.Reads {
 		m.ignore(item.Source, why, "reads.public %s", item.Text)
 	}
+	for _, item := range m.spec.Limits.loosens(&s.Limits) {
+		m.ignore(item.Source, why, "%s", item.Text)
+	}
+	m.spec.Limits.narrow(&s.Limits)
 	m.spec.Whitelists = append(m.spec.Whitelists, s.Whitelists...) // a whitelist only narrows
 	m.spec.Protect = append(m.spec.Protect, s.Protect...)          // and so does this
 	if s.WhitelistBypass != "" {

@@ -68,7 +68,7 @@ func (s *Spec) Compile(place patterns.Place) (*permission.Policy, *permission.Se
 	c := &compiler{spec: s, place: place}
 	p := c.policy()
 	session := permission.NewSession(place)
-	session.Tools = p.Tools
+	session.Tools, session.Limits = p.Tools, c.limits()
 	for _, more := range s.Further {
 		f := &compiler{spec: more, place: place}
 		p.Further = append(p.Further, f.policy())

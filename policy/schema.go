@@ -55,6 +55,8 @@ var described = map[string]string{
 	"protect":        "further files and directories that are protected as .git is: names, names with / between them, ~/x or /x",
 	"risk_overrides": "the risk of single actions, in place of the tables'", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "what the actions are", "reason": "why, for people",
 	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), besides system files and the caches of packages",
+	"limits": "of a session, with its subagents; of several policies the strictest count", "denials_in_a_row": "denials without an allow between them", "questions_an_hour": "questions to a person in the last hour",
+	"tool_uses": "tool uses, whatever is decided", "then": "what is done about the next tool use: a person is asked, the session is paused, or the run ends",
 	"rules": "granular rules, in order", "table.programs": "what programs of yours do",
 	"table.tools": "what the fields of tools mean that are not built in",
 	"tools":       "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",
@@ -66,8 +68,8 @@ var described = map[string]string{
 // is preceded by the name of the table.
 var values = map[string][]string{
 	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"},
-	"overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
-	"profile":            {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "inline_code": {"off", "as-files"}, "action": {"allow", "ask", "deny"},
+	"then": atLimits, "overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
+	"profile": {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "inline_code": {"off", "as-files"}, "action": {"allow", "ask", "deny"},
 }
 
 // Schema returns a JSON Schema (draft 2020-12) of policy files, for editors. It
@@ -100,6 +102,8 @@ func schemaOf(t reflect.Type) object {
 			keys = append(keys, member{key, keySchema(t.Name(), key, f.Type)})
 		}
 		return object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
+	case reflect.Int:
+		return object{{"type", "integer"}, {"minimum", 1}}
 	case reflect.Slice:
 		return object{{"type", "array"}, {"items", schemaOf(t.Elem())}}
 	}

@@ -49,6 +49,7 @@ func (s *Spec) Show() []Shown {
 	if e := s.Escalation; e.Webhook != "" {
 		add("escalation.webhook", "(an address, not shown)", e.Source)
 	}
+	s.Limits.show(add)
 	for _, r := range s.Rules {
 		add("rules", r.String(), r.Source)
 	}

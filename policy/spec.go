@@ -22,6 +22,11 @@
 //
 //	[reads]                   # what may be read outside the workspace
 //	public = ["~/notes/**"]   # besides system files and caches of packages
+//	[limits]                  # of a session, with its subagents
+//	denials_in_a_row = 20
+//	questions_an_hour = 60
+//	tool_uses = 500
+//	then = "ask"              # what is done about the next tool use: ask, pause, end
 //	[escalation]              # what is notified when an agent is paused
 //	command = ["notify-send", "an agent is paused"] # the alert is its input
 //	webhook = "https://chat.example.com/hook"       # gets the alert, as JSON
@@ -95,6 +100,7 @@ type Spec struct {
 	// as written: relative to the file that names them.
 	Whitelists []Item
 	Escalation EscalationSpec
+	Limits     LimitsSpec
 	// WhitelistBypass is "off" if no run may lift a whitelist.
 	WhitelistBypass string
 	// Profile names the risk tables. SensitivePaths determines whether reading a
@@ -202,6 +208,7 @@ func (s *Spec) Add(other *Spec) {
 	if other.Escalation.given() {
 		s.Escalation = other.Escalation
 	}
+	s.Limits.narrow(&other.Limits)
 	for key, setting := range s.settings() {
 		value, given := *other.settings()[key], other.places[key]
 		if value != "" || given.Line > 0 {
@@ -258,6 +265,7 @@ type table struct {
 	Tools           map[string]map[string]any `toml:"tools" json:"-"`
 	Whitelist       string                    `toml:"whitelist" json:"-"`
 	Escalation      escalationTable           `toml:"escalation" json:"-"`
+	Limits          limitsTable               `toml:"limits" json:"-"`
 	WhitelistBypass string                    `toml:"whitelist_bypass" json:"-"`
 	Profile         string                    `toml:"profile" json:"profile"`
 	SensitivePaths  string                    `toml:"sensitive_paths" json:"sensitive_paths"`
@@ -269,6 +277,13 @@ type table struct {
 
 type readsTable struct {
 	Public []string `toml:"public" json:"public"`
+}
+
+type limitsTable struct {
+	DenialsInARow   int    `toml:"denials_in_a_row" json:"-"`
+	QuestionsAnHour int    `toml:"questions_an_hour" json:"-"`
+	ToolUses        int    `toml:"tool_uses" json:"-"`
+	Then            string `toml:"then" json:"-"`
 }
 
 type overrideTable struct {
@@ -320,6 +335,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	if at := place("escalation"); at.Line > 0 {
 		s.Escalation = EscalationSpec{Command: t.Escalation.Command, Webhook: t.Escalation.Webhook, Source: at}
 	}
+	s.Limits = t.Limits.spec(place)
 	for key := range s.settings() {
 		if at := place(key); at.Line > 0 {
 			s.place(key, at)

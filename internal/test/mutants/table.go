@@ -493,8 +493,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "an answer is for what is read anew", File: "permission/evaluator.go",
-		Old:  `		read, now := v.decide(use)`,
-		New:  `		now := judge(read, v.Policy, v.standing(), nil)`,
+		Old:  `		read, again, now := v.decide(use, at)`,
+		New:  `		again := judge(read, v.Policy, v.standing(), nil)`,
 		Test: "TestChangedWhileAsking",
 	},
 	{
@@ -2293,5 +2293,81 @@ func tellsWord`,
 		Old:  `	case !free:`,
 		New:  `	case false:`,
 		Test: "TestResumeOnce",
+	},
+	{
+		Guard: "a tool use at a limit is not allowed by what allows it", File: "permission/layers.go",
+		Old:  `	case limit.given() && worst.behavior <= Ask:`,
+		New:  `	case limit.given() && worst.behavior == 0:`,
+		Test: "TestLimitOfUses",
+	},
+	{
+		Guard: "an unknown end of a limit is the strictest", File: "permission/limits.go",
+		Old:  `	return answer{behavior: Deny, layer: LayerGuard, reason: limitReached}`,
+		New:  `	return answer{}`,
+		Test: "TestLimitEnds",
+	},
+	{
+		Guard: "no more tool uses pass at once than the limit", File: "permission/limits.go",
+		Old:  `	if s.tally.reached(&s.Limits, at) != nil {`,
+		New:  `	if false {`,
+		Test: "TestLimitsTogether",
+	},
+	{
+		Guard: "no more questions are put at once than the limit", File: "permission/limits.go",
+		Old:  `	if s.tally.reached(&s.Limits, &seat{exempt: at.exempt, passed: true}) != nil {`,
+		New:  `	if false {`,
+		Test: "TestQuestionsTogether",
+	},
+	{
+		Guard: "a tool use counts once", File: "permission/limits.go",
+		Old: `	at.passed = true
+}`,
+		New:  `}`,
+		Test: "TestLimitOfUses",
+	},
+	{
+		Guard: "an approval begins anew only what it was about", File: "permission/limits.go",
+		Old:  `	if still.denials && !said.denials || still.questions && !said.questions || still.uses && !said.uses {`,
+		New:  `	if false {`,
+		Test: "TestRenewIsAboutWhatWasSaid",
+	},
+	{
+		Guard: "housekeeping does not end a row of denials", File: "permission/limits.go",
+		Old:  `	case !at.exempt:`,
+		New:  `	default:`,
+		Test: "TestLimitOfDenials",
+	},
+	{
+		Guard: "no rule of the session answers a question that is held", File: "permission/keep.go",
+		Old: `	if r.Decision.Held {
+		return false
+	}
+	then, err := r.supposed(patterns.Allow, rules...)`,
+		New:  `	then, err := r.supposed(patterns.Allow, rules...)`,
+		Test: "TestLimitKeepsNothing",
+	},
+	{
+		Guard: "an approval at a limit may not come again by itself", File: "permission/grant.go",
+		Old:  `	case d.Held && d.Layer == LayerGuard:`,
+		New:  `	case false:`,
+		Test: "TestLimitKeepsNothing",
+	},
+	{
+		Guard: "at a limit there is no advice", File: "permission/reasons.go",
+		Old:  `	e.stopped = e.stopped || a.reason == limitReached // advice is about something else`,
+		New:  ``,
+		Test: "TestLimitsAndAdvice",
+	},
+	{
+		Guard: "the strictest limit of several policies counts", File: "policy/limits.go",
+		Old:  `(!given(own[key]) || limit.Most < own[key].Most)`,
+		New:  `true`,
+		Test: "TestLimitsAreMerged",
+	},
+	{
+		Guard: "a wrong value at a limit is not hidden", File: "policy/limits.go",
+		Old:  `	return len(atLimits)`,
+		New:  `	return 0`,
+		Test: "TestLimitsAreMerged",
 	},
 }
