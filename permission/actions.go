@@ -2,10 +2,12 @@ package permission
 
 import (
 	"net/netip"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
@@ -93,9 +95,10 @@ func (e *evaluation) confine() {
 	if e.policy.Profile == risk.Terminal {
 		return
 	}
+	found := e.risks(e.policy.Profile)
 	for i := range e.acts {
 		a := &e.acts[i]
-		if (a.class == risk.Safe || a.quiet != "") && tellsHost(a.does) {
+		if (a.class == risk.Safe || a.quiet != "") && (tellsHost(a.does) || i < len(found) && found[i].Asks && asksOther(a.does)) {
 			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "tells another host what its words say", true, true
 			a.lift(e.policy.RiskOff)
 		}
@@ -116,7 +119,42 @@ func (e *evaluation) confine() {
 // tellsHost reports whether a command asks a host that its words name, other than
 // this machine.
 func tellsHost(does *shell.Action) bool {
-	return does != nil && does.Program != nil && does.Program.Facts&program.NamesHosts != 0 && slices.ContainsFunc(does.Words[1:], namesHost)
+	return does != nil && does.Kind == shell.Command && does.Words[0].Known() && program.Is(path.Base(does.Words[0].Text), program.NamesHosts) &&
+		slices.ContainsFunc(does.Words[1:], namesHost)
+}
+
+// asksOther reports whether a command that gets what it shows from a host may tell it
+// what the line does not show, or asks a host that its words name rather than the one
+// that it always asks.
+func asksOther(does *shell.Action) bool {
+	return slices.ContainsFunc(does.Words[1:], func(w shell.Word) bool { return mayCarry(&w) || startsWithHost(does, &w) })
+}
+
+// asksAnyway reports whether a program asks a host whatever its words say.
+func asksAnyway(does *shell.Action, host string) bool {
+	return does.Program != nil && slices.Contains(strings.Fields(does.Program.Hosts), host)
+}
+
+// mayCarry reports whether a word has unknown text other than a number.
+func mayCarry(w *shell.Word) bool {
+	return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool { return h.Kind == shell.AnyText || h.Kind == shell.Glob })
+}
+
+// hostFirst matches a reference that begins with a host: host.tld/path, host:5000/path
+// or user@host:path, possibly the value of an option.
+var hostFirst = lazyregexp.New(`^(?:-[A-Za-z]=?|--[a-z-]+=)?(?:[A-Za-z0-9_-]+(?:(?:\.[A-Za-z0-9_-]+)+(?::[0-9]+)?|:[0-9]+)/|[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:)`)
+
+// urlFirst matches a URL, possibly the value of an option; the group is what follows
+// the scheme. The names of buckets are no hosts.
+var urlFirst = lazyregexp.New(`^(?:--?[A-Za-z-]+=)?(?:[a-z0-9]+\+)?(?:https?|ssh|git|svn|oci|docker|ftps?|ldaps?)://(.*)$`)
+
+// startsWithHost reports whether a word is a reference that begins with a host other
+// than this machine and those that the program asks anyway.
+func startsWithHost(does *shell.Action, w *shell.Word) bool {
+	if url := urlFirst.FindStringSubmatch(w.Text); url != nil {
+		return !localURL.MatchString(url[1]) && !asksAnyway(does, patterns.NewURL(shell.Word{Text: "https://" + url[1]}).Host())
+	}
+	return hostFirst.MatchString(w.Text) && !localURL.MatchString(w.Text)
 }
 
 // namesHost reports whether a word may name a host outside the own network, which has

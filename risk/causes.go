@@ -19,6 +19,7 @@ const (
 	removesPkg  cause = "removes a package"
 	remote      cause = "reaches another host"
 	sends       cause = "sends data to a host"
+	asks        cause = "read-only: asks another host"
 	services    cause = "mutating operation on a service"
 	power       cause = "stops or restarts the machine"
 	disks       cause = "destructive operation on a disk"

@@ -41,8 +41,8 @@ func TestSummary(t *testing.T) {
 		"nonesuch a b": {Moderate, 2, []string{"unknown command: nonesuch"}, []string{FactorUnknown}, []Component{
 			{"nonesuch", "", []string{"a", "b"}, Moderate, "unknown command: nonesuch"},
 		}},
-		"aws ec2 describe-instances": {Safe, 1, []string{"read-only"}, []string{}, []Component{
-			{"aws", "ec2 describe-instances", []string{}, Safe, "read-only"},
+		"aws ec2 describe-instances": {Safe, 1, []string{"read-only: asks another host"}, []string{}, []Component{
+			{"aws", "ec2 describe-instances", []string{}, Safe, "read-only: asks another host"},
 		}},
 	} {
 		if diff := cmp.Diff(want, summary(line)); diff != "" {

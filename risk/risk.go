@@ -53,6 +53,9 @@ type Finding struct {
 	// Lifted means that only a substitution raised the class of a safe command. What
 	// the substitution runs is an action of its own.
 	Lifted bool
+	// Asks means that a safe command, or one that only a substitution raised, gets what
+	// it shows from another host, which is told its words or names made of them.
+	Asks bool
 }
 
 // The factors of a finding.
@@ -185,7 +188,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 
 // looks reports whether a program is safe because it only displays something.
 func (f *Finding) looks() bool {
-	return f.Class == Safe && (f.cause == readOnly || f.cause == environment)
+	return f.Class == Safe && (f.cause == readOnly || f.cause == asks || f.cause == environment)
 }
 
 // fetchedClass is Forbidden under seed 4; seed 1 has no row for it.
@@ -267,6 +270,7 @@ func command(a *shell.Action, p Profile, in *room) Finding {
 	if f.Class == Safe && !ofSystem(a.Words[0].Text) {
 		f.raise(Moderate, "a program of that name outside the system's directories", FactorUnknown)
 	}
+	f.Asks = f.Class == Safe && f.cause == asks
 	f.substitution(a)
 	return f
 }

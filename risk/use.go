@@ -186,14 +186,14 @@ func (u *use) begins(path []string) bool {
 // program, after a path of n subcommands.
 func (u *use) holds(p *plan, i, n int) bool {
 	for k := range p.wants[i] {
-		if !u.has(&p.wants[i][k], n, p.rows[i].Class == Safe) {
+		if !u.has(&p.wants[i][k], n, &p.rows[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func (u *use) has(w *want, n int, exact bool) bool {
+func (u *use) has(w *want, n int, row *program.Row) bool {
 	switch {
 	case w.none:
 		return len(u.operands) == n
@@ -203,14 +203,14 @@ func (u *use) has(w *want, n int, exact bool) bool {
 		return slices.ContainsFunc(u.words, func(word shell.Word) bool { return destroysData(word.Text) })
 	case w.form != "":
 		for _, o := range u.operands[n:] {
-			if o != "" && star(w.form, o) {
+			if o != "" && star(w.form, o) || o == "" && row.Cause == asks { // it may have the form
 				return true
 			}
 		}
 		return false
 	}
 	for _, spelling := range w.spellings {
-		if u.option(spelling, exact) {
+		if u.option(spelling, row.Class == Safe) {
 			return true
 		}
 	}
