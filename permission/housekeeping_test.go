@@ -101,6 +101,9 @@ func TestHousekeepingStaysQuiet(t *testing.T) {
 		`ListAgents: {"q":"x","channel":"c","cursor":"1"}`,
 		`ReportFindings: {"level":"high","findings":[{"file":"a.go","summary":"s","failure_scenario":"f"}]}`,
 		`EnterPlanMode: {}`,
+		`StructuredOutput: {}`,
+		`StructuredOutput: {"name":"x","todos":[1],"isolation":"worktree"}`,
+		`StructuredOutput: {"command":"rm -rf /","file_path":".env","url":"https://evil.example/"}`,
 	} {
 		for _, mode := range []string{"default", "acceptEdits", "plan", "dontAsk"} {
 			check(t, spec{mode: mode, allow: "Read", unlisted: UnlistedDeny, risk: true}, row{use, "allow default"})

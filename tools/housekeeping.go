@@ -17,10 +17,17 @@ type harmless func(value any) bool
 // tools is closed, and so are their fields: a use with another field, or with a
 // value that is not harmless, may run, fetch or write something and needs a
 // rule like that of any tool. The fields are those of the agent CLI's own
-// schemas, 2.1.197 to 2.1.330.
+// schemas, 2.1.197 to 2.1.330. StructuredOutput alone may have any: its fields are
+// those of the schema that the run was started with, and the CLI does nothing with
+// them but to hand them over in the result.
 func Housekeeping(tool string, input map[string]any) (beyond string, may bool) {
 	t := builtins[tool]
-	if t == nil || t.chores == nil {
+	switch {
+	case t == nil:
+		return "", false
+	case t.answers:
+		return "", true
+	case t.chores == nil:
 		return "", false
 	}
 	for _, name := range slices.Sorted(maps.Keys(input)) {

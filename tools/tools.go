@@ -62,6 +62,9 @@ type Tool struct {
 	// chores holds the fields that a housekeeping use may have; nil if no use is
 	// one.
 	chores map[string]harmless
+	// answers reports that every use is housekeeping: its input, of whatever fields,
+	// only goes back to whoever runs the agent.
+	answers bool
 }
 
 // The tools that lists and modes neither allow nor deny, and the field that
@@ -144,7 +147,7 @@ var builtins = map[string]*Tool{
 	"EnterPlanMode":  {chores: fields()},
 
 	"AskUserQuestion": {}, "TodoRead": {}, "ExitPlanMode": {}, "EnterWorktree": {}, "ExitWorktree": {},
-	"CronCreate": {}, "CronDelete": {}, "CronList": {}, "ScheduleWakeup": {}, "StructuredOutput": {},
+	"CronCreate": {}, "CronDelete": {}, "CronList": {}, "ScheduleWakeup": {}, "StructuredOutput": {answers: true},
 	"PushNotification": {}, "RemoteTrigger": {}, "Config": {}, "Brief": {},
 	"TeamCreate": {}, "TeamDelete": {}, "Sleep": {}, "REPL": {},
 }

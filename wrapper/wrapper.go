@@ -11,6 +11,7 @@ package wrapper
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -74,6 +75,23 @@ type Outcome struct {
 	// Failed is the reason that the agent gives for stopping early, "" if it did
 	// not.
 	Failed string
+	// Limit names the limit that made it stop early: "max_turns", "max_budget", or
+	// "structured_output" if it gave up on an answer of the form that was asked for.
+	// It is "" if none did.
+	Limit string
+	// Structured is the answer in the form that was asked for, as JSON; nil if there
+	// is none.
+	Structured json.RawMessage
+	// Spent is what the agent says that the run took, nil if it does not say.
+	Spent *Spent
+}
+
+// Spent is what a run took, as the agent counts it.
+type Spent struct {
+	Turns   int
+	CostUSD float64 // in US dollars
+	// The tokens of all models, subagents included.
+	InputTokens, OutputTokens, CacheReadTokens, CacheWriteTokens int64
 }
 
 // ToolOutcome is the outcome of a tool use that was allowed, or that ran without

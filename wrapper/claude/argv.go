@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
@@ -46,6 +47,10 @@ func isolation(o *launch) string {
 // arguments returns the arguments for the agent CLI; no others are ever passed. A
 // value follows its option after "=", so that no value is read as an option.
 func arguments(o *launch) ([]string, error) {
+	further, err := handedOn(o.Options)
+	if err != nil {
+		return nil, err
+	}
 	args := []string{
 		"--output-format=stream-json", "--verbose", "--input-format=stream-json",
 		"--permission-prompt-tool=stdio", "--permission-mode=default",
@@ -69,6 +74,14 @@ func arguments(o *launch) ([]string, error) {
 	for _, rule := range o.Disallowed {
 		add("--disallowedTools", sayable(rule))
 	}
+	if o.MaxTurns > 0 {
+		add("--max-turns", strconv.Itoa(o.MaxTurns))
+	}
+	if o.MaxBudgetUSD > 0 {
+		add("--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', -1, 64))
+	}
+	add("--json-schema", o.OutputSchema)
+	args = append(args, further...)
 	for _, arg := range args {
 		if strings.ContainsRune(arg, 0) {
 			return nil, fmt.Errorf("the value of %s holds a NUL byte", strings.SplitN(arg, "=", 2)[0])

@@ -19,6 +19,7 @@ func TestArguments(t *testing.T) {
 	got, err := arguments(&launch{Agent{
 		Model: "sonnet", AppendSystemPrompt: "be brief\n--bare",
 		MCPConfig: []string{"/a.json", `{"mcpServers":{}}`}, AddDirs: []string{"/b"},
+		MaxTurns: 7, MaxBudgetUSD: 0.25, OutputSchema: `{"type":"object"}`, Options: []string{"--effort", "high", "--no-session-persistence"},
 	}, wrapper.Task{
 		Session: "s-1", Disallowed: []string{"WebSearch", "Bash(rm:*)", "Bash(git * main)", "*"},
 	}})
@@ -30,6 +31,7 @@ func TestArguments(t *testing.T) {
 		"--model=sonnet", "--resume=s-1", "--append-system-prompt=be brief\n--bare",
 		"--mcp-config=/a.json", `--mcp-config={"mcpServers":{}}`,
 		"--disallowedTools=WebSearch", "--disallowedTools=Bash(rm:*)",
+		"--max-turns=7", "--max-budget-usd=0.25", `--json-schema={"type":"object"}`, "--effort=high", "--no-session-persistence",
 	}
 	if err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
@@ -60,7 +62,9 @@ func TestPathsMadeAbsolute(t *testing.T) {
 var mayBe = []string{
 	"--output-format", "--verbose", "--input-format", "--permission-prompt-tool", "--permission-mode",
 	"--setting-sources", "--strict-mcp-config", "--disable-slash-commands", "--settings", "--model", "--resume",
-	"--append-system-prompt", "--mcp-config", "--disallowedTools",
+	"--append-system-prompt", "--mcp-config", "--disallowedTools", "--max-turns", "--max-budget-usd", "--json-schema",
+	"--autocompact", "--betas", "--effort", "--exclude-dynamic-system-prompt-sections", "--fallback-model", "--name",
+	"--no-session-persistence", "--system-prompt", "--thinking",
 }
 
 // FuzzArguments: whatever the options hold, every argument is one of mayBe, the
@@ -70,20 +74,26 @@ func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{"", "x", "--allowedTools", "--allowedTools=Bash", "=", "\x00", "a\n--bare", "Bash(x)\n--y", "Bash) --allowedTools Bash(", `{"a":1}`} {
 		f.Add(seed, seed, seed, seed, seed, seed)
 	}
+	f.Add("", "", "", "--effort", "", "--bare")
+	f.Add("", "", "", "--name=x", "", "--no-session-persistence")
 	f.Fuzz(func(t *testing.T, model, session, system, mcp, dir, deny string) {
 		got, err := arguments(&launch{
-			Agent{Model: model, AppendSystemPrompt: system, MCPConfig: []string{mcp, deny}, AddDirs: []string{dir, model}},
+			Agent{Model: model, AppendSystemPrompt: system, MCPConfig: []string{mcp, deny}, AddDirs: []string{dir, model}, OutputSchema: session},
 			wrapper.Task{Prompt: system, Session: session, Disallowed: []string{deny, "Bash(" + deny + ")", mcp}},
 		})
 		if err != nil {
 			return
 		}
-		fixed, _ := arguments(&launch{Agent: Agent{AddDirs: []string{dir, model}}})
+		if further, err := arguments(&launch{Agent: Agent{AddDirs: []string{dir, model}, Options: []string{mcp, deny, session}}}); err == nil {
+			got = append(got, further[len(isolated(dir, model)):]...)
+		}
+		fixed := isolated(dir, model)
 		if !slices.Equal(got[:len(fixed)], fixed) {
 			t.Errorf("the fixed arguments became %q", got[:len(fixed)])
 		}
 		for _, arg := range got[len(fixed):] {
 			option, value, found := strings.Cut(arg, "=")
+			found = found || slices.Contains([]string{"--no-session-persistence", "--exclude-dynamic-system-prompt-sections"}, arg)
 			if !found || !slices.Contains(mayBe, option) || slices.Contains(fixed, option) {
 				t.Errorf("argument %q", arg)
 			}
@@ -92,6 +102,80 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// isolated returns the arguments that are always passed.
+func isolated(dirs ...string) []string {
+	args, _ := arguments(&launch{Agent: Agent{AddDirs: dirs}})
+	return args
+}
+
+// TestOptions: a closed list of options is handed on, with or without = before the
+// value. Any other is refused by name, with what to use instead.
+func TestOptions(t *testing.T) {
+	for words, want := range map[string]string{
+		"":              "",
+		"--effort high": "--effort=high", "--effort=high": "--effort=high", "--effort=": "--effort=",
+		"-n x --betas a --betas=b":                     "--name=x --betas=a --betas=b",
+		"--no-session-persistence --effort=--bare":     "--no-session-persistence --effort=--bare",
+		"--exclude-dynamic-system-prompt-sections":     "--exclude-dynamic-system-prompt-sections",
+		"--fallback-model a,b --thinking disabled":     "--fallback-model=a,b --thinking=disabled",
+		"--system-prompt=a=b --autocompact auto":       "--system-prompt=a=b --autocompact=auto",
+		"--system-prompt=--allowedTools --effort=Bash": "--system-prompt=--allowedTools --effort=Bash",
+	} {
+		got, err := handedOn(strings.Fields(words))
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, %v", words, got, err)
+		}
+	}
+	for words, why := range map[string]string{
+		"--effort":                          "--effort needs a value: write --effort=VALUE",
+		"--effort --bare":                   "--effort needs a value",
+		"--no-session-persistence=1":        "--no-session-persistence takes no value",
+		"x":                                 `"x" is not handed on to the agent CLI, only options are`,
+		"--effort high x":                   `"x" is not handed on`,
+		"--":                                "-- is not handed on",
+		"-":                                 "- is not handed on",
+		"--Effort high":                     "--Effort is not handed on to the agent CLI: it is none of --autocompact, --betas, ",
+		"--allowedTools Bash":               "permissions are decided here: use --allow",
+		"--effort high --allowed-tools=x":   "--allowed-tools is not handed on",
+		"--permission-mode=plan":            "use --mode",
+		"--dangerously-skip-permissions":    "use --mode",
+		"--settings={}":                     "use a policy file",
+		"--setting-sources=user":            "use a policy file",
+		"--bare":                            "use a policy file",
+		"--resume x":                        "use --session ID",
+		"-r x":                              "use --session ID",
+		"--max-turns 3":                     "give it before --",
+		"--output-format json":              "use --output text, jsonl or json",
+		"--remote-control":                  "it is none of",
+		"--chrome":                          "it is none of",
+		"--ide":                             "it is none of",
+		"--file a:b":                        "it is none of",
+		"--worktree":                        "it is none of",
+		"--replay-user-messages":            "it is none of",
+		"--include-hook-events":             "it is none of",
+		"--prompt-suggestions":              "it is none of",
+		"--bg":                              "it is none of",
+		"--thinking-display":                "it is none of",
+		"--dangerously-load-development-xy": "it is none of",
+	} {
+		if err := CheckOptions(strings.Fields(words)); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, o := range cliOptions {
+		if o.on == (o.instead != "") || o.value && !o.on {
+			t.Errorf("%q: handed on or something instead", o.names)
+		}
+		for _, name := range o.names {
+			if seen[name] {
+				t.Errorf("%s stands twice", name)
+			}
+			seen[name] = true
+		}
+	}
 }
 
 // TestOnlyArguments: the agent is started with what arguments returns and nothing
@@ -116,12 +200,14 @@ func TestOnlyArguments(t *testing.T) {
 		t.Fatal(sources, err)
 	}
 	for _, name := range sources {
-		if text := source(t, name); name != "argv.go" && !strings.HasSuffix(name, "_test.go") && strings.Contains(strings.ToLower(text), "allowedtools") {
+		if text := source(t, name); name != "argv.go" && name != "handed_on.go" && !strings.HasSuffix(name, "_test.go") && strings.Contains(strings.ToLower(text), "allowedtools") {
 			t.Errorf("%s speaks of allowedTools", name)
 		}
 	}
-	if n := strings.Count(strings.ToLower(source(t, "argv.go")), "allowedtools"); n != 2 { // --disallowedTools, and the options that are rejected
-		t.Errorf("argv.go speaks %d times of allowedTools", n)
+	for name, want := range map[string]int{"argv.go": 2, "handed_on.go": 2} { // --disallowedTools, and the options that are rejected
+		if n := strings.Count(strings.ToLower(source(t, name)), "allowedtools"); n != want {
+			t.Errorf("%s speaks %d times of allowedTools", name, n)
+		}
 	}
 }
 
@@ -209,12 +295,12 @@ func TestCheckCommand(t *testing.T) {
 
 func TestCleaned(t *testing.T) {
 	env, left := cleaned([]string{
-		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b",
+		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b", "CLAUDE_CODE_MAX_RETRIES=2",
 		"CLAUDE_CODE_SIMPLE=1", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=/x", "claude_code_simple=1", "BASH_ENV=/x",
 		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=0", "CLAUDE_CODE_DISABLE_CRON=", "DISABLE_GROWTHBOOK=0", "CLAUDE_CODE_SHELL=/bin/zsh", "CLAUDECODE=1",
 		"BUN_OPTIONS=--preload=x", "BUN_INSPECT=9229", "BUN_INSPECT_PRELOAD=x", "BUN_BE_BUN=1", "TMPDIR=/var/tmp",
 	}, "/bin/bash")
-	want := []string{"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b", "TMPDIR=/var/tmp"}
+	want := []string{"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b", "CLAUDE_CODE_MAX_RETRIES=2", "TMPDIR=/var/tmp"}
 	want = append(want,
 		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1", "CLAUDE_CODE_DISABLE_CRON=1", "CLAUDE_CODE_DISABLE_DEFERRED_TOOL_RESUME=1",
 		"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1", "CLAUDE_CODE_DISABLE_CLAUDE_MDS=1", "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1",

@@ -482,12 +482,19 @@ func (r *run) result(t *result) error {
 	}
 	r.results++
 	r.finished = true
-	r.out.Text, r.out.Failed = t.Text, failed
+	r.spend(t.bill)
+	if len(t.Structured) > 0 && string(t.Structured) != "null" {
+		r.out.Structured = t.Structured
+	}
+	r.out.Text, r.out.Failed, r.out.Limit = t.Text, failed, limits[t.Kind]
+	if failed == "" && r.o.OutputSchema != "" && r.out.Structured == nil {
+		r.out.Failed, r.out.Limit = "it gave no answer of the form that the JSON Schema describes", "structured_output"
+	}
 	if r.out.Stopped != "" || r.stopping {
-		r.out.Failed = ""
+		r.out.Failed, r.out.Limit = "", ""
 	}
 	if r.out.Failed != "" {
-		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: "the agent gave up: " + failed})
+		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: "the agent gave up: " + r.out.Failed})
 	}
 	return nil
 }

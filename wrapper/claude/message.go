@@ -134,6 +134,22 @@ type result struct {
 	Errors  []string `json:"errors"`
 	Session string   `json:"session_id"`
 	Denials []denied `json:"permission_denials"`
+	// Structured is the answer to --json-schema.
+	Structured json.RawMessage `json:"structured_output"`
+	bill       *bill
+}
+
+// bill is what a result says of its costs. Turns is that of the result, the rest
+// that of the whole run so far.
+type bill struct {
+	Turns  int     `json:"num_turns"`
+	Cost   float64 `json:"total_cost_usd"`
+	Models map[string]struct {
+		Input      int64 `json:"inputTokens"`
+		Output     int64 `json:"outputTokens"`
+		CacheRead  int64 `json:"cacheReadInputTokens"`
+		CacheWrite int64 `json:"cacheCreationInputTokens"`
+	} `json:"modelUsage"`
 }
 
 // denied is a tool use that the CLI reports as denied.
@@ -180,7 +196,7 @@ func decode(line []byte) (*message, error) {
 		return m, m.readTurn(line)
 	case "result":
 		m.result = &result{}
-		return m, decodeLoose(line, m.result)
+		return m, m.readResult(line)
 	}
 	return m, nil
 }
@@ -290,6 +306,16 @@ func (m *message) readTurn(line []byte) error {
 		return fmt.Errorf("message content: %w", err)
 	}
 	return nil
+}
+
+// readResult reads a result. A run does not fail for what it cost: a bill that
+// cannot be read counts as none.
+func (m *message) readResult(line []byte) error {
+	b := &bill{Turns: -1}
+	if decodeLoose(line, b) == nil && b.Turns >= 0 {
+		m.result.bill = b
+	}
+	return decodeLoose(line, m.result)
 }
 
 // plain returns the text of a tool result, which is a string or a list of blocks.

@@ -24,6 +24,16 @@ type Agent struct {
 	AddDirs []string
 	// AppendSystemPrompt is added to the CLI's system prompt.
 	AppendSystemPrompt string
+	// MaxTurns is how many turns the agent may take, MaxBudgetUSD how many US dollars
+	// it may spend; 0 means no limit.
+	MaxTurns     int
+	MaxBudgetUSD float64
+	// OutputSchema is a JSON Schema, as JSON text, that the agent's answer has to
+	// meet; "" for none. The answer is wrapper.Outcome.Structured.
+	OutputSchema string
+	// Options are further options for the agent CLI with their values, as on its
+	// command line. Run returns the error of CheckOptions for them.
+	Options []string
 	// AcceptManaged lets a run proceed although the machine's managed settings
 	// contain keys that are not known to be harmless.
 	AcceptManaged bool

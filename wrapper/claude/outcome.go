@@ -26,6 +26,33 @@ func (r *run) tellOutcome(id string, e *entry, b *block, breach string) {
 	}
 }
 
+// limits are the results of a run that a limit ended: the kind of the result, and
+// the name of the limit in wrapper.Outcome.
+var limits = map[string]string{
+	"error_max_turns":                     "max_turns",
+	"error_max_budget_usd":                "max_budget",
+	"error_max_structured_output_retries": "structured_output",
+}
+
+// spend adds the bill of a result. A run has several results if the agent goes on
+// after a task in the background.
+func (r *run) spend(b *bill) {
+	if b == nil {
+		return
+	}
+	s := wrapper.Spent{Turns: b.Turns, CostUSD: b.Cost}
+	if r.out.Spent != nil {
+		s.Turns += r.out.Spent.Turns
+	}
+	for _, m := range b.Models {
+		s.InputTokens += m.Input
+		s.OutputTokens += m.Output
+		s.CacheReadTokens += m.CacheRead
+		s.CacheWriteTokens += m.CacheWrite
+	}
+	r.out.Spent = &s
+}
+
 // exitCode returns the exit code that the CLI writes at the start of the result
 // of a failed command, nil if there is none.
 func exitCode(text string) *int {

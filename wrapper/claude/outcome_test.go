@@ -88,3 +88,73 @@ func TestTurnedAway(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestSpent: costs are those of the last result, turns those of all; a bill that
+// cannot be read is none, and no failure.
+func TestSpent(t *testing.T) {
+	const models = `,"modelUsage":{"a":{"inputTokens":30,"outputTokens":15,"cacheReadInputTokens":2,"cacheCreationInputTokens":1,"costUSD":0.1},"b":{"inputTokens":10}}`
+	for _, x := range []struct {
+		name, bill string
+		results    int
+		want       *wrapper.Spent
+	}{
+		{"none", ``, 1, nil},
+		{"one", `,"num_turns":3,"total_cost_usd":0.5` + models, 1, &wrapper.Spent{Turns: 3, CostUSD: 0.5, InputTokens: 40, OutputTokens: 15, CacheReadTokens: 2, CacheWriteTokens: 1}},
+		{"two", `,"num_turns":3,"total_cost_usd":0.5` + models, 2, &wrapper.Spent{Turns: 6, CostUSD: 0.5, InputTokens: 40, OutputTokens: 15, CacheReadTokens: 2, CacheWriteTokens: 1}},
+		{"no numbers", `,"num_turns":"3","total_cost_usd":[]`, 1, nil},
+		{"twice", `,"num_turns":3,"NUM_TURNS":4`, 1, nil},
+		{"negative", `,"num_turns":-3`, 1, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				out, _, err := play(t, byWord, func(f *fake) {
+					f.ready()
+					for range x.results {
+						f.say(`{"type":"result","subtype":"success","is_error":false,"result":"done"` + x.bill + `}`)
+					}
+					f.state("idle")
+					for f.hear() != nil {
+					}
+				})
+				if diff := cmp.Diff(x.want, out.Spent); err != nil || diff != "" {
+					t.Errorf("%v %s", err, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestLimits: an agent that a limit stops says which, and one that was to answer in
+// a form and did not has failed.
+func TestLimits(t *testing.T) {
+	for _, x := range []struct {
+		name, result, schema  string
+		failed, limit, answer string
+	}{
+		{"turns", `"subtype":"error_max_turns","is_error":true,"errors":["Reached maximum number of turns (1)"]`, "", "Reached maximum number of turns (1)", "max_turns", ""},
+		{"budget", `"subtype":"error_max_budget_usd","is_error":true,"errors":["Reached maximum budget ($1)"]`, "", "Reached maximum budget ($1)", "max_budget", ""},
+		{"form", `"subtype":"error_max_structured_output_retries","is_error":true,"errors":["Failed"]`, "{}", "Failed", "structured_output", ""},
+		{"other", `"subtype":"error_during_execution","is_error":true`, "{}", "error_during_execution", "", ""},
+		{"answered", `"subtype":"success","result":"x","structured_output":{"a":1}`, "{}", "", "", `{"a":1}`},
+		{"not answered", `"subtype":"success","result":"x"`, "{}", "it gave no answer of the form that the JSON Schema describes", "structured_output", ""},
+		{"null", `"subtype":"success","result":"x","structured_output":null`, "{}", "it gave no answer of the form that the JSON Schema describes", "structured_output", ""},
+		{"not asked", `"subtype":"success","result":"x"`, "", "", "", ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := options(agent(t, nil, func(f *fake) {
+					f.ready()
+					f.say(`{"type":"result",` + x.result + `}`)
+					f.state("idle")
+					for f.hear() != nil {
+					}
+				}), byWord, &recorder{})
+				o.OutputSchema = x.schema
+				out, err := drive(t.Context(), o)
+				if err != nil || out.Failed != x.failed || out.Limit != x.limit || string(out.Structured) != x.answer {
+					t.Errorf("%+v %v", out, err)
+				}
+			})
+		})
+	}
+}

@@ -386,9 +386,10 @@ func (r *run) corrupt(reason string) {
 	emit(r.o.Events, wrapper.Event{Type: wrapper.SessionCorruptedEvent, OldSessionID: r.o.Session, Reason: reason})
 }
 
-// interrupted returns the error of a run that the caller cancelled.
+// interrupted returns the error of a run that the caller cancelled, with the cause
+// that the caller gave.
 func interrupted(ctx context.Context) error {
-	return fmt.Errorf("the run was interrupted: %w", ctx.Err())
+	return fmt.Errorf("the run was interrupted: %w", context.Cause(ctx))
 }
 
 // stop interrupts the agent. The questions end with the caller's context.

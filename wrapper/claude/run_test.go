@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
@@ -39,8 +41,8 @@ func TestWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := wrapper.Outcome{Session: "s-1", Text: "done", Allowed: 1, Denied: 1}
-		if out != want {
-			t.Errorf("got %+v, want %+v", out, want)
+		if diff := cmp.Diff(want, out); diff != "" {
+			t.Error(diff)
 		}
 		golden.Check(t, "testdata/wire.golden", log.String())
 		golden.Check(t, "testdata/events.golden", eventLines(t, events))
@@ -927,9 +929,10 @@ func TestInterrupted(t *testing.T) {
 func TestUntold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
+		full := errors.New("the disk is full")
 		o := options(agent(t, nil, func(f *fake) {
 			f.ready()
-			if got := f.use("u1", "Bash", bash("x")); got["behavior"] != "deny" || got["message"] != "the disk is full" {
+			if got := f.use("u1", "Bash", bash("x")); got["behavior"] != "deny" || got["message"] != full.Error() {
 				t.Errorf("got %v", got)
 			}
 			for f.hear() != nil {
@@ -937,10 +940,10 @@ func TestUntold(t *testing.T) {
 		}), byWord, &recorder{})
 		o.Events = func(e wrapper.Event) {
 			if e.Type == wrapper.DecisionEvent {
-				cancel(errors.New("the disk is full"))
+				cancel(full)
 			}
 		}
-		if _, err := drive(ctx, o); !errors.Is(err, context.Canceled) {
+		if _, err := drive(ctx, o); !errors.Is(err, full) {
 			t.Errorf("got %v", err)
 		}
 	})
