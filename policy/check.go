@@ -62,6 +62,8 @@ const maxRow = 32 << 20
 type Check struct {
 	// Risk and Unlisted are the values of these keys for policies that lack them.
 	Risk, Unlisted string
+	// Policy decides rows that bring none of their own; with nil they are denied.
+	Policy *Spec
 
 	compiled map[policyKey]*loaded
 }
@@ -105,13 +107,16 @@ func looseID(data []byte) string {
 
 // decide decides a row.
 func (c *Check) decide(row checkRow) Answer {
-	if err := row.complete(); err != nil {
+	if err := c.complete(&row); err != nil {
 		return refuse(row.ID, fmt.Errorf("row: %w", err))
 	}
 	set := row.Setting.or(row.Context)
 	place, err := set.place()
 	if err != nil {
 		return refuse(row.ID, fmt.Errorf("row: %w", err))
+	}
+	if !row.brings() {
+		row.Policy = nil
 	}
 	p := c.load(row.Policy, place)
 	if p.err != nil {
@@ -121,11 +126,11 @@ func (c *Check) decide(row checkRow) Answer {
 	return answer(row.ID, permission.Evaluate(p.policy, p.session, &use, set.fake(), nil))
 }
 
-func (r *checkRow) complete() error {
+func (c *Check) complete(r *checkRow) error {
 	switch {
 	case r.ID == "":
 		return errors.New("no id")
-	case r.Policy == nil, string(r.Policy) == "null":
+	case !r.brings() && c.Policy == nil:
 		return errors.New("no policy")
 	case r.Tool == "":
 		return errors.New("no tool")
@@ -134,6 +139,9 @@ func (r *checkRow) complete() error {
 	}
 	return nil
 }
+
+// brings reports whether the row has a policy of its own.
+func (r *checkRow) brings() bool { return r.Policy != nil && string(r.Policy) != "null" }
 
 // refuse returns the answer to a row without a usable policy, which is that of
 // a policy that denies everything.
@@ -209,7 +217,7 @@ func (c *Check) load(text json.RawMessage, place patterns.Place) *loaded {
 		return p
 	}
 	p := &loaded{}
-	spec, err := parseRowPolicy(text)
+	spec, err := c.policyOf(text)
 	if err != nil {
 		p.err = fmt.Errorf("policy:%w", err)
 	} else {
@@ -220,6 +228,15 @@ func (c *Check) load(text json.RawMessage, place patterns.Place) *loaded {
 	}
 	c.compiled[key] = p
 	return p
+}
+
+// policyOf returns the policy of a row, or for nil the one of rows without.
+func (c *Check) policyOf(text json.RawMessage) (*Spec, error) {
+	if text == nil {
+		spec := *c.Policy
+		return &spec, nil
+	}
+	return parseRowPolicy(text)
 }
 
 func parseRowPolicy(text json.RawMessage) (*Spec, error) {

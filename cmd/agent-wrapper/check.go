@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
@@ -24,14 +25,16 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `check decides one tool use by the policy of the flags.
 
 check --jsonl reads rows from standard input and writes an answer for each, in
-the same order. A row brings its own policy; --risk and --unlisted stand for
-what a row does not say. Rows never touch the file system.
+the same order. A row that brings a policy is decided by that alone, any other
+by --policy and the rules of the flags; --risk and --unlisted stand for what a
+policy does not say. Rows never touch the file system.
 
   {"id":"x","policy":{"allow":["Bash"]},"tool":"Bash","input":{"command":"ls"}}
   {"id":"x","behavior":"allow","layer":"default","rule":"Bash","reason":"…",
    "tier":1,"risk":"safe"}`,
 		Example: `  agent-wrapper check Bash '{"command":"git push"}' --ask "Bash(git push:*)"
-  agent-wrapper check --jsonl --risk off --unlisted ask < rows.jsonl`,
+  agent-wrapper check --jsonl --risk off --unlisted ask < rows.jsonl
+  agent-wrapper check --jsonl --policy agent-wrapper.toml < uses.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if rows {
 				return exactly(0, "no arguments with --jsonl: the rows come from standard input")(cmd, args)
@@ -80,21 +83,59 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 	return decisionCode(d, exitCode)
 }
 
-// rowFlags are the flags that may be used with --jsonl. The rest is in the policy
-// of each row.
-var rowFlags = []string{"jsonl", "risk", "unlisted", "exit-code", "output"}
+// Flags that may be used with --jsonl: those of the command, and those that are the
+// policy of rows without one of their own.
+var (
+	rowFlags    = []string{"jsonl", "risk", "unlisted", "exit-code", "output"}
+	policyOfRow = []string{"policy", "mode", "allow", "ask", "deny", "session-allow", "session-deny", "rules"}
+)
+
+// rowPolicy returns the policy for rows without one, nil if the flags give none.
+func (a *app) rowPolicy(flags []string, rules *policyFlags) (*policy.Spec, error) {
+	if !slices.ContainsFunc(flags, func(name string) bool { return slices.Contains(policyOfRow, name) }) {
+		return nil, nil
+	}
+	spec, err := rules.spec()
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(flags, "policy") {
+		file, err := policy.ReadFile(rules.file)
+		if err != nil {
+			return nil, fileError("--policy", err)
+		}
+		file.Add(spec)
+		spec = file
+	}
+	if len(spec.Whitelists) > 0 {
+		return nil, usage("--policy: %s names a whitelist, and --jsonl reads none: leave it out", rules.file)
+	}
+	_, _, warnings, err := spec.Compile(patterns.Place{Workspace: "/", Home: "/"})
+	for _, w := range warnings {
+		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
+	}
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return spec, nil
+}
 
 // checkRows answers rows of JSON, one a line.
 func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) error {
-	for _, name := range changed(cmd) {
-		if !slices.Contains(rowFlags, name) {
-			return usage("--%s does not go with --jsonl: each row brings its own policy", name)
+	flags := changed(cmd)
+	for _, name := range flags {
+		if !slices.Contains(rowFlags, name) && !slices.Contains(policyOfRow, name) {
+			return usage("--%s does not go with --jsonl: a row has its own place, and no policy but its own or that of the flags", name)
 		}
 	}
 	if err := rules.settings(); err != nil {
 		return err
 	}
-	check := &policy.Check{Risk: rules.risk, Unlisted: rules.unlisted}
+	common, err := a.rowPolicy(flags, rules)
+	if err != nil {
+		return err
+	}
+	check := &policy.Check{Risk: rules.risk, Unlisted: rules.unlisted, Policy: common}
 	worst := codeDone
 	rows, err := a.eachRow(func(line []byte) any {
 		answer := check.Line(line)

@@ -11,7 +11,7 @@ import (
 // commands returns the tree of commands.
 func (a *app) commands() *cobra.Command {
 	root := a.runCommand()
-	root.Use = "agent-wrapper"
+	root.Use = "agent-wrapper [flags] [-- OPTION of the agent CLI...]"
 	root.Short = "Drives an AI agent so that nothing runs without a decision"
 	root.Long = `agent-wrapper starts an AI agent and decides every tool use by your rules:
 allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
@@ -31,12 +31,13 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
 	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))
+	groupFlags(root)
 	strictCompletion(root)
 	root.SetHelpCommand(helpCommand(root))
 	for _, cmd := range root.Commands() {
 		cmd.Args = usageArgs(cmd.Args)
 	}
-	root.Args = usageArgs(unknownCommand)
+	root.Args = usageArgs(beforeDash(unknownCommand))
 	return root
 }
 
@@ -54,6 +55,16 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return usage("%v (see %s --help)", err, cmd.CommandPath())
 		}
 		return nil
+	}
+}
+
+// beforeDash has check look at the arguments before --.
+func beforeDash(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := cmd.ArgsLenAtDash(); n >= 0 {
+			args = args[:n]
+		}
+		return check(cmd, args)
 	}
 }
 

@@ -42,13 +42,14 @@ to the demo's policy, --policy takes its place.`,
 	}
 	rules.add(cmd)
 	cmd.Flags().MarkHidden("cwd")
-	cmd.Flags().StringVar(&output, "output", outputText, "form of the event stream: `text|jsonl`")
+	cmd.Flags().StringVar(&output, "output", outputText, "`text|jsonl|json`: events as text or as JSON lines, or one JSON object at the end")
 	cmd.Flags().BoolVar(&noInput, "no-input", false, "let the demo answer itself, on a terminal too")
 	return cmd
 }
 
 // demo runs the demo's agent once.
 func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInput bool) (err error) {
+	out := a.result(output)
 	dir, err := os.MkdirTemp("", "agent-wrapper-demo-")
 	if err != nil {
 		return err
@@ -61,14 +62,16 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	}
 	defer closing(e, &err)
 	ctx, screen := a.screen(ctx)
-	events, err := newStream(screen, output)
+	events, err := newEvents(screen, output)
 	if err != nil {
 		return err
 	}
+	out.tally = &events.tally
 	events.note(policyText(e.Spec))
 	e.SetApprover(a.demoPerson(noInput, events, screen, e.Rules))
 	agent := claude.Agent{Start: script.Start(e.Place.Workspace)}
 	outcome, err := drive(ctx, e, agent, &wrapper.Task{Prompt: "show what you can do"}, events)
+	out.outcome = outcome
 	if lost := screen.Failed(); lost != nil {
 		return lost
 	}
@@ -76,7 +79,10 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 		events.note(fmt.Sprintf("%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied))
 		err = events.failed()
 	}
-	return runEnd(outcome, err)
+	if err := runEnd(ctx, outcome, err); err != nil {
+		return err
+	}
+	return gaveUp(outcome)
 }
 
 // demoEngine lays out the workspace and opens an engine for it, with a record

@@ -149,7 +149,7 @@ func TestSignals(t *testing.T) {
 			for lines.Scan() {
 			}
 			cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasPrefix(complaints.String(), "agent-wrapper: the run was interrupted") || strings.Count(complaints.String(), "\n") != 1 {
+			if code := cmd.ProcessState.ExitCode(); code != 128+int(sig) || !strings.HasPrefix(complaints.String(), "agent-wrapper: the run was interrupted: SIG") || strings.Count(complaints.String(), "\n") != 1 {
 				t.Errorf("exit code %d, %s", code, complaints)
 			}
 			// Opening the gate succeeds only if a reader waits at it.

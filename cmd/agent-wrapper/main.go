@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
@@ -18,16 +20,44 @@ func main() { os.Exit(mainCode()) }
 
 // mainCode runs the command line of the process and returns its exit code.
 func mainCode() int {
-	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
+	ctx, stop := heeding(context.Background(), endingSignals())
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	return a.run(ctx, os.Args[1:])
 }
 
-// ending returns the signals that end the program in an orderly way: what it
+// signalled is the cause of a context that a signal ended.
+type signalled struct{ syscall.Signal }
+
+func (s *signalled) Error() string {
+	name := map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGQUIT: "SIGQUIT"}[s.Signal]
+	return cmp.Or(name, s.Signal.String())
+}
+
+// heeding returns a context that the first of the signals ends, with a *signalled as
+// the cause, until stop is called.
+func heeding(parent context.Context, signals []os.Signal) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, signals...)
+	go func() {
+		select {
+		case s := <-came:
+			sig, _ := s.(syscall.Signal)
+			cancel(&signalled{sig})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(came)
+		cancel(nil)
+	}
+}
+
+// endingSignals returns the signals that end the program in an orderly way: what it
 // started is ended, and the record is closed. A signal that was ignored when the
 // program started, as by nohup or by & in a script, stays ignored.
-func ending() []os.Signal {
+func endingSignals() []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM}
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
@@ -41,23 +71,32 @@ func ending() []os.Signal {
 type app struct {
 	in       io.Reader
 	out, err io.Writer
+
+	began time.Time
+	// outcome is that of a run whose result is written when the program ends; nil if
+	// none is.
+	outcome *report
 }
 
 // run runs a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.began = time.Now()
 	root := a.commands()
 	root.SetArgs(args)
-	return a.report(root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.report(a.writeResult(cmd, args, err))
 }
 
 // The exit codes.
 const (
-	codeDone     = 0  // done, allowed
-	codeInternal = 1  // it could not be done
-	codeUsage    = 2  // an error in the command line or in a file that it names
-	codeDenied   = 3  // the run ended on a denial or a breach
-	codeAsk      = 10 // with --exit-code: the answer is ask
-	codeDeny     = 11 // with --exit-code: the answer is deny
+	codeDone     = 0   // done, allowed
+	codeInternal = 1   // it could not be done
+	codeUsage    = 2   // an error in the command line or in a file that it names
+	codeDenied   = 3   // the run ended on a denial or a breach
+	codeAsk      = 10  // with --exit-code: the answer is ask
+	codeDeny     = 11  // with --exit-code: the answer is deny
+	codeTimeout  = 124 // the run took longer than --timeout, as timeout(1) has it
+	codeSignal   = 128 // a signal ended the run, with its number added: 130 for ^C
 )
 
 // coded is an error with its exit code. If the error is nil, nothing is reported.
@@ -94,11 +133,20 @@ func (a *app) report(err error) int {
 		return codeDone
 	}
 	var c *coded
-	if !errors.As(err, &c) {
-		c = &coded{codeInternal, err}
-	}
-	if c.err != nil {
+	if !errors.As(err, &c) || c.err != nil {
 		fmt.Fprintf(a.err, "agent-wrapper: %s\n", visible.Text(err.Error()))
 	}
-	return c.code
+	return exitCode(err)
+}
+
+// exitCode returns the exit code for an error.
+func exitCode(err error) int {
+	var c *coded
+	switch {
+	case err == nil:
+		return codeDone
+	case errors.As(err, &c):
+		return c.code
+	}
+	return codeInternal
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // pretend plays the agent CLI: it implements the protocol, asks about the tool
 // uses that the prompt lists, one JSON object a line (see wish), and "runs" a
-// tool by reporting that it did. It repeats any other line as text.
+// tool by reporting that it did. It repeats any other line as text. PRETEND_TASK
+// takes the place of the prompt.
 func pretend() {
 	p := &pretender{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	settings := ""
@@ -24,6 +26,16 @@ func pretend() {
 		if text, ok := strings.CutPrefix(arg, "--settings="); ok {
 			settings = text
 		}
+		if text, ok := strings.CutPrefix(arg, "--max-turns="); ok {
+			p.turns, _ = strconv.Atoi(text)
+		}
+		if text, ok := strings.CutPrefix(arg, "--max-budget-usd="); ok {
+			p.budget, _ = strconv.ParseFloat(text, 64)
+		}
+		p.schema = p.schema || strings.HasPrefix(arg, "--json-schema=")
+		if strings.HasPrefix(arg, "--effort=") {
+			p.effort = arg
+		}
 	}
 	p.begin(settings)
 }
@@ -34,6 +46,12 @@ type pretender struct {
 	in  *bufio.Reader
 	out *json.Encoder
 	n   int
+
+	turns      int     // --max-turns, 0 for none
+	budget     float64 // --max-budget-usd, 0 for none
+	schema     bool    // --json-schema was given
+	structured json.RawMessage
+	effort     string
 }
 
 // nextLine returns the next line as an object; at the end of the input the
@@ -82,16 +100,41 @@ func account(kind, settings string) object {
 
 // work asks about one tool use after the other.
 func (p *pretender) work(prompt string) {
+	prompt = cmp.Or(os.Getenv("PRETEND_TASK"), prompt)
 	p.out.Encode(object{"type": "system", "subtype": "init", "session_id": "pretend-1", "claude_code_version": "2.1.329", "permissionMode": "default"})
 	for _, line := range strings.Split(strings.TrimSpace(prompt), "\n") {
+		switch {
+		case p.turns > 0 && p.n >= p.turns:
+			p.stop(object{"subtype": "error_max_turns", "is_error": true, "errors": []string{fmt.Sprintf("Reached maximum number of turns (%d)", p.turns)}})
+		case p.budget > 0 && p.cost() > p.budget:
+			p.stop(object{"subtype": "error_max_budget_usd", "is_error": true, "errors": []string{fmt.Sprintf("Reached maximum budget ($%v)", p.budget)}})
+		}
 		var w wish
 		if json.Unmarshal([]byte(line), &w) != nil {
 			p.say(line)
 			continue
 		}
 		p.want(&w)
+		if w.Tool == "StructuredOutput" && p.schema {
+			p.structured = w.Input
+		}
 	}
-	p.out.Encode(object{"type": "result", "subtype": "success", "result": "done", "session_id": "pretend-1"})
+	last := object{"subtype": "success", "result": strings.TrimSpace("done " + p.effort)}
+	if p.structured != nil {
+		last["structured_output"] = p.structured
+	}
+	p.stop(last)
+}
+
+// cost is what the tool uses have cost.
+func (p *pretender) cost() float64 { return 0.01 * float64(p.n) }
+
+// stop ends the work with a result.
+func (p *pretender) stop(last object) {
+	last["type"], last["session_id"] = "result", "pretend-1"
+	last["num_turns"], last["total_cost_usd"] = p.n+1, p.cost()
+	last["modelUsage"] = object{"m": object{"inputTokens": 10 * p.n, "outputTokens": p.n}}
+	p.out.Encode(last)
 	for {
 		p.nextLine()
 	}
@@ -109,6 +152,7 @@ type wish struct {
 	Say    string // text that it writes while it waits for the answer
 	Cancel bool   // it withdraws the request
 	Die    bool   // it dies while it waits
+	Rogue  bool   // it runs the tool without asking
 	// Beside are tool uses that it asks about at the same time.
 	Beside []wish
 	// Type is what the agent tries to type on our terminal.
@@ -128,6 +172,12 @@ func (p *pretender) say(text string) {
 
 // want asks about a tool use and those beside it, and reports their results.
 func (p *pretender) want(w *wish) {
+	if w.Rogue {
+		p.n++
+		p.mention("rogue", w)
+		p.tell("rogue", w, object{"behavior": "allow"})
+		return
+	}
 	later := w.Say != "" || w.Cancel || w.Die
 	if !later {
 		wait(w.Gate)
@@ -181,10 +231,15 @@ func (p *pretender) want(w *wish) {
 // begins announces a tool use and calls the hook.
 func (p *pretender) begins(id string, w *wish) {
 	dir, _ := os.Getwd()
-	p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "tool_use", "id": id, "name": w.Tool, "input": w.Input}}}})
+	p.mention(id, w)
 	p.ask("hook-"+id, object{"subtype": "hook_callback", "callback_id": "decide", "tool_use_id": id, "input": object{
 		"hook_event_name": "PreToolUse", "cwd": dir, "tool_name": w.Tool, "tool_input": w.Input, "tool_use_id": id, "agent_id": w.Agent,
 	}})
+}
+
+// mention announces a tool use.
+func (p *pretender) mention(id string, w *wish) {
+	p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "tool_use", "id": id, "name": w.Tool, "input": w.Input}}}})
 }
 
 // deniedBy reads the answer to a call of the hook.

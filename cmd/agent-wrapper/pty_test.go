@@ -498,7 +498,7 @@ func TestInterruptAtPrompt(t *testing.T) {
 		}
 		code, shown := x.end()
 		record, _ := os.ReadFile(audit)
-		if code != 1 || strings.Contains(shown, "ran with") || strings.Contains(string(record), `"behavior":"allow"`) {
+		if code != 130 || strings.Contains(shown, "ran with") || strings.Contains(string(record), `"behavior":"allow"`) {
 			t.Errorf("exit code %d:\n%s\n%s", code, shown, record)
 		}
 		if !strings.Contains(shown, "\x1b[?2004h") || !strings.HasSuffix(strings.Split(shown, "no longer asked")[1], "\n") || strings.Count(shown, "\x1b[?2004l") != strings.Count(shown, "\x1b[?2004h") {
@@ -517,7 +517,7 @@ func TestSignalAtPrompt(t *testing.T) {
 		x.cmd.Process.Signal(sig)
 		x.wait("\x1b[?2004l")
 		code, shown := x.end()
-		if now := x.modes(); now != was || code != 1 || strings.Contains(shown, "ran with") || !strings.Contains(shown, "the run was interrupted") {
+		if now := x.modes(); now != was || code != 128+int(sig) || strings.Contains(shown, "ran with") || !strings.Contains(shown, "the run was interrupted") {
 			t.Errorf("%v: exit code %d, the terminal is %+v, and was %+v", sig, code, now, was)
 		}
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
@@ -25,25 +28,38 @@ type runFlags struct {
 	prompt, model, session, system string
 	agentCommand                   string
 	mcp, dirs                      []string
+	limit                          limitFlags
+	schema, failOn                 string
 	output, log                    string
 	audit                          auditFlags
 	count                          countFlags
 	noInput, bypass, managed       bool
+	further                        []string // options for the agent CLI, behind --
 }
+
+// The values of --fail-on.
+const (
+	failOnDeny = "deny"
+	failOnAsk  = "ask"
+)
 
 func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
-		Use:   "run",
+		Use:   "run [flags] [-- OPTION of the agent CLI...]",
 		Short: "Run the agent; every tool use is decided by your rules",
 		Example: `  agent-wrapper run --prompt "fix the failing test" --policy agent-wrapper.toml
   agent-wrapper run --prompt "tidy up" --mode acceptEdits --allow Bash \
-      --ask "Bash(git push:*)"`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().NFlag() == 0 {
+      --ask "Bash(git push:*)"
+  agent-wrapper run --prompt "review it" --output json --max-turns 20 \
+      --timeout 10m -- --effort high | jq -r .text`,
+		DisableFlagsInUseLine: true,
+		Args:                  beforeDash(noTask),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().NFlag() == 0 && len(args) == 0 {
 				return cmd.Help()
 			}
+			f.further = args
 			return a.runAgent(cmd.Context(), f)
 		},
 	}
@@ -61,24 +77,39 @@ func (a *app) runCommand() *cobra.Command {
 	complete(cmd, "advice", "on", "off")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
-	flags.StringVar(&f.output, "output", "", "form of the event stream: `text|jsonl` (default: text on a terminal, else jsonl)")
+	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or as JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
+	complete(cmd, "output", outputText, outputJSONL, outputJSON)
+	f.limit.add(flags)
+	flags.StringVar(&f.schema, "json-schema", "", "JSON Schema of the agent's answer: a `file`, or its text")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit code 3 if a tool use was denied, or a person would have had to be asked: `deny|ask`")
+	complete(cmd, "fail-on", failOnDeny, failOnAsk)
 	flags.StringVar(&f.log, "log", "", "`file` that gets every line of the agent protocol, secrets masked")
 	f.audit.add(flags)
 	f.count.add(flags)
 	return cmd
 }
 
+// noTask rejects arguments: what people write there is the task.
+func noTask(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q is no flag: the agent's task goes into --prompt", args[0])
+}
+
 // runAgent runs the agent CLI once.
 func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
+	out := a.result(f.output)
 	agent, task, err := f.agent(a.in)
 	if err != nil {
 		return err
 	}
 	ctx, screen := a.screen(ctx)
-	events, err := newStream(screen, f.output)
+	events, err := newEvents(screen, f.output)
 	if err != nil {
 		return err
 	}
+	out.tally = &events.tally
 	e, err := f.engine(events)
 	if err != nil {
 		return err
@@ -93,7 +124,10 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		agent.Log = log
 	}
 	e.SetApprover(a.approver(f.noInput, events, screen, keeping(e.Rules)))
+	ctx, stop := f.limit.within(ctx)
+	defer stop()
 	outcome, err := drive(ctx, e, agent, task, events)
+	out.outcome = outcome
 	if lost := screen.Failed(); lost != nil {
 		return lost
 	}
@@ -104,7 +138,23 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if f.agentCommand != "" && errors.As(err, &none) {
 		return &coded{codeUsage, err} // named on the command line
 	}
-	return runEnd(outcome, err)
+	if err := runEnd(ctx, outcome, err); err != nil {
+		return err
+	}
+	if why := events.tally.exceeds(f.failOn); why != "" {
+		return ending(reasonFailOn, codeDenied, errors.New(why))
+	}
+	return gaveUp(outcome)
+}
+
+// result returns what the result of a run is gathered in. It is written when the
+// program ends, if it is what is to be put out.
+func (a *app) result(output string) *report {
+	r := &report{}
+	if output == outputJSON {
+		a.outcome = r
+	}
+	return r
 }
 
 // engine returns the engine for a run.
@@ -171,9 +221,14 @@ func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) 
 	if err := f.handed(); err != nil {
 		return nil, nil, err
 	}
+	schema, err := outputSchema(f.schema)
+	if err != nil {
+		return nil, nil, err
+	}
 	return &claude.Agent{
 		Command: command, Model: f.model, MCPConfig: f.mcp, AddDirs: slices.Concat(f.dirs, f.roots),
 		AppendSystemPrompt: f.system, AcceptManaged: f.managed,
+		MaxTurns: int(f.limit.turns), MaxBudgetUSD: float64(f.limit.budget), OutputSchema: schema, Options: f.further,
 	}, &wrapper.Task{Prompt: prompt, Session: f.session}, nil
 }
 
@@ -195,10 +250,47 @@ func (f *runFlags) handed() error {
 			return usage("--add-dir: there is no directory %s", dir)
 		}
 	}
+	if !slices.Contains([]string{"", failOnDeny, failOnAsk}, f.failOn) {
+		return usage("--fail-on %q: it is deny or ask", f.failOn)
+	}
+	if err := claude.CheckOptions(f.further); err != nil {
+		return usage("behind --: %w", err)
+	}
 	return nil
 }
 
-// isText reports whether a value of --mcp-config is the configuration itself.
+// maxSchema is the size of the longest JSON Schema, in bytes: the agent CLI takes it
+// as an argument, of which Linux has no longer ones.
+const maxSchema = 120 << 10
+
+// outputSchema returns the JSON Schema that --json-schema names or is.
+func outputSchema(given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	text, name := given, quoted(given)
+	if !isText(given) {
+		data, err := os.ReadFile(given)
+		if err != nil {
+			return "", usage("--json-schema: there is no file %s that can be read: name one, or give the schema as JSON text", given)
+		}
+		text, name = string(data), given
+	}
+	if _, err := strictjson.Object([]byte(text), strictjson.MaxSize(16<<20)); err != nil {
+		return "", usage(`--json-schema %s: it is no JSON object (%w): write '{"type":"object",…}', or name a file with it`, name, err)
+	}
+	var short bytes.Buffer
+	if err := json.Compact(&short, []byte(text)); err != nil {
+		return "", usage("--json-schema %s: %w", name, err)
+	}
+	if short.Len() > maxSchema {
+		return "", usage("--json-schema %s: it has %d bytes, and the agent CLI can be given %d at most", name, short.Len(), maxSchema)
+	}
+	return short.String(), nil
+}
+
+// isText reports whether a value of --mcp-config or --json-schema is the JSON text
+// itself.
 func isText(config string) bool { return strings.HasPrefix(strings.TrimSpace(config), "{") }
 
 // mcpFiles returns the files that define MCP servers. By changing one, the agent
@@ -246,20 +338,4 @@ func closing(file io.Closer, err *error) {
 	if closeErr := file.Close(); *err == nil && closeErr != nil {
 		*err = closeErr
 	}
-}
-
-// runEnd returns the error, with its exit code, for the end of a run.
-func runEnd(outcome wrapper.Outcome, err error) error {
-	var breach *wrapper.Breach
-	switch {
-	case errors.As(err, &breach):
-		return &coded{codeDenied, err}
-	case err != nil:
-		return err
-	case outcome.Stopped != "":
-		return &coded{codeDenied, errors.New("the run ended on a denial: " + outcome.Stopped)}
-	case outcome.Failed != "":
-		return errors.New("the agent gave up: " + outcome.Failed)
-	}
-	return nil
 }

@@ -30,13 +30,29 @@ type stream struct {
 	// denied are the reasons of the tool uses that were denied. In text, a result
 	// that repeats one is left out.
 	denied map[string]string
+	// quiet has nothing written: the result is all (--output json).
+	quiet bool
+	tally tally
 }
 
 // The values of --output.
 const (
 	outputText  = "text"
 	outputJSONL = "jsonl"
+	outputJSON  = "json" // the result of a run
 )
+
+// newEvents returns the stream for --output of a run, which may also be json.
+func newEvents(out io.Writer, output string) (*stream, error) {
+	if output == outputJSON {
+		return &stream{out: out, json: true, quiet: true}, nil
+	}
+	s, err := newStream(out, output)
+	if err != nil {
+		return nil, usage("--output %q: it is text, jsonl or json", output)
+	}
+	return s, nil
+}
 
 // newStream returns the stream for --output; "" selects text if out is a
 // terminal.
@@ -66,8 +82,12 @@ func isTerminal(v any) bool {
 
 // event writes one event.
 func (s *stream) event(e wrapper.Event) {
+	s.tally.add(e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.quiet {
+		return
+	}
 	text := s.text(e)
 	if s.json {
 		var line strings.Builder

@@ -238,7 +238,8 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestDocs: docs/run.md lists every setting and variable that isolates the CLI.
+// TestDocs: docs/run.md lists every setting and variable that isolates the CLI, and
+// every option that is handed on.
 func TestDocs(t *testing.T) {
 	page := source(t, "../../docs/run.md")
 	var keys map[string]any
@@ -250,6 +251,7 @@ func TestDocs(t *testing.T) {
 		names = append(names, v.name)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS" }) // isolates nothing
+	names = append(names, handedOnNames()...)
 	for _, name := range append(names, slices.Collect(maps.Keys(keys))...) {
 		if !strings.Contains(page, "`"+name) {
 			t.Errorf("it does not name %s", name)

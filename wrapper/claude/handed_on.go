@@ -89,15 +89,15 @@ func find(name string) (*option, error) {
 	at := slices.IndexFunc(cliOptions, func(o option) bool { return slices.Contains(o.names, name) })
 	switch {
 	case at < 0:
-		return nil, fmt.Errorf("%.60s is not handed on to the agent CLI: it is none of %s", name, strings.Join(known(), ", "))
+		return nil, fmt.Errorf("%.60s is not handed on to the agent CLI: it is none of %s", name, strings.Join(handedOnNames(), ", "))
 	case !cliOptions[at].on:
 		return nil, fmt.Errorf("%s is not handed on to the agent CLI: %s", name, cliOptions[at].instead)
 	}
 	return &cliOptions[at], nil
 }
 
-// known returns the names of the options that are handed on.
-func known() []string {
+// handedOnNames returns the names of the options that are handed on.
+func handedOnNames() []string {
 	var names []string
 	for _, o := range cliOptions {
 		if o.on {

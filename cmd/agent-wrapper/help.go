@@ -1,0 +1,57 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroup is a part of the help of run: a title, and the names of its flags in
+// the order in which they are shown.
+type flagGroup struct {
+	title string
+	names []string
+}
+
+// runGroups are the flags of run. A test holds that each stands in one group.
+var runGroups = []flagGroup{
+	{"Task", []string{"prompt", "session", "model", "append-system-prompt", "mcp-config", "add-dir", "cwd", "workspace"}},
+	{"Rules", []string{"policy", "frontmatter", "isolated", "allow", "ask", "deny", "session-allow", "session-deny", "rules", "mode", "dangerously-skip-permissions", "unlisted", "risk", "advice", "no-input"}},
+	{"Limits", []string{"max-turns", "max-budget-usd", "timeout"}},
+	{"Result", []string{"output", "json-schema", "fail-on"}},
+	{"Record", []string{"audit", "audit-sync", "log", "agent", "plan"}},
+	{"Other", []string{"agent-command", "accept-managed", "help", "version"}},
+}
+
+// listed is the part of cobra's template of help, as narrow makes it, that lists the
+// flags of a command.
+const listed = "Flags:\n{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}"
+
+// groupFlags has the help of run, and of the root, which is run, show its flags in
+// groups. They are written down only when help is asked for.
+func groupFlags(root *cobra.Command) {
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		root.SetUsageFunc(nil)
+		if cmd.Flags().Lookup("prompt") != nil {
+			cmd.SetUsageTemplate(strings.Replace(cmd.UsageTemplate(), listed, grouped(cmd.LocalFlags()), 1))
+		}
+		return cmd.Usage()
+	})
+}
+
+// grouped returns the usages of flags in groups.
+func grouped(flags *pflag.FlagSet) string {
+	var parts []string
+	for _, group := range runGroups {
+		part := pflag.NewFlagSet(group.title, pflag.ContinueOnError)
+		part.SortFlags = false
+		for _, name := range group.names {
+			if f := flags.Lookup(name); f != nil {
+				part.AddFlag(f)
+			}
+		}
+		parts = append(parts, group.title+":\n"+strings.TrimRight(part.FlagUsagesWrapped(80), "\n"))
+	}
+	return strings.Join(parts, "\n\n")
+}
