@@ -55,15 +55,16 @@ type model struct {
 	script script
 	server *http.Server
 
-	mu       sync.Mutex
-	bodies   []string // of the requests
-	sent     map[string]call
-	results  map[string]toolResult
-	tools    map[string]bool // names offered by the agent CLI
-	prompts  []string        // text of every user message seen, once each
-	seen     map[string]bool
-	onSearch func()        // the agent CLI searches the web through the model
-	changed  chan struct{} // closed and replaced at every request
+	mu         sync.Mutex
+	bodies     []string // of the requests
+	sent       map[string]call
+	results    map[string]toolResult
+	tools      map[string]bool // names offered by the agent CLI
+	prompts    []string        // text of every user message seen, once each
+	seen       map[string]bool
+	overloaded bool          // every request is refused
+	onSearch   func()        // the agent CLI searches the web through the model
+	changed    chan struct{} // closed and replaced at every request
 }
 
 func startModel(t testing.TB, s script) *model {
@@ -143,6 +144,11 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.bodies = append(m.bodies, string(body))
 	m.mu.Unlock()
+	if m.overloaded {
+		w.WriteHeader(529)
+		io.WriteString(w, `{"type":"error","error":{"type":"overloaded_error","message":"too many"}}`)
+		return
+	}
 	answer := m.next(&req)
 	for _, c := range answer {
 		think(r.Context(), c.Pause)

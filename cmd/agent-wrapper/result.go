@@ -104,6 +104,10 @@ type tally struct {
 	warnings []string
 	said     string // the last text
 	session  string
+	// over is set when the run has failed, and counts are the denials before: what is
+	// denied then is denied because nothing is to run any more.
+	over   bool
+	counts int
 }
 
 func (t *tally) add(e wrapper.Event) {
@@ -116,6 +120,10 @@ func (t *tally) add(e wrapper.Event) {
 		t.said = e.Text
 	case wrapper.WarningEvent:
 		t.warnings = append(t.warnings, e.Message)
+	case wrapper.StatusEvent:
+		t.over = t.over && e.State != "tool_use" // the agent goes on after all
+	case wrapper.ErrorEvent:
+		t.over = t.over || e.ToolUseID == ""
 	case wrapper.ApprovalRequiredEvent, wrapper.InsertChoicesEvent:
 		t.ask(e.ToolUseID)
 	case wrapper.DecisionEvent:
@@ -146,6 +154,9 @@ func (t *tally) decided(e wrapper.Event) {
 		return
 	}
 	t.count.Deny++
+	if !t.over {
+		t.counts++
+	}
 	t.denials = append(t.denials, denial{
 		Tool: e.Tool, ToolUseID: e.ToolUseID, Agent: e.Agent, Summary: e.InputSummary,
 		Layer: e.Layer, Rule: e.Rule, Source: e.Source, Reason: e.Reason, By: e.By,
@@ -160,8 +171,8 @@ func (t *tally) exceeds(failOn string) string {
 	switch {
 	case failOn == failOnAsk && t.count.Ask > 0:
 		return "--fail-on ask: a person would have had to be asked about " + uses(t.count.Ask) + t.first(asked)
-	case failOn != "" && t.count.Deny > 0:
-		return "--fail-on " + failOn + ": denied: " + uses(t.count.Deny) + t.first(func(denial) bool { return true })
+	case failOn != "" && t.counts > 0:
+		return "--fail-on " + failOn + ": denied: " + uses(t.counts) + t.first(func(denial) bool { return true })
 	}
 	return ""
 }

@@ -125,18 +125,32 @@ func TestResults(t *testing.T) {
 			{Type: wrapper.DecisionEvent, Behavior: "allow", By: "person", ToolUseID: "1"},
 			{Type: wrapper.InsertChoicesEvent, ToolUseID: "2"},
 			{Type: wrapper.DecisionEvent, Behavior: "deny", By: "rule", ToolUseID: "2", Tool: "Bash", InputSummary: "b", Reason: "no"},
+			{Type: wrapper.ErrorEvent, Message: "the agent gave up: Reached maximum budget"},
+			{Type: wrapper.DecisionEvent, Behavior: "deny", By: "rule", ToolUseID: "3", Reason: "the agent is not to run tools now"},
 		} {
 			c.add(e)
 		}
 		if got := c.exceeds(x.failOn); got != x.why {
 			t.Errorf("%s: %q", x.failOn, got)
 		}
-		if want := (decisions{Allow: 1, Ask: 2, Deny: 1, Advice: 1}); c.count != want {
+		if want := (decisions{Allow: 1, Ask: 2, Deny: 2, Advice: 1}); c.count != want {
 			t.Errorf("%+v", c.count)
 		}
 	}
 	if c := (&tally{count: decisions{Allow: 3, Advice: 2}}); c.exceeds("ask") != "" {
 		t.Error("advice counts")
+	}
+	var late tally
+	late.add(wrapper.Event{Type: wrapper.ErrorEvent, ToolUseID: "1"})
+	late.add(wrapper.Event{Type: wrapper.ErrorEvent})
+	late.add(wrapper.Event{Type: wrapper.DecisionEvent, Behavior: "deny", By: "rule", ToolUseID: "2"})
+	if late.exceeds("deny") != "" || late.count.Deny != 1 {
+		t.Error("a denial after the end counts")
+	}
+	late.add(wrapper.Event{Type: wrapper.StatusEvent, State: "tool_use", ToolUseID: "3"})
+	late.add(wrapper.Event{Type: wrapper.DecisionEvent, Behavior: "deny", By: "rule", ToolUseID: "3"})
+	if late.exceeds("deny") == "" {
+		t.Error("a denial in a turn that follows does not count")
 	}
 }
 
