@@ -146,7 +146,7 @@ func (t *tally) ask(id string) {
 
 func (t *tally) decided(e wrapper.Event) {
 	switch {
-	case e.Behavior == permission.Allow.String():
+	case e.Behavior == "allow":
 		t.count.Allow++
 		return
 	case e.By == permission.ByAdvice:

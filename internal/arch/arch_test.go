@@ -426,7 +426,7 @@ var mayEvaluate = map[string]string{
 var selfApproval = regexp.MustCompile(`(?i)(^|[^s])allowed-?_?tools`)
 
 // mayNameOption lists the files that name the option in order to refuse it.
-var mayNameOption = map[string]bool{"wrapper/claude/argv.go": true}
+var mayNameOption = map[string]bool{"wrapper/claude/argv.go": true, "wrapper/claude/handed_on.go": true}
 
 // TestNeverDelegates: no code gives the agent CLI a list of tools to use
 // without asking.
