@@ -172,6 +172,7 @@ func (p *Policy) knowledge() Knowledge {
 // with the policy's knowledge.
 func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	r.forgetDoubts()
+	p = session.in(p)
 	d := judgeAll(r, p, session, tr)
 	d.Advice = r.advise(p, session, &d)
 	return session.again(&r.use, d)

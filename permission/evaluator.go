@@ -275,7 +275,7 @@ func (v *Evaluator) unanswered(d Decision, err error) Result {
 func (v *Evaluator) refusedBy(r Request, ans Answer) Result {
 	d := r.Decision
 	d.Reason += v.keep(r, ans)
-	d.Behavior = Deny
+	d.Behavior, d.Interrupt = Deny, d.Interrupt || ans.Interrupt
 	d.Message = ans.Message
 	if d.Message == "" {
 		d.Message = "Denied by the person who was asked."

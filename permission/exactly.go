@@ -47,9 +47,11 @@ const maxDepth = 100
 
 var errDeep = errors.New("the question is nested too deep")
 
-// The types that are not hashed field by field: a program is what it is
-// called, and what is not exported of a subject are caches.
+// The types that are not hashed field by field: a program is what it is called, what is
+// not exported of a subject are caches, and the place has directories of one run. What
+// is relative to it is there in full.
 var (
+	placeType   = reflect.TypeFor[patterns.Place]()
 	programType = reflect.TypeFor[program.Program]()
 	subjectType = reflect.TypeFor[patterns.Subject]()
 )
@@ -86,9 +88,12 @@ func (h *hasher) value(v reflect.Value, depth int) {
 }
 
 func (h *hasher) fields(v reflect.Value, depth int) {
-	if v.Type() == programType {
+	switch v.Type() {
+	case programType:
 		h.value(v.FieldByName("Name"), depth)
 		h.value(v.FieldByName("Path"), depth)
+		return
+	case placeType:
 		return
 	}
 	for i := range v.NumField() {

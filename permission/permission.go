@@ -254,8 +254,10 @@ type Answer struct {
 	// this one included. 0 is no limit.
 	For     time.Duration
 	Times   int
-	Message string          // for the model
-	Input   json.RawMessage // answers to a question, or an edit; nil: the original input
+	Message string // for the model
+	// Interrupt, with a denial, ends the agent's turn.
+	Interrupt bool
+	Input     json.RawMessage // answers to a question, or an edit; nil: the original input
 }
 
 // Adviser keeps account of the advice that an agent was told.

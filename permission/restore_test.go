@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
 )
 
 // TestRestore: a session with the grants of another one of the same policy decides as
@@ -157,5 +159,37 @@ func TestExactly(t *testing.T) {
 	broken := Request{Use: ToolUse{Tool: "Bash", Input: []byte("[")}}
 	if _, err := broken.Exactly(); err == nil {
 		t.Error("an input that cannot be read has a digest")
+	}
+}
+
+// TestSetMode: a mode of the session counts in place of the policy's, and leaves a
+// further policy that has another one in that.
+func TestSetMode(t *testing.T) {
+	edit, line := using("Edit", workspace+"/x"), using("Bash", "npm i")
+	edit.Dir, line.Dir = workspace, workspace
+	said := func(v *Evaluator) string {
+		return v.Explain(edit, nil).Behavior.String() + " " + v.Explain(line, nil).Behavior.String()
+	}
+	v, _, _ := lastingEvaluator(t, spec{})
+	for _, tt := range []struct {
+		mode modes.Mode
+		want string
+	}{{modes.AcceptEdits, "allow ask"}, {modes.DontAsk, "deny deny"}, {modes.BypassPermissions, "allow allow"}, {modes.Plan, "deny deny"}, {modes.Default, "ask ask"}} {
+		v.Session.SetMode(tt.mode)
+		if got := said(v); got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.mode, got, tt.want)
+		}
+	}
+	same, plan := *v.Policy, *v.Policy
+	plan.Mode = modes.Plan
+	v.Policy.Further = []*Policy{&same}
+	v.Session.SetMode(modes.AcceptEdits)
+	if got := said(v); got != "allow ask" {
+		t.Error("beside a further policy in the same mode:", got)
+	}
+	v.Policy.Further = []*Policy{&same, &plan}
+	v.Session.SetMode(modes.AcceptEdits)
+	if got := said(v); got != "deny deny" {
+		t.Error("beside a further policy in mode plan:", got)
 	}
 }

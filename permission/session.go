@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -48,6 +49,7 @@ type standing struct {
 	reason      string   // why the agent is paused
 	scratch     *scratch // nil: none
 	reached     *reached // the limits that the tool use has to observe; nil: none
+	moded       *moded   // nil: the policy's own mode
 }
 
 // NewSession returns a session without rules. Relative patterns in its rules
@@ -113,6 +115,46 @@ func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *p
 		return old
 	}
 	return patterns.NewSet(place, slices.Concat(old.Rules(), more)...)
+}
+
+// SetMode makes a mode count in place of the policy's own, for every decision that
+// begins after the call. A further policy that has a mode of its own keeps it.
+func (s *Session) SetMode(m modes.Mode) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.standing()
+	next.moded = &moded{mode: m, policies: map[*Policy]*Policy{}}
+	s.state.Store(&next)
+}
+
+// moded are policies in another mode.
+type moded struct {
+	mode     modes.Mode
+	mu       sync.Mutex
+	policies map[*Policy]*Policy
+}
+
+// in returns a policy in the mode of the session.
+func (now *standing) in(p *Policy) *Policy {
+	if now.moded == nil || p == nil {
+		return p
+	}
+	now.moded.mu.Lock()
+	defer now.moded.mu.Unlock()
+	if q := now.moded.policies[p]; q != nil {
+		return q
+	}
+	q := *p
+	q.Mode, q.Further = now.moded.mode, nil
+	for _, f := range p.Further {
+		further := *f
+		if f.Mode == p.Mode {
+			further.Mode = q.Mode
+		}
+		q.Further = append(q.Further, &further)
+	}
+	now.moded.policies[p] = &q
+	return &q
 }
 
 // Pause pauses the agent: everything is denied until Resume.
