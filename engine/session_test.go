@@ -345,12 +345,13 @@ func (d *talking) Run(ctx context.Context, task wrapper.Task) (wrapper.Outcome, 
 // and an agent that begins another session than it was told, have none.
 func TestDriveResumes(t *testing.T) {
 	o := site(t, nil)
+	line := "npm i"
 	run := func(id, session string, fork bool, answers ...permission.Answer) string {
 		t.Helper()
 		o.Approver, o.Settings = &answering{answers: answers}, settings(t, asksFor)
 		e := opened(t, o)
 		defer closed(t, e)
-		d := &talking{id: id, lines: []string{"npm i"}}
+		d := &talking{id: id, lines: []string{line}}
 		if _, err := e.Drive(t.Context(), d, wrapper.Task{Prompt: "x", Session: session, Fork: fork}); err != nil {
 			t.Fatal(err)
 		}
@@ -363,5 +364,9 @@ func TestDriveResumes(t *testing.T) {
 	want := []string{"person allow", "rule allow", "person deny", "person deny", "person deny", "rule allow"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	line = "cat $X > out; " + opaque
+	if got := run("d", "", false, lasting(0, 0)) + ", " + run("d", "d", false); got != "person allow, rule allow" {
+		t.Error("exactly the same in another run:", got)
 	}
 }

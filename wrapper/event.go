@@ -35,7 +35,8 @@ const (
 	// tool_use_id.
 	InsertChoicesEvent = "insert_choices"
 	// ApprovalRequiredEvent: a person has to decide a tool use. approval_id, tool,
-	// input, options, reason, tier, risk, factors, tool_use_id, agent.
+	// input, options, reason, tier, risk, factors, tool_use_id, agent; where an editor
+	// answers, also digest, rule, source and question.
 	ApprovalRequiredEvent = "approval_required"
 	// SessionCorruptedEvent: the session cannot be resumed. old_session_id,
 	// reason (sdk_session_not_found or stream_timeout).
@@ -54,6 +55,13 @@ const (
 	ToolResultEvent = "tool_result"
 	// WarningEvent: something that a person should know. message.
 	WarningEvent = "warning"
+	// ApprovalWithdrawnEvent: a question has ended without an answer to it.
+	// approval_id, reason.
+	ApprovalWithdrawnEvent = "approval_withdrawn"
+	// AnswerRefusedEvent: an answer of the editor does not count. approval_id, message.
+	AnswerRefusedEvent = "answer_refused"
+	// ModeEvent: the permission mode, at first and whenever it changes. mode.
+	ModeEvent = "mode"
 )
 
 // Event is one event of a run. Its JSON form is one line of the event stream
@@ -62,6 +70,7 @@ type Event struct {
 	Type         string          `json:"type"`
 	SessionID    string          `json:"session_id,omitempty"`
 	ApprovalID   string          `json:"approval_id,omitempty"` // unique in a run
+	Digest       string          `json:"digest,omitempty"`      // of the question that an answer is for
 	State        string          `json:"state,omitempty"`
 	Tool         string          `json:"tool,omitempty"`
 	ToolUseID    string          `json:"tool_use_id,omitempty"`
@@ -85,6 +94,8 @@ type Event struct {
 	Factors      []string        `json:"factors,omitempty"` // why the risk is what it is, as classify names them
 	IsError      bool            `json:"is_error,omitempty"`
 	Message      string          `json:"message,omitempty"`
+	Mode         string          `json:"mode,omitempty"`
+	Question     json.RawMessage `json:"question,omitempty"` // what a person is shown, see package desk
 }
 
 // Choice is one of the answers that an ApprovalRequiredEvent offers.
@@ -93,8 +104,8 @@ type Choice struct {
 	Label string `json:"label"`
 }
 
-// choices are the answers that an approval_required event offers.
-var choices = []Choice{
+// Choices are the answers that an approval_required event offers.
+var Choices = []Choice{
 	{"allow_once", "allow_once - Allow this execution only"},
 	{"deny_once", "deny_once - Deny this execution only"},
 	{"allow_for_session", "allow_for_session - Allow for this session"},
@@ -104,8 +115,14 @@ var choices = []Choice{
 // Announce returns an approver that calls events with an insert_choices or
 // approval_required event for each request and then passes the request to next.
 // If next is nil, nobody can be asked: the approver returns an error, which
-// denies.
+// denies. A next that has a method Announce of the same form, but for next, is asked for
+// the approver instead: it tells of its questions itself.
 func Announce(events func(Event), next permission.Approver) permission.Approver {
+	if speaker, ok := next.(interface {
+		Announce(events func(Event)) permission.Approver
+	}); ok {
+		return speaker.Announce(events)
+	}
 	return &announcer{events: events, next: next}
 }
 
@@ -141,7 +158,7 @@ func asked(ask permission.Request, n int64) Event {
 	e := Event{
 		Type: ApprovalRequiredEvent, ApprovalID: fmt.Sprintf("%s/%d", ask.Use.ID, n),
 		Tool: ask.Use.Tool, ToolUseID: ask.Use.ID, Agent: ask.Use.Agent,
-		Input: ask.Use.Input, Options: choices, Reason: ask.Decision.Reason,
+		Input: ask.Use.Input, Options: Choices, Reason: ask.Decision.Reason,
 		Tier: ask.Decision.Tier, Factors: ask.Decision.Factors(),
 	}
 	if e.Tier != 0 {

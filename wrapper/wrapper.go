@@ -12,6 +12,7 @@ package wrapper
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -113,6 +114,11 @@ type Breach struct {
 func (b *Breach) Error() string {
 	return fmt.Sprintf("breach: %s (tool use %s) %s; the agent was killed", b.Tool, b.ToolUseID, b.Reason)
 }
+
+// ErrInterrupted is the cause with which the context of a run is cancelled to end the
+// agent's turn because a person wants that. The run's error wraps it, and there is no
+// ErrorEvent.
+var ErrInterrupted = errors.New("the person has interrupted it")
 
 // Starter starts an agent with the given arguments, which do not include the
 // program's name.

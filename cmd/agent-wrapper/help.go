@@ -17,7 +17,7 @@ type flagGroup struct {
 // runGroups are the flags of run. A test holds that each stands in one group.
 var runGroups = []flagGroup{
 	{"Task", []string{"prompt", "session", "model", "append-system-prompt", "mcp-config", "add-dir", "cwd", "workspace"}},
-	{"Rules", []string{"policy", "frontmatter", "isolated", "allow", "ask", "deny", "session-allow", "session-deny", "rules", "mode", "dangerously-skip-permissions", "unlisted", "risk", "advice", "no-input"}},
+	{"Rules", []string{"policy", "frontmatter", "isolated", "allow", "ask", "deny", "session-allow", "session-deny", "rules", "mode", "dangerously-skip-permissions", "unlisted", "risk", "advice", "approvals", "no-input"}},
 	{"Limits", []string{"max-turns", "max-budget-usd", "timeout"}},
 	{"Result", []string{"output", "json-schema", "fail-on"}},
 	{"Record", []string{"audit", "audit-sync", "log", "agent", "plan"}},

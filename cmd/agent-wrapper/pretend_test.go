@@ -16,7 +16,7 @@ import (
 // tool by reporting that it did. It repeats any other line as text. PRETEND_TASK
 // takes the place of the prompt.
 func pretend() {
-	p := &pretender{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
+	p := &pretender{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout), session: cmp.Or(os.Getenv("PRETEND_SESSION"), "pretend-1")}
 	settings := ""
 	for _, arg := range os.Args[1:] {
 		if arg == "--version" {
@@ -36,6 +36,12 @@ func pretend() {
 		if strings.HasPrefix(arg, "--effort=") {
 			p.effort = arg
 		}
+		if id, ok := strings.CutPrefix(arg, "--resume="); ok {
+			p.session = id
+		}
+		if arg == "--fork-session" {
+			p.session = "f" + p.session[1:]
+		}
 	}
 	p.begin(settings)
 }
@@ -52,6 +58,7 @@ type pretender struct {
 	schema     bool    // --json-schema was given
 	structured json.RawMessage
 	effort     string
+	session    string
 }
 
 // nextLine returns the next line as an object; at the end of the input the
@@ -101,7 +108,7 @@ func account(kind, settings string) object {
 // work asks about one tool use after the other.
 func (p *pretender) work(prompt string) {
 	prompt = cmp.Or(os.Getenv("PRETEND_TASK"), prompt)
-	p.out.Encode(object{"type": "system", "subtype": "init", "session_id": "pretend-1", "claude_code_version": "2.1.329", "permissionMode": "default"})
+	p.out.Encode(object{"type": "system", "subtype": "init", "session_id": p.session, "claude_code_version": "2.1.329", "permissionMode": "default"})
 	for _, line := range strings.Split(strings.TrimSpace(prompt), "\n") {
 		switch {
 		case p.turns > 0 && p.n >= p.turns:
@@ -114,7 +121,12 @@ func (p *pretender) work(prompt string) {
 			p.say(line)
 			continue
 		}
-		p.want(&w)
+		for range w.Times {
+			p.say(w.Text)
+		}
+		if w.Tool != "" {
+			p.want(&w)
+		}
 		if w.Tool == "StructuredOutput" && p.schema {
 			p.structured = w.Input
 		}
@@ -131,7 +143,7 @@ func (p *pretender) cost() float64 { return 0.01 * float64(p.n) }
 
 // stop ends the work with a result.
 func (p *pretender) stop(last object) {
-	last["type"], last["session_id"] = "result", "pretend-1"
+	last["type"], last["session_id"] = "result", p.session
 	last["num_turns"], last["total_cost_usd"] = p.n+1, p.cost()
 	last["modelUsage"] = object{"m": object{"inputTokens": 10 * p.n, "outputTokens": p.n}}
 	p.out.Encode(last)
@@ -153,6 +165,8 @@ type wish struct {
 	Cancel bool   // it withdraws the request
 	Die    bool   // it dies while it waits
 	Rogue  bool   // it runs the tool without asking
+	Text   string // in place of all: text that it writes, Times times
+	Times  int
 	// Beside are tool uses that it asks about at the same time.
 	Beside []wish
 	// Type is what the agent tries to type on our terminal.
@@ -285,6 +299,9 @@ func (p *pretender) ask(id string, request object) {
 func (p *pretender) answer() (id string, answer object) {
 	for {
 		o := p.nextLine()
+		if request, ok := o["request"].(object); ok && request["subtype"] == "interrupt" {
+			p.stop(object{"subtype": "error_during_execution", "is_error": true})
+		}
 		if response, ok := o["response"].(object); ok {
 			id, _ = response["request_id"].(string)
 			answer, _ = response["response"].(object)

@@ -30,7 +30,7 @@ type runFlags struct {
 	mcp, dirs                      []string
 	limit                          limitFlags
 	schema, failOn                 string
-	output, log                    string
+	output, log, approvals         string
 	audit                          auditFlags
 	count                          countFlags
 	noInput, bypass, managed       bool
@@ -75,6 +75,8 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
 	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
+	flags.StringVar(&f.approvals, "approvals", "", "who answers questions: the program that started us, on standard input (`stdio`; docs/protocol.md)")
+	complete(cmd, "approvals", approvalsStdio)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
 	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or as JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
@@ -99,6 +101,9 @@ func noTask(_ *cobra.Command, args []string) error {
 
 // runAgent runs the agent CLI once.
 func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
+	if f.approvals != "" {
+		return a.runForEditor(ctx, f)
+	}
 	out := a.result(f.output)
 	agent, task, err := f.agent(a.in)
 	if err != nil {
@@ -315,7 +320,7 @@ func (f *runFlags) task(stdin io.Reader) (string, error) {
 		}
 		prompt = string(data)
 	}
-	if strings.TrimSpace(prompt) == "" {
+	if strings.TrimSpace(prompt) == "" && f.approvals != approvalsStdio {
 		return "", usage("there is nothing to do: give the agent's task with --prompt TEXT (or --prompt - and standard input)")
 	}
 	return prompt, nil
@@ -326,7 +331,7 @@ func (f *runFlags) checkBypass(mode modes.Mode) error {
 	switch {
 	case mode == modes.BypassPermissions && !f.bypass:
 		return usage("mode bypassPermissions allows what no deny rule, protected file or tier 3 stands against, also what an ask rule names: add --dangerously-skip-permissions if that is meant")
-	case mode != modes.BypassPermissions && f.bypass:
+	case mode != modes.BypassPermissions && f.bypass && f.approvals != approvalsStdio:
 		return usage("--dangerously-skip-permissions does nothing by itself: add --mode bypassPermissions, or leave it out")
 	}
 	return nil

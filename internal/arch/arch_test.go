@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"wrapper":                {"permission", "patterns", "tools"},
 	"wrapper/claude":         {"wrapper", "permission", "patterns", "shell", "process"},
 	"wrapper/demo":           {"wrapper", "patterns", "policy"},
+	"wrapper/editor":         {"wrapper", "desk", "permission"},
 	"engine":                 {"wrapper", "display", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
 	"desk":                   {"approval", "display", "permission", "patterns", "workspace"},
 	"ask":                    {"desk", "approval", "display", "permission", "patterns", "process"},

@@ -345,6 +345,8 @@ func (r *run) explain(err error) error {
 // report emits the event for the end of the run.
 func (r *run) report(err error) {
 	switch {
+	case errors.Is(err, wrapper.ErrInterrupted):
+		emit(r.o.Events, wrapper.Event{Type: wrapper.DoneEvent})
 	case err != nil && !r.corrupted:
 		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: err.Error()})
 	case err == nil:

@@ -2417,4 +2417,16 @@ func tellsWord`,
 		Pkg:  "./policy",
 		Test: "TestTellsHosts",
 	},
+	{
+		Guard: "a further policy in a mode of its own keeps it", File: "permission/session.go",
+		Old:  `		if f.Mode == p.Mode {`,
+		New:  `		if true {`,
+		Test: "TestSetMode",
+	},
+	{
+		Guard: "an editor bypasses nothing unless that was allowed at the start", File: "cmd/agent-wrapper/run_editor.go",
+		Old:  `mode == modes.BypassPermissions && !f.bypass {`,
+		New:  `false {`,
+		Test: "TestEditorRefused",
+	},
 }

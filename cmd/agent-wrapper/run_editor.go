@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/editor"
+)
+
+// approvalsStdio is the value of --approvals with which the program that started us
+// answers questions on standard input.
+const approvalsStdio = "stdio"
+
+// runForEditor runs the agent for an editor that has started us.
+func (a *app) runForEditor(ctx context.Context, f *runFlags) (err error) {
+	if err := f.forEditor(); err != nil {
+		return err
+	}
+	agent, task, err := f.agent(a.in)
+	if err != nil {
+		return err
+	}
+	ctx, screen := a.screen(ctx)
+	events, err := newEvents(screen, outputJSONL)
+	if err != nil {
+		return err
+	}
+	e, err := f.engine(events)
+	if err != nil {
+		return err
+	}
+	defer closing(e, &err)
+	log, err := openLog(f.log)
+	if err != nil {
+		return err
+	}
+	if log != nil {
+		defer closing(log, &err)
+		agent.Log = log
+	}
+	err = f.converse(ctx, a, e, agent, task, events)
+	if lost := screen.Failed(); lost != nil {
+		return lost
+	}
+	return exit(exitCode(err)) // the editor was told of it as an event
+}
+
+// forEditor checks the flags that do not go together with --approvals.
+func (f *runFlags) forEditor() error {
+	switch {
+	case f.approvals != approvalsStdio:
+		return usage("--approvals %q: it is %s", f.approvals, approvalsStdio)
+	case f.output != "" && f.output != outputJSONL:
+		return usage("--output %s: with --approvals it is jsonl", f.output)
+	case f.prompt == "-":
+		return usage("--prompt -: standard input is the editor's: send the task as a user_message")
+	case f.failOn != "":
+		return usage("--fail-on does not go with --approvals: the editor is told of each decision")
+	case f.noInput:
+		return usage("--no-input asks nobody: leave it or --approvals out")
+	}
+	return nil
+}
+
+// converse leads the conversation of an editor that answers on standard input.
+func (f *runFlags) converse(ctx context.Context, a *app, e *engine.Engine, agent *claude.Agent, task *wrapper.Task, events *stream) error {
+	menu := desk.Menu{Session: e.Session, Edit: true}
+	if e.Keeps() {
+		menu.Keep = e.Keep
+	}
+	talk := editor.New(editor.Options{
+		In: a.in, Events: events.event, Mode: e.Policy.Mode.String(),
+		Desk: desk.Options{Menu: menu, File: desk.EditedFile, By: "editor"},
+		Turn: func(ctx context.Context, task wrapper.Task) error {
+			ctx, stop := f.limit.within(ctx)
+			defer stop()
+			_, err := e.Drive(ctx, agent, task)
+			return runEnd(ctx, wrapper.Outcome{}, err)
+		},
+		SetMode: func(mode string) error { return f.setMode(e, mode) },
+	})
+	e.SetApprover(talk)
+	return talk.Serve(ctx, *task)
+}
+
+// setMode changes the mode in which the agent is decided. The person's own editor may
+// also loosen it.
+func (f *runFlags) setMode(e *engine.Engine, name string) error {
+	mode, err := modes.Parse(name)
+	if err != nil {
+		return err
+	}
+	if mode == modes.BypassPermissions && !f.bypass {
+		return errors.New("mode bypassPermissions needs --dangerously-skip-permissions at the start")
+	}
+	e.Session.SetMode(mode)
+	return nil
+}
