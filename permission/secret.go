@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -49,9 +50,10 @@ func appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
 			}
 		})
 	}
-	if n := len(segments); n > 0 && secretFile(&segments[n-1]) {
-		last := strings.ToLower(segments[n-1].Text)
-		found = append(found, patterns.Named{Names: []string{last}, Least: 1, Pattern: telling(last)})
+	if n := len(segments); n > 0 {
+		if part := telling(&segments[n-1]); part != "" {
+			found = append(found, patterns.Named{Names: []string{strings.ToLower(segments[n-1].Text)}, Least: 1, Pattern: part})
+		}
 	}
 	for _, name := range secretPaths().absolute {
 		if reaches(form, name, false) {
@@ -61,19 +63,19 @@ func appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
 	return found
 }
 
-// secretFile reports whether a name, or some name that its pattern matches, is
-// that of a file with secrets.
-func secretFile(name *shell.Word) bool {
-	return risk.SensitiveName(name.Text) || len(name.Holes) > 0 && risk.SensitiveName(name.Filled("x"))
+// telling returns the part of a name that tells that the file, or one of those that
+// its pattern matches, holds secrets, or "".
+func telling(name *shell.Word) string {
+	part := risk.SensitiveName(name.Text)
+	for _, filled := range fillings[:len(fillings)*min(len(name.Holes), 1)] {
+		part = cmp.Or(part, risk.SensitiveName(name.Filled(filled)))
+	}
+	return part
 }
 
-// telling returns the part of a name that tells that the file holds secrets.
-func telling(name string) string {
-	if strings.HasPrefix(name, dotenv) {
-		return dotenv
-	}
-	return path.Ext(name)
-}
+// fillings are what a wildcard may stand for in the name of a file with secrets:
+// server*.pem, secrets.*, credential*.
+var fillings = []string{"x", "json", ".json", "s.json"}
 
 const dotenv = ".env"
 

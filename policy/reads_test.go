@@ -145,3 +145,37 @@ func TestNoAdviceForSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestSecrets checks that reading a file whose name says that it holds secrets is asked
+// about unless a rule names it, under a rule for the command or the directory as well.
+func TestSecrets(t *testing.T) {
+	for _, tt := range []struct{ policy, use, want string }{
+		{"", "Bash(cat credentials.json)", "ask"},
+		{"", "Bash(jq .x config/secrets.yml)", "ask"},
+		{"", "Bash(head -3 < terraform.tfstate)", "ask"},
+		{"", "Bash(grep x infra/prod.tfvars)", "ask"},
+		{"", "Bash(cat service-account.json | base64)", "ask"},
+		{"", "Bash(cat id_ed25519_work)", "ask"},
+		{"", "Read(app/release.keystore)", "ask"},
+		{"", "Read(deploy/office.ovpn)", "ask"},
+		{"", "Bash(cat cred*.json)", "ask"},
+		{"", "Bash(cat credentials*)", "ask"},
+		{"", "Bash(cat secrets.*)", "ask"},
+		{"", "Bash(cat config/secret*)", "ask"},
+		{"", "Bash(cat infra/*.tfvars)", "ask"},
+		{"", "Bash(cat *.json)", "allow"},
+		{"", "Bash(cat src/*)", "allow"},
+		{`allow = ["Bash(cat:*)", "Read(**)"]`, "Bash(cat config/secrets.yml)", "ask"},
+		{`allow = ["Read(*.yml)"]`, "Read(config/secrets.yml)", "ask"},
+		{`allow = ["Read(*secrets*)"]`, "Read(config/secrets.yml)", "allow"},
+		{`allow = ["Read(secrets.yml)"]`, "Read(config/secrets.yml)", "allow"},
+		{`allow = ["Read(*.tfstate)"]`, "Read(infra/terraform.tfstate)", "allow"},
+		{`allow = ["Bash(cat credentials.json)"]`, "Bash(cat credentials.json)", "allow"},
+		{"", "Bash(cat secrets.go src/credentials.ts internal/secrets/secrets_test.go)", "allow"},
+		{"", "Bash(cat terraform.tfvars.example .env.example credentials.sample.json)", "allow"},
+		{"", "Read(main.tf)", "allow"},
+		{"", "Bash(cat package.json tsconfig.json k8s/deployment.yaml id_generator.go)", "allow"},
+	} {
+		check(t, []Source{sourceOf(t, User, true, tt.policy), sourceOf(t, Project, true, "")}, tt.use, tt.want)
+	}
+}

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ var spots = []spot{
 	{"**/.zlogin", High, startup, FactorSensitive},
 	{"**/.gitconfig **/.git/hooks **/.git/config", High, gitRuns, FactorSensitive},
 	{"**/.git-credentials **/.aws **/.azure **/.config/gcloud **/.kube **/.docker/config.json **/.netrc **/.npmrc", Moderate, mutating, FactorSensitive},
-	{"**/.pypirc **/.pgpass **/.env **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
+	{"**/.pypirc **/_netrc **/.pgpass **/.env **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
 	{"**/id_dsa **/.htpasswd **/.vault-token **/.vault_pass **/.secrets **/.password-store **/.local/share/keyrings **/Library/Keychains **/.config/op **/.config/sops", Moderate, mutating, FactorSensitive},
 	// clouds and code hosts
 	{"**/.oci **/.aliyun **/.bluemix **/.config/doctl **/.config/hcloud **/.config/linode-cli **/.fly **/.config/scw **/.boto **/.s3cfg **/.config/rclone **/.mc/config.json", Moderate, mutating, FactorSensitive},
@@ -73,21 +74,112 @@ func SensitivePaths() (anywhere, absolute []string) {
 	return anywhere, absolute
 }
 
-// examples are the last parts of the names of .env files that hold no values.
-var examples = []string{"example", "sample", "template", "tmpl", "tpl", "dist", "defaults", "schema", "keep"}
+// examples are the parts of the names of files of values that hold none.
+var examples = []string{"example", "examples", "sample", "samples", "template", "tmpl", "tpl", "dist", "defaults", "schema", "keep", "baseline"}
 
 // keyFiles are the extensions of files that hold private keys, alone or with
-// certificates.
-var keyFiles = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"}
+// certificates, or passwords.
+var keyFiles = []string{
+	".pem", ".key", ".p8", ".p12", ".pfx", ".pkcs12", ".pk8", ".jks", ".jceks", ".bks", ".keystore", ".keytab", ".kdbx", ".kdb", ".ppk", ".agekey", ".ovpn",
+}
 
-// SensitiveName reports whether a file of this name holds secrets wherever it
-// lies: .env.local, but not .env.example, and private keys.
-func SensitiveName(name string) bool {
+// valueFiles are the extensions of files of values of which some are secret as a rule:
+// variables for a container, the state and the variables of Terraform, access to a
+// cluster.
+var valueFiles = []string{".env", ".tfstate", ".tfvars", ".kubeconfig"}
+
+// dataFiles are the extensions of files that hold values and not code.
+var dataFiles = []string{".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".properties", ".xml", ".txt", ".csv"}
+
+// holders are the words in the name of a file of values that say that these are
+// secrets: at the beginning (secrets.yml, credentials.prod.json), and the plurals also
+// at the end (prod-secrets.yaml, gcp_credentials.json).
+var holders = []string{"secret", "secrets", "credential", "credentials", "creds"}
+
+// accounts are the beginnings and ends of the names of files with the key of an
+// account, as clouds name them for download.
+var accounts = []string{"service-account", "service_account", "serviceaccount", "client_secret", "client-secret"}
+
+// keyNames are the beginnings of the names of private keys of ssh.
+var keyNames = []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}
+
+// SensitiveName returns the part of a file's name that tells that the file holds
+// secrets wherever it lies, in lower case, or "": .env for .env.local, nothing for
+// .env.example; the extension of private keys; secrets for secrets.prod.yml. Code is
+// no such file (secrets.go).
+func SensitiveName(name string) string {
 	name = strings.ToLower(name)
 	if rest, ok := strings.CutPrefix(name, ".env."); ok {
-		return !slices.Contains(examples, rest[strings.LastIndexByte(rest, '.')+1:])
+		if slices.Contains(examples, rest[strings.LastIndexByte(rest, '.')+1:]) {
+			return ""
+		}
+		return ".env"
 	}
-	return slices.ContainsFunc(keyFiles, func(ext string) bool { return len(name) > len(ext) && strings.HasSuffix(name, ext) })
+	for _, key := range keyNames {
+		if rest, ok := strings.CutPrefix(name, key); ok && rest != "" && (rest[0] == '_' || rest[0] == '-') && !strings.Contains(rest, ".") {
+			return key
+		}
+	}
+	if ext := extension(name, keyFiles); ext != "" {
+		return ext
+	}
+	part := cmp.Or(extension(name, valueFiles), holder(name))
+	if part != "" && isExample(name) {
+		return ""
+	}
+	return part
+}
+
+// isExample reports whether a part of a name says that the file is an example.
+func isExample(name string) bool {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' || r == '_' })
+	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(examples, part) })
+}
+
+// extension returns the extension among some that a name has, also that of a copy.
+func extension(name string, some []string) string {
+	for _, ext := range some {
+		if at := strings.LastIndex(name, ext); at > 0 && onlyMoved(name[at+len(ext):]) {
+			return ext
+		}
+	}
+	return ""
+}
+
+// onlyMoved reports whether what follows an extension leaves the kind of the file:
+// nothing, .json as Terraform has it, or that of a copy.
+func onlyMoved(rest string) bool {
+	switch rest {
+	case "", ".json", ".backup", ".bak", ".old", ".orig", ".save", "~":
+		return true
+	}
+	return false
+}
+
+// holder returns the word in the name of a file of values that says that they are
+// secrets, or "".
+func holder(name string) string {
+	ext := path.Ext(name)
+	if !slices.Contains(dataFiles, ext) {
+		return ""
+	}
+	stem := strings.TrimPrefix(strings.TrimSuffix(name, ext), ".")
+	if first, _, _ := strings.Cut(stem, "."); slices.Contains(holders, first) {
+		return first
+	}
+	last := stem[strings.LastIndexAny(stem, ".-_")+1:]
+	if strings.HasSuffix(last, "s") && slices.Contains(holders, last) {
+		return last
+	}
+	for _, account := range accounts {
+		if ext == ".json" && (strings.HasPrefix(stem, account) || strings.HasSuffix(stem, account)) {
+			return account
+		}
+	}
+	if ext == ".json" && strings.Contains(stem, "firebase-adminsdk") {
+		return "firebase-adminsdk"
+	}
+	return ""
 }
 
 // namedSpot is the index of the spot that a SensitiveName lies in.
@@ -289,7 +381,7 @@ func (n *spotNames) find(text string) int {
 				found = a.spot
 			}
 		}
-		if end == len(text) && SensitiveName(text[at:]) {
+		if end == len(text) && SensitiveName(text[at:]) != "" {
 			found = min(found, namedSpot)
 		}
 		at = end + 1
