@@ -127,8 +127,7 @@ func TestRunner(t *testing.T) {
 					t.Errorf("%+v", o)
 				}
 			}},
-			{"options", "two", []string{"--", "--effort", "low", "--fallback-model=claude-haiku-4-5", "--betas", "x", "--name", "n",
-				"--no-session-persistence", "--exclude-dynamic-system-prompt-sections", "--system-prompt", "You are brief.", "--thinking=disabled"}, 0, "done", nil},
+			{"options", "two", handedOn(r), 0, "done", nil},
 		} {
 			t.Run(r.Version+"/"+x.name, func(t *testing.T) {
 				need(t, r)
@@ -158,6 +157,28 @@ func TestRunner(t *testing.T) {
 			})
 		}
 	}
+}
+
+// handedOn are all options that are handed on to the agent CLI, and those of ours
+// that it is given.
+func handedOn(r release) []string {
+	options := []string{"--max-turns", "500", "--max-budget-usd", "50", "--", "--effort", "low", "--fallback-model=claude-haiku-4-5", "--betas", "x", "--name", "n",
+		"--no-session-persistence", "--exclude-dynamic-system-prompt-sections", "--system-prompt", "You are brief.", "--thinking=disabled"}
+	if r.Version == versions[0] { // the others do not know it
+		options = append(options, "--autocompact", "auto")
+	}
+	return options
+}
+
+// TestOptionsLoosenNothing is the main job with all of them.
+func TestOptionsLoosenNothing(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		p := profiles[len(profiles)-1]
+		mainJob(t, r, p, slices.Concat(shutPolicy, handedOn(r)), allowAgents)
+		if long() {
+			mainJob(t, r, p, slices.Concat(openPolicy, handedOn(r)), allowWithoutPerson)
+		}
+	})
 }
 
 // TestRunnerSystemPrompt: what is handed on reaches the agent CLI.

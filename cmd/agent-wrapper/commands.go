@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
 // commands returns the tree of commands.
@@ -25,6 +29,12 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) && runs(cmd) {
+			if hint := claude.Hint(dashed(unknown)); hint != "" {
+				err = fmt.Errorf("%w: %s", err, hint)
+			}
+		}
 		return usage("%v (see %s --help)", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
@@ -39,6 +49,17 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	}
 	root.Args = usageArgs(beforeDash(unknownCommand))
 	return root
+}
+
+// runs reports whether a command is run, or the root, which is the same.
+func runs(cmd *cobra.Command) bool { return cmd.Flags().Lookup("prompt") != nil }
+
+// dashed returns an unknown flag as it was given.
+func dashed(unknown *pflag.NotExistError) string {
+	if name := unknown.GetSpecifiedName(); len(name) > 1 {
+		return "--" + name
+	}
+	return "-" + unknown.GetSpecifiedName()
 }
 
 // narrow makes cobra's template of help fit a terminal of 80 columns, where a

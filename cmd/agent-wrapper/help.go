@@ -33,7 +33,7 @@ const listed = "Flags:\n{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitesp
 func groupFlags(root *cobra.Command) {
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		root.SetUsageFunc(nil)
-		if cmd.Flags().Lookup("prompt") != nil {
+		if runs(cmd) {
 			cmd.SetUsageTemplate(strings.Replace(cmd.UsageTemplate(), listed, grouped(cmd.LocalFlags()), 1))
 		}
 		return cmd.Usage()

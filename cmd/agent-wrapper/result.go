@@ -247,7 +247,7 @@ func ends(err error) (code int, reason string) {
 // wantsResult reports whether a command line asks for a result. It is for one that
 // cannot be read otherwise: whoever reads the result is to have one all the same.
 func wantsResult(cmd *cobra.Command, args []string) bool {
-	if cmd.Flags().Lookup("prompt") == nil && cmd.Name() != "demo" {
+	if !runs(cmd) && cmd.Name() != "demo" {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {

@@ -137,7 +137,7 @@ func TestOptions(t *testing.T) {
 		"--":                                "-- is not handed on",
 		"-":                                 "- is not handed on",
 		"--Effort high":                     "--Effort is not handed on to the agent CLI: it is none of --autocompact, --betas, ",
-		"--allowedTools Bash":               "permissions are decided here: use --allow",
+		"--allowedTools Bash":               "permissions are decided here; use --allow",
 		"--effort high --allowed-tools=x":   "--allowed-tools is not handed on",
 		"--permission-mode=plan":            "use --mode",
 		"--dangerously-skip-permissions":    "use --mode",
@@ -162,6 +162,11 @@ func TestOptions(t *testing.T) {
 	} {
 		if err := CheckOptions(strings.Fields(words)); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v", words, err)
+		}
+	}
+	for name, want := range map[string]string{"--effort": "behind --", "--allowedTools": "use --allow", "-p": "--prompt", "--nonsense": ""} {
+		if got := Hint(name); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 	seen := map[string]bool{}

@@ -31,19 +31,20 @@ var cliOptions = []option{
 	{names: []string{"--system-prompt"}, on: true, value: true},
 	{names: []string{"--thinking"}, on: true, value: true},
 
-	{names: []string{"--allowedTools", "--allowed-tools"}, instead: "permissions are decided here: use --allow"},
-	{names: []string{"--disallowedTools", "--disallowed-tools", "--tools"}, instead: "permissions are decided here: use --deny"},
-	{names: []string{"--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions"}, instead: "permissions are decided here: use --mode"},
+	{names: []string{"--allowedTools", "--allowed-tools"}, instead: "permissions are decided here; use --allow"},
+	{names: []string{"--disallowedTools", "--disallowed-tools", "--tools"}, instead: "permissions are decided here; use --deny"},
+	{names: []string{"--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions"}, instead: "permissions are decided here; use --mode"},
 	{names: []string{"--permission-prompt-tool", "--permission-prompts"}, instead: "agent-wrapper itself answers what the agent CLI asks"},
-	{names: []string{"--settings", "--setting-sources", "--bare", "--safe-mode", "--restricted"}, instead: "settings are shut out: use a policy file (--policy)"},
-	{names: []string{"--agent", "--agents"}, instead: "a subagent may carry a permission mode and hooks of its own: describe it in the prompt"},
-	{names: []string{"--plugin-dir", "--plugin-url"}, instead: "plugins bring hooks and commands: take their MCP servers with --mcp-config"},
-	{names: []string{"--strict-mcp-config", "--disable-slash-commands", "--verbose", "--print", "-p", "--input-format"}, instead: "agent-wrapper sets it: leave it out"},
+	{names: []string{"--settings", "--setting-sources", "--bare", "--safe-mode", "--restricted"}, instead: "settings are shut out; use a policy file (--policy)"},
+	{names: []string{"--agent", "--agents"}, instead: "a subagent may carry a permission mode and hooks of its own; describe it in the prompt"},
+	{names: []string{"--plugin-dir", "--plugin-url"}, instead: "plugins bring hooks and commands; take their MCP servers with --mcp-config"},
+	{names: []string{"--strict-mcp-config", "--disable-slash-commands", "--verbose", "--input-format"}, instead: "agent-wrapper sets it; leave it out"},
+	{names: []string{"--print", "-p"}, instead: "agent-wrapper sets it; the task goes into --prompt"},
 	{names: []string{"--output-format"}, instead: "use --output text, jsonl or json of agent-wrapper, before --"},
 	{names: []string{"--resume", "-r", "--continue", "-c", "--fork-session", "--session-id", "--from-pr"}, instead: "use --session ID of agent-wrapper, before --"},
 	{names: []string{"--debug", "-d", "--debug-file"}, instead: "use --log FILE of agent-wrapper, before --"},
 	{names: []string{"--append-system-prompt-file", "--system-prompt-file"}, instead: `use --append-system-prompt "$(cat FILE)", before --`},
-	{names: []string{"--model", "--add-dir", "--mcp-config", "--append-system-prompt", "--max-turns", "--max-budget-usd", "--json-schema"}, instead: "it is an option of agent-wrapper too: give it before --"},
+	{names: []string{"--model", "--add-dir", "--mcp-config", "--append-system-prompt", "--max-turns", "--max-budget-usd", "--json-schema"}, instead: "it is an option of agent-wrapper too; give it before --"},
 }
 
 // CheckOptions returns an error that names the first of the options, given as on
@@ -53,6 +54,21 @@ var cliOptions = []option{
 func CheckOptions(options []string) error {
 	_, err := handedOn(options)
 	return err
+}
+
+// Hint returns what to do about an option of the agent CLI, by its name, that was
+// given to agent-wrapper itself; "" if it is not known.
+func Hint(name string) string {
+	for _, o := range cliOptions {
+		switch {
+		case !slices.Contains(o.names, name):
+		case o.on:
+			return "it is an option of the agent CLI; give it behind --, after all flags"
+		default:
+			return o.instead
+		}
+	}
+	return ""
 }
 
 // handedOn returns options in the form in which they are handed on: a value follows
