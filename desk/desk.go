@@ -158,11 +158,20 @@ func (d *Desk) wait(ctx context.Context, q *waiting) outcome {
 		return out
 	case <-ctx.Done():
 	}
-	err := ctx.Err()
+	err := &ended{ctx.Err(), whyWithdrawn(ctx)}
 	// If this fails, the question has another outcome already.
-	_ = d.settle(q, approval.Event{Kind: approval.Cancel, ID: q.ID, By: theAgent}, outcome{err: err, gone: whyWithdrawn(ctx)})
+	_ = d.settle(q, approval.Event{Kind: approval.Cancel, ID: q.ID, By: theAgent}, outcome{err: err, gone: err.why})
 	return <-q.out
 }
+
+// ended is the error of a context that has ended, with the cause.
+type ended struct {
+	error
+	why string
+}
+
+func (e *ended) Error() string { return e.why }
+func (e *ended) Unwrap() error { return e.error }
 
 // whyWithdrawn returns the end of a context in words for a person.
 func whyWithdrawn(ctx context.Context) string {
@@ -329,6 +338,16 @@ func (d *Desk) together(q *waiting, said permission.Answer, by approval.Principa
 			_ = d.settle(other, other.event(Says(Once, nil), by), outcome{gone: "answered together with " + q.ID})
 		}
 	}
+}
+
+// Withdraw ends a question for which there will be no answer, because nobody could be
+// asked. Its tool use is denied, and reason says why, for a person and the agent.
+func (d *Desk) Withdraw(id, reason string) error {
+	q, err := d.find(id)
+	if err != nil {
+		return err
+	}
+	return d.settle(q, approval.Event{Kind: approval.Cancel, ID: id, By: theAgent}, outcome{err: errors.New(reason), gone: reason})
 }
 
 // all returns the questions that wait, in the order in which they were asked.

@@ -28,7 +28,7 @@ var kept = map[string][]string{
 	"an approver shows what a rule would change":    {"permission.Request.Suppose"},
 	"an editor checks a policy that is not saved":   {"policy.Validate"},
 	"a program stops its agent, and lets it go on":  {"permission.Session.Pause", "permission.Session.Resume"},
-	"a program goes on with a session of its agent": {"engine.Engine.Began", "engine.Engine.Resume", "permission.Request.Exactly"},
+	"a program goes on with a session of its agent": {"engine.Engine.Resume", "permission.Request.Exactly"},
 }
 
 // TestExportedIsUsed: every exported name is used by another package, by its

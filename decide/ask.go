@@ -1,0 +1,114 @@
+package decide
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// asking is an approver that puts questions to the client, up to a limit.
+type asking struct {
+	server *server
+	desk   *desk.Desk
+}
+
+// Approve waits for the answer. Meanwhile the request is no work, so that any number
+// of other requests can be read.
+func (a *asking) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+	size := len(ask.Use.Input)
+	if !a.server.asks.try(size) {
+		return permission.Answer{}, errors.New("too many questions wait for an answer")
+	}
+	defer a.server.asks.give(size)
+	free(ctx)
+	return a.desk.Approve(ctx, ask)
+}
+
+// ask puts a question to the client, as a request whose id is that of the question.
+func (s *server) ask(q desk.Question) {
+	s.mu.Lock()
+	s.digests[q.ID] = q.Digest
+	s.mu.Unlock()
+	_ = s.out.Write(request{JSONRPC: version, ID: q.ID, Method: "approve", Params: q}) // an error has ended the connection
+}
+
+// withdrawn is the notification that a question needs no answer any more.
+type withdrawn struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
+func (s *server) withdraw(id, reason string) {
+	s.digest(id)
+	s.notify("withdrawn", withdrawn{id, reason})
+}
+
+// digest returns the digest of a question that was put to the client, and forgets it.
+func (s *server) digest(id string) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	digest, waits := s.digests[id]
+	delete(s.digests, id)
+	return digest, waits
+}
+
+// asker returns the desk of a question.
+func (s *server) asker(id string) (*desk.Desk, error) {
+	prefix, _, _ := strings.Cut(id, ".")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.numbered[prefix+"."]; one != nil {
+		return one.desk, nil
+	}
+	return nil, errors.New("no question with this id waits here")
+}
+
+// result is the client's response to a question.
+type result struct {
+	desk.Reply
+	HandedOn bool `json:"handedOn"` // an answer request will have the answer
+}
+
+// answered handles a response of the client. One that cannot be used denies, since
+// nothing could be said about it to whoever sent it.
+func (s *server) answered(m *message) {
+	var id string
+	if json.Unmarshal(m.ID, &id) != nil {
+		s.notify("warning", warning{Message: fmt.Sprintf("there is a response to %s, and no such request", m.ID)})
+		return
+	}
+	digest, waits := s.digest(id)
+	if !waits {
+		return // the question has ended meanwhile
+	}
+	var r result
+	var why error
+	if m.Error != nil {
+		why = fmt.Errorf("the client could not ask: %s", m.Error)
+	} else if err := decode(m.Result, &r); err != nil {
+		why = fmt.Errorf("the client's response cannot be read: %w", err)
+	}
+	if why == nil && r.HandedOn {
+		return
+	}
+	on, err := s.asker(id)
+	if err != nil {
+		return // the session has ended meanwhile
+	}
+	s.running.Go(func() {
+		r.ID, r.Digest = id, digest
+		if why == nil {
+			if _, why = on.Answer(r.Reply); why != nil {
+				why = fmt.Errorf("the client's answer does not count: %w", why)
+			}
+		}
+		if why != nil {
+			_ = on.Withdraw(id, why.Error()) // if it fails, the question has ended
+		}
+	})
+}
