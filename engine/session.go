@@ -43,7 +43,8 @@ type kept struct {
 	Workspace string       `json:"workspace"`
 	Session   string       `json:"session"`
 	Last      int          `json:"last"` // the highest ID of an answer so far
-	Answers   []keptAnswer `json:"answers"`
+	Answers   []keptAnswer `json:"answers,omitempty"`
+	Asked     *Asked       `json:"asked,omitempty"`
 }
 
 // keptAnswer is a permission.Grant.
@@ -118,7 +119,7 @@ func (e *Engine) begin(session string) error {
 		return nil
 	}
 	parent := filepath.Join(state, sessionsName)
-	dir := filepath.Join(parent, fmt.Sprintf("%x", sha256.Sum256([]byte(e.Place.Workspace+"\x00"+session))))
+	dir := sessionDir(parent, e.Place.Workspace, session)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return notKept(err)
 	}
@@ -171,6 +172,11 @@ func (s *sessionStore) reread() (kept, error) {
 		s.now = was
 	}
 	return was, err
+}
+
+// sessionDir returns the directory of a session of a workspace.
+func sessionDir(parent, workspace, session string) string {
+	return filepath.Join(parent, fmt.Sprintf("%x", sha256.Sum256([]byte(workspace+"\x00"+session))))
 }
 
 func notKept(err error) error {

@@ -136,17 +136,17 @@ func (a *announcer) Approve(ctx context.Context, ask permission.Request) (permis
 	if err := ctx.Err(); err != nil {
 		return permission.Answer{}, err
 	}
-	a.events(asked(ask, a.asked.Add(1)))
+	a.events(Asked(ask, a.asked.Add(1)))
 	if a.next == nil {
 		return permission.Answer{}, errors.New("there is nobody to ask")
 	}
 	return a.next.Approve(ctx, ask)
 }
 
-// asked returns the event for the nth request to a person. The agent repeats a
+// Asked returns the event for the nth request to a person. The agent repeats a
 // tool use whose input it was told to change, so the ID of the tool use alone is
 // not unique.
-func asked(ask permission.Request, n int64) Event {
+func Asked(ask permission.Request, n int64) Event {
 	if ask.Decision.Question {
 		var input struct {
 			Questions json.RawMessage `json:"questions"`

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
@@ -35,6 +36,7 @@ type runFlags struct {
 	count                          countFlags
 	noInput, bypass, managed       bool
 	further                        []string // options for the agent CLI, behind --
+	seed                           seedFlags
 }
 
 // The values of --fail-on.
@@ -75,8 +77,9 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
 	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
-	flags.StringVar(&f.approvals, "approvals", "", "who answers questions: the program that started us, on standard input (`stdio`; docs/protocol.md)")
-	complete(cmd, "approvals", approvalsStdio)
+	flags.StringVar(&f.approvals, "approvals", "", "who answers questions: the program that started us, on standard input (`stdio`) or with its next start (`exit`); see docs/protocol.md")
+	complete(cmd, "approvals", approvalsStdio, approvalsExit)
+	f.seed.add(flags)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
 	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or as JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
@@ -168,6 +171,9 @@ func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.approvals == approvalsExit {
+		o.Base = []policy.Source{{Kind: policy.Named, Name: "--approvals exit", Spec: &policy.Spec{Mode: modes.AcceptEdits.String()}, Trusted: true}}
+	}
 	if err := f.audit.into(o); err != nil {
 		return nil, err
 	}
@@ -234,7 +240,7 @@ func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) 
 		Command: command, Model: f.model, MCPConfig: f.mcp, AddDirs: slices.Concat(f.dirs, f.roots),
 		AppendSystemPrompt: f.system, AcceptManaged: f.managed,
 		MaxTurns: int(f.limit.turns), MaxBudgetUSD: float64(f.limit.budget), OutputSchema: schema, Options: f.further,
-	}, &wrapper.Task{Prompt: prompt, Session: f.session}, nil
+	}, &wrapper.Task{Prompt: prompt, Session: f.session, Fork: f.seed.fork}, nil
 }
 
 // handed checks the files and directories that are passed on to the agent CLI.

@@ -12,13 +12,20 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper/editor"
 )
 
-// approvalsStdio is the value of --approvals with which the program that started us
-// answers questions on standard input.
-const approvalsStdio = "stdio"
+// The values of --approvals: the program that started us answers questions on standard
+// input, or with its next start.
+const (
+	approvalsStdio = "stdio"
+	approvalsExit  = "exit"
+)
 
 // runForEditor runs the agent for an editor that has started us.
 func (a *app) runForEditor(ctx context.Context, f *runFlags) (err error) {
 	if err := f.forEditor(); err != nil {
+		return err
+	}
+	last, err := f.readAnswers()
+	if err != nil {
 		return err
 	}
 	agent, task, err := f.agent(a.in)
@@ -43,7 +50,11 @@ func (a *app) runForEditor(ctx context.Context, f *runFlags) (err error) {
 		defer closing(log, &err)
 		agent.Log = log
 	}
-	err = f.converse(ctx, a, e, agent, task, events)
+	if f.approvals == approvalsExit {
+		err = f.oneTurn(ctx, e, agent, task, events, last)
+	} else {
+		err = f.converse(ctx, a, e, agent, task, events)
+	}
 	if lost := screen.Failed(); lost != nil {
 		return lost
 	}
@@ -53,11 +64,13 @@ func (a *app) runForEditor(ctx context.Context, f *runFlags) (err error) {
 // forEditor checks the flags that do not go together with --approvals.
 func (f *runFlags) forEditor() error {
 	switch {
-	case f.approvals != approvalsStdio:
-		return usage("--approvals %q: it is %s", f.approvals, approvalsStdio)
+	case f.approvals != approvalsStdio && f.approvals != approvalsExit:
+		return usage("--approvals %q: it is stdio or exit", f.approvals)
+	case f.approvals != approvalsExit && f.seed.given() != "":
+		return usage("--%s belongs to --approvals exit", f.seed.given())
 	case f.output != "" && f.output != outputJSONL:
 		return usage("--output %s: with --approvals it is jsonl", f.output)
-	case f.prompt == "-":
+	case f.prompt == "-" && f.approvals == approvalsStdio:
 		return usage("--prompt -: standard input is the editor's: send the task as a user_message")
 	case f.failOn != "":
 		return usage("--fail-on does not go with --approvals: the editor is told of each decision")

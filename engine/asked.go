@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// An editor that can answer only with its next start (docs/protocol.md) names a tool.
+// That is the answer to the very tool use that was asked about last, and nothing more,
+// whatever the editor writes into its own lists because of it.
+
+// Asked is what is kept of the question that was put last in a session, and of the editor
+// that will answer it.
+type Asked struct {
+	Tool    string `json:"tool,omitempty"`    // "" if nothing waits for an answer
+	Exactly string `json:"exactly,omitempty"` // see permission.Request.Exactly
+	Again   bool   `json:"again,omitempty"`   // it may be allowed for the whole session
+	Editor  Words  `json:"editor"`
+}
+
+// Words are the tools as a whole in the lists of an editor at a start, as far as they
+// count.
+type Words struct {
+	Named []string `json:"named,omitempty"` // what it names as allowed for the session
+	Allow []string `json:"allow,omitempty"` // the person's own, of what is allowed
+	Ask   []string `json:"ask,omitempty"`   // of what is asked about
+	// Unlisted are those that it has added to its list of what is allowed because of an
+	// answer, Listed those that it has removed from the one of what is asked about.
+	Unlisted []string `json:"unlisted,omitempty"`
+	Listed   []string `json:"listed,omitempty"`
+}
+
+// LastAsked returns what was asked last in a session of the workspace. What cannot be
+// read is nothing.
+func (o *Options) LastAsked(session string) Asked {
+	place, err := o.Place()
+	if state := o.dirs().State; err == nil && state != "" && session != "" {
+		s := &sessionStore{dir: sessionDir(filepath.Join(state, sessionsName), place.Workspace, session)}
+		was, err := s.read(kept{V: 1, Workspace: place.Workspace, Session: session})
+		if err == nil && was.Asked != nil {
+			return *was.Asked
+		}
+	}
+	return Asked{}
+}
+
+// NoteAsked keeps what a person is asked about, for an answer that comes with the next
+// run, and the words of the editor at this one.
+func (e *Engine) NoteAsked(r *permission.Request, now Words) error {
+	digest, err := r.Exactly()
+	if err != nil {
+		return err
+	}
+	return e.keepAsked(Asked{Tool: r.Use.Tool, Exactly: digest, Again: r.CanComeAgain() == nil, Editor: now})
+}
+
+func (e *Engine) keepAsked(now Asked) error {
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	e.store.now.Asked = &now
+	return e.writeAnswers()
+}
+
+// AnswerAsked has a person's answer count for the tool use that was asked about last in
+// the session that the engine goes on with, if it is one of the tool: once, or as long
+// as the session. What may not come again is allowed once.
+func (e *Engine) AnswerAsked(tool string, b permission.Behavior, once bool) error {
+	asked := e.asked()
+	if asked.Tool != tool || asked.Exactly == "" {
+		return fmt.Errorf("%s was not what was asked about last in this session: it will be asked about", tool)
+	}
+	all := e.Session.Grants()
+	g := permission.Grant{ID: e.nextAnswer(all), Behavior: b, Use: tool, Exactly: asked.Exactly}
+	if once || !asked.Again {
+		g.Counted, g.Left = true, 1
+	}
+	all = append(all, g)
+	if err := e.answersChanged(all); err != nil {
+		return err
+	}
+	if err := e.Session.Restore(all, g.ID); err != nil {
+		return err
+	}
+	asked.Tool, asked.Exactly = "", ""
+	return e.keepAsked(asked)
+}
+
+// NoteWords keeps the words of an editor that goes on with a session.
+func (e *Engine) NoteWords(now Words) error {
+	asked := e.asked()
+	if reflect.DeepEqual(asked.Editor, now) {
+		return nil
+	}
+	asked.Editor = now
+	return e.keepAsked(asked)
+}
+
+// asked returns what was asked last.
+func (e *Engine) asked() Asked {
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	if e.store.now.Asked == nil {
+		return Asked{}
+	}
+	return *e.store.now.Asked
+}
+
+// nextAnswer returns the ID for a further answer.
+func (e *Engine) nextAnswer(all []permission.Grant) int {
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	last := e.store.now.Last
+	for _, g := range all {
+		last = max(last, g.ID)
+	}
+	return last + 1
+}
