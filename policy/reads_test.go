@@ -179,3 +179,28 @@ func TestSecrets(t *testing.T) {
 		check(t, []Source{sourceOf(t, User, true, tt.policy), sourceOf(t, Project, true, "")}, tt.use, tt.want)
 	}
 }
+
+// TestSecretVariables checks that what a variable of the environment holds is not
+// printed if it is a secret by convention, whereas such a variable may be set to a
+// value that the line shows, asked for, or given to a program that does not print it.
+func TestSecretVariables(t *testing.T) {
+	for _, tt := range []struct{ policy, use, want string }{
+		{"", "Bash(echo $DATABASE_URL)", "ask"},
+		{"", `Bash(printf '%s\n' "$SENTRY_DSN")`, "ask"},
+		{"", "Bash(echo x${AWS_ACCESS_KEY_ID}y | head -c 8)", "ask"},
+		{"", "Bash(echo ${MONGO_URI%%:*})", "ask"},
+		{"", "Bash(x=$GITHUB_PAT; echo $x)", "ask"},
+		{"", "Bash(cat <<< $REDIS_URL)", "ask"},
+		{"", "Bash(printenv DATABASE_URL)", "ask"},
+		{`allow = ["Bash(echo:*)"]`, "Bash(echo $STRIPE_KEY)", "ask"},
+		{`inline_code = "as-files"` + "\n" + `allow = ["Bash(node *)"]`, `Bash(node -e 'console.log(process.env.DATABASE_URL)')`, "ask"},
+		{`inline_code = "as-files"` + "\n" + `allow = ["Bash(node *)"]`, `Bash(node -e 'console.log(process.env.BASE_URL)')`, "allow"},
+		{`allow = ["Bash(go test:*)"]`, "Bash(DATABASE_URL=postgres://localhost/x go test ./...)", "allow"},
+		{"", "Bash(DATABASE_URL=postgres://localhost/x; echo $DATABASE_URL)", "allow"},
+		{"", `Bash([ -n "$DATABASE_URL" ] && echo set)`, "allow"},
+		{"", "Bash(echo ${DATABASE_URL:+set})", "allow"},
+		{"", "Bash(echo $BASE_URL $NODE_ENV $CACHE_KEY $REDIRECT_URI)", "allow"},
+	} {
+		check(t, []Source{sourceOf(t, User, true, tt.policy), sourceOf(t, Project, true, "")}, tt.use, tt.want)
+	}
+}

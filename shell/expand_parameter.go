@@ -48,7 +48,7 @@ func showsSecret(p *syntax.ParamExp) bool {
 	if p.Param == nil || p.Exp != nil && (p.Exp.Op == syntax.AlternateUnset || p.Exp.Op == syntax.AlternateUnsetOrNull) {
 		return false
 	}
-	return mask.IsSecretName(p.Param.Value)
+	return mask.IsSecretVariable(p.Param.Value)
 }
 
 // showsJob reports whether an expansion is that of $!, the last process that the shell

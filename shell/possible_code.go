@@ -52,7 +52,7 @@ func saysMore(code string) bool {
 		}
 	}
 	for _, word := range strings.FieldsFunc(code, func(r rune) bool { return r != '_' && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }) {
-		if mask.IsSecretName(word) {
+		if mask.IsSecretVariable(word) {
 			return true
 		}
 	}

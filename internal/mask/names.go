@@ -56,6 +56,54 @@ func IsSecretName(name string) bool {
 	return len(parts) > 1 && slices.Contains(secretPairs, parts[len(parts)-2]+" "+last)
 }
 
+// servers are the words before URL or URI in the name of a variable of the
+// environment whose value has a password in it, as those of databases, queues and mail
+// servers do by convention (12factor.net/backing-services), or is one (webhooks).
+var servers = []string{
+	"database", "db", "sql", "postgres", "postgresql", "pg", "mysql", "mariadb", "mssql", "sqlserver", "mongo", "mongodb", "mongolab", "redis", "rediscloud", "valkey",
+	"amqp", "rabbitmq", "cloudamqp", "broker", "kafka", "nats", "celery", "queue", "jdbc", "datasource", "sqlalchemy", "elasticsearch", "elastic",
+	"opensearch", "bonsai", "clickhouse", "neo4j", "couchdb", "cassandra", "influxdb", "memcached", "memcachier", "cloudinary", "smtp", "mail", "mailer", "email",
+	"direct", "prisma", "turso", "libsql", "webhook", "hook",
+}
+
+// openKeys are the words before KEY in the name of a variable whose value is no secret.
+var openKeys = []string{
+	"public", "publishable", "anon", "site", "primary", "foreign", "unique", "composite", "sort", "partition", "hash", "range", "cache", "lookup", "object",
+	"index", "group", "order", "idempotency", "map", "dict", "registry", "i18n", "translation", "hot", "meta", "ctrl", "host", "known",
+}
+
+// variableWords are what else the name of a variable of the environment ends in whose
+// value is a secret: Data Source Names (Sentry, PDO), personal access tokens, cookies.
+var variableWords = []string{"dsn", "pat", "cookie", "cookies", "mnemonic", "pem"}
+
+// variablePairs are like secretPairs, for variables of the environment.
+var variablePairs = []string{"key id", "service account", "auth config", "seed phrase", "connection url", "conn string", "conn str"}
+
+// IsSecretVariable reports whether the value of an environment variable with this name
+// is a secret: one by its name, or by convention though the name does not say so, as
+// DATABASE_URL and AWS_ACCESS_KEY_ID. Only names in capitals follow the conventions.
+func IsSecretVariable(name string) bool {
+	if IsSecretName(name) {
+		return true
+	}
+	parts := splitName(name)
+	// BASE64 and B64 lose their digits; SECRET_KEY_BASE is that of Rails.
+	if len(parts) > 1 && slices.Contains([]string{"json", "base", "b", "data"}, parts[len(parts)-1]) {
+		return isUpper(name[0]) && IsSecretVariable(name[:strings.LastIndexByte(name, '_')+1])
+	}
+	if len(parts) < 2 || strings.ToUpper(name) != name {
+		return false
+	}
+	last, before := parts[len(parts)-1], parts[len(parts)-2]
+	switch last {
+	case "url", "uri", "urls", "uris":
+		return slices.Contains(servers, before)
+	case "key":
+		return !slices.Contains(openKeys, before)
+	}
+	return slices.Contains(variableWords, last) || slices.Contains(variablePairs, before+" "+last)
+}
+
 // counts reports whether a number with this name is a number of tokens.
 func counts(name string) bool { return strings.HasSuffix(strings.ToLower(name), "tokens") }
 
