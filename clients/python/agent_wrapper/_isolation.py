@@ -1,0 +1,94 @@
+# What the agent CLI is started with; made from package wrapper/claude by its TestClients -update.
+import json
+from typing import Any
+
+isolation: dict[str, Any] = json.loads(
+    r"""
+{
+  "families": [
+    "CLAUDE",
+    "BUN_"
+  ],
+  "hookTimeout": 2000000,
+  "nested": [
+    "CLAUDECODE",
+    "CLAUDE_PID",
+    "CLAUDE_EFFORT",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_CHILD_NOTES_DIR",
+    "CLAUDE_CODE_SESSION_ATTENDED",
+    "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_MESSAGING_TOKEN",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_CODE_SHELL",
+    "CLAUDE_CODE_TOOL_USE_ID",
+    "CLAUDE_AGENT_SDK_VERSION"
+  ],
+  "ours": {
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
+    "CLAUDE_CODE_DISABLE_CRON": "1",
+    "CLAUDE_CODE_DISABLE_DEFERRED_TOOL_RESUME": "1",
+    "CLAUDE_CODE_DISABLE_FEATURE_FLAGS": "1",
+    "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS": "1",
+    "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
+    "DISABLE_GROWTHBOOK": "1"
+  },
+  "passed": [
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_SECURESTORAGE_CONFIG_DIR",
+    "CLAUDE_API_KEY",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
+    "CLAUDE_CODE_API_BASE_URL",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+    "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
+    "CLAUDE_CODE_USE_MANTLE",
+    "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+    "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+    "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+    "CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH",
+    "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH",
+    "CLAUDE_CODE_SKIP_MANTLE_AUTH",
+    "CLAUDE_CODE_CLIENT_CERT",
+    "CLAUDE_CODE_CLIENT_KEY",
+    "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+    "CLAUDE_CODE_CERT_STORE",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    "CLAUDE_CODE_ENABLE_TELEMETRY",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_SUBAGENT_MODEL",
+    "CLAUDE_CODE_EFFORT_LEVEL",
+    "CLAUDE_CODE_TMPDIR",
+    "CLAUDE_TMPDIR",
+    "BUN_INSTALL",
+    "BUN_INSTALL_BIN",
+    "BUN_INSTALL_CACHE_DIR",
+    "BUN_INSTALL_GLOBAL_DIR",
+    "BUN_TMPDIR",
+    "BUN_CONFIG_REGISTRY",
+    "BUN_CONFIG_TOKEN"
+  ],
+  "settings": {
+    "permissions": {
+      "ask": [
+        "*"
+      ]
+    },
+    "disableAllHooks": true,
+    "disableSkillShellExecution": true,
+    "crossSessionInbound": "refuse",
+    "disableRemoteControl": true
+  },
+  "withheld": [
+    "BASH_ENV"
+  ]
+}
+"""
+)
