@@ -9,6 +9,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type Approver struct {
 	turn    chan struct{} // holds one token; its holder may ask
 	asked   int           // number of questions so far; belongs to the holder of the token
 	given   given
+	queue   queue
 	board   Board
 	screen  *Screen
 	options Options
@@ -63,7 +65,7 @@ type Options struct {
 
 // New returns an approver that reads keys from a board and writes to a screen.
 func New(b Board, s *Screen, o Options) *Approver {
-	a := &Approver{turn: make(chan struct{}, 1), board: b, screen: s, options: o}
+	a := &Approver{turn: make(chan struct{}, 1), queue: queue{news: make(chan struct{}, 1)}, board: b, screen: s, options: o}
 	a.turn <- struct{}{}
 	return a
 }
@@ -73,11 +75,20 @@ func New(b Board, s *Screen, o Options) *Approver {
 // of ctx, or says why nobody can be asked.
 func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
 	before := a.given.count()
+	w := &waiter{ctx: ctx, ask: ask, out: make(chan outcome, 1)}
+	a.queue.come(w)
 	select {
+	case out := <-w.out:
+		return out.answer, cmp.Or(ctx.Err(), out.err)
+	case <-ctx.Done():
+		a.queue.leave(w)
+		return permission.Answer{}, ctx.Err()
 	case <-a.turn:
 		defer func() { a.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return permission.Answer{}, ctx.Err()
+	}
+	if !a.queue.leave(w) {
+		out := <-w.out
+		return out.answer, cmp.Or(ctx.Err(), out.err)
 	}
 	if rules := a.given.since(before); len(rules) > 0 && !ask.Decision.Question && ask.Answers(rules...) {
 		return desk.Says(desk.Once, nil), nil
@@ -104,14 +115,16 @@ type question struct {
 	*Approver
 	ask permission.Request
 	id  string // ID of the approval
-	// digest is that of what is shown.
+	// digest is that of what is shown, and state that of the approval.
 	digest string
+	state  approval.State
 	keys   keyboard
 	all    bool         // leave nothing out
 	shown  *display.Ask // what is on the screen
 	// choices are the choices on the screen, with the exact text of their rules.
 	choices []display.Choice
 	text    string // shown, as it was written
+	waits   string // how many others wait, as it was written
 	rows    int    // number of rows that it takes; -1 if unknown
 	wide    int    // width of the terminal at that time
 	paint   func() // shows the question again
@@ -126,17 +139,9 @@ var (
 // settle asks, and passes the answer through package approval: it counts once,
 // for what was shown, and not if the question was withdrawn meanwhile.
 func (q *question) settle(ctx context.Context) (permission.Answer, error) {
-	digest, err := approval.Digest(&q.ask)
-	if err != nil {
+	if err := q.begin(); err != nil {
 		return permission.Answer{}, err
 	}
-	state, err := approval.Step(approval.State{}, approval.Event{Kind: approval.Ask, At: time.Now(), Terms: approval.Terms{
-		ID: q.id, Digest: digest, Asker: theAgent, Version: q.ask.Version,
-	}})
-	if err != nil {
-		return permission.Answer{}, err
-	}
-	q.digest = digest
 	answer, err := q.put(ctx)
 	if err == nil {
 		err = ctx.Err() // withdrawn while it was answered
@@ -144,7 +149,26 @@ func (q *question) settle(ctx context.Context) (permission.Answer, error) {
 	if err != nil {
 		return permission.Answer{}, err
 	}
-	if state, err = approval.Step(state, q.said(answer)); err != nil {
+	return q.finish(answer)
+}
+
+// begin begins the approval.
+func (q *question) begin() error {
+	digest, err := approval.Digest(&q.ask)
+	if err != nil {
+		return err
+	}
+	q.digest = digest
+	q.state, err = approval.Step(approval.State{}, approval.Event{Kind: approval.Ask, At: time.Now(), Terms: approval.Terms{
+		ID: q.id, Digest: digest, Asker: theAgent, Version: q.ask.Version,
+	}})
+	return err
+}
+
+// finish passes the answer through package approval.
+func (q *question) finish(answer permission.Answer) (permission.Answer, error) {
+	state, err := approval.Step(q.state, q.said(answer))
+	if err != nil {
 		return permission.Answer{}, err
 	}
 	if answer, err = state.Answer(); err != nil || state.Status != approval.Approved {
@@ -180,7 +204,9 @@ func (q *question) put(ctx context.Context) (permission.Answer, error) {
 	q.paint = q.draw
 	q.paint()
 	for {
+		q.keys.news = q.queue.news
 		p, err := q.keys.decision(ctx, q.armed)
+		q.keys.news = nil
 		if err != nil {
 			return permission.Answer{}, err
 		}
@@ -202,6 +228,9 @@ func (q *question) pressed(ctx context.Context, p press) (answer permission.Answ
 		if c := q.offered(string(p.Rune)); c != nil {
 			return q.chosen(ctx, c)
 		}
+		if p.Rune == keyTogether && len(q.alike()) > 0 {
+			return q.together(ctx)
+		}
 	}
 	q.armed(false) // the key has no meaning here
 	return answer, false, nil
@@ -221,6 +250,9 @@ func (q *question) offered(key string) *display.Choice {
 func (q *question) noticed(n tty.Notice) error {
 	switch n {
 	case 0:
+		return nil
+	case othersWait:
+		q.told()
 		return nil
 	case tty.Resumed:
 		q.board.Retake()
@@ -290,12 +322,12 @@ func (q *question) draw() {
 	q.wide = q.width()
 	q.text = q.shown.Text(o)
 	q.rows = 0
-	q.say(q.text + q.shown.Menu(o))
+	q.say(q.text + q.shown.Menu(o) + q.waiting())
 }
 
 // menu shows the choices again, below other text.
 func (q *question) menu() {
-	q.say("\n" + q.shown.Menu(q.style()))
+	q.say("\n" + q.shown.Menu(q.style()) + q.waiting())
 }
 
 func (q *question) style() display.TextOptions {
@@ -358,8 +390,7 @@ func whyWithdrawn(err error) string {
 // fresh reports whether the question on the screen is still correct. If the file
 // that would be edited has changed, it is shown again.
 func (q *question) fresh() bool {
-	now := q.make()
-	if now.Text(display.TextOptions{Width: q.wide, Colour: q.options.Colour}) == q.text {
+	if !q.changed() {
 		return true
 	}
 	q.say("\n  The file has changed meanwhile:\n")

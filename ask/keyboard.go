@@ -41,7 +41,15 @@ type keyboard struct {
 	board   Board
 	decoder tty.Decoder
 	held    tty.Notice // one that came while a key settled
+	// news is read while nothing is being pressed; nil: nobody is told. What it tells
+	// changes nothing that a key answers, so a key counts without a new time of grace:
+	// otherwise questions that come and go could keep a person from answering.
+	news <-chan struct{}
+	told bool // the last notice was one of news
 }
+
+// othersWait is the notice that questions have come to wait, or gone.
+const othersWait tty.Notice = 1 << 7
 
 var errInterrupted = errors.New("interrupted")
 
@@ -56,12 +64,15 @@ type press struct {
 // when it no longer does. ^C and ^Z count at any time.
 func (k *keyboard) decision(ctx context.Context, armed func(bool)) (press, error) {
 	for {
-		if p, err := k.quiet(ctx); err != nil || p != nil {
-			return deref(p), err
+		if told := k.told; !told {
+			if p, err := k.quiet(ctx); err != nil || p != nil {
+				return deref(p), err
+			}
 		}
+		k.told = false
 		armed(true)
 		keys, notice, err := k.chunk(ctx, nil)
-		if err != nil || notice != 0 {
+		if k.told = notice == othersWait; err != nil || notice != 0 {
 			return press{notice: notice}, err
 		}
 		alone, more := k.settled(ctx)
@@ -144,9 +155,15 @@ func (k *keyboard) chunk(ctx context.Context, limit <-chan time.Time) ([]tty.Key
 		k.held = 0
 		return nil, notice, nil
 	}
+	var news <-chan struct{}
+	if limit == nil {
+		news = k.news
+	}
 	select {
 	case <-ctx.Done():
 		return nil, 0, ctx.Err()
+	case <-news:
+		return nil, othersWait, nil
 	case <-limit:
 		return nil, 0, errQuiet
 	case notice := <-k.board.Notices():

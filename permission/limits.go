@@ -233,7 +233,7 @@ func (c *tally) restart() {
 // ended counts the answer to a tool use. A denial that only stands for a limit, a
 // pause or advice counts for nothing, and no more does housekeeping that is allowed.
 func (s *Session) ended(at *seat, res *Result) {
-	if s == nil || at.gone || at.reached != nil || res.Interrupt || res.By == ByAdvice {
+	if s == nil || at.gone || at.reached != nil || res.Interrupt && res.By != byPerson || res.By == ByAdvice {
 		return
 	}
 	s.tally.mu.Lock()

@@ -367,3 +367,12 @@ func TestRenewIsAboutWhatWasSaid(t *testing.T) {
 		t.Errorf("not renewed: %+v, %d denials, %d uses", at, s.tally.denials, s.tally.uses)
 	}
 }
+
+// TestLimitCountsInterrupts: a person's denial counts also if it ends the turn.
+func TestLimitCountsInterrupts(t *testing.T) {
+	v, p, _ := bounded(t, spec{}, Limits{DenialsInARow: most(1), Then: AskAtLimit}, Answer{Behavior: Deny, Interrupt: true}, no)
+	outcomes(t, v, "npm i", "npm i")
+	if r := p.asked[1].Decision.Reason; !strings.HasPrefix(r, "1 denial in a row") {
+		t.Error(r)
+	}
+}

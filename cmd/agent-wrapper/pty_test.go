@@ -804,6 +804,34 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
+// Several questions of one kind are shown, and one key answers them; what is asked
+// about for another reason is asked by itself.
+func TestTogetherOnTerminal(t *testing.T) {
+	t.Parallel()
+	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push 1"}, `,"beside":[`+bash("git push 2")+`,`+bash("npm install x")+`,`+bash("git push 3")+`]`)},
+		"--allow", "Bash", "--ask", "Bash(git push:*),Bash(npm install:*)")
+	x.wait("? Bash")
+	x.wait("3 other questions wait")
+	if first := x.screen(); strings.Contains(first, "command: npm install x") {
+		x.press("d") // that one came first
+		x.wait("2 other questions wait, of this kind: [m] shows all")
+	} else {
+		x.wait(", 2 of this kind: [m] shows these, for one answer")
+	}
+	x.press("m")
+	x.wait("--- 3 of 3")
+	x.wait("one answer to these 3: [o] once   [d] deny.")
+	x.press("o")
+	if !strings.Contains(x.screen(), "DENY   Bash  npm install x") {
+		x.wait("command: npm install x")
+		x.press("d")
+	}
+	code, shown := x.end()
+	if code != 0 || strings.Count(shown, "ALLOW  Bash  git push") != 3 || strings.Count(shown, "ran with") != 3 || !strings.Contains(shown, "DENY   Bash  npm install x") {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+}
+
 // Bug 15: other output was written into the question.
 func TestBug15NothingBetween(t *testing.T) {
 	t.Parallel()

@@ -2283,6 +2283,44 @@ func tellsWord`,
 		Test: "TestLinksLimit",
 	},
 	{
+		Guard: "tier 3 is answered by itself", File: "ask/together.go",
+		Old:  `d.Question || d.Tier == 3 ||`,
+		New:  `d.Question ||`,
+		Test: "TestTogether/tier_3",
+	},
+	{
+		Guard: "what is held is answered by itself", File: "ask/together.go",
+		Old:  `	if d.Held || d.Question`,
+		New:  `	if d.Question`,
+		Test: "TestHeldIsNoKind",
+	},
+	{
+		Guard: "one answer is for questions of one kind", File: "ask/together.go",
+		Old:  `return kind(&w.ask) != own })`,
+		New:  `return kind(&w.ask) == "" })`,
+		Test: "TestTogether/another_rule",
+	},
+	{
+		Guard: "one answer is for files as they were shown", File: "ask/together.go",
+		Old:  `		if choice == desk.Once && one.changed() {`,
+		New:  `		if false {`,
+		Test: "TestTogetherChanged",
+	},
+	{
+		Guard: "one answer is for the open question as it was shown", File: "ask/together.go",
+		Old:  `	if choice == desk.Once && all[0].changed() {`,
+		New:  `	if false {`,
+		Test: "TestTogetherChanged",
+	},
+	{
+		Guard: "a question that was answered with another is not asked", File: "ask/ask.go",
+		Old: `	if !a.queue.leave(w) {
+		out := <-w.out`,
+		New: `	if a.queue.leave(w); false {
+		out := <-w.out`,
+		Test: "TestAnsweredIsNotAsked",
+	},
+	{
 		Guard: "what is kept is of this session and this workspace", File: "engine/session.go",
 		Old:  `was.V != of.V || was.Workspace != of.Workspace || was.Session != of.Session`,
 		New:  `was.V != of.V`,
