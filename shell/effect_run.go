@@ -44,8 +44,12 @@ func (e *effector) runsInner() {
 	}
 }
 
-// runFile runs a program that an option names, or obeys such a file.
+// runFile runs a program that an option names, or obeys such a file. There is nothing
+// to obey in /dev/null.
 func (e *effector) runFile(file Word, what string) {
+	if file.Known() && file.Text == "/dev/null" {
+		return
+	}
 	if file.hasHole(Pipe) || !file.Known() || standardInput(file.Text) {
 		e.w.opaque(e.index, MayRun, causeFileUnknown, what)
 		return

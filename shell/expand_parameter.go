@@ -181,7 +181,7 @@ func wordPieces(v Word, at place) []piece {
 	}
 	for _, h := range v.Holes {
 		text(h.At)
-		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under, secret: h.Secret, job: h.Job})
+		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under, secret: h.Secret, job: h.Job, count: h.Count})
 	}
 	text(len(v.Text))
 	return out

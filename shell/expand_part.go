@@ -21,7 +21,7 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 		if w.muted == 0 { // its commands were walked, or will be
 			w.substitution(p, s)
 		}
-		return [][]piece{{{hole: true, quoted: quoted, many: !quoted && !at.assign, under: w.namesIn(p.Stmts, s)}}}
+		return [][]piece{{{hole: true, quoted: quoted, many: !quoted && !at.assign, under: w.namesIn(p.Stmts, s), count: w.counts(p.Stmts, s)}}}
 	case *syntax.ArithmExp:
 		if w.muted == 0 {
 			w.arithm(p.X, s)

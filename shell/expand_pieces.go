@@ -18,6 +18,7 @@ type piece struct {
 	under  []Word // of a hole: places of the names that a substitution prints
 	secret bool   // of a hole: see Hole
 	job    bool
+	count  bool
 }
 
 // pieces expands parts into the sequences of pieces that they may stand for.
@@ -268,7 +269,7 @@ func (b *builder) len() int { return max(len(b.long), len(b.cur.Text)) }
 func (b *builder) add(p piece) {
 	switch {
 	case p.hole:
-		b.cur.Holes = append(b.cur.Holes, Hole{At: b.len(), Kind: p.kind, Secret: p.secret, Job: p.job})
+		b.cur.Holes = append(b.cur.Holes, Hole{At: b.len(), Kind: p.kind, Secret: p.secret, Job: p.job, Count: p.count})
 		b.cur.Split = b.cur.Split || p.many
 		if p.under != nil && len(b.cur.Holes) == 1 {
 			b.cur.under, b.cur.printed = p.under, true

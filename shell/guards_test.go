@@ -173,6 +173,10 @@ func TestOpaque(t *testing.T) {
 		`exec 3<>/dev/tcp/h/80`, `make --eval 'x:'`, `git -c a=b log`, `awk 'BEGIN{system("x" y)}'`,
 		`awk 'BEGIN{print | "x"}'`, `sed 's/a/b/e' f`, `echo x > s.sh; bash s.sh`, `xargs sh -c "$x"`,
 		`env -S "a b"`, `make SHELL=./x`, `git fetch ext::x`, `find . $x`, `a | if`, `echo "`, "ls \x00",
+		`n=$(cat f); echo $((n+1))`, `n=$(wc -l f); echo $((n+1))`, `n=$(wc -l < f 2>&1); echo $((n+1))`, `n=$(wc -l < f | cat x); echo $((n+1))`,
+		`n=$(wc -l 2>&1 < 'a[$(x)]'); echo $((n+1))`, `n=$(X=1 wc -l < f); echo $((n+1))`, `n=$(date +%s%x); echo $((n+1))`, `n=$(wc -l < f; cat x); echo $((n+1))`,
+		`[ $x -lt 5 ]`, `read i; [ $i -lt 5 ]`, `i="-v a[0]"; [ $i ]`, `n=$(cat f); [ $n -lt 5 ]`, `IFS= ls`, `IFS=; read x`, `IFS=$x read y`, `IFS+=a read y`,
+		`IFS= X=1 PATH=. read y`, `read() { :; }; IFS= read x`, `IFS=$(touch p) read y`, `IFS=1 builtin read y`,
 		`(( x++ ))`, `declare -x LD_PRELOAD=x`, `command export PATH=.`, `"declare" -x PATH=.`, `coproc a`,
 	} {
 		if _, opaque := runs(analyze(line), ""); !opaque {
@@ -196,6 +200,9 @@ func TestClear(t *testing.T) {
 		`python3 -m pytest -q`, `node script.js`, `bash script.sh`, `set -euo pipefail`, `printf '%s\n' "$x"`,
 		`grep -n "a#b" f # comment`, `curl -s http://localhost:3000/x`, `tar tf a.tar`, `cp a b`, `trap - EXIT`,
 		`read -r x y`, `kill %1`, `wait`, `sleep 1 &`, `unset FOO`, `type ls`, `command -v go`, `[[ a =~ ^b$ ]]`,
+		`n=$(wc -l < f); echo $((n+1))`, `n=$(ls | wc -l); [ $n -gt 3 ] && echo $((n*2))`, `s=$(date +%s); echo $(( $(date +%s) - s ))`,
+		`i=0; while [ $i -lt 5 ]; do i=$((i+1)); done`, `for i in 1 2 3; do [ $i -lt 2 ] && echo $i; done`, `while IFS= read -r f; do echo "$f"; done < f`,
+		`while IFS=: read -r a b; do echo "$a"; done < f`, `golangci-lint run -c /dev/null`,
 		`[[ $x == a* ]]`, `bash -c 'ls; pwd'`, `sudo ls`, `echo $'a\tb'`, `ls 2>/dev/null >&2`, `time ls`,
 	} {
 		if _, opaque := runs(analyze(line), ""); opaque {

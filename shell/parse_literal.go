@@ -11,7 +11,8 @@ var specialLiteral = bytesOf("\\*?[{~`")
 // literal returns the text of a word without expansions of any kind.
 func literal(word *syntax.Word) (string, bool) {
 	if len(word.Parts) == 1 {
-		if lit, ok := word.Parts[0].(*syntax.Lit); ok && !holds(lit.Value, &specialLiteral) {
+		// A bracket alone is the name of a command, and no pattern.
+		if lit, ok := word.Parts[0].(*syntax.Lit); ok && (lit.Value == "[" || !holds(lit.Value, &specialLiteral)) {
 			return lit.Value, true
 		}
 	}

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // set handles options of the shell. Without a word set prints all variables; -k makes
 // arguments variables.
@@ -166,7 +169,7 @@ func (e *effector) testCommand() {
 	e.done = true
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
-		if t.Split && t.hasHole(AnyText) {
+		if t.Split && slices.ContainsFunc(t.Holes, func(h Hole) bool { return h.Kind == AnyText && !h.Count }) {
 			e.odd(causeTestWords, e.prog.Name)
 			return
 		}

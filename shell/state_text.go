@@ -48,6 +48,9 @@ type surveyor struct {
 	dynamic  []*syntax.Word // command names that are not literal
 	called   []string       // literal command names, if functions are defined
 	defines  []string
+	// readsLine reports that a command of the text divides a line that it reads in its
+	// own way.
+	readsLine bool
 }
 
 // stretch is a part of the text, from a byte up to but not including another.

@@ -33,7 +33,7 @@ func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialec
 	if !v.harmlessNames() {
 		u.poisoned, u.moves = true, true
 	}
-	if u.assigned["IFS"] != nil {
+	if u.assigned["IFS"] != nil || v.readsLine && (w.defined["read"] || slices.Contains(v.defines, "read")) {
 		u.poisoned = true
 	}
 	return u
@@ -71,6 +71,16 @@ func (v *surveyor) node(n syntax.Node) bool {
 		v.assign(n)
 	case *syntax.CallExpr:
 		v.call(n)
+		if readsLine(n) {
+			v.readsLine = true
+			for _, word := range n.Args {
+				syntax.Walk(word, v.node)
+			}
+			if value := n.Assigns[0].Value; value != nil {
+				syntax.Walk(value, v.node)
+			}
+			return false
+		}
 	case *syntax.BinaryCmd:
 		v.chain(n)
 		return false
@@ -262,6 +272,24 @@ func (v *surveyor) target(x syntax.ArithmExpr, a assigned) {
 		}
 	}
 	v.u.poisoned = true
+}
+
+// readsLine reports whether a command is "IFS= read -r x", with a known value. Only the
+// builtin obeys it, and only where it divides what it reads: bash(1), dash(1) and
+// zshmisc(1) take such an assignment back behind a command that is no special builtin.
+func readsLine(c *syntax.CallExpr) bool {
+	if len(c.Assigns) != 1 || len(c.Args) == 0 || c.Args[0].Lit() != "read" {
+		return false
+	}
+	a := c.Assigns[0]
+	if a.Name == nil || a.Name.Value != "IFS" || a.Append || a.Naked || a.Index != nil || a.Array != nil {
+		return false
+	}
+	if a.Value == nil {
+		return true
+	}
+	_, plain := literal(a.Value)
+	return plain
 }
 
 // assigners lists the builtins that assign variables without an assignment in the

@@ -13,6 +13,9 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 	}
 	var assigns []Assign
 	for _, a := range c.Assigns {
+		if readsLine(c) && !s.funcs["read"] && !w.defined["read"] {
+			break
+		}
 		w.assignment(a, s, false)
 		if a.Name != nil {
 			value := plainValue(a)

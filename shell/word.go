@@ -134,10 +134,11 @@ func holeFor(w Word, text string, under []Word) Word {
 // show formats a word for a message, with its holes marked.
 func show(w *Word) string { return w.Filled("…") }
 
-// number reports whether a word is a number: digits, or holes for digits.
+// number reports whether arithmetic takes a word for a number, or for nothing or an
+// error: digits, or holes for digits.
 func number(v *Word) bool {
 	for _, h := range v.Holes {
-		if h.Kind != Digits && h.Kind != Number {
+		if h.Kind != Digits && h.Kind != Number && !h.Count {
 			return false
 		}
 	}

@@ -172,7 +172,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "an argument of test that falls apart", File: "shell/program_builtin.go",
-		Old:  `if t.Split && t.hasHole(AnyText) {`,
+		Old:  `if t.Split && slices.ContainsFunc(t.Holes, func(h Hole) bool { return h.Kind == AnyText && !h.Count }) {`,
 		New:  `if false {`,
 		Test: "TestNothingIsHidden/test:_-v_behind_a_split",
 	},
@@ -2535,5 +2535,30 @@ func tellsWord`,
 		Old:  `	if l.asked {`,
 		New:  `	if false {`,
 		Test: "TestLaterAsksOnce",
+	},
+	{
+		Guard: "what is printed beside a count is no number", File: "shell/expand_count.go",
+		Old:  `r.Op != syntax.RdrIn || r.N != nil`,
+		New:  `r.N == nil && r.Op != syntax.RdrIn`,
+		Test: "TestOpaque",
+	},
+	{
+		Guard: "only the last command of a pipe prints a count", File: "shell/expand_count.go",
+		Old:  `		st = b.Y`,
+		New:  `		st = b.X`,
+		Test: "TestOpaque",
+	},
+	{
+		Guard: "a line is divided in its own way only by read", File: "shell/survey.go",
+		Old:  `c.Args[0].Lit() != "read"`,
+		New:  `c.Args[0].Lit() == ""`,
+		Test: "TestOpaque",
+	},
+	{
+		Guard: "what divides a line is known", File: "shell/survey.go",
+		Old: `	_, plain := literal(a.Value)
+	return plain`,
+		New:  `	return true`,
+		Test: "TestOpaque",
 	},
 }
