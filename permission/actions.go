@@ -42,6 +42,9 @@ type act struct {
 	remade bool
 	// quiet is why a command of tier 2 is harmless all the same, "" if it is not.
 	quiet string
+	// names is set for a command that git runs in a repository of the user's own outside
+	// the workspace, and that shows no contents of its files.
+	names bool
 	// public is set for a read that policy.Public names.
 	public bool
 	// strays is why a read that seems to stay in the workspace may leave it, "" if it
@@ -106,7 +109,7 @@ func (e *evaluation) confine() {
 			continue
 		}
 		a.public = !a.inside && e.isPublic(&a.sub)
-		if reader := e.reader(i); !a.free || a.public || reader >= 0 && e.first(reader).reason != isHarmless {
+		if reader := e.reader(i); !a.free || a.public || reader >= 0 && (e.acts[reader].names || e.first(reader).reason != isHarmless) {
 			continue
 		}
 		if a.inside {

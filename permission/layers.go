@@ -480,7 +480,7 @@ func (a *act) harmless(riskOff bool) bool {
 	if !a.command() {
 		return a.sub.Kind == patterns.ReadPath && (a.inside && a.strays == "" || a.public) && (riskOff || !a.lifted)
 	}
-	return !riskOff && a.sub.Kind == patterns.RunCommand && (a.class.Tier() == 1 || a.quiet != "") && !a.does.Unproven()
+	return !riskOff && a.sub.Kind == patterns.RunCommand && (a.class.Tier() == 1 || a.quiet != "") && (a.names || !a.does.Unproven())
 }
 
 func (a *act) harmlessBy() string {

@@ -16,8 +16,8 @@ var localURL = lazyregexp.New(`^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\
 
 // quiet marks the commands of tier 2 that are harmless where an agent works: a safe
 // command whose words a substitution gives, since what that runs is judged by itself;
-// a short sleep; the end of the shell's own jobs; and a request that only gets
-// something from this machine. Their classes stay.
+// a short sleep; the end of the shell's own jobs; a request that only gets something
+// from this machine; and what git names of a repository outside the workspace. Their classes stay.
 func (e *evaluation) quiet() {
 	if e.policy.Profile == risk.Terminal || e.policy.RiskOff {
 		return
@@ -29,6 +29,8 @@ func (e *evaluation) quiet() {
 			continue
 		}
 		switch {
+		case found[i].Unproven && e.namesElsewhere(a.does):
+			a.quiet, a.names = "it shows no contents of files of that repository", true
 		case found[i].Lifted && keeps(a.does) && !a.does.Environment && !e.readsPrinted(i):
 			a.quiet = "read-only: what gives it its words is judged by itself"
 		case a.does.Waits():

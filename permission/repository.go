@@ -1,6 +1,13 @@
 package permission
 
-import "github.com/agent-wrapper/agent-wrapper/shell"
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
 
 // obeyed is why a command may run a program that the repository names, the zero
 // value if it runs none.
@@ -45,4 +52,52 @@ type repository struct {
 	dir  string
 	list []shell.Setting
 	ok   bool
+}
+
+// namesElsewhere reports whether a command that is unproven only because it runs in
+// a git repository outside the workspace shows no contents of files there, and runs
+// nothing: the repository is the user's own, its configuration names no program that
+// the command would run, and the line writes nothing outside the workspace.
+func (e *evaluation) namesElsewhere(does *shell.Action) bool {
+	if !does.NamesElsewhere() || e.env == nil || slices.ContainsFunc(e.acts, func(a act) bool {
+		return a.sub.Kind == patterns.WritePath && !a.inside
+	}) {
+		return false
+	}
+	for i := range does.Config {
+		if dir := &does.Config[i]; !dir.Known() || !e.trusted(does.Config[i:i+1]) && !e.ownRepository(dir.Text) {
+			return false
+		}
+	}
+	return e.obeyed(does) == shell.Why{}
+}
+
+// ownRepository reports whether the repository that a directory lies in is the
+// user's own, with all directories between, or the directory is not there and nobody
+// else can make it. git itself refuses the repositories of others, unless
+// safe.directory names them. What lies below a directory with a dot
+// (~/.password-store) is no project, and what lies with the temporary files may have
+// been unpacked there.
+func (r *reading) ownRepository(dir string) bool {
+	at, ok := r.resolve(dir)
+	if !ok || strings.Contains(at, "/.") || within(at, "/tmp") || r.know.scratch != nil && r.know.scratch.entry(at) != "" {
+		return false
+	}
+	there := true
+	for ; at != "/"; at = path.Dir(at) {
+		exists, own := r.env.Entry(at)
+		switch {
+		case !exists:
+			there = false
+			continue
+		case !own:
+			return false
+		case !there:
+			return true
+		}
+		if exists, own := r.env.Entry(at + "/.git"); exists {
+			return own
+		}
+	}
+	return false
 }

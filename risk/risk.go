@@ -56,6 +56,8 @@ type Finding struct {
 	// Asks means that a safe command, or one that only a substitution raised, gets what
 	// it shows from another host, which is told its words or names made of them.
 	Asks bool
+	// Unproven means that only what is unproven about a safe command raised its class.
+	Unproven bool
 }
 
 // The factors of a finding.
@@ -342,6 +344,7 @@ func (u *use) prove(f *Finding, r *program.Row, a *shell.Action) {
 		f.raise(Moderate, "option "+odd+" is not known", FactorArgument)
 	case a.Unproven():
 		f.raise(Moderate, a.Why.String(), FactorArgument)
+		f.Unproven = true
 	case u.unsure:
 		f.raise(Moderate, "an argument is known only when it runs", FactorArgument)
 	}

@@ -65,6 +65,8 @@ func (in *room) sortWords(a *shell.Action, name string) use {
 		u.scan.Args = killArgs(a.Words)
 	case "find":
 		u.scan.Args = u.ownArgs()
+	case "git":
+		u.scan.Args = u.withoutDir()
 	}
 	for i := range u.scan.Args {
 		u.operand(&u.scan.Args[i])
@@ -97,6 +99,16 @@ func knownText(w *shell.Word) string {
 // isWord reports whether an unlisted argument is not an option.
 func (u *use) isWord(arg *shell.Arg) bool {
 	return arg.Kind == shell.ArgUnlisted && !strings.HasPrefix(u.words[arg.Word].Text, "-")
+}
+
+// withoutDir omits the options -C of git before its subcommand, which say where it runs:
+// git branch has an option of that name.
+func (u *use) withoutDir() []shell.Arg {
+	rest := u.scan.Args
+	for len(rest) > 0 && rest[0].Kind == shell.ArgOption && slices.Contains(rest[0].Option.Names, "-C") {
+		rest = rest[1:]
+	}
+	return rest
 }
 
 // ownArgs omits the arguments of find that belong to a command that it runs,

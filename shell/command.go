@@ -66,7 +66,6 @@ func (e *effector) workdir() {
 	e.frame.Config = e.dirs
 	for i := range e.dirs {
 		if !e.w.inside(&e.dirs[i]) {
-			e.frame.Config = nil
 			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // the directory of an option is in the words
 			e.frame.Exact = true
 			e.unproven(causeConfigElsewhere, e.prog.Name)

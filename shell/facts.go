@@ -207,8 +207,9 @@ type Action struct {
 	Elsewhere bool
 	// Followed reports that the Fetch is of an unknown URL that a redirect leads to.
 	Followed bool
-	// Config holds the directories that the Command takes configuration from and that
-	// lie in the workspace lexically. Package workspace checks them for links.
+	// Config holds the directories that the Command takes configuration from. Unless
+	// the Command is unproven, they lie in the workspace lexically; links are for the
+	// caller to follow.
 	Config []Word
 	// Reason describes to a person how a Read, Write or Fetch comes about:
 	// "redirection >", "option -o of sort".

@@ -41,7 +41,7 @@ func TestObeyedByGit(t *testing.T) {
 	ran := map[string]bool{}
 	for _, without := range []string{"", "diff.external diff.f.command"} { // they stand before textconv
 		for line := range strings.FieldsFuncSeq(gitLines, func(r rune) bool { return r == ';' || r == '\n' }) {
-			settings, marks := gitRuns(t, line, strings.Fields(without))
+			settings, marks, _ := gitRuns(t, line, strings.Fields(without))
 			a := Analyze("git "+line, Options{Dir: "/p", Home: "/h", Workspace: "/p"}).Actions[0]
 			for _, mark := range marks {
 				ran[mark] = true
@@ -60,9 +60,37 @@ func TestObeyedByGit(t *testing.T) {
 	}
 }
 
-// gitRuns makes the repository anew, runs git there and returns its settings and the
-// keys of those that were obeyed.
-func gitRuns(t *testing.T, line string, without []string) (settings []Setting, marks []string) {
+// moreNames are further lines of git that show no contents, or might seem to.
+const moreNames = `log --stat --oneline -5;log --numstat -m -1;log -1 --format=%B%n%ad%N;log --graph --all --decorate;diff --stat HEAD~1;diff --numstat HEAD~1 HEAD;diff --name-status HEAD~1 -- a.txt
+diff --stat -w HEAD~1;diff --shortstat --cached;diff --summary -M HEAD~1;diff -s HEAD~1;diff --dirstat HEAD~1;diff --stat HEAD~1:a.txt HEAD:a.txt;diff --compact-summary HEAD~1;diff --stat -U3 HEAD~1
+branch -a -vv;branch --show-current;tag -l -n5;remote -v;ls-files -s;ls-files -m --eol;ls-tree -r -l HEAD;rev-parse --show-toplevel;show-ref --head;for-each-ref --format=%(contents)%(objectsize)
+describe --always --long;name-rev --all;count-objects -vH;show-branch --list;cherry -v main other;stash list --stat;reflog --stat;reflog show -2;merge-base --all HEAD other;status -s -b --ignored -u;status --long --show-stash`
+
+// TestNamesElsewhereOfGit runs real git: what NamesElsewhere says shows no contents of
+// files prints none.
+func TestNamesElsewhereOfGit(t *testing.T) {
+	quiet := 0
+	for line := range strings.FieldsFuncSeq(gitLines+";"+moreNames, func(r rune) bool { return r == ';' || r == '\n' }) {
+		a := Analyze("git -C /other "+line, Options{Dir: "/p", Home: "/h", Workspace: "/p"}).Actions[0]
+		if !a.NamesElsewhere() {
+			continue
+		}
+		quiet++
+		_, _, printed := gitRuns(t, line, nil)
+		for _, text := range []string{"one\nmore", "+more", " more", "changed\n", "stashed\n"} {
+			if strings.Contains(printed, text) {
+				t.Errorf("git %s printed %q:\n%s", line, text, printed)
+			}
+		}
+	}
+	if quiet < 50 {
+		t.Errorf("only %d lines show no contents", quiet)
+	}
+}
+
+// gitRuns makes the repository anew, runs git there and returns its settings, the
+// keys of those that were obeyed, and what git printed.
+func gitRuns(t *testing.T, line string, without []string) (settings []Setting, marks []string, printed string) {
 	t.Helper()
 	top := t.TempDir()
 	repo := filepath.Join(top, "repo")
@@ -76,7 +104,7 @@ func gitRuns(t *testing.T, line string, without []string) (settings []Setting, m
 			t.Fatal(err)
 		}
 	}
-	git := func(args ...string) {
+	git := func(args ...string) string {
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 		defer stop()
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -85,7 +113,18 @@ func gitRuns(t *testing.T, line string, without []string) (settings []Setting, m
 			"PATH=" + os.Getenv("PATH"), "HOME=" + top + "/home", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b.example", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b.example",
 		}
+		out, err := os.Create(filepath.Join(top, "out")) // what stays in the background would hold a pipe
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		cmd.Stdout, cmd.Stderr = out, out
 		cmd.Run() // a stub that fails makes git fail
+		text, err := os.ReadFile(out.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
 	file := func(name, text string) { write(filepath.Join(repo, name), text, 0o644) }
 	git("init", "-q", "-b", "main")
@@ -120,11 +159,11 @@ func gitRuns(t *testing.T, line string, without []string) (settings []Setting, m
 	settings = append(settings, Setting{"hooks/post-index-change", hook})
 	os.RemoveAll(top + "/marks")
 	os.Mkdir(top+"/marks", 0o755)
-	git(strings.Fields(line)...)
+	printed = git(strings.Fields(line)...)
 	for _, s := range settings {
 		if _, err := os.Stat(filepath.Join(top, "marks", s.Key)); err == nil {
 			marks = append(marks, s.Key)
 		}
 	}
-	return settings, marks
+	return settings, marks, printed
 }
