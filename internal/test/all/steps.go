@@ -35,6 +35,7 @@ var steps = []step{
 	{"mutants", mutants},
 	{"manuals", manuals},
 	{"fuzz", fuzz},
+	{"nvim", nvim},
 	{"e2e", e2e},
 }
 
@@ -45,7 +46,7 @@ var debian = map[string]string{
 	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
 	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils",
 	"lz4": "lz4", "patch": "patch", "rg": "ripgrep", "rsync": "rsync", "sqlite3": "sqlite3", "strings": "binutils", "tree": "tree",
-	"unzip": "unzip", "xxd": "xxd", "xz": "xz-utils", "zip": "zip", "zstd": "zstd",
+	"nvim": "neovim", "unzip": "unzip", "xxd": "xxd", "xz": "xz-utils", "zip": "zip", "zstd": "zstd",
 }
 
 // install installs what the tests need: Debian packages if root, and npm
@@ -60,12 +61,27 @@ func install(r *runner) {
 	if len(missing) > 0 {
 		r.installDebian(missing)
 	}
+	r.installNeovim()
 	if newer("e2e/node_modules/.package-lock.json", "e2e/package-lock.json") {
 		r.printf("ok   npm packages of e2e are there\n")
 		r.Pass()
 		return
 	}
 	r.check("npm packages of e2e", "npm", "ci", "--prefix", "e2e", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+}
+
+// neovims is where the releases of Neovim are that the tests drive besides the one on
+// PATH.
+const neovims = ".cache/neovim"
+
+// installNeovim unpacks a newer Neovim than Debian 12 has.
+func (r *runner) installNeovim() {
+	if _, err := os.Stat(neovims + "/debian13"); err == nil {
+		r.printf("ok   Neovim of Debian 13 is there\n")
+		r.Pass()
+		return
+	}
+	r.check("Neovim of Debian 13", "internal/test/neovim/install.sh", neovims)
 }
 
 // newer reports whether the file a exists and is not older than b.
@@ -93,7 +109,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, oracle, mutants, manuals)", "go", "vet", "-tags", "e2e,oracle,mutants,manuals", "./e2e", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals", "./e2e", "./internal/test/neovim", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -224,6 +240,11 @@ func fuzz(r *runner) {
 	for _, target := range r.fuzzTargets() {
 		r.goTest("-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", r.fuzztime.String(), "-fuzzminimizetime", "10x", target.pkg)
 	}
+}
+
+// nvim tests the Neovim client in real Neovims. Its tests mostly wait.
+func nvim(r *runner) {
+	r.goTest("-count=1", "-tags", "nvim", "-parallel", "8", "./internal/test/neovim")
 }
 
 // e2e tests with the real agent CLI.

@@ -1,0 +1,805 @@
+--- The questions that wait, and the float that shows one of them.
+---
+--- The float never takes the focus by itself. A key in it counts only while ">" stands
+--- at its end: that is when no key came for 350 ms, nothing is typed ahead, and Neovim
+--- has drawn what is asked. A key with another one right behind it was pasted. An answer
+--- carries the id and the digest of the question that was drawn.
+
+local page = require("agent-wrapper.question")
+local state = require("agent-wrapper.state")
+local text = require("agent-wrapper.text")
+
+local uv = vim.uv or vim.loop
+local api = vim.api
+
+local M = {}
+
+-- The times during which a key must be alone, in milliseconds, as at a terminal.
+local grace, settle = 350, 60
+
+-- The limits that the choice "while" offers.
+local whiles = {
+  { words = "for 30 minutes", reply = { ["for"] = 1800 } },
+  { words = "for 5 times, this one included", reply = { times = 5 } },
+}
+
+---@class agent_wrapper.Question
+---@field chat agent_wrapper.Chat
+---@field id string approval_id
+---@field digest string?
+---@field use string? tool_use_id
+---@field ask table? the JSON of display.Ask
+---@field input any
+---@field raw string the event's line
+---@field questions table[]? of the agent, for the person
+---@field at integer the one of them that is asked
+---@field answers table<string, string>
+---@field picked table<integer, boolean>
+
+---@class agent_wrapper.Float
+---@field question agent_wrapper.Question
+local Float = {}
+Float.__index = Float
+
+-- What the choices of a question are called in the float's last line.
+local own = { "[?] why", "[v] all", "[=] diff", "[q] later" }
+
+--- Returns a callback that, should it fail, denies what waits and says so.
+---@param fn function
+---@return function
+local function safe(fn)
+  return text.guarded(fn, M.failed)
+end
+
+--- Denies everything that waits, because of an error of ours.
+---@param message string
+---@param unseen agent_wrapper.Question? one that may wait as well
+function M.failed(message, unseen)
+  local denied = 0
+  for _, q in ipairs(state.queue) do
+    if unseen and q.chat == unseen.chat and q.id == unseen.id then
+      unseen = nil
+    end
+  end
+  table.insert(state.queue, unseen)
+  for _, q in ipairs(state.queue) do
+    if pcall(q.chat.deny, q.chat, q) then
+      denied = denied + 1
+    end
+  end
+  state.queue = {}
+  pcall(M.close)
+  local first = message:match("^[^\n]*") or message
+  text.tell(("an error in the client; %d waiting denied: %s"):format(denied, first), vim.log.levels.ERROR)
+  vim.g.agent_wrapper_error = message
+end
+
+--- Reports whether keys wait that were typed before.
+local function typed_ahead()
+  return vim.fn.getchar(1) ~= 0
+end
+
+---@param name string
+---@param data table
+local function announce(name, data)
+  pcall(api.nvim_exec_autocmds, "User", vim.fn.has("nvim-0.8") == 1 and { pattern = name, modeline = false, data = data } or { pattern = name, modeline = false })
+  pcall(vim.cmd, "redrawstatus!")
+end
+M.announce = announce
+
+--- Adds a question, or one in the place of what it asked before.
+---@param q agent_wrapper.Question
+function M.add(q)
+  q.at, q.answers, q.picked = 1, {}, {}
+  local known = false
+  for i, other in ipairs(state.queue) do
+    if other.chat == q.chat and other.id == q.id then
+      state.queue[i], known = q, true
+      if state.float and state.float.question == other then
+        state.float:leave()
+      end
+    end
+  end
+  if not known then
+    table.insert(state.queue, q)
+    if state.float then
+      state.float.hidden = nil
+    end
+  end
+  M.refresh()
+  announce("AgentWrapperRequest", { id = q.id, tool = q.ask and q.ask.tool or "AskUserQuestion", count = #state.queue })
+end
+
+--- Removes a question that was withdrawn, or answered elsewhere.
+---@param chat agent_wrapper.Chat
+---@param id string
+---@param reason string
+function M.withdraw(chat, id, reason)
+  M.remove(function(q)
+    return q.chat == chat and q.id == id
+  end, reason)
+end
+
+--- Removes the questions of a chat whose process has ended.
+---@param chat agent_wrapper.Chat
+---@param reason string
+function M.clear(chat, reason)
+  M.remove(function(q)
+    return q.chat == chat
+  end, reason)
+end
+
+---@param which fun(q: agent_wrapper.Question): boolean
+---@param reason string? nil if it was answered here
+function M.remove(which, reason)
+  local left, f = {}, state.float
+  for i, q in ipairs(state.queue) do
+    if not which(q) then
+      table.insert(left, q)
+    else
+      if i < state.shown then
+        state.shown = state.shown - 1
+      end
+      if f and f.question == q and reason and not f.gone then
+        f:lost(reason)
+      end
+    end
+  end
+  state.queue = left
+  M.refresh()
+end
+
+--- Shows what there is to show.
+function M.refresh()
+  if state.config.ui == "select" then
+    return
+  end
+  if #state.queue == 0 then
+    if state.float and not state.float.gone then
+      M.close()
+    end
+    return
+  end
+  state.shown = math.min(math.max(state.shown, 1), #state.queue)
+  local f = state.float
+  if f and f.gone then
+    return -- somebody reads why
+  end
+  if f and f.hidden then
+    return
+  end
+  f = f or Float.new()
+  state.float = f
+  f:show(state.queue[state.shown])
+end
+
+--- Closes the float; what waits goes on to wait.
+function M.close()
+  local f = state.float
+  state.float = nil
+  if f then
+    f:close()
+  end
+end
+
+--- Goes to the float, or asks with vim.ui.select.
+function M.focus()
+  if #state.queue == 0 then
+    text.tell("nothing waits for an answer")
+    return
+  end
+  if state.config.ui == "select" then
+    require("agent-wrapper.select").ask(state.queue[1])
+    return
+  end
+  if state.float then
+    state.float.hidden = nil
+  end
+  M.refresh()
+  if state.float then
+    state.float:focus()
+  end
+end
+
+--- Shows another of the questions that wait.
+---@param step integer
+function M.turn(step)
+  if #state.queue > 0 then
+    state.shown = (state.shown - 1 + step) % #state.queue + 1
+    M.refresh()
+  end
+end
+
+-- The float -----------------------------------------------------------------------
+
+function Float.new()
+  local self = setmetatable({ mode = "choices", limit = 1, armed = false, timer = uv.new_timer(), settle = uv.new_timer() }, Float)
+  self.body, self.menu = self.buffer("question"), self.buffer("choices")
+  self:map()
+  self.group = api.nvim_create_augroup("agent-wrapper-float", { clear = true })
+  local function on(events, fn, buffer)
+    api.nvim_create_autocmd(events, { group = self.group, buffer = buffer, callback = safe(fn) })
+  end
+  on({ "WinEnter", "BufEnter" }, function()
+    self:quiet()
+  end, self.body)
+  on({ "WinLeave" }, function()
+    vim.schedule(safe(function()
+      if self.window and api.nvim_win_is_valid(self.window) then
+        self:draw()
+      end
+    end))
+  end, self.body)
+  on({ "FocusGained", "FocusLost" }, function()
+    self:quiet()
+  end)
+  on({ "VimResized", "TabEnter", "CmdwinLeave" }, function()
+    self:draw()
+    self:quiet()
+  end)
+  on({ "WinClosed" }, function()
+    vim.schedule(safe(function()
+      self:closed()
+    end))
+  end, self.body)
+  return self
+end
+
+---@param name string
+function Float.buffer(name)
+  local buf = api.nvim_create_buf(false, true)
+  pcall(api.nvim_buf_set_name, buf, "agent-wrapper://" .. name)
+  api.nvim_buf_set_option(buf, "bufhidden", "hide")
+  api.nvim_buf_set_option(buf, "undolevels", -1)
+  return buf
+end
+
+--- Every key that can be typed is ours, but for those that scroll and those that lead
+--- out of the window.
+function Float:map()
+  local function map(lhs, fn)
+    vim.keymap.set("n", lhs, safe(fn), { buffer = self.body, nowait = true, silent = true })
+  end
+  local names = { ["<"] = "<lt>", ["|"] = "<Bar>", ["\\"] = "<Bslash>", [" "] = "<Space>" }
+  for byte = 32, 126 do
+    local key = string.char(byte)
+    if not key:match("[jkgG:]") then
+      map(names[key] or key, function()
+        self:press(key)
+      end)
+    end
+  end
+  for _, key in ipairs({ "<CR>", "<Esc>", "<Tab>", "<S-Tab>", "<BS>", "<Del>" }) do
+    map(key, function()
+      self:press(key)
+    end)
+  end
+  local scrolls = { j = "<C-e>", k = "<C-y>", ["<Down>"] = "<C-e>", ["<Up>"] = "<C-y>", ["<Left>"] = "", ["<Right>"] = "" }
+  for _, key in ipairs({ "<C-e>", "<C-y>", "<C-d>", "<C-u>", "<C-f>", "<C-b>", "<PageDown>", "<PageUp>", "gg", "G" }) do
+    scrolls[key] = key
+  end
+  for lhs, key in pairs(scrolls) do
+    vim.keymap.set("n", lhs, function()
+      vim.schedule(safe(function()
+        self:quiet()
+      end))
+      return key == "<C-e>" and (self.below or 0) == 0 and "" or key
+    end, { buffer = self.body, nowait = true, silent = true, expr = true })
+  end
+end
+
+function Float:focused()
+  return self.window and api.nvim_win_is_valid(self.window) and api.nvim_get_current_win() == self.window
+end
+
+function Float:focus()
+  if self.window and api.nvim_win_is_valid(self.window) and not self:focused() then
+    self.before = api.nvim_get_current_win()
+    vim.cmd("stopinsert")
+    api.nvim_set_current_win(self.window)
+    self:draw()
+    self:quiet()
+  end
+end
+
+--- Shows a question; the one that is shown stays as it is.
+---@param q agent_wrapper.Question
+function Float:show(q)
+  if self.question ~= q then
+    self.question, self.mode, self.limit, self.low = q, "choices", 1, nil
+    self:quiet()
+    if self.window and api.nvim_win_is_valid(self.window) then
+      api.nvim_win_set_cursor(self.window, { 1, 0 })
+    end
+  end
+  self:draw()
+end
+
+--- Has the question that is shown be drawn and armed anew.
+function Float:leave()
+  self.question = nil
+  self:quiet()
+end
+
+--- Says that the question has gone. Who was about to press a key sees it, and the key
+--- goes nowhere else.
+---@param reason string
+function Float:lost(reason)
+  if not self:focused() then
+    self:leave()
+    return
+  end
+  self.gone = reason
+  self:quiet()
+  self:draw()
+end
+
+--- Goes on after a question that has gone or was answered.
+function Float:go_on()
+  self.gone, self.passing, self.question = nil, nil, nil
+  if #state.queue == 0 then
+    M.close()
+  else
+    M.refresh()
+  end
+end
+
+--- Begins the time during which no key counts.
+function Float:quiet()
+  if self.timer:is_closing() then
+    return
+  end
+  local was = self.armed
+  self.armed, self.pressed = false, nil
+  self.settle:stop()
+  self.timer:stop()
+  if was then
+    self:draw_menu()
+  end
+  if not self:focused() or self.passing then
+    return
+  end
+  self.timer:start(grace, 0, vim.schedule_wrap(safe(function()
+    if state.float ~= self or not self:focused() then
+      return
+    end
+    if typed_ahead() then
+      self:quiet()
+      return
+    end
+    self.armed = true
+    self:draw_menu()
+    vim.cmd("redraw")
+  end)))
+end
+
+--- Takes a key. It counts if it stays alone.
+---@param key string
+function Float:press(key)
+  if not self.armed or self.pressed then
+    self:quiet()
+    return
+  end
+  self.pressed = key
+  local q = self.question
+  self.settle:start(settle, 0, vim.schedule_wrap(safe(function()
+    local alone = self.pressed == key and self.armed and not typed_ahead()
+    if state.float ~= self or not alone or self.question ~= q or not self:focused() then
+      self:quiet()
+      return
+    end
+    self.pressed, self.armed = nil, false
+    self:draw_menu()
+    if self.gone then
+      self:go_on()
+    else
+      self:act(key)
+      self:quiet()
+    end
+  end)))
+end
+
+-- What keys do ----------------------------------------------------------------------
+
+--- Carries out a key that counts.
+---@param key string
+function Float:act(key)
+  local q = self.question
+  if self.mode == "rungs" then
+    self:pick(key)
+  elseif key == "q" then
+    self.hidden = true
+    self:back()
+    self:hide()
+    text.tell(("%d waiting; :AgentWrapper answer shows it again"):format(#state.queue))
+  elseif key == "<Tab>" or key == "<S-Tab>" then
+    M.turn(key == "<Tab>" and 1 or -1)
+  elseif q.questions then
+    self:option(key)
+  elseif key == "?" then
+    q.chat:explain(q.ask.tool, q.input)
+  elseif key == "=" then
+    if require("agent-wrapper.compare").open(q.ask.tool, q.input, M.focus) then
+      self.hidden = true
+      self:hide()
+    end
+  elseif key == "v" then
+    require("agent-wrapper.scratch").open("everything", text.lines(M.whole(q)), "")
+  else
+    for _, choice in ipairs(q.ask.choices or {}) do
+      if choice.key == key and choice.name and choice.name ~= "" then
+        self:choose(choice)
+        return
+      end
+    end
+  end
+end
+
+--- Returns the whole input as text in which every character can be seen.
+---@param q agent_wrapper.Question
+---@return string
+function M.whole(q)
+  local out = {}
+  if type(q.input) ~= "table" then
+    return text.visible(tostring(q.input))
+  end
+  local names = vim.tbl_keys(q.input)
+  table.sort(names, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  for _, name in ipairs(names) do
+    local value = q.input[name]
+    table.insert(out, text.visible(tostring(name)) .. ":")
+    for _, line in ipairs(text.lines(type(value) == "string" and value or vim.json.encode(value))) do
+      table.insert(out, " | " .. text.visible(line))
+    end
+  end
+  return table.concat(out, "\n")
+end
+
+---@param choice table
+function Float:choose(choice)
+  local q = self.question
+  if #(choice.rungs or {}) > 0 then
+    self.mode, self.choice, self.limit = "rungs", choice, 1
+    self:draw()
+  elseif choice.name == "edit" then
+    require("agent-wrapper.edit").open(q)
+  elseif choice.name == "words" then
+    self:words("Tell the agent: ", function(said)
+      self:answer(q, { choice = "words", message = said }, "denied, with words")
+    end)
+  else
+    self:answer(q, { choice = choice.name }, choice.label)
+  end
+end
+
+--- Takes the number of a set of rules.
+---@param key string
+function Float:pick(key)
+  local number = tonumber(key)
+  if key == "<Esc>" or key == "<BS>" or key == "q" then
+    self.mode = "choices"
+    self:draw()
+  elseif self.choice.name == "while" and key == self.choice.key then
+    self.limit = self.limit % #whiles + 1
+    self:draw()
+  elseif number and self.choice.rungs[number] then
+    local reply = { choice = self.choice.name, rung = number - 1 }
+    if self.choice.name == "while" then
+      reply = vim.tbl_extend("error", reply, whiles[self.limit].reply)
+    end
+    self:answer(self.question, reply, self.choice.label)
+  end
+end
+
+--- Takes a key at a question of the agent's.
+---@param key string
+function Float:option(key)
+  local q = self.question
+  local one = q.questions[q.at]
+  local number = tonumber(key)
+  if number and (one.options or {})[number] then
+    if one.multiSelect then
+      q.picked[number] = not q.picked[number] or nil
+      self:draw()
+    else
+      self:said(q, one.options[number].label)
+    end
+  elseif key == "<CR>" and one.multiSelect and next(q.picked) then
+    local labels = {}
+    for i, option in ipairs(one.options) do
+      if q.picked[i] then
+        table.insert(labels, option.label)
+      end
+    end
+    self:said(q, table.concat(labels, ", "))
+  elseif key == "w" then
+    self:words("Your answer: ", function(said)
+      self:said(q, said)
+    end)
+  elseif key == "d" then
+    q.chat:decline(q)
+    self:finished(q, "not answered")
+  end
+end
+
+--- Keeps the answer to one question of the agent's, and sends them all after the last.
+---@param q agent_wrapper.Question
+---@param label string
+function Float:said(q, label)
+  q.answers[q.questions[q.at].question] = label
+  q.picked = {}
+  if q.at < #q.questions then
+    q.at = q.at + 1
+    self:draw()
+    return
+  end
+  q.chat:chose(q)
+  self:finished(q, "answered")
+end
+
+--- Has the person write a line. Keys in it decide nothing.
+---@param prompt string
+---@param done fun(said: string)
+function Float:words(prompt, done)
+  vim.cmd("redraw")
+  local ok, problem = pcall(vim.ui.input, { prompt = prompt }, safe(function(said)
+    if said and vim.trim(said) ~= "" then
+      done(said)
+    end
+  end))
+  if not ok and not tostring(problem):find("Keyboard interrupt", 1, true) then -- ^C
+    error(problem)
+  end
+end
+
+--- Sends an answer.
+---@param q agent_wrapper.Question
+---@param reply table
+---@param label string
+function Float:answer(q, reply, label)
+  q.chat:answer(q, reply)
+  self:finished(q, label)
+end
+
+--- Says what was answered, for as long as a key that comes too late would go elsewhere.
+---@param q agent_wrapper.Question
+---@param label string
+function Float:finished(q, label)
+  self.gone = self:focused() and label or nil
+  self.passing = self.gone ~= nil
+  M.remove(function(other)
+    return other == q
+  end)
+  if not self.gone then
+    return
+  end
+  if #state.queue > 0 then
+    self:go_on()
+    return
+  end
+  self:quiet()
+  self:draw()
+  vim.defer_fn(safe(function()
+    if state.float == self and self.gone == label then
+      self:go_on()
+    end
+  end), grace)
+end
+
+-- How it looks ----------------------------------------------------------------------
+
+--- Returns what a person should know besides the question.
+---@param q agent_wrapper.Question
+---@return string[]
+local function notes(q)
+  local path = type(q.input) == "table" and (q.input.file_path or q.input.notebook_path)
+  if type(path) ~= "string" then
+    return {}
+  end
+  local buf = vim.fn.bufnr("^" .. vim.fn.fnameescape(path) .. "$")
+  if buf > 0 and api.nvim_buf_get_option(buf, "modified") then
+    return { "you have unsaved changes of this file" }
+  end
+  return {}
+end
+
+---@param width integer
+---@return agent_wrapper.Page
+function Float:body_page(width)
+  local q = self.question
+  if not q.questions then
+    return page.body(q.ask, width, notes(q))
+  end
+  local one = q.questions[q.at]
+  local p = page.page(width)
+  p:words(" ? ", ("The agent asks (%d of %d)"):format(q.at, #q.questions), "AgentWrapperTitle")
+  p:words("   | ", tostring(one.question))
+  for i, option in ipairs(one.options or {}) do
+    p:words((" %s %d  "):format(q.picked[i] and "*" or " ", i), tostring(option.label))
+    if option.description and option.description ~= "" then
+      p:words("      | ", tostring(option.description), "Comment")
+    end
+  end
+  return p
+end
+
+---@param width integer
+---@return agent_wrapper.Page
+function Float:menu_page(width)
+  local q, p = self.question, page.page(width)
+  if self.gone then
+    p:words(" ", self.gone, "AgentWrapperTitle")
+    if not self.passing then
+      p:add({ { " any key goes on" .. (self.armed and "  >" or "") } })
+    end
+    return p
+  end
+  if self.mode == "rungs" then
+    local limit = self.choice.name == "while" and " " .. whiles[self.limit].words or ""
+    local verb = self.choice.keeps and "allow" or "deny"
+    p:words(" ", ("%s%s: which of these is to be kept?"):format(self.choice.label, limit), "AgentWrapperTitle")
+    p:rungs(self.choice.rungs)
+    local items = { ("[1]..[%d] %s"):format(#self.choice.rungs, verb), "[Esc] back" }
+    if limit ~= "" then
+      table.insert(items, ("[%s] %s"):format(self.choice.key, whiles[self.limit % #whiles + 1].words))
+    end
+    p:list(items)
+  elseif q.questions then
+    local one = q.questions[q.at]
+    p:list({ "[1].. pick", one.multiSelect and "[Enter] these" or nil, "[w] your words", "[d] no answer", "[q] later" })
+  else
+    local items = {}
+    for _, c in ipairs(q.ask.choices or {}) do
+      if c.name and c.name ~= "" then
+        table.insert(items, ("[%s] %s"):format(c.key, c.label))
+      end
+    end
+    p:list(items)
+    p:list(own)
+    if #(q.ask.withheld or {}) > 0 then
+      p:words(" ", "not offered, because not everything is shown: " .. table.concat(q.ask.withheld, ", "), "WarningMsg")
+    end
+  end
+  p:add({ { self:last_line(), self.armed and "AgentWrapperReady" or "Comment" } })
+  return p
+end
+
+--- Returns the last line: where one is, and whether a key counts.
+---@return string
+function Float:last_line()
+  local count = #state.queue > 1 and ("%d of %d, [Tab] next  "):format(state.shown, #state.queue) or ""
+  local more = self.below and self.below > 0 and ("%d more lines below  "):format(self.below) or ""
+  if not self:focused() then
+    return (" %s%s<Tab> in the chat, or :AgentWrapper answer"):format(count, more)
+  end
+  return (" %s%s%s"):format(count, more, self.armed and ">" or "…")
+end
+
+---@param buf integer
+---@param p agent_wrapper.Page
+local function fill(buf, p)
+  api.nvim_buf_set_option(buf, "modifiable", true)
+  api.nvim_buf_set_lines(buf, 0, -1, false, p.lines)
+  api.nvim_buf_set_option(buf, "modifiable", false)
+  local ns = api.nvim_create_namespace("agent-wrapper-float")
+  api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  for _, m in ipairs(p.marks) do
+    api.nvim_buf_set_extmark(buf, ns, m.row, m.from, { end_col = m.to, hl_group = m.group })
+  end
+end
+
+--- Draws the question and its choices, one window above the other.
+function Float:draw()
+  if state.float ~= self or not self.question or self.hidden then
+    return
+  end
+  local rows = vim.o.lines - vim.o.cmdheight - 1
+  local width = math.max(math.min(vim.o.columns - 2, 100), 20)
+  local body = self:body_page(width)
+  self.below = nil
+  local menu = self:menu_page(width)
+  local room = (self:focused() and rows or math.max(math.floor(rows * 0.6), 8)) - #menu.lines - 3
+  local height = math.max(math.min(#body.lines, room), 1)
+  self.height = height
+  if self.low == nil then
+    self.low = vim.fn.screenrow() <= vim.o.lines / 2
+  end
+  local total = height + #menu.lines + 3
+  local row = self.low and math.max(rows - total, 0) or (vim.o.showtabline == 2 and 1 or 0)
+  local column = math.max(vim.o.columns - width - 2, 0)
+  fill(self.body, body)
+  local ok = pcall(function()
+    self:place("window", self.body, row, column, width, height, { "┌", "─", "┐", "│", "┤", "─", "├", "│" }, true)
+    self:place("choices", self.menu, row + height + 2, column, width, #menu.lines, { "", "", "", "│", "┘", "─", "└", "│" }, false)
+  end)
+  if ok then
+    self.width = width
+    self:draw_menu()
+  end -- else no window can be opened now: CmdwinLeave comes here again
+end
+
+--- Draws the choices only.
+function Float:draw_menu()
+  if not self.width or not self.question or not self.window or not api.nvim_win_is_valid(self.window) then
+    return
+  end
+  local count = api.nvim_buf_line_count(self.body)
+  local last = api.nvim_win_call(self.window, function()
+    return vim.fn.line("w$")
+  end)
+  self.below = math.max(count - last, 0)
+  fill(self.menu, self:menu_page(self.width))
+end
+
+--- Opens or moves a window.
+function Float:place(name, buf, row, col, width, height, border, focusable)
+  local win = self[name]
+  local config = {
+    relative = "editor", row = row, col = col, width = width, height = height,
+    border = border, focusable = focusable, style = "minimal", zindex = 60,
+  }
+  if win and api.nvim_win_is_valid(win) and api.nvim_win_get_tabpage(win) ~= api.nvim_get_current_tabpage() then
+    self[name] = nil
+    api.nvim_win_close(win, true)
+    win = nil
+  end
+  if win and api.nvim_win_is_valid(win) then
+    api.nvim_win_set_config(win, config)
+    return
+  end
+  config.noautocmd = true
+  win = api.nvim_open_win(buf, false, config)
+  self[name] = win
+  for option, value in pairs({ wrap = false, conceallevel = 0, list = false, spell = false, foldenable = false, cursorline = false, winhighlight = "Normal:NormalFloat", scrolloff = 0 }) do
+    pcall(api.nvim_win_set_option, win, option, value)
+  end
+end
+
+--- Goes back to where the person was.
+function Float:back()
+  if self:focused() and self.before and api.nvim_win_is_valid(self.before) then
+    api.nvim_set_current_win(self.before)
+  end
+end
+
+--- Closes the windows.
+function Float:hide()
+  for _, name in ipairs({ "window", "choices" }) do
+    local win = self[name]
+    self[name] = nil
+    if win and api.nvim_win_is_valid(win) then
+      pcall(api.nvim_win_close, win, true)
+    end
+  end
+end
+
+--- Is called when the person closed the window: what waits goes on to wait.
+function Float:closed()
+  if state.float == self and self.window and not api.nvim_win_is_valid(self.window) then
+    if self.gone then
+      self:go_on()
+      return
+    end
+    self.hidden = true
+    self:hide()
+  end
+end
+
+function Float:close()
+  self:back()
+  self:hide()
+  pcall(api.nvim_del_augroup_by_id, self.group)
+  for _, timer in ipairs({ self.timer, self.settle }) do
+    timer:stop()
+    if not timer:is_closing() then
+      timer:close()
+    end
+  end
+  for _, buf in ipairs({ self.body, self.menu }) do
+    pcall(api.nvim_buf_delete, buf, { force = true })
+  end
+end
+
+return M

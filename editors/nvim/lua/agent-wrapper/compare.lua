@@ -1,0 +1,107 @@
+--- A file beside what it would be after an edit, with Neovim's own diff. It is to look
+--- at only: closing it decides nothing, and what counts is what the question shows.
+
+local text = require("agent-wrapper.text")
+
+local api = vim.api
+local M = {}
+
+--- Replaces old, which must be there once unless all are meant.
+---@param whole string
+---@param edit table
+---@return string?, string?
+local function replaced(whole, edit)
+  local old, new = edit.old_string, edit.new_string
+  if type(old) ~= "string" or type(new) ~= "string" or old == "" then
+    return nil, "this edit cannot be shown so"
+  end
+  local out, from, count = {}, 1, 0
+  while true do
+    local at, to = whole:find(old, from, true)
+    if not at or (count == 1 and not edit.replace_all) then
+      if at then
+        return nil, "what it replaces is there more than once"
+      end
+      break
+    end
+    table.insert(out, whole:sub(from, at - 1) .. new)
+    from, count = to + 1, count + 1
+  end
+  if count == 0 then
+    return nil, "what it replaces is not there"
+  end
+  return table.concat(out) .. whole:sub(from)
+end
+
+--- Returns what a file would be.
+---@param tool string
+---@param input table
+---@param whole string
+---@return string?, string?
+local function after(tool, input, whole)
+  if tool == "Write" and type(input.content) == "string" then
+    return input.content
+  elseif tool == "Edit" then
+    return replaced(whole, input)
+  elseif tool == "MultiEdit" and type(input.edits) == "table" then
+    local problem
+    for _, edit in ipairs(input.edits) do
+      whole, problem = replaced(whole, edit)
+      if not whole then
+        return nil, problem
+      end
+    end
+    return whole
+  end
+  return nil, tool .. " is no edit of a text file"
+end
+
+---@param name string
+---@param lines string[]
+---@param path string
+---@param closed fun()
+local function side(name, lines, path, closed)
+  local buf = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  api.nvim_win_set_buf(0, buf)
+  pcall(api.nvim_buf_set_name, buf, ("agent-wrapper://%s/%d/%s"):format(name, buf, vim.fn.fnamemodify(path, ":t")))
+  for option, value in pairs({ bufhidden = "wipe", modifiable = false, modeline = false }) do
+    api.nvim_buf_set_option(buf, option, value)
+  end
+  vim.cmd("diffthis")
+  vim.keymap.set("n", "q", function()
+    vim.cmd("tabclose")
+    closed()
+  end, { buffer = buf, nowait = true, silent = true })
+end
+
+--- Opens a tab page with both, and returns whether it did.
+---@param tool string
+---@param input table
+---@param closed fun() is called when the person has closed it with q
+---@return boolean
+function M.open(tool, input, closed)
+  local path = type(input) == "table" and input.file_path
+  if type(path) ~= "string" then
+    text.tell("there is no file to compare")
+    return false
+  end
+  local file = io.open(path, "rb")
+  local whole = file and file:read(8 * 1024 * 1024) or ""
+  if file then
+    file:close()
+  end
+  local new, problem = after(tool, input, whole)
+  if not new then
+    text.tell(problem)
+    return false
+  end
+  vim.cmd("tabnew")
+  side("now", text.lines(whole), path, closed)
+  vim.cmd("rightbelow vsplit")
+  side("then", text.lines(new), path, closed)
+  text.tell("q closes this; it decides nothing")
+  return true
+end
+
+return M
