@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,7 @@ type child struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
+	pipe  io.Closer // of out
 	err   bytes.Buffer
 	home  string
 	audit string
@@ -40,10 +42,15 @@ const (
 // startsIn starts the program in a home, with a pretended agent CLI.
 func startsIn(t *testing.T, home string, args ...string) *child {
 	t.Helper()
+	return startsAs(t, "agent-wrapper", home, args...)
+}
+
+func startsAs(t *testing.T, program, home string, args ...string) *child {
+	t.Helper()
 	c := &child{t: t, home: home, audit: home + "/audit.jsonl"}
 	args = append([]string{"run", "--agent-command", "pretend-agent", "--cwd", home, "--audit", c.audit, "--audit-sync", "none", "--advice", "off"}, args...)
-	c.cmd = exec.Command("agent-wrapper", args...)
-	c.cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "PRETEND_SESSION="+sessionID)
+	c.cmd = exec.Command(program, args...)
+	c.cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "PRETEND_SESSION="+sessionID, "PRETEND_RAN="+home+"/ran")
 	c.cmd.Stderr = &c.err
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -53,6 +60,7 @@ func startsIn(t *testing.T, home string, args ...string) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.pipe = out
 	c.out = bufio.NewReaderSize(out, 1<<16)
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -87,11 +95,23 @@ func (c *child) send(v any) {
 	}
 }
 
+// tries is send to a program that may be gone.
+func (c *child) tries(v any) {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = c.in.Write(append(line, '\n'))
+	}
+	_ = err // it is gone
+}
+
+// closed ends our reading.
+func (c *child) closed() { c.pipe.Close() }
+
 // next returns the next event; the zero event at the end.
 func (c *child) next() wrapper.Event {
 	c.t.Helper()
 	line, err := c.out.ReadBytes('\n')
-	if err == io.EOF {
+	if err == io.EOF || errors.Is(err, os.ErrClosed) {
 		return wrapper.Event{}
 	}
 	var e wrapper.Event
@@ -113,7 +133,7 @@ func (c *child) until(kind string) wrapper.Event {
 		case kind:
 			return e
 		case "":
-			c.t.Fatalf("no %s in %v; it said %s; last %+v", kind, c.types(), c.err.String(), c.seen[max(0, len(c.seen)-3):])
+			c.t.Fatalf("no %s in %v; it said %s; last %.3000v", kind, c.types(), c.err.String(), c.seen[max(0, len(c.seen)-3):])
 		}
 	}
 }

@@ -121,8 +121,8 @@ func (p *pretender) work(prompt string) {
 			p.say(line)
 			continue
 		}
-		for range w.Times {
-			p.say(w.Text)
+		for i := range w.Times {
+			p.say(fmt.Sprintf("%d %s", i, w.Text))
 		}
 		if w.Tool != "" {
 			p.want(&w)
@@ -165,7 +165,7 @@ type wish struct {
 	Cancel bool   // it withdraws the request
 	Die    bool   // it dies while it waits
 	Rogue  bool   // it runs the tool without asking
-	Text   string // in place of all: text that it writes, Times times
+	Text   string // in place of all: text that it writes, Times times, with numbers
 	Times  int
 	// Beside are tool uses that it asks about at the same time.
 	Beside []wish
@@ -281,6 +281,7 @@ func (p *pretender) tell(id string, w *wish, answer object) {
 	text, decision := fmt.Sprint(answer["message"]), object{"decision": "reject", "source": "user_reject"}
 	if allowed {
 		updated, _ := json.Marshal(answer["updatedInput"])
+		ran(updated)
 		text, decision = w.Tool+" ran with "+string(updated), object{"decision": "accept", "source": "user_temporary"}
 	}
 	p.out.Encode(object{
@@ -288,6 +289,20 @@ func (p *pretender) tell(id string, w *wish, answer object) {
 		"message":          object{"role": "user", "content": []object{{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": !allowed}}},
 		"tool_result_meta": []object{{"id": id, "permission_decision": decision}},
 	})
+}
+
+// ran notes in the file PRETEND_RAN that a tool has run.
+func ran(input []byte) {
+	name := os.Getenv("PRETEND_RAN")
+	if name == "" {
+		return
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		os.Exit(9)
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s\n", input)
 }
 
 // ask sends a request.

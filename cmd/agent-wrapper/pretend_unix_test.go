@@ -73,3 +73,10 @@ func pretendEditor() {
 		os.Exit(5)
 	}
 }
+
+// fullMain is the program where a file that may not grow is an error, as on a disk that
+// is full, and no signal.
+func fullMain() {
+	signal.Ignore(syscall.SIGXFSZ)
+	main()
+}

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	managedDir = os.Getenv("TEST_MANAGED_DIR") // none, unless a script creates one
 	testscript.Main(atNoHome{m}, map[string]func(){
 		"agent-wrapper":  main,
+		"full-wrapper":   fullMain,
 		"pretend-agent":  pretend,
 		"pretend-shell":  pretendShell,
 		"pretend-editor": pretendEditor,

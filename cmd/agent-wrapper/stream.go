@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -88,19 +89,25 @@ func (s *stream) event(e wrapper.Event) {
 	if s.quiet {
 		return
 	}
-	text := s.text(e)
 	if s.json {
-		var line strings.Builder
-		if err := writeJSON(&line, e); err != nil {
-			s.fail(err)
-			return
-		}
-		text = line.String()
-	}
-	if text == "" {
+		s.line(e)
 		return
 	}
-	if _, err := io.WriteString(s.out, text); err != nil {
+	if text := s.text(e); text != "" {
+		if _, err := io.WriteString(s.out, text); err != nil {
+			s.fail(err)
+		}
+	}
+}
+
+// line writes an event as a line of JSON, in one Write.
+func (s *stream) line(e wrapper.Event) {
+	var line bytes.Buffer
+	err := writeJSON(&line, e)
+	if err == nil {
+		_, err = s.out.Write(line.Bytes())
+	}
+	if err != nil {
 		s.fail(err)
 	}
 }
