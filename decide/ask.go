@@ -112,3 +112,36 @@ func (s *server) answered(m *message) {
 		}
 	})
 }
+
+// kept is the result of answer: where rules were written.
+type kept struct {
+	Kept []string `json:"kept,omitempty"`
+}
+
+// answer answers a question that the client has handed on, or that it was asked.
+func (s *server) answer(_ context.Context, r *desk.Reply) (any, error) {
+	if r.ID == "" {
+		return nil, wrong(codeParams, "params: id: it is that of a question")
+	}
+	on, err := s.asker(r.ID)
+	if err != nil {
+		return nil, refused(err)
+	}
+	return later(func() (any, error) {
+		places, err := on.Answer(*r)
+		if err != nil {
+			return nil, refused(err)
+		}
+		s.digest(r.ID)
+		var out kept
+		for _, place := range places {
+			out.Kept = append(out.Kept, place.String())
+		}
+		return out, nil
+	}), nil
+}
+
+// refused is the error for an answer that does not count.
+func refused(err error) *rpcError {
+	return &rpcError{codeRefused, "the answer does not count: " + err.Error(), &refusal{err.Error()}}
+}

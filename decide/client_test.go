@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +68,7 @@ type client struct {
 	out         *bufio.Reader
 	cancel      context.CancelFunc
 	ended       chan error
+	over        chan bool
 	mu          sync.Mutex // for writing
 }
 
@@ -96,6 +98,7 @@ func start(t testing.TB, o options) *client {
 		in.Close()
 		out.Close()
 		c.cancel()
+		<-c.over
 	})
 	if l := c.next(); l.Method != "warning" || !strings.Contains(l.Params.Message, "rule Bash") {
 		t.Fatalf("no warning of the policy: %s", l.text)
@@ -105,7 +108,7 @@ func start(t testing.TB, o options) *client {
 
 // prepare makes the directories of a client.
 func prepare(t testing.TB, o *options) *client {
-	c := &client{TB: t, dir: t.TempDir(), ended: make(chan error, 1)}
+	c := &client{TB: t, dir: t.TempDir(), ended: make(chan error, 1), over: make(chan bool)}
 	state := t.TempDir()
 	c.dirs = engine.Dirs{State: state, User: filepath.Join(state, "user")}
 	c.record = filepath.Join(state, "audit.jsonl")
@@ -130,6 +133,7 @@ func (c *client) serve(o options, in io.Reader, out io.WriteCloser) {
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(context.Background())
 	go func() {
+		defer close(c.over)
 		defer out.Close()
 		c.ended <- decide.Serve(ctx, in, out, decide.Options{
 			Ask: !o.silent,
@@ -191,6 +195,21 @@ func (c *client) response(id string) *line {
 			c.Fatalf("in place of the response to %s: %s", id, l.text)
 		}
 	}
+}
+
+// responses returns the responses to several requests, in any order.
+func (c *client) responses(ids ...string) map[string]*line {
+	c.Helper()
+	all := map[string]*line{}
+	for len(all) < len(ids) {
+		switch l := c.next(); {
+		case l.Method == "" && slices.Contains(ids, string(l.ID)):
+			all[string(l.ID)] = l
+		case l.Method == "approve" || l.Method == "":
+			c.Fatalf("in place of the responses to %s: %s", ids, l.text)
+		}
+	}
+	return all
 }
 
 // question returns the next question, and drops notifications.

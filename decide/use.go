@@ -12,8 +12,13 @@ import (
 // methods returns the methods that a client may call.
 func methods() map[string]handler {
 	return map[string]handler{
+		"answer":     with((*server).answer),
 		"canUseTool": with((*server).canUseTool),
 		"cancel":     with((*server).cancel),
+		"explain":    with((*server).explain),
+		"outcome":    with((*server).outcome),
+		"policy":     with((*server).policy),
+		"session":    with((*server).manage),
 	}
 }
 
@@ -95,6 +100,9 @@ func (s *server) canUseTool(ctx context.Context, u *use) (any, error) {
 		res, err := in.CanUseTool(ctx, asked)
 		if err != nil {
 			s.notify("warning", warning{err.Error(), u.Session})
+		}
+		if len(res.UpdatedInput) > 0 { // it is what runs
+			in.allowed.add(u)
 		}
 		return answer{
 			Behavior: res.Behavior.String(), UpdatedInput: res.UpdatedInput, Message: res.Message, Interrupt: res.Interrupt,

@@ -2,15 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/desk"
-	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -113,7 +110,7 @@ func asking(r *engine.Rules) ask.Options {
 			var trace permission.Trace
 			r.Explain(use, &trace)
 			var out strings.Builder
-			explain(&out, r, &use, &trace)
+			r.WriteTrace(&out, &use, &trace)
 			return out.String()
 		},
 		File: desk.EditedFile,
@@ -129,15 +126,4 @@ func keeping(r *engine.Rules) ask.Options {
 		o.Keep = r.Keep
 	}
 	return o
-}
-
-// explain writes for a person how a tool use was decided.
-func explain(out io.Writer, r *engine.Rules, use *permission.ToolUse, trace *permission.Trace) {
-	display.WriteTrace(out, use, trace, r.Policy.Mode, r.Warnings)
-	if use.Tool != "Bash" && use.Tool != "Monitor" {
-		return
-	}
-	for _, list := range bound(r) {
-		fmt.Fprintln(out, list)
-	}
 }

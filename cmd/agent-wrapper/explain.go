@@ -31,7 +31,7 @@ func (a *app) explainCommand() *cobra.Command {
 			}
 			var trace permission.Trace
 			d := c.Explain(*use, &trace)
-			explain(a.out, c, use, &trace)
+			c.WriteTrace(a.out, use, &trace)
 			return decisionCode(d, exitCode)
 		},
 	}

@@ -53,41 +53,17 @@ its place, and what is ignored and why.`,
 	return cmd
 }
 
-// shownSource is a source in the form of policy show.
-type shownSource struct {
-	Kind    string         `json:"kind"`
-	Name    string         `json:"name"`
-	Trusted bool           `json:"trusted"`
-	Says    []policy.Shown `json:"says"`
-}
-
 func (a *app) showJSON(c *engine.Rules) error {
-	out := struct {
-		Workspace string         `json:"workspace"`
-		Roots     []string       `json:"roots,omitempty"`
-		Version   string         `json:"version"`
-		Sources   []shownSource  `json:"sources"`
-		Counts    []policy.Shown `json:"counts"`
-		Lists     []shownList    `json:"whitelists,omitempty"`
-		Ignored   []string       `json:"ignored"`
-		Warnings  []string       `json:"warnings"`
-	}{Workspace: c.Place.Workspace, Roots: c.Place.Roots, Version: c.Policy.Version, Counts: c.Spec.Show(), Lists: bound(c), Ignored: []string{}, Warnings: c.Warnings}
-	for _, src := range c.Sources {
-		out.Sources = append(out.Sources, shownSource{src.Kind.String(), src.Name, src.Trusted, src.Spec.Show()})
-	}
-	for _, i := range c.Ignored {
-		out.Ignored = append(out.Ignored, i.String())
-	}
 	e := newEncoder(a.out)
 	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return e.Encode(c.Show())
 }
 
 func (a *app) showText(c *engine.Rules) {
 	for _, dir := range append([]string{c.Place.Workspace}, c.Place.Roots...) {
 		fmt.Fprintf(a.out, "workspace %s\n", visible.Line(dir))
 	}
-	for _, list := range bound(c) {
+	for _, list := range c.Show().Whitelists {
 		fmt.Fprintln(a.out, list)
 	}
 	for _, src := range c.Sources {
@@ -105,35 +81,6 @@ func (a *app) showText(c *engine.Rules) {
 	for _, w := range c.Warnings {
 		fmt.Fprintf(a.out, "warning: %s\n", visible.Line(w))
 	}
-}
-
-// shownList is a whitelist that binds commands.
-type shownList struct {
-	File   string `json:"file"`
-	Mode   string `json:"mode"` // strict or permissive
-	DryRun bool   `json:"dry_run,omitempty"`
-}
-
-// bound returns the whitelists that bind commands under rules.
-func bound(c *engine.Rules) []shownList {
-	var lists []shownList
-	for _, l := range c.Whitelists() {
-		s := shownList{l.Name(), "permissive", l.Policy().DryRunMode}
-		if l.Strict() {
-			s.Mode = "strict"
-		}
-		lists = append(lists, s)
-	}
-	return lists
-}
-
-// String says which list it is, and whether it refuses anything.
-func (l shownList) String() string {
-	how := "binding"
-	if l.DryRun {
-		how = "a dry run: it refuses nothing"
-	}
-	return fmt.Sprintf("whitelist %s (%s, %s)", visible.Line(l.File), l.Mode, how)
 }
 
 // says describes a source and whether its settings count.

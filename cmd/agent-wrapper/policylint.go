@@ -121,7 +121,7 @@ func (a *app) nameLists(rules *policyFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, list := range bound(c) {
+	for _, list := range c.Show().Whitelists {
 		fmt.Fprintln(a.out, list)
 	}
 	return nil

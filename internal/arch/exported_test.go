@@ -25,9 +25,8 @@ var kept = map[string][]string{
 		"approval.State.Final", "approval.ErrBegun", "approval.ErrDecide", "approval.ErrEvent", "approval.ErrNoSay",
 		"approval.ErrNotBegun", "approval.ErrPending", "approval.ErrTerms", "approval.ErrTwice",
 	},
-	"an approver shows what a rule would change":   {"permission.Request.Suppose"},
-	"an editor checks a policy that is not saved":  {"policy.Validate"},
-	"a program stops its agent, and lets it go on": {"permission.Session.Pause", "permission.Session.Resume"},
+	"an approver shows what a rule would change":  {"permission.Request.Suppose"},
+	"an editor checks a policy that is not saved": {"policy.Validate"},
 }
 
 // TestExportedIsUsed: every exported name is used by another package, by its
