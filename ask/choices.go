@@ -146,6 +146,9 @@ func (q *question) rungs(key string) []display.Rung {
 // pick asks for one of several rungs; -1 is none.
 func (q *question) pick(ctx context.Context, c *display.Choice) (int, error) {
 	if len(c.Rungs) == 1 {
+		if !c.Keeps { // of the others the question shows what is kept
+			q.say(c.Ladder(q.style()))
+		}
 		return 0, nil
 	}
 	q.say(c.Ladder(q.style()) + fmt.Sprintf("  which of them, 1 to %d? Escape goes back.\n", len(c.Rungs)))

@@ -67,7 +67,7 @@ func newExplained(e *engine.Engine, asked *permission.ToolUse) explained {
 	var trace permission.Trace
 	d := e.Explain(*asked, &trace)
 	var text strings.Builder
-	e.WriteTrace(&text, asked, &trace)
+	e.WriteTrace(&text, 0, asked, &trace)
 	out := explained{Decision: newDecision(&d, ""), Text: text.String(), Actions: []action{}}
 	if trace.Whole.Layer != 0 {
 		whole := newLayer(&trace.Whole, true)

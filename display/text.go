@@ -403,8 +403,8 @@ func (p *page) list(items []string) {
 	}
 }
 
-// keeps writes the rules that the choices would keep: a list for those that
-// allow, a line for those that deny.
+// keeps writes the rules that the choices which allow would keep. Those of a deny are
+// shown when it is chosen: a question should fit on a screen.
 func (p *page) keeps(choices []Choice) {
 	var names []string
 	var rungs []Rung
@@ -417,12 +417,6 @@ func (p *page) keeps(choices []Choice) {
 	if len(names) > 0 {
 		p.words("  ", strings.Join(names, " and ")+" would keep:", plain)
 		p.rungs(rungs)
-	}
-	for _, c := range choices {
-		if !c.Keeps && len(c.Rungs) > 0 {
-			p.words("  ", "["+c.Key+"] would deny:", plain)
-			p.rungs(c.Rungs)
-		}
 	}
 }
 

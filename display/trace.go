@@ -13,8 +13,29 @@ import (
 
 // WriteTrace writes for a person how a tool use was decided: the answer of each
 // layer about each action, and the decision. mode and warnings are those of the
-// policy. Write errors are ignored.
-func WriteTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace, mode modes.Mode, warnings []string) {
+// policy. Lines are wrapped at width cells, 0 for never, but for those that name a rule
+// to copy. Write errors are ignored.
+func WriteTrace(out io.Writer, width int, use *permission.ToolUse, trace *permission.Trace, mode modes.Mode, warnings []string) {
+	var text strings.Builder
+	writeTrace(&text, use, trace, mode, warnings)
+	io.WriteString(out, wrapped(text.String(), width))
+	writeCover(out, trace.Decision)
+}
+
+// wrapped wraps the lines of a text at their indentation.
+func wrapped(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	p := newPage(TextOptions{Width: width})
+	for line := range strings.Lines(text) {
+		words := strings.TrimLeft(line, " >")
+		p.words(line[:len(line)-len(words)], strings.TrimSuffix(words, "\n"), plain)
+	}
+	return p.out.String()
+}
+
+func writeTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace, mode modes.Mode, warnings []string) {
 	fmt.Fprintf(out, "%s %s\nin %s, mode %s\n", visible.Line(use.Tool), Summary(use), visible.Line(use.Dir), mode)
 	for _, w := range warnings {
 		fmt.Fprintf(out, "warning: %s\n", visible.Line(w))
@@ -26,7 +47,7 @@ func WriteTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace,
 		fmt.Fprintf(out, "\nthe tool use as a whole\n%s", layerLine(">", trace.Whole.Layer, &trace.Whole))
 	}
 	fmt.Fprintln(out)
-	WriteDecision(out, trace.Decision)
+	writeDecision(out, trace.Decision)
 }
 
 func writeAction(out io.Writer, n int, t *permission.TracedAction) {
@@ -84,6 +105,11 @@ func layerLine(mark string, layer permission.Layer, step *permission.Step) strin
 
 // WriteDecision writes a decision for a person. Write errors are ignored.
 func WriteDecision(out io.Writer, d permission.Decision) {
+	writeDecision(out, d)
+	writeCover(out, d)
+}
+
+func writeDecision(out io.Writer, d permission.Decision) {
 	fmt.Fprintf(out, "%s, by %s", strings.ToUpper(d.Behavior.String()), d.Layer)
 	if d.Rule != "" {
 		fmt.Fprintf(out, " %s%s", visible.Line(d.Rule), from(d.RuleSource))
@@ -95,6 +121,10 @@ func WriteDecision(out io.Writer, d permission.Decision) {
 	for _, a := range d.Advice {
 		fmt.Fprintf(out, "the agent is advised first: %s\n", visible.Line(a.String()))
 	}
+}
+
+// writeCover writes which rules would cover what is asked about.
+func writeCover(out io.Writer, d permission.Decision) {
 	for _, part := range d.Unapproved() {
 		rule := part.Exact
 		if rule == "" {

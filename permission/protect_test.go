@@ -208,12 +208,14 @@ func TestParseProtected(t *testing.T) {
 // The reason names the file, why it is held, and the rule that would permit the
 // write. Only an answer for this one use is offered.
 func TestProtectedSays(t *testing.T) {
-	s := spec{allow: "Bash; Edit", env: linked}
+	s := spec{allow: "Bash; Edit", env: linked, protect: []string{".env"}}
 	for use, want := range map[string]string{
 		"Edit: .git/config":                 "it changes .git/config, which can make other commands do something else (Edit(./.git/config) would let it pass)",
 		"Bash: touch .git/hooks/x":          "it changes .git/hooks/x, which can make other commands do something else (Bash(touch .git/hooks/x) would let it pass)",
 		"Bash: echo x > ~/.bashrc":          "it changes /home/dev/.bashrc, which can make other commands do something else (Edit(//home/dev/.bashrc) would let it pass)",
 		"Bash: git config core.pager less":  "it changes .git/config, which can make other commands do something else (Bash(git config core.pager less) would let it pass)",
+		"Write: .aws/credentials":           "it changes .aws/credentials, which other programs take secrets or settings from (Edit(./.aws/credentials) would let it pass)",
+		"Edit: sub/.env":                    "it changes sub/.env, which other programs take secrets or settings from (Edit(./sub/.env) would let it pass)",
 		"Edit: gitlink/config":              "it changes .git/config, which can make other commands do something else (only a rule that names it lets it pass)",
 		"Bash: touch .gi?/x":                "it changes .gi…/x, which can make other commands do something else (only a rule that names it lets it pass)",
 		"Bash: touch .github/workflows/a*b": "it changes .github/workflows/a…b, which can make other commands do something else (only a rule that names it lets it pass)",

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -203,7 +204,11 @@ func (e *evaluation) forNothing(i int) string {
 // write.
 func (e *evaluation) appendLifting(b []byte, i int) []byte {
 	a := &e.acts[i]
-	b = append(append(b, e.shown(a)...), ", which can make other commands do something else ("...)
+	does := ", which can make other commands do something else ("
+	if slices.Contains(a.factors, risk.FactorSensitive) && a.class == risk.Moderate { // what programs run is high
+		does = ", which other programs take secrets or settings from ("
+	}
+	b = append(append(b, e.shown(a)...), does...)
 	if rule := e.lifting(i, e.wanted(a)); rule != "" {
 		return append(append(b, rule...), " would let it pass)"...)
 	}

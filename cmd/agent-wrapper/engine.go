@@ -110,7 +110,7 @@ func asking(r *engine.Rules) ask.Options {
 			var trace permission.Trace
 			r.Explain(use, &trace)
 			var out strings.Builder
-			r.WriteTrace(&out, &use, &trace)
+			r.WriteTrace(&out, 0, &use, &trace) // the terminal wraps it
 			return out.String()
 		},
 		File: desk.EditedFile,

@@ -31,7 +31,7 @@ func (a *app) explainCommand() *cobra.Command {
 			}
 			var trace permission.Trace
 			d := c.Explain(*use, &trace)
-			c.WriteTrace(a.out, use, &trace)
+			c.WriteTrace(a.out, columns(a.out), use, &trace)
 			return decisionCode(d, exitCode)
 		},
 	}

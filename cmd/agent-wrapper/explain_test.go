@@ -47,6 +47,7 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(work)
+	t.Setenv("COLUMNS", "1000") // the length of the workspace's path does not matter
 	if err := os.WriteFile("agent-wrapper.toml", []byte(explained), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -72,5 +73,22 @@ func TestExplain(t *testing.T) {
 			}
 			golden.Check(t, filepath.Join(here, "testdata", "explain", tt.name+".txt"), out)
 		})
+	}
+}
+
+// TestExplainIsWrapped: the lines fit the terminal, or 80 cells, but for a rule to copy.
+func TestExplainIsWrapped(t *testing.T) {
+	t.Setenv("COLUMNS", "")
+	long := strings.Repeat("origin ", 20)
+	_, out, _ := called(t, t.TempDir(), "explain", "--isolated", "--ask", "Bash(git push:*)", "Bash", `{"command":"git push `+long+`"}`)
+	for line := range strings.Lines(out) {
+		if n := len(strings.TrimSuffix(line, "\n")); n > 80 && !strings.HasPrefix(line, "to cover run git push origin origin ") {
+			t.Errorf("%d cells: %s", n, line)
+		}
+	}
+	for _, want := range []string{"\n   : ", "\n: origin ", ": Bash(git push " + strings.TrimSpace(long) + ")\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not there:\n%s", want, out)
+		}
 	}
 }

@@ -268,9 +268,12 @@ func TestPromptOnTerminal(t *testing.T) {
 func TestDenyForSessionOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push"), bash("git push"), bash("git push -f")}, pushes...)
-	x.wait("[n] would deny:\n    1  Bash(git push)")
 	x.press("n")
 	x.answerLadder()
+	const rung = "    1  Bash(git push)  - `git push`, however it is written\n"
+	if shown := x.screen(); strings.Index(shown, rung) < strings.Index(shown, "deny for this session\n") {
+		t.Errorf("what a denial for the session keeps is shown when it is chosen:\n%s", shown)
+	}
 	x.wait("session-deny")
 	x.press("d")
 	x.decided("DENY git push", "DENY git push", "DENY git push -f")

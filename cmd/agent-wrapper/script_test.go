@@ -65,6 +65,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("COLUMNS", "1000") // lines are matched as a whole
 			return nil
 		},
 	})
