@@ -35,13 +35,14 @@ var steps = []step{
 	{"mutants", mutants},
 	{"manuals", manuals},
 	{"fuzz", fuzz},
+	{"clients", clients},
 	{"nvim", nvim},
 	{"e2e", e2e},
 }
 
 // debian holds the programs with which tests compare, and their packages.
 var debian = map[string]string{
-	"bash": "bash", "dash": "dash", "zsh": "zsh", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
+	"bash": "bash", "dash": "dash", "zsh": "zsh", "mypy": "mypy", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
 	// programs that the effects test runs
 	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
 	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils",
@@ -62,12 +63,18 @@ func install(r *runner) {
 		r.installDebian(missing)
 	}
 	r.installNeovim()
-	if newer("e2e/node_modules/.package-lock.json", "e2e/package-lock.json") {
-		r.printf("ok   npm packages of e2e are there\n")
+	r.installNPM("e2e")
+	r.installNPM("clients/typescript", "--omit=optional") // the agent CLI is that of e2e
+}
+
+func (r *runner) installNPM(dir string, flags ...string) {
+	if newer(dir+"/node_modules/.package-lock.json", dir+"/package-lock.json") {
+		r.printf("ok   npm packages of %s are there\n", dir)
 		r.Pass()
 		return
 	}
-	r.check("npm packages of e2e", "npm", "ci", "--prefix", "e2e", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	args := append([]string{"ci", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"}, flags...)
+	r.check("npm packages of "+dir, "npm", args...)
 }
 
 // neovims is where the releases of Neovim are that the tests drive besides the one on

@@ -78,3 +78,20 @@ func TestFuzzNames(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestCounts(t *testing.T) {
+	const tap = "ok 1 - # pass 99\n1..5\n# tests 5\n# suites 0\n# pass 2\n# fail 1\n# cancelled 1\n# skipped 1\n# todo 0\n# duration_ms 1\n"
+	if got, want := tapCounts(tap), (counts{2, 2, 1}); got != want {
+		t.Errorf("node: %v, want %v", got, want)
+	}
+	for out, want := range map[string]counts{
+		"Ran 26 tests in 4.794s\n\nOK\n":                                  {26, 0, 0},
+		"Ran 9 tests in 1s\n\nFAILED (failures=1, errors=2, skipped=3)\n": {3, 3, 3},
+		"Ran 1 test in 0s\n\nOK (skipped=1)\n":                            {0, 0, 1},
+		"Traceback":                                                       {},
+	} {
+		if got := unittestCounts(out); got != want {
+			t.Errorf("unittest: %q: %v, want %v", out, got, want)
+		}
+	}
+}
