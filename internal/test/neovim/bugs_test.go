@@ -44,7 +44,7 @@ func (p *person) denies() {
 func (p *person) answer() {
 	p.t.Helper()
 	p.Type("<Esc>:AgentWrapper answer<CR>")
-	p.Unsee("or :AgentWrapper answer")
+	p.Unsee("here by")
 }
 
 func TestBug01FocusAndMouse(t *testing.T) {
@@ -125,7 +125,7 @@ func TestBug03KeysInField(t *testing.T) {
 		if all := p.decisions(1); behaviors(all) != "deny" || all[0].Message != "use pnpm" {
 			t.Errorf("decided: %+v", all)
 		}
-		p.See("use pnpm") // the agent was told
+		p.until("what the agent was told", func() bool { return p.Lua("return vim.fn.search('^>     .*use pnpm', 'nw')") != 0 })
 	})
 }
 

@@ -41,7 +41,7 @@ func TestScreens(t *testing.T) {
 		p.write("proj/kettle.go", "package kettle\n\nconst boil = 100\n")
 		p.Type(":edit kettle.go<CR>:AgentWrapper fix the failing test<CR>")
 		p.See("[o] once")
-		shown := []string{"the question, while you are elsewhere", p.See("or :AgentWrapper answer")}
+		shown := []string{"the question, while you are elsewhere", p.See("here by")}
 		p.answer()
 		shown = append(shown, "in the question", p.Wait("a key that counts", armed))
 		p.press("s")

@@ -405,6 +405,9 @@ end
 ---@param key string
 function Float:act(key)
   local q = self.question
+  local function beside()
+    self:beside()
+  end
   if self.mode == "rungs" then
     self:pick(key)
   elseif key == "q" then
@@ -417,14 +420,12 @@ function Float:act(key)
   elseif q.questions then
     self:option(key)
   elseif key == "?" then
-    q.chat:explain(q.ask.tool, q.input)
+    require("agent-wrapper.cli").explain(q.chat, q.ask.tool, q.input, beside, M.return_to)
   elseif key == "=" then
-    if require("agent-wrapper.compare").open(q.ask.tool, q.input, M.focus) then
-      self.hidden = true
-      self:hide()
-    end
+    require("agent-wrapper.compare").open(q.ask.tool, q.input, beside, M.return_to)
   elseif key == "v" then
-    require("agent-wrapper.scratch").open("everything", text.lines(M.whole(q)), "")
+    beside()
+    require("agent-wrapper.scratch").open("everything", text.lines(M.whole(q)), M.return_to)
   else
     for _, choice in ipairs(q.ask.choices or {}) do
       if choice.key == key and choice.name and choice.name ~= "" then
@@ -432,6 +433,22 @@ function Float:act(key)
         return
       end
     end
+  end
+end
+
+--- Makes room for something that the person wants to look at.
+function Float:beside()
+  if state.float == self then
+    self.hidden = true
+    self:back()
+    self:hide()
+  end
+end
+
+--- Goes back to the question, if one waits, from what was looked at.
+function M.return_to()
+  if #state.queue > 0 then
+    M.focus()
   end
 end
 
@@ -545,6 +562,7 @@ end
 function Float:words(prompt, done)
   vim.cmd("redraw")
   local ok, problem = pcall(vim.ui.input, { prompt = prompt }, safe(function(said)
+    api.nvim_echo({ { "" } }, false, {})
     if said and vim.trim(said) ~= "" then
       done(said)
     end
@@ -662,19 +680,26 @@ function Float:menu_page(width)
       p:words(" ", "not offered, because not everything is shown: " .. table.concat(q.ask.withheld, ", "), "WarningMsg")
     end
   end
-  p:add({ { self:last_line(), self.armed and "AgentWrapperReady" or "Comment" } })
+  p:words(" ", self:last_line(), self.armed and "AgentWrapperReady" or "Comment")
   return p
 end
 
 --- Returns the last line: where one is, and whether a key counts.
 ---@return string
 function Float:last_line()
-  local count = #state.queue > 1 and ("%d of %d, [Tab] next  "):format(state.shown, #state.queue) or ""
-  local more = self.below and self.below > 0 and ("%d more lines below  "):format(self.below) or ""
-  if not self:focused() then
-    return (" %s%s<Tab> in the chat, or :AgentWrapper answer"):format(count, more)
+  local out = {}
+  if #state.queue > 1 then
+    table.insert(out, ("%d of %d, [Tab] next"):format(state.shown, #state.queue))
   end
-  return (" %s%s%s"):format(count, more, self.armed and ">" or "…")
+  if (self.below or 0) > 0 then
+    table.insert(out, ("%d more below"):format(self.below))
+  end
+  if not self:focused() then
+    table.insert(out, "here by :AgentWrapper answer" .. (#out < 2 and ", or <Tab> in the chat" or ""))
+  else
+    table.insert(out, self.armed and ">" or "…")
+  end
+  return table.concat(out, "  ")
 end
 
 ---@param buf integer

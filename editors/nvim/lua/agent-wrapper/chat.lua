@@ -866,13 +866,6 @@ function Chat:chose(q)
   self:write_line(vim.json.encode({ type = "choices_response", approval_id = q.id, digest = q.digest, answers = q.answers }))
 end
 
---- Shows what every layer says to a tool use.
----@param tool string
----@param input any
-function Chat:explain(tool, input)
-  require("agent-wrapper.cli").explain(self, tool, input)
-end
-
 --- Ends the turn; the process stays.
 function Chat:interrupt()
   if self.client and self.working then

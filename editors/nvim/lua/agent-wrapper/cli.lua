@@ -17,7 +17,7 @@ local longest = 120 * 1024
 function M.run(args, cwd, done)
   local command = vim.list_extend(vim.list_slice(state.config.command, 2), args)
   local stdout, stderr = uv.new_pipe(false), uv.new_pipe(false)
-  local out, problem, open, code, handle, failed = {}, {}, 2, nil, nil, nil
+  local out, problem, open, code, handle, failed = {}, {}, 2
   local finish = vim.schedule_wrap(function()
     done(code, table.concat(out), vim.trim(table.concat(problem)))
   end)
@@ -91,9 +91,10 @@ end
 ---@param name string
 ---@param args string[]
 ---@param chat agent_wrapper.Chat?
----@param done fun()?
-function M.show(name, args, chat, done)
-  M.run(args, directory(chat), function(code, out, problem)
+---@param opening fun()? is called before the window opens
+---@param closed fun()? is called when it is closed
+function M.show(name, args, chat, opening, closed)
+  M.run(args, directory(chat), function(_, out, problem)
     local lines = text.lines((out:gsub("%s+$", "")))
     if problem ~= "" then
       lines = vim.list_extend(lines[1] == "" and #lines == 1 and {} or lines, text.lines(problem))
@@ -105,10 +106,10 @@ function M.show(name, args, chat, done)
     for i, line in ipairs(lines) do
       lines[i] = text.visible(line)
     end
-    scratch.open(name, lines, "")
-    if code == 0 and done then
-      done()
+    if opening then
+      opening()
     end
+    scratch.open(name, lines, closed)
   end)
 end
 
@@ -117,16 +118,19 @@ function M.rules(chat)
   M.show("rules", vim.list_extend({ "policy", "show" }, policy_flags(chat)), chat)
 end
 
+--- Shows what every layer says to a tool use.
 ---@param chat agent_wrapper.Chat?
 ---@param tool string
 ---@param input any
-function M.explain(chat, tool, input)
+---@param opening fun()?
+---@param closed fun()?
+function M.explain(chat, tool, input, opening, closed)
   local json = vim.json.encode(input)
   if #json > longest then
     text.tell("it is too long to be explained here; the question shows it", vim.log.levels.WARN)
     return
   end
-  M.show("explain", vim.list_extend({ "explain", tool, json }, policy_flags(chat)), chat)
+  M.show("explain", vim.list_extend({ "explain", tool, json }, policy_flags(chat)), chat, opening, closed)
 end
 
 --- Returns the value of a flag among those that every run gets.

@@ -56,35 +56,40 @@ local function after(tool, input, whole)
   return nil, tool .. " is no edit of a text file"
 end
 
+--- Returns the lines of a file.
+---@param whole string
+---@return string[]
+local function lines(whole)
+  return text.lines((whole:gsub("\n$", "")))
+end
+
 ---@param name string
----@param lines string[]
+---@param content string[]
 ---@param path string
----@param closed fun()
-local function side(name, lines, path, closed)
+---@return integer buf
+local function side(name, content, path)
   local buf = api.nvim_create_buf(false, true)
-  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  api.nvim_buf_set_lines(buf, 0, -1, false, content)
   api.nvim_win_set_buf(0, buf)
   pcall(api.nvim_buf_set_name, buf, ("agent-wrapper://%s/%d/%s"):format(name, buf, vim.fn.fnamemodify(path, ":t")))
   for option, value in pairs({ bufhidden = "wipe", modifiable = false, modeline = false }) do
     api.nvim_buf_set_option(buf, option, value)
   end
   vim.cmd("diffthis")
-  vim.keymap.set("n", "q", function()
-    vim.cmd("tabclose")
-    closed()
-  end, { buffer = buf, nowait = true, silent = true })
+  vim.keymap.set("n", "q", "<Cmd>tabclose<CR>", { buffer = buf, nowait = true, silent = true })
+  return buf
 end
 
---- Opens a tab page with both, and returns whether it did.
+--- Opens a tab page with both.
 ---@param tool string
 ---@param input table
----@param closed fun() is called when the person has closed it with q
----@return boolean
-function M.open(tool, input, closed)
+---@param opening fun() is called before it opens
+---@param closed fun() is called when it is closed, in whatever way
+function M.open(tool, input, opening, closed)
   local path = type(input) == "table" and input.file_path
   if type(path) ~= "string" then
     text.tell("there is no file to compare")
-    return false
+    return
   end
   local file = io.open(path, "rb")
   local whole = file and file:read(8 * 1024 * 1024) or ""
@@ -94,14 +99,20 @@ function M.open(tool, input, closed)
   local new, problem = after(tool, input, whole)
   if not new then
     text.tell(problem)
-    return false
+    return
   end
+  opening()
   vim.cmd("tabnew")
-  side("now", text.lines(whole), path, closed)
+  local buf = side("now", lines(whole), path)
   vim.cmd("rightbelow vsplit")
-  side("then", text.lines(new), path, closed)
+  side("then", lines(new), path)
+  api.nvim_create_autocmd("BufWipeout", {
+    buffer = buf,
+    callback = function()
+      vim.schedule(closed)
+    end,
+  })
   text.tell("q closes this; it decides nothing")
-  return true
 end
 
 return M

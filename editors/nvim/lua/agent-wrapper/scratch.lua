@@ -5,9 +5,9 @@ local M = {}
 
 ---@param name string
 ---@param lines string[]
----@param filetype string
+---@param closed fun()? is called when it is closed, in whatever way
 ---@return integer buf
-function M.open(name, lines, filetype)
+function M.open(name, lines, closed)
   local full = "agent-wrapper://" .. name
   local buf = vim.fn.bufnr("^" .. full .. "$")
   if buf < 0 then
@@ -23,19 +23,18 @@ function M.open(name, lines, filetype)
     api.nvim_set_current_win(win)
     return buf
   end
-  local before = api.nvim_get_current_win()
-  vim.cmd(("botright %dsplit"):format(math.min(#lines + 1, math.floor(vim.o.lines / 2))))
+  vim.cmd(("botright %dsplit"):format(math.min(#lines + 1, math.floor(vim.o.lines * 0.7))))
   api.nvim_win_set_buf(0, buf)
   vim.cmd("setlocal nolist nonumber norelativenumber nospell wrap winfixheight")
-  if filetype ~= "" then
-    api.nvim_buf_set_option(buf, "filetype", filetype)
+  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buf, nowait = true, silent = true })
+  if closed then
+    api.nvim_create_autocmd("BufWipeout", {
+      buffer = buf,
+      callback = function()
+        vim.schedule(closed)
+      end,
+    })
   end
-  vim.keymap.set("n", "q", function()
-    vim.cmd("close")
-    if api.nvim_win_is_valid(before) then
-      api.nvim_set_current_win(before)
-    end
-  end, { buffer = buf, nowait = true, silent = true })
   return buf
 end
 

@@ -4,7 +4,11 @@ local M = {}
 
 --- The characters that take no space, change the direction of a text or move the
 --- cursor. Neovim shows most of them by itself; in a question none may be left to it.
-local hidden = vim.regex([[[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff]\|%u0000]])
+local hidden = vim.regex(table.concat({
+  [[[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f]],
+  [[\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]],
+  [[\U000e0000-\U000e0fff]\|%u0000]],
+}))
 
 --- Returns text as one line in which every character can be seen.
 ---@param text string
