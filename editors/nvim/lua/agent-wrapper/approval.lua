@@ -481,6 +481,7 @@ function Float:choose(choice)
     self.mode, self.choice, self.limit = "rungs", choice, 1
     self:draw()
   elseif choice.name == "edit" then
+    self.low = false -- what is edited is below
     require("agent-wrapper.edit").open(q)
   elseif choice.name == "words" then
     self:words("Tell the agent: ", function(said)
