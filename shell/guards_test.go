@@ -175,6 +175,7 @@ func TestOpaque(t *testing.T) {
 		`env -S "a b"`, `make SHELL=./x`, `git fetch ext::x`, `find . $x`, `a | if`, `echo "`, "ls \x00",
 		`n=$(cat f); echo $((n+1))`, `n=$(wc -l f); echo $((n+1))`, `n=$(wc -l < f 2>&1); echo $((n+1))`, `n=$(wc -l < f | cat x); echo $((n+1))`,
 		`n=$(wc -l 2>&1 < 'a[$(x)]'); echo $((n+1))`, `n=$(X=1 wc -l < f); echo $((n+1))`, `n=$(date +%s%x); echo $((n+1))`, `n=$(wc -l < f; cat x); echo $((n+1))`,
+		`i=1; printf -v "$x" a; [ $i -lt 5 ]`, `i=1; printf $x a; [ $i -lt 5 ]`, `i=1; printf "-v" i 'a[0]'; [ $i -lt 5 ]`, `i=1; command printf -v "$x" a; [ $i -lt 5 ]`,
 		`[ $x -lt 5 ]`, `read i; [ $i -lt 5 ]`, `i="-v a[0]"; [ $i ]`, `n=$(cat f); [ $n -lt 5 ]`, `IFS= ls`, `IFS=; read x`, `IFS=$x read y`, `IFS+=a read y`,
 		`IFS= X=1 PATH=. read y`, `read() { :; }; IFS= read x`, `IFS=$(touch p) read y`, `IFS=1 builtin read y`,
 		`(( x++ ))`, `declare -x LD_PRELOAD=x`, `command export PATH=.`, `"declare" -x PATH=.`, `coproc a`,
@@ -202,6 +203,7 @@ func TestClear(t *testing.T) {
 		`read -r x y`, `kill %1`, `wait`, `sleep 1 &`, `unset FOO`, `type ls`, `command -v go`, `[[ a =~ ^b$ ]]`,
 		`n=$(wc -l < f); echo $((n+1))`, `n=$(ls | wc -l); [ $n -gt 3 ] && echo $((n*2))`, `s=$(date +%s); echo $(( $(date +%s) - s ))`,
 		`i=0; while [ $i -lt 5 ]; do i=$((i+1)); done`, `for i in 1 2 3; do [ $i -lt 2 ] && echo $i; done`, `while IFS= read -r f; do echo "$f"; done < f`,
+		`i=1; printf '%s ' $x; [ $i -lt 5 ]`,
 		`while IFS=: read -r a b; do echo "$a"; done < f`, `golangci-lint run -c /dev/null`,
 		`[[ $x == a* ]]`, `bash -c 'ls; pwd'`, `sudo ls`, `echo $'a\tb'`, `ls 2>/dev/null >&2`, `time ls`,
 	} {

@@ -323,6 +323,9 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 	if v.w.defined != nil {
 		v.called = append(v.called, first)
 	}
+	if first == "printf" && onlyPrints(c.Args[1:]) {
+		return
+	}
 	found, all := false, false
 	names := c.Args[:1]
 	if runsBuiltins[first] {
@@ -351,6 +354,16 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 		return
 	}
 	v.names(c.Args[1:])
+}
+
+// onlyPrints reports whether printf has no option: -v, which names a variable, stands
+// before the format.
+func onlyPrints(args []*syntax.Word) bool {
+	if len(args) == 0 {
+		return true
+	}
+	format, plain := literal(args[0])
+	return plain && !strings.HasPrefix(format, "-")
 }
 
 // harmlessNames reports whether every command name that is not literal is a variable

@@ -2617,4 +2617,10 @@ func tellsWord`,
 		Pkg:  "./permission",
 		Test: "TestNamesElsewhere",
 	},
+	{
+		Guard: "printf may name a variable", File: "shell/survey.go",
+		Old:  `return plain && !strings.HasPrefix(format, "-")`,
+		New:  `return plain || format == ""`,
+		Test: "TestOpaque",
+	},
 }
