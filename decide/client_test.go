@@ -146,6 +146,14 @@ func (c *client) serve(o options, in io.Reader, out io.WriteCloser) {
 
 // send writes a line.
 func (c *client) send(text string) {
+	if len(text) < 1<<20 {
+		c.asked(text)
+	}
+	c.plain(text)
+}
+
+// plain writes a line that is not held against the schema.
+func (c *client) plain(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := io.WriteString(c.in, text+"\n"); err != nil {
@@ -169,13 +177,21 @@ func (c *client) respond(id json.RawMessage, result string) {
 	c.send(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + result + `}`)
 }
 
-// next returns the next line of the server.
-func (c *client) next() *line {
+// raw returns the next line of the server as it is.
+func (c *client) raw() string {
 	c.Helper()
 	text, err := c.out.ReadString('\n')
 	if err != nil {
 		c.Fatalf("the server is gone: %v", err)
 	}
+	return text
+}
+
+// next returns the next line of the server.
+func (c *client) next() *line {
+	c.Helper()
+	text := c.raw()
+	c.conforms(text)
 	l := &line{text: strings.TrimSpace(text)}
 	if err := json.Unmarshal([]byte(text), l); err != nil {
 		c.Fatalf("%s: %v", text, err)
@@ -237,6 +253,7 @@ func (c *client) end() (rest []*line, err error) {
 			if err != nil {
 				return
 			}
+			c.conforms(text)
 			l := &line{text: text}
 			if err := json.Unmarshal([]byte(text), l); err != nil {
 				c.Errorf("%s: %v", text, err)

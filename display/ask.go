@@ -184,7 +184,7 @@ func (a *Ask) offer(choices []Choice) {
 }
 
 func (r *Rung) shown() Rung {
-	out := Rung{Label: visible.Line(r.Label)}
+	out := Rung{Label: visible.Line(r.Label), Rules: []string{}}
 	for _, rule := range r.Rules {
 		out.Rules = append(out.Rules, visible.Command(rule))
 	}

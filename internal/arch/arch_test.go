@@ -87,7 +87,8 @@ var fences = map[string][]string{
 	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process"},
 	"github.com/creack/pty":        {"terminal"},
 
-	"github.com/rogpeppe/go-internal/txtar": {"internal/test/sessions"},
+	"github.com/rogpeppe/go-internal/txtar":      {"internal/test/sessions"},
+	"github.com/google/jsonschema-go/jsonschema": {"internal/test/protocol"},
 }
 
 // file is a Go file of the project.
