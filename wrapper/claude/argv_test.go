@@ -38,6 +38,16 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestFork: a session is forked only if there is one.
+func TestFork(t *testing.T) {
+	for session, want := range map[string]bool{"": false, "s-1": true} {
+		got, err := arguments(&launch{Agent{}, wrapper.Task{Session: session, Fork: true}})
+		if err != nil || slices.Contains(got, "--fork-session") != want {
+			t.Errorf("%q: %q, %v", session, got, err)
+		}
+	}
+}
+
 func TestPathsMadeAbsolute(t *testing.T) {
 	o := launch{Agent: Agent{MCPConfig: []string{"mcp.json"}, AddDirs: []string{"../x", "1", ""}}}
 	got, err := arguments(&o)

@@ -924,6 +924,33 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestInterruptedByPerson: a turn that a person interrupts is over, and has not failed.
+func TestInterruptedByPerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		d := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+			cancel(wrapper.ErrInterrupted)
+			<-ctx.Done()
+			return permission.Result{}, ctx.Err()
+		})
+		events := &recorder{}
+		_, err := drive(ctx, options(agent(t, nil, func(f *fake) {
+			f.ready()
+			f.asks("u1", "Bash", bash("x"))
+			for range 2 {
+				f.hear()
+			}
+			f.say(`{"type":"result","subtype":"error_during_execution","is_error":true}`)
+			f.state("idle")
+			for f.hear() != nil {
+			}
+		}), d, events))
+		if !errors.Is(err, wrapper.ErrInterrupted) || len(events.of(wrapper.ErrorEvent)) != 0 || len(events.of(wrapper.DoneEvent)) != 1 {
+			t.Errorf("%v, %s", err, events.types())
+		}
+	})
+}
+
 // TestUntold: a decision that cannot be reported, so that the caller ends the
 // run, lets nothing run.
 func TestUntold(t *testing.T) {
