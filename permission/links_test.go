@@ -125,6 +125,41 @@ func TestReadsThroughLinks(t *testing.T) {
 	}
 }
 
+// TestDirectoriesAreSearched checks that a deny rule for a file counts for what reads
+// the directory that the file lies in without an option -r.
+func TestDirectoriesAreSearched(t *testing.T) {
+	s := spec{allow: "Bash", deny: "Read(.env)", env: fakeFS{files: []string{workspace + "/.env"}}}
+	for line, want := range map[string]Behavior{
+		"grep -d recurse x .":            Ask,
+		"grep -drecurse x .":             Ask,
+		"grep --directories=recurse x .": Ask,
+		"egrep -d recurse x":             Ask, // grep(1): without a file the working directory
+		"pcregrep -d recurse x .":        Ask,
+		"ug x":                           Ask,
+		"ugrep -e x .":                   Ask,
+		"diff . src":                     Ask, // diff(1) compares the files in them
+		"diff -N src .":                  Ask,
+		"colordiff --new-file . src":     Ask,
+		"git grep --no-index x":          Ask,
+		"git grep --untracked x":         Ask,
+		"git diff --no-index . src":      Ask,
+		"docker compose config":          Ask, // prints values of .env
+		"docker-compose convert":         Ask,
+		"docker compose config --quiet":  Allow,
+		"docker compose ps":              Allow,
+		"grep x a.go":                    Allow,
+		"grep -d skip x src":             Allow,
+		"diff src/a.go src/b.go":         Allow,
+		"diff src lib":                   Allow,
+		"git grep x":                     Allow,
+		"git diff":                       Allow,
+	} {
+		if got := s.decideOn(t, using("Bash", line)); got.Behavior != want {
+			t.Errorf("%s: %s (%s), want %s", line, got.Behavior, got.Reason, want)
+		}
+	}
+}
+
 // TestSweepIsProtected checks that mode acceptEdits does not apply to a change
 // of a whole directory that contains protected paths.
 func TestSweepIsProtected(t *testing.T) {

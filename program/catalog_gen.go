@@ -4179,462 +4179,466 @@ func find(name string) *Program {
 		return &programs[2084]
 	case "ufw":
 		return &programs[2085]
-	case "ulimit":
+	case "ugrep":
 		return &programs[2086]
-	case "umask":
+	case "ug":
 		return &programs[2087]
-	case "umount":
+	case "ulimit":
 		return &programs[2088]
-	case "swapoff":
+	case "umask":
 		return &programs[2089]
-	case "modprobe":
+	case "umount":
 		return &programs[2090]
-	case "insmod":
+	case "swapoff":
 		return &programs[2091]
-	case "rmmod":
+	case "modprobe":
 		return &programs[2092]
-	case "unalias":
+	case "insmod":
 		return &programs[2093]
-	case "uname":
+	case "rmmod":
 		return &programs[2094]
-	case "uniq":
+	case "unalias":
 		return &programs[2095]
-	case "unittest":
+	case "uname":
 		return &programs[2096]
-	case "unlink":
+	case "uniq":
 		return &programs[2097]
-	case "unrar":
+	case "unittest":
 		return &programs[2098]
-	case "unset":
+	case "unlink":
 		return &programs[2099]
-	case "unshare":
+	case "unrar":
 		return &programs[2100]
-	case "unxz":
+	case "unset":
 		return &programs[2101]
-	case "lzma":
+	case "unshare":
 		return &programs[2102]
-	case "unlzma":
+	case "unxz":
 		return &programs[2103]
-	case "pxz":
+	case "lzma":
 		return &programs[2104]
-	case "lzip":
+	case "unlzma":
 		return &programs[2105]
-	case "unzip":
+	case "pxz":
 		return &programs[2106]
-	case "update-alternatives":
+	case "lzip":
 		return &programs[2107]
-	case "uptime":
+	case "unzip":
 		return &programs[2108]
-	case "useradd":
+	case "update-alternatives":
 		return &programs[2109]
-	case "usermod":
+	case "uptime":
 		return &programs[2110]
-	case "users":
+	case "useradd":
 		return &programs[2111]
-	case "uuidgen":
+	case "usermod":
 		return &programs[2112]
-	case "uv":
+	case "users":
 		return &programs[2113]
-	case "uvx":
+	case "uuidgen":
 		return &programs[2114]
-	case "vagrant":
+	case "uv":
 		return &programs[2115]
-	case "valgrind":
+	case "uvx":
 		return &programs[2116]
-	case "valkey-cli":
+	case "vagrant":
 		return &programs[2117]
-	case "keydb-cli":
+	case "valgrind":
 		return &programs[2118]
-	case "vault":
+	case "valkey-cli":
 		return &programs[2119]
-	case "vdir":
+	case "keydb-cli":
 		return &programs[2120]
-	case "velero":
+	case "vault":
 		return &programs[2121]
-	case "venv":
+	case "vdir":
 		return &programs[2122]
-	case "view":
+	case "velero":
 		return &programs[2123]
-	case "vimdiff":
+	case "venv":
 		return &programs[2124]
-	case "gvim":
+	case "view":
 		return &programs[2125]
-	case "ex":
+	case "vimdiff":
 		return &programs[2126]
-	case "rvim":
+	case "gvim":
 		return &programs[2127]
-	case "nvi":
+	case "ex":
 		return &programs[2128]
-	case "vim.tiny":
+	case "rvim":
 		return &programs[2129]
-	case "vim.basic":
+	case "nvi":
 		return &programs[2130]
-	case "nano":
+	case "vim.tiny":
 		return &programs[2131]
-	case "pico":
+	case "vim.basic":
 		return &programs[2132]
-	case "micro":
+	case "nano":
 		return &programs[2133]
-	case "joe":
+	case "pico":
 		return &programs[2134]
-	case "jed":
+	case "micro":
 		return &programs[2135]
-	case "mcedit":
+	case "joe":
 		return &programs[2136]
-	case "helix":
+	case "jed":
 		return &programs[2137]
-	case "hx":
+	case "mcedit":
 		return &programs[2138]
-	case "kak":
+	case "helix":
 		return &programs[2139]
-	case "ne":
+	case "hx":
 		return &programs[2140]
-	case "zile":
+	case "kak":
 		return &programs[2141]
-	case "mg":
+	case "ne":
 		return &programs[2142]
-	case "emacs-nox":
+	case "zile":
 		return &programs[2143]
-	case "cursor":
+	case "mg":
 		return &programs[2144]
-	case "subl":
+	case "emacs-nox":
 		return &programs[2145]
-	case "atom":
+	case "cursor":
 		return &programs[2146]
-	case "gedit":
+	case "subl":
 		return &programs[2147]
-	case "kate":
+	case "atom":
 		return &programs[2148]
-	case "zed":
+	case "gedit":
 		return &programs[2149]
-	case "idea":
+	case "kate":
 		return &programs[2150]
-	case "vim":
+	case "zed":
 		return &programs[2151]
-	case "vi":
+	case "idea":
 		return &programs[2152]
-	case "nvim":
+	case "vim":
 		return &programs[2153]
-	case "virsh":
+	case "vi":
 		return &programs[2154]
-	case "virtualenv":
+	case "nvim":
 		return &programs[2155]
-	case "pyvenv":
+	case "virsh":
 		return &programs[2156]
-	case "visudo":
+	case "virtualenv":
 		return &programs[2157]
-	case "vite":
+	case "pyvenv":
 		return &programs[2158]
-	case "vitest":
+	case "visudo":
 		return &programs[2159]
-	case "vulture":
+	case "vite":
 		return &programs[2160]
-	case "vzdump":
+	case "vitest":
 		return &programs[2161]
-	case "pveperf":
+	case "vulture":
 		return &programs[2162]
-	case "w":
+	case "vzdump":
 		return &programs[2163]
-	case "wait":
+	case "pveperf":
 		return &programs[2164]
-	case "watch":
+	case "w":
 		return &programs[2165]
-	case "watchexec":
+	case "wait":
 		return &programs[2166]
-	case "wc":
+	case "watch":
 		return &programs[2167]
-	case "wdiff":
+	case "watchexec":
 		return &programs[2168]
-	case "webpack":
+	case "wc":
 		return &programs[2169]
-	case "webpack-dev-server":
+	case "wdiff":
 		return &programs[2170]
-	case "rspack":
+	case "webpack":
 		return &programs[2171]
-	case "rsbuild":
+	case "webpack-dev-server":
 		return &programs[2172]
-	case "tsup":
+	case "rspack":
 		return &programs[2173]
-	case "tsdown":
+	case "rsbuild":
 		return &programs[2174]
-	case "unbuild":
+	case "tsup":
 		return &programs[2175]
-	case "microbundle":
+	case "tsdown":
 		return &programs[2176]
-	case "swc":
+	case "unbuild":
 		return &programs[2177]
-	case "babel":
+	case "microbundle":
 		return &programs[2178]
-	case "browserify":
+	case "swc":
 		return &programs[2179]
-	case "ncc":
+	case "babel":
 		return &programs[2180]
-	case "wget":
+	case "browserify":
 		return &programs[2181]
-	case "whatis":
+	case "ncc":
 		return &programs[2182]
-	case "whence":
+	case "wget":
 		return &programs[2183]
-	case "where":
+	case "whatis":
 		return &programs[2184]
-	case "which":
+	case "whence":
 		return &programs[2185]
-	case "whereis":
+	case "where":
 		return &programs[2186]
-	case "who":
+	case "which":
 		return &programs[2187]
-	case "whoami":
+	case "whereis":
 		return &programs[2188]
-	case "logname":
+	case "who":
 		return &programs[2189]
-	case "groups":
+	case "whoami":
 		return &programs[2190]
-	case "factor":
+	case "logname":
 		return &programs[2191]
-	case "whois":
+	case "groups":
 		return &programs[2192]
-	case "wipefs":
+	case "factor":
 		return &programs[2193]
-	case "wpa_passphrase":
+	case "whois":
 		return &programs[2194]
-	case "wsl":
+	case "wipefs":
 		return &programs[2195]
-	case "wsl.exe":
+	case "wpa_passphrase":
 		return &programs[2196]
-	case "oil":
+	case "wsl":
 		return &programs[2197]
-	case "osh":
+	case "wsl.exe":
 		return &programs[2198]
-	case "ysh":
+	case "oil":
 		return &programs[2199]
-	case "rc":
+	case "osh":
 		return &programs[2200]
-	case "es":
+	case "ysh":
 		return &programs[2201]
-	case "xargs":
+	case "rc":
 		return &programs[2202]
-	case "xattr":
+	case "es":
 		return &programs[2203]
-	case "xcodebuild":
+	case "xargs":
 		return &programs[2204]
-	case "xcrun":
+	case "xattr":
 		return &programs[2205]
-	case "xdg-settings":
+	case "xcodebuild":
 		return &programs[2206]
-	case "xdg-mime":
+	case "xcrun":
 		return &programs[2207]
-	case "xfreerdp":
+	case "xdg-settings":
 		return &programs[2208]
-	case "xmllint":
+	case "xdg-mime":
 		return &programs[2209]
-	case "xvfb-run":
+	case "xfreerdp":
 		return &programs[2210]
-	case "xxd":
+	case "xmllint":
 		return &programs[2211]
-	case "xz":
+	case "xvfb-run":
 		return &programs[2212]
-	case "yamllint":
+	case "xxd":
 		return &programs[2213]
-	case "yarn":
+	case "xz":
 		return &programs[2214]
-	case "yarnpkg":
+	case "yamllint":
 		return &programs[2215]
-	case "yay":
+	case "yarn":
 		return &programs[2216]
-	case "paru":
+	case "yarnpkg":
 		return &programs[2217]
-	case "emerge":
+	case "yay":
 		return &programs[2218]
-	case "xbps-install":
+	case "paru":
 		return &programs[2219]
-	case "pkg":
+	case "emerge":
 		return &programs[2220]
-	case "pkgin":
+	case "xbps-install":
 		return &programs[2221]
-	case "port":
+	case "pkg":
 		return &programs[2222]
-	case "rpm-ostree":
+	case "pkgin":
 		return &programs[2223]
-	case "dnf5":
+	case "port":
 		return &programs[2224]
-	case "eopkg":
+	case "rpm-ostree":
 		return &programs[2225]
-	case "swupd":
+	case "dnf5":
 		return &programs[2226]
-	case "opkg":
+	case "eopkg":
 		return &programs[2227]
-	case "slackpkg":
+	case "swupd":
 		return &programs[2228]
-	case "choco":
+	case "opkg":
 		return &programs[2229]
-	case "scoop":
+	case "slackpkg":
 		return &programs[2230]
-	case "winget":
+	case "choco":
 		return &programs[2231]
-	case "nix-env":
+	case "scoop":
 		return &programs[2232]
-	case "nix-build":
+	case "winget":
 		return &programs[2233]
-	case "nix-channel":
+	case "nix-env":
 		return &programs[2234]
-	case "nix-store":
+	case "nix-build":
 		return &programs[2235]
-	case "nix-instantiate":
+	case "nix-channel":
 		return &programs[2236]
-	case "nix-collect-garbage":
+	case "nix-store":
 		return &programs[2237]
-	case "home-manager":
+	case "nix-instantiate":
 		return &programs[2238]
-	case "nixos-rebuild":
+	case "nix-collect-garbage":
 		return &programs[2239]
-	case "guix":
+	case "home-manager":
 		return &programs[2240]
-	case "conan":
+	case "nixos-rebuild":
 		return &programs[2241]
-	case "vcpkg":
+	case "guix":
 		return &programs[2242]
-	case "spack":
+	case "conan":
 		return &programs[2243]
-	case "luarocks":
+	case "vcpkg":
 		return &programs[2244]
-	case "cpan":
+	case "spack":
 		return &programs[2245]
-	case "cpanm":
+	case "luarocks":
 		return &programs[2246]
-	case "ghcup":
+	case "cpan":
 		return &programs[2247]
-	case "sdk":
+	case "cpanm":
 		return &programs[2248]
-	case "jenv":
+	case "ghcup":
 		return &programs[2249]
-	case "pyenv":
+	case "sdk":
 		return &programs[2250]
-	case "rbenv":
+	case "jenv":
 		return &programs[2251]
-	case "goenv":
+	case "pyenv":
 		return &programs[2252]
-	case "tfenv":
+	case "rbenv":
 		return &programs[2253]
-	case "chezmoi":
+	case "goenv":
 		return &programs[2254]
-	case "stow":
+	case "tfenv":
 		return &programs[2255]
-	case "yes":
+	case "chezmoi":
 		return &programs[2256]
-	case "yq":
+	case "stow":
 		return &programs[2257]
-	case "yt-dlp":
+	case "yes":
 		return &programs[2258]
-	case "youtube-dl":
+	case "yq":
 		return &programs[2259]
-	case "gallery-dl":
+	case "yt-dlp":
 		return &programs[2260]
-	case "zcat":
+	case "youtube-dl":
 		return &programs[2261]
-	case "bzcat":
+	case "gallery-dl":
 		return &programs[2262]
-	case "xzcat":
+	case "zcat":
 		return &programs[2263]
-	case "zstdcat":
+	case "bzcat":
 		return &programs[2264]
-	case "lz4cat":
+	case "xzcat":
 		return &programs[2265]
-	case "lzcat":
+	case "zstdcat":
 		return &programs[2266]
-	case "gzcat":
+	case "lz4cat":
 		return &programs[2267]
-	case "zcmp":
+	case "lzcat":
 		return &programs[2268]
-	case "zdiff":
+	case "gzcat":
 		return &programs[2269]
-	case "bzcmp":
+	case "zcmp":
 		return &programs[2270]
-	case "bzdiff":
+	case "zdiff":
 		return &programs[2271]
-	case "xzcmp":
+	case "bzcmp":
 		return &programs[2272]
-	case "xzdiff":
+	case "bzdiff":
 		return &programs[2273]
-	case "zfs":
+	case "xzcmp":
 		return &programs[2274]
-	case "zig":
+	case "xzdiff":
 		return &programs[2275]
-	case "nim":
+	case "zfs":
 		return &programs[2276]
-	case "dart":
+	case "zig":
 		return &programs[2277]
-	case "crystal":
+	case "nim":
 		return &programs[2278]
-	case "v":
+	case "dart":
 		return &programs[2279]
-	case "gleam":
+	case "crystal":
 		return &programs[2280]
-	case "rebar3":
+	case "v":
 		return &programs[2281]
-	case "stack":
+	case "gleam":
 		return &programs[2282]
-	case "cabal":
+	case "rebar3":
 		return &programs[2283]
-	case "dune":
+	case "stack":
 		return &programs[2284]
-	case "opam":
+	case "cabal":
 		return &programs[2285]
-	case "sbcl-make":
+	case "dune":
 		return &programs[2286]
-	case "flutter":
+	case "opam":
 		return &programs[2287]
-	case "fvm":
+	case "sbcl-make":
 		return &programs[2288]
-	case "hugo":
+	case "flutter":
 		return &programs[2289]
-	case "jekyll":
+	case "fvm":
 		return &programs[2290]
-	case "mkdocs":
+	case "hugo":
 		return &programs[2291]
-	case "gprbuild":
+	case "jekyll":
 		return &programs[2292]
-	case "alire":
+	case "mkdocs":
 		return &programs[2293]
-	case "zip":
+	case "gprbuild":
 		return &programs[2294]
-	case "zipapp":
+	case "alire":
 		return &programs[2295]
-	case "zipcloak":
+	case "zip":
 		return &programs[2296]
-	case "zipfile":
+	case "zipapp":
 		return &programs[2297]
-	case "tarfile":
+	case "zipcloak":
 		return &programs[2298]
-	case "zipinfo":
+	case "zipfile":
 		return &programs[2299]
-	case "zipgrep":
+	case "tarfile":
 		return &programs[2300]
-	case "zipnote":
+	case "zipinfo":
 		return &programs[2301]
-	case "lsar":
+	case "zipgrep":
 		return &programs[2302]
-	case "zless":
+	case "zipnote":
 		return &programs[2303]
-	case "zmore":
+	case "lsar":
 		return &programs[2304]
-	case "bzless":
+	case "zless":
 		return &programs[2305]
-	case "xzless":
+	case "zmore":
 		return &programs[2306]
-	case "zmodload":
+	case "bzless":
 		return &programs[2307]
-	case "zpool":
+	case "xzless":
 		return &programs[2308]
-	case "zstd":
+	case "zmodload":
 		return &programs[2309]
-	case "unzstd":
+	case "zpool":
 		return &programs[2310]
-	case "zstdmt":
+	case "zstd":
 		return &programs[2311]
-	case "pzstd":
+	case "unzstd":
 		return &programs[2312]
-	case "zypper":
+	case "zstdmt":
 		return &programs[2313]
+	case "pzstd":
+		return &programs[2314]
+	case "zypper":
+		return &programs[2315]
 	}
 	return nil
 }
@@ -6372,8 +6376,8 @@ var programs = [...]Program{
 	{Name: "code", Operands: Outputs, Options: options215, Risk: 1},
 	{Name: "codesign", Operands: Unread, Risk: 40},
 	{Name: "codespell", Operands: Reads, Options: options216, Workdir: true},
-	{Name: "colordiff", Operands: Reads, Options: options217, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options217, Shared: [][]Option{options5}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options217, Shared: [][]Option{options5}, Safe: true, Special: "diff"},
+	{Name: "gdiff", Operands: Reads, Options: options217, Shared: [][]Option{options5}, Safe: true, Special: "diff"},
 	{Name: "colrm", Options: options218, Shared: [][]Option{options5}, Safe: true},
 	{Name: "column", Operands: Reads, Options: options219, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "comm", Operands: Reads, Options: options220, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -6504,7 +6508,7 @@ var programs = [...]Program{
 	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options283}, Subs: subs298, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno"},
 	{Name: "depcheck", Style: Exact, Operands: Reads, Options: options299, Workdir: true},
 	{Name: "df", Operands: Names, Options: options300, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options217, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options217, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "diff"},
 	{Name: "diff3", Operands: Reads, Options: options301, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "diffstat", Operands: Reads, Options: options302, Shared: [][]Option{options5}},
 	{Name: "difft", Operands: Unread, Options: options281},
@@ -8161,43 +8165,45 @@ var programs = [...]Program{
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1509, Risk: 3, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 204},
 	{Name: "ufw", Operands: Unread, Risk: 205},
-	{Name: "ulimit", Style: POSIX, Options: options1510, Risk: 2},
-	{Name: "umask", Style: POSIX, Options: options1511, Risk: 2},
+	{Name: "ugrep", Operands: PatternTree, Options: options1510, Shared: [][]Option{options5}},
+	{Name: "ug", Operands: PatternTree, Options: options1510, Shared: [][]Option{options5}},
+	{Name: "ulimit", Style: POSIX, Options: options1511, Risk: 2},
+	{Name: "umask", Style: POSIX, Options: options1512, Risk: 2},
 	{Name: "umount", Operands: Unread, Risk: 39},
 	{Name: "swapoff", Operands: Unread, Risk: 39},
 	{Name: "modprobe", Operands: Unread, Risk: 39},
 	{Name: "insmod", Operands: Unread, Risk: 39},
 	{Name: "rmmod", Operands: Unread, Risk: 39},
-	{Name: "unalias", Style: POSIX, Options: options1512, Risk: 2},
-	{Name: "uname", Options: options1513, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "unalias", Style: POSIX, Options: options1513, Risk: 2},
+	{Name: "uname", Options: options1514, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options900, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "unittest", Options: options1514, Workdir: true},
+	{Name: "unittest", Options: options1515, Workdir: true},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 67},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1515, Risk: 2, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1516, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "unxz", Operands: Outputs, Options: options1517, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1517, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1517, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1517, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1517, Beside: true},
-	{Name: "unzip", Operands: Unread, Options: options1518, Risk: 206, Secrets: 5, Here: true},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1516, Risk: 2, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1517, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "unxz", Operands: Outputs, Options: options1518, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1518, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1518, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1518, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1518, Beside: true},
+	{Name: "unzip", Operands: Unread, Options: options1519, Risk: 206, Secrets: 5, Here: true},
 	{Name: "update-alternatives", Operands: Unread, Risk: 207},
-	{Name: "uptime", Options: options1519, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "uptime", Options: options1520, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 131, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 131, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "uuidgen", Options: options1520},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1521, Subs: subs1537, Risk: 208, Aside: keys1538, Also: also1539, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1540, Risk: 5, Also: also1541, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1542, Subs: subs1545, Risk: 209, Workdir: true, Obeys: "Vagrantfile"},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1546, Risk: 36, Ends: true},
+	{Name: "uuidgen", Options: options1521},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1522, Subs: subs1538, Risk: 208, Aside: keys1539, Also: also1540, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1541, Risk: 5, Also: also1542, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1543, Subs: subs1546, Risk: 209, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1547, Risk: 36, Ends: true},
 	{Name: "valkey-cli", Options: options1370, Folds: true},
 	{Name: "keydb-cli", Options: options1370, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1547, Subs: subs1551, Risk: 210, Secrets: 9, Also: also1552, Inherit: true, Special: "azure"},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1548, Subs: subs1552, Risk: 210, Secrets: 9, Also: also1553, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options303, Shared: [][]Option{options5}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options40, Risk: 211},
-	{Name: "venv", Operands: Outputs, Options: options1553},
+	{Name: "venv", Operands: Outputs, Options: options1554},
 	{Name: "view", Operands: Outputs, Options: options215},
 	{Name: "vimdiff", Operands: Outputs, Options: options215},
 	{Name: "gvim", Operands: Outputs, Options: options215},
@@ -8227,47 +8233,47 @@ var programs = [...]Program{
 	{Name: "zed", Operands: Outputs, Options: options215},
 	{Name: "idea", Operands: Outputs, Options: options215},
 	{Name: "vim", Operands: Outputs, Options: options215, Facts: Interpreter},
-	{Name: "vi", Operands: Outputs, Options: options215, Also: also1554, Facts: Interpreter},
-	{Name: "nvim", Operands: Outputs, Options: options215, Also: also1554, Facts: Interpreter},
+	{Name: "vi", Operands: Outputs, Options: options215, Also: also1555, Facts: Interpreter},
+	{Name: "nvim", Operands: Outputs, Options: options215, Also: also1555, Facts: Interpreter},
 	{Name: "virsh", Operands: Unread, Risk: 212},
-	{Name: "virtualenv", Operands: Outputs, Options: options1555},
-	{Name: "pyvenv", Operands: Outputs, Options: options1555},
+	{Name: "virtualenv", Operands: Outputs, Options: options1556},
+	{Name: "pyvenv", Operands: Outputs, Options: options1556},
 	{Name: "visudo", Operands: Unread, Risk: 213},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1556, Subs: subs1557, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1558, Subs: subs1559, Facts: Packaged, Inherit: true, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options1560, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1557, Subs: subs1558, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1559, Subs: subs1560, Facts: Packaged, Inherit: true, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options1561, Workdir: true},
 	{Name: "vzdump", Style: Joined, Options: options189, Shared: [][]Option{options190}, Risk: 1},
 	{Name: "pveperf", Style: Joined, Options: options189, Shared: [][]Option{options190}, Risk: 1},
-	{Name: "w", Options: options1561, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1562, Risk: 2, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1563, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1564, Risk: 36, Ends: true},
+	{Name: "w", Options: options1562, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1563, Risk: 2, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1564, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1565, Risk: 36, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options901, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1565, Shared: [][]Option{options5}},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1566, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1567, Risk: 214, Facts: Fetcher, Here: true},
+	{Name: "wdiff", Operands: Reads, Options: options1566, Shared: [][]Option{options5}},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1567, Facts: Packaged, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1568, Risk: 214, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options32, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1509, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1509, Safe: true},
-	{Name: "which", Operands: Names, Options: options1568, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1568, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1569, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "which", Operands: Names, Options: options1569, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1569, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1570, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whoami", Options: options1430, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "logname", Options: options1430, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "groups", Options: options1430, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "factor", Options: options1430, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whois", Options: options1570, Risk: 3, Facts: NamesHosts},
+	{Name: "whois", Options: options1571, Risk: 3, Facts: NamesHosts},
 	{Name: "wipefs", Operands: Unread, Risk: 215},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1197, Stdin: true},
@@ -8277,20 +8283,20 @@ var programs = [...]Program{
 	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1197, Stdin: true},
 	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1197, Stdin: true},
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1197, Stdin: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1571, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1572, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 216, Wordless: true},
-	{Name: "xcodebuild", Style: Dash, Options: options1572, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1573, Risk: 36, Ends: true},
-	{Name: "xdg-settings", Settings: settings1574, Wordless: true},
-	{Name: "xdg-mime", Settings: settings1574, Wordless: true},
+	{Name: "xcodebuild", Style: Dash, Options: options1573, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1574, Risk: 36, Ends: true},
+	{Name: "xdg-settings", Settings: settings1575, Wordless: true},
+	{Name: "xdg-mime", Settings: settings1575, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1575, Shared: [][]Option{options5}, Risk: 217},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1576, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1577, Risk: 218, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1517, Risk: 32, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1578, Risk: 3, Workdir: true},
-	{Name: "yarn", Style: Exact, Options: options1579, Subs: subs1585, Risk: 149, Secrets: 3, Settings: settings1586, Harmless: keys1587, Aside: keys1588, Also: also1589, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
-	{Name: "yarnpkg", Style: Exact, Options: options1579, Subs: subs1585, Settings: settings1586, Harmless: keys1587, Aside: keys1588, Also: also1590, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1576, Shared: [][]Option{options5}, Risk: 217},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1577, Risk: 36, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1578, Risk: 218, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1518, Risk: 32, Beside: true},
+	{Name: "yamllint", Operands: Reads, Options: options1579, Risk: 3, Workdir: true},
+	{Name: "yarn", Style: Exact, Options: options1580, Subs: subs1586, Risk: 149, Secrets: 3, Settings: settings1587, Harmless: keys1588, Aside: keys1589, Also: also1590, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
+	{Name: "yarnpkg", Style: Exact, Options: options1580, Subs: subs1586, Settings: settings1587, Harmless: keys1588, Aside: keys1589, Also: also1591, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
 	{Name: "yay", Operands: Unread, Options: options30, Subs: subs31},
 	{Name: "paru", Operands: Unread, Options: options30, Subs: subs31},
 	{Name: "emerge", Operands: Unread, Options: options30, Subs: subs31},
@@ -8332,10 +8338,10 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options30, Subs: subs31},
 	{Name: "stow", Operands: Unread, Options: options30, Subs: subs31},
 	{Name: "yes", Options: options1430, Shared: [][]Option{options5}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1591, Shared: [][]Option{options5}, Risk: 219, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1592, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1592, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1592, Here: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1592, Shared: [][]Option{options5}, Risk: 219, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1593, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1593, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1593, Here: true},
 	{Name: "zcat", Operands: Reads, Options: options161, Risk: 3},
 	{Name: "bzcat", Operands: Reads, Options: options161, Risk: 3},
 	{Name: "xzcat", Operands: Reads, Options: options161, Risk: 3},
@@ -8350,30 +8356,30 @@ var programs = [...]Program{
 	{Name: "xzcmp", Operands: Reads, Options: options161, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options161, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 220},
-	{Name: "zig", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "nim", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "dart", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "v", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "stack", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "dune", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "opam", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "alire", Style: Exact, Operands: Unread, Options: options1593, Subs: subs1597, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1598, Risk: 1, Secrets: 5},
-	{Name: "zipapp", Operands: Outputs, Options: options1599, Beside: true},
+	{Name: "zig", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "nim", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "dart", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "crystal", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "v", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "gleam", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "rebar3", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "stack", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "cabal", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "dune", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "opam", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "flutter", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "fvm", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "hugo", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "jekyll", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "alire", Style: Exact, Operands: Unread, Options: options1594, Subs: subs1598, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1599, Risk: 1, Secrets: 5},
+	{Name: "zipapp", Operands: Outputs, Options: options1600, Beside: true},
 	{Name: "zipcloak", Secrets: 5, Wordless: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1600, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1600, Here: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1601, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1601, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
@@ -8382,13 +8388,13 @@ var programs = [...]Program{
 	{Name: "zmore", Operands: Reads, Options: options161, Risk: 116},
 	{Name: "bzless", Operands: Reads, Options: options161, Risk: 116},
 	{Name: "xzless", Operands: Reads, Options: options161, Risk: 116},
-	{Name: "zmodload", Operands: Unread, Options: options1601},
+	{Name: "zmodload", Operands: Unread, Options: options1602},
 	{Name: "zpool", Operands: Unread, Risk: 221},
-	{Name: "zstd", Operands: Outputs, Options: options1602, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1602, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1602, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1602, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options30, Subs: subs31, Risk: 222, Also: also1603},
+	{Name: "zstd", Operands: Outputs, Options: options1603, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1603, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1603, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1603, Beside: true},
+	{Name: "zypper", Operands: Unread, Options: options30, Subs: subs31, Risk: 222, Also: also1604},
 }
 
 var options0 = []Option{
@@ -24251,7 +24257,7 @@ var options884 = []Option{
 	{Names: names{"-a", "--text"}},
 	{Names: names{"--binary-files"}, Value: Required},
 	{Names: names{"-D", "--devices"}, Value: Required},
-	{Names: names{"-d", "--directories"}, Value: Required},
+	{Names: names{"-d", "--directories"}, Value: Required, Effect: EffRecursive},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--exclude-from"}, Value: Required, Effect: EffInput},
 	{Names: names{"--exclude-dir"}, Value: Required},
@@ -31652,7 +31658,7 @@ var options1240 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"--colour", "--color"}, Value: Optional},
 	{Names: names{"-D", "--devices"}, Value: Required},
-	{Names: names{"-d", "--directories"}, Value: Required},
+	{Names: names{"-d", "--directories"}, Value: Required, Effect: EffRecursiveFollow},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--exclude-from"}, Value: Required, Effect: EffInput},
 	{Names: names{"--exclude-dir"}, Value: Required},
@@ -37575,6 +37581,20 @@ var options1509 = []Option{
 }
 
 var options1510 = []Option{
+	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"-R", "--dereference-recursive"}, Effect: EffFollow},
+	{Names: names{"-S", "--dereference-files"}, Effect: EffFollow},
+	{Names: names{"-.", "--hidden"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-n", "--line-number"}},
+	{Names: names{"-l", "--files-with-matches"}},
+	{Names: names{"-w", "--word-regexp"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"-v", "--invert-match"}},
+}
+
+var options1511 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -37601,16 +37621,16 @@ var options1510 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1511 = []Option{
+var options1512 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1512 = []Option{
+var options1513 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1513 = []Option{
+var options1514 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -37622,7 +37642,7 @@ var options1513 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1514 = []Option{
+var options1515 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -37637,13 +37657,13 @@ var options1514 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1515 = []Option{
+var options1516 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1516 = []Option{
+var options1517 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -37677,7 +37697,7 @@ var options1516 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1517 = []Option{
+var options1518 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -37726,7 +37746,7 @@ var options1517 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1518 = []Option{
+var options1519 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -37775,14 +37795,14 @@ var options1518 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options1519 = []Option{
+var options1520 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1520 = []Option{
+var options1521 = []Option{
 	{Names: names{"-r", "--random"}},
 	{Names: names{"-t", "--time"}},
 	{Names: names{"-h", "--help"}},
@@ -37794,7 +37814,7 @@ var options1520 = []Option{
 	{Names: names{"-x", "--hex"}},
 }
 
-var options1521 = []Option{
+var options1522 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -37869,7 +37889,7 @@ var options1521 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1522 = []Option{
+var options1523 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -37886,7 +37906,7 @@ var options1522 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1523 = []Option{
+var options1524 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -37899,7 +37919,7 @@ var options1523 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1524 = []Option{
+var options1525 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -37909,7 +37929,7 @@ var options1524 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1525 = []Option{
+var options1526 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -37926,7 +37946,7 @@ var options1525 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1526 = []Option{
+var options1527 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -37940,7 +37960,7 @@ var options1526 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1527 = []Option{
+var options1528 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -37961,7 +37981,7 @@ var options1527 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1528 = []Option{
+var options1529 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -37974,19 +37994,19 @@ var options1528 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1529 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1528, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1526, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1528, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1527, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1528, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1528, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1527, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1528, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1528, Workdir: true},
+var subs1530 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1529, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1527, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1529, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1528, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1529, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1529, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1528, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1529, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1529, Workdir: true},
 }
 
-var options1530 = []Option{
+var options1531 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -38000,7 +38020,7 @@ var options1530 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1531 = []Option{
+var options1532 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -38010,7 +38030,7 @@ var options1531 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1532 = []Option{
+var options1533 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -38024,7 +38044,7 @@ var options1532 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1533 = []Option{
+var options1534 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -38035,7 +38055,7 @@ var options1533 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1534 = []Option{
+var options1535 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38045,17 +38065,17 @@ var options1534 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1535 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1533, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1533, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1533, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1534, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1533, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1533, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1533, Workdir: true, Named: true},
+var subs1536 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1534, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1534, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1534, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1535, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1534, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1534, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1534, Workdir: true, Named: true},
 }
 
-var options1536 = []Option{
+var options1537 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -38066,43 +38086,43 @@ var options1536 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1537 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1522, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
+var subs1538 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1523, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1523, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1524, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1524, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1530, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1530, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1525, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1529, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1530, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1525, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1531, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1531, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1526, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1530, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1531, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1522, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1531, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1523, Workdir: true, Named: true, Changes: "pyproject.toml uv.lock"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1532, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1535, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1536, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1532, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1536, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1537, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1533, Workdir: true, Changes: "uv.lock .venv/x"},
 }
 
-var keys1538 = names{
+var keys1539 = names{
 	"--all-extras", "--all-groups", "--color", "--dev", "--directory", "--extra", "--frozen", "--group", "--locked", "--no-dev", "--no-progress", "--no-python-downloads", "--no-sync", "--offline", "--project", "--quiet", "--verbose", "-q", "-v",
 }
 
-var also1539 = []Alias{
+var also1540 = []Alias{
 	{From: names{"pip"}, To: names{"pip"}},
 	{From: names{"tool", "run"}, To: names{"uvx"}},
 }
 
-var options1540 = []Option{
+var options1541 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -38128,11 +38148,11 @@ var options1540 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var also1541 = []Alias{
+var also1542 = []Alias{
 	{To: names{"uv", "tool", "run"}},
 }
 
-var options1542 = []Option{
+var options1543 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -38142,13 +38162,13 @@ var options1542 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1543 = []Option{
+var options1544 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1544 = []Option{
+var options1545 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -38163,43 +38183,43 @@ var options1544 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1545 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
+var subs1546 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1543, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1543, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1544, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1544, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1543, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1544, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1543, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1544, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1545, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1544, Workdir: true},
 }
 
-var options1546 = []Option{
+var options1547 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -38365,7 +38385,7 @@ var options1546 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1547 = []Option{
+var options1548 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -38383,7 +38403,7 @@ var options1547 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1548 = []Option{
+var options1549 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -38392,7 +38412,7 @@ var options1548 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1549 = []Option{
+var options1550 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -38404,7 +38424,7 @@ var options1549 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1550 = []Option{
+var options1551 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -38418,40 +38438,40 @@ var options1550 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1551 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1548, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
+var subs1552 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1549, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1548, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1548, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1550, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1549, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1549, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1551, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1549, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1550, Special: "azure"},
 }
 
-var also1552 = []Alias{
+var also1553 = []Alias{
 	{From: names{"kv", "get"}, To: names{"vault", "read"}, Part: true},
 	{From: names{"kv", "put"}, To: names{"vault", "write"}, Part: true},
 	{From: names{"kv", "patch"}, To: names{"vault", "write"}, Part: true},
@@ -38460,7 +38480,7 @@ var also1552 = []Alias{
 	{From: names{"kv", "list"}, To: names{"vault", "list"}, Part: true},
 }
 
-var options1553 = []Option{
+var options1554 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -38473,11 +38493,11 @@ var options1553 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var also1554 = []Alias{
+var also1555 = []Alias{
 	{To: names{"vim"}, Part: true},
 }
 
-var options1555 = []Option{
+var options1556 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -38517,7 +38537,7 @@ var options1555 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1556 = []Option{
+var options1557 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -38550,7 +38570,7 @@ var options1556 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1557 = []Program{
+var subs1558 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -38558,7 +38578,7 @@ var subs1557 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Same: "dev", Workdir: true},
 }
 
-var options1558 = []Option{
+var options1559 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -38651,7 +38671,7 @@ var options1558 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1559 = []Program{
+var subs1560 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Same: "watch", Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -38661,7 +38681,7 @@ var subs1559 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1560 = []Option{
+var options1561 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--ignore-decorators"}, Value: Required},
@@ -38674,7 +38694,7 @@ var options1560 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1561 = []Option{
+var options1562 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -38684,13 +38704,13 @@ var options1561 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1562 = []Option{
+var options1563 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1563 = []Option{
+var options1564 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -38709,7 +38729,7 @@ var options1563 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1564 = []Option{
+var options1565 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -38758,7 +38778,7 @@ var options1564 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1565 = []Option{
+var options1566 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -38786,7 +38806,7 @@ var options1565 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1566 = []Option{
+var options1567 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -38830,7 +38850,7 @@ var options1566 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1567 = []Option{
+var options1568 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -38993,7 +39013,7 @@ var options1567 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1568 = []Option{
+var options1569 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -39017,7 +39037,7 @@ var options1568 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1569 = []Option{
+var options1570 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -39037,7 +39057,7 @@ var options1569 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1570 = []Option{
+var options1571 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -39069,7 +39089,7 @@ var options1570 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1571 = []Option{
+var options1572 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -39096,7 +39116,7 @@ var options1571 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1572 = []Option{
+var options1573 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -39143,7 +39163,7 @@ var options1572 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1573 = []Option{
+var options1574 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -39159,12 +39179,12 @@ var options1573 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var settings1574 = []Setting{
+var settings1575 = []Setting{
 	{Subs: names{"set"}},
 	{Subs: names{"default"}},
 }
 
-var options1575 = []Option{
+var options1576 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -39225,7 +39245,7 @@ var options1575 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1576 = []Option{
+var options1577 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -39237,7 +39257,7 @@ var options1576 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1577 = []Option{
+var options1578 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -39260,7 +39280,7 @@ var options1577 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1578 = []Option{
+var options1579 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--config-data"}, Value: Required},
@@ -39271,7 +39291,7 @@ var options1578 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1579 = []Option{
+var options1580 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -39346,18 +39366,18 @@ var options1579 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1580 = []Option{
+var options1581 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1581 = []Option{
+var options1582 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1582 = []Option{
+var options1583 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -39368,7 +39388,7 @@ var options1582 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1583 = []Option{
+var options1584 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -39385,15 +39405,15 @@ var options1583 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1584 = []Program{
+var subs1585 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1583, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1584, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1585 = []Program{
+var subs1586 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
@@ -39404,7 +39424,7 @@ var subs1585 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1580, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1581, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -39418,7 +39438,7 @@ var subs1585 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1581, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1582, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -39444,26 +39464,26 @@ var subs1585 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Same: "up", Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner", Changes: "package.json yarn.lock node_modules/x", Obeys: "package.json"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1582, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1582, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1583, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1583, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1584, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1585, Workdir: true, Special: "runner"},
 }
 
-var settings1586 = []Setting{
+var settings1587 = []Setting{
 	{Subs: names{"config", "set"}, Valued: true},
 }
 
-var keys1587 = names{
+var keys1588 = names{
 	"child-concurrency", "compressionLevel", "defaultSemverRangePrefix", "email", "emoji", "enableColors", "enableGlobalCache", "enableHyperlinks", "enableImmutableInstalls", "enableInlineBuilds", "enableMessageNames", "enableProgressBars", "enableTelemetry", "enableTimers", "httpRetry", "httpTimeout", "init-author-*", "init-license", "init-version", "initFields.*", "initScope", "logFilters*", "network-timeout", "networkConcurrency", "nmHoistingLimits", "nmMode", "nmSelfReferences", "nodeLinker", "npmAlwaysAuth", "npmAuthToken", "pnpFallbackMode", "pnpIgnorePatterns", "pnpMode", "preferAggregateCacheInfo", "preferInteractive", "preferReuse", "preferTruncatedLines", "progress", "progressBarStyle", "save-prefix", "supportedArchitectures*", "taskPoolConcurrency", "taskPoolMode", "telemetryInterval", "username", "version-git-message", "version-git-tag", "version-tag-prefix", "winLinkType",
 }
 
-var keys1588 = names{
+var keys1589 = names{
 	"--color", "--cwd", "--no-color", "--no-progress", "--non-interactive", "--silent", "--verbose", "-s",
 }
 
-var also1589 = []Alias{
+var also1590 = []Alias{
 	{From: names{"test"}, To: names{"yarn", "run", "test"}},
 	{From: names{"run", "test"}, To: names{"yarn", "test"}},
 	{From: names{"start"}, To: names{"yarn", "run", "start"}},
@@ -39493,11 +39513,11 @@ var also1589 = []Alias{
 	{To: names{"yarnpkg"}},
 }
 
-var also1590 = []Alias{
+var also1591 = []Alias{
 	{To: names{"yarn"}},
 }
 
-var options1591 = []Option{
+var options1592 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -39539,7 +39559,7 @@ var options1591 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1592 = []Option{
+var options1593 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -39586,7 +39606,7 @@ var options1592 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1593 = []Option{
+var options1594 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -39615,28 +39635,28 @@ var options1593 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1594 = []Option{
+var options1595 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options1595 = []Option{
+var options1596 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 }
 
-var subs1596 = []Program{
-	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1595, Workdir: true, Special: "sources"},
-}
-
 var subs1597 = []Program{
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1594, Workdir: true, Special: "sources"},
-	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1594, Workdir: true, Special: "sources"},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1596, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"tool", "format"}, Options: options1596, Workdir: true, Special: "sources"},
 }
 
-var options1598 = []Option{
+var subs1598 = []Program{
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options1595, Workdir: true, Special: "sources"},
+	{Name: "format", Style: Exact, Path: names{"fmt"}, Same: "fmt", Options: options1595, Workdir: true, Special: "sources"},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1597, Workdir: true},
+}
+
+var options1599 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -39743,7 +39763,7 @@ var options1598 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1599 = []Option{
+var options1600 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -39752,7 +39772,7 @@ var options1599 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1600 = []Option{
+var options1601 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -39762,7 +39782,7 @@ var options1600 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1601 = []Option{
+var options1602 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -39782,7 +39802,7 @@ var options1601 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1602 = []Option{
+var options1603 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},
@@ -39855,7 +39875,7 @@ var options1602 = []Option{
 	{Names: names{"--block-size"}, Value: Required},
 }
 
-var also1603 = []Alias{
+var also1604 = []Alias{
 	{From: names{"in"}, To: names{"zypper", "install"}},
 	{From: names{"install"}, To: names{"zypper", "in"}},
 	{From: names{"up"}, To: names{"zypper", "update"}},

@@ -42,7 +42,7 @@ func init() {
 		"python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
 		"aws": here((*effector).aws), "azure": here((*effector).azure),
 		"supervised": here((*effector).supervised), "mount": here((*effector).mount), "parallel": here((*effector).parallel),
-		"perl": here((*effector).perl), "sets": here((*effector).sets),
+		"perl": here((*effector).perl), "diff": here((*effector).diff), "sets": here((*effector).sets),
 		"variables": here((*effector).variables), "envsubst": here((*effector).envsubst), "ps": here((*effector).ps),
 		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}

@@ -63,6 +63,9 @@ func (e *effector) kubectl() {
 	}
 }
 
+// composeNames are the options with which config of Compose prints no values.
+var composeNames = []string{"--services", "--images", "--volumes", "--networks", "--profiles", "--models", "--quiet", "--hash"}
+
 // compose requires a rule that names the subcommand for a file from another machine
 // (docker compose reference, -f).
 func (e *effector) compose() {
@@ -70,5 +73,8 @@ func (e *effector) compose() {
 		if a.Kind == ArgOption && slices.Contains(a.Option.Names, "--file") && remoteSource(&a.Value) {
 			e.apartLate(causeRemoteSource, "option -f of "+e.prog.Name)
 		}
+	}
+	if path := e.scan.Path; len(path) > 0 && path[len(path)-1] == "config" && !slices.ContainsFunc(composeNames, e.has) {
+		e.read(Word{Text: ".env", Holes: []Hole{{At: len(".env"), Kind: Glob}}}, NeedNone, "values that "+e.prog.Name+" config prints")
 	}
 }

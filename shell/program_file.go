@@ -105,3 +105,7 @@ func (e *effector) sets() {
 		}
 	}
 }
+
+// diff reads the files in operands that are directories, by way of links as well, with
+// or without -r (diff(1), "Comparing Directories").
+func (e *effector) diff() { e.recursive, e.follows = true, true }

@@ -15,6 +15,7 @@ func (e *effector) git() {
 		}
 	}
 	e.gitShows()
+	e.gitSearches()
 	e.gitShowsAdded()
 	e.gitConfig()
 	e.gitBundle()
@@ -96,11 +97,25 @@ func (e *effector) gitRestores() {
 	}
 }
 
+// gitSearches reads what git grep searches beside tracked files, below the working
+// directory: files that are ignored with --no-index and --no-exclude-standard, else
+// those that are not.
+func (e *effector) gitSearches() {
+	if len(e.scan.Path) == 0 || e.scan.Path[0] != "grep" || !e.has("--no-index") && !e.has("--untracked") {
+		return
+	}
+	defer func(before bool) { e.recursive = before }(e.recursive)
+	e.recursive = true
+	e.read(Word{Text: "."}, NeedNone, "git grep beside tracked files")
+}
+
 // gitShows reads the files that git prints.
 func (e *effector) gitShows() {
 	if len(e.scan.Path) == 0 || !e.gitPrints(e.scan.Path[0]) {
 		return
 	}
+	defer func(before bool) { e.recursive = before }(e.recursive)
+	e.recursive = e.recursive || e.has("--no-index")
 	named := e.operandWords(0)
 	for _, a := range e.scan.Args {
 		if e.scan.Path[0] == "log" && a.Kind == ArgOption && slices.Contains(a.Option.Names, "-L") {

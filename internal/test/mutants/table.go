@@ -2434,6 +2434,36 @@ func tellsWord`,
 		Test: "TestTellsHosts",
 	},
 	{
+		Guard: "Compose prints values of .env", File: "shell/program_cloud.go",
+		Old:  `path[len(path)-1] == "config" &&`,
+		New:  `path[len(path)-1] == "" &&`,
+		Pkg:  "./permission",
+		Test: "TestDirectoriesAreSearched",
+	},
+	{
+		Guard: "git diff reads directories outside the repository's files", File: "shell/program_git.go",
+		Old: `	e.recursive = e.recursive || e.has("--no-index")
+`,
+		New:  ``,
+		Pkg:  "./permission",
+		Test: "TestDirectoriesAreSearched",
+	},
+	{
+		Guard: "git grep searches beside tracked files", File: "shell/program_git.go",
+		Old: `	e.gitSearches()
+`,
+		New:  ``,
+		Pkg:  "./permission",
+		Test: "TestDirectoriesAreSearched",
+	},
+	{
+		Guard: "diff reads the files in directories", File: "shell/program_file.go",
+		Old:  `func (e *effector) diff() { e.recursive, e.follows = true, true }`,
+		New:  `func (e *effector) diff() {}`,
+		Pkg:  "./permission",
+		Test: "TestDirectoriesAreSearched",
+	},
+	{
 		Guard: "code names no variables that are secret by convention", File: "shell/possible_code.go",
 		Old:  `		if mask.IsSecretVariable(word) {`,
 		New:  `		if mask.IsSecretName(word) {`,
