@@ -73,7 +73,7 @@ func (j *masker) next() {
 // hidden reports whether a value at this place has the name of a secret.
 func (j *masker) hidden() bool {
 	top := j.top()
-	return top.secret || top.object && top.value && IsSecretName(top.key)
+	return top.secret || top.object && top.value && isSecretName(top.key)
 }
 
 // number hides a number.

@@ -240,10 +240,10 @@ func (c *scanner) blanks(p int) int {
 func (c *scanner) isSecret(i, j int, k kind) bool {
 	name := c.s[i:j]
 	if k == separate {
-		return IsSecretName(name) && !strings.HasSuffix(name, "secret-id")
+		return isSecretName(name) && !strings.HasSuffix(name, "secret-id")
 	}
 	query := i > 0 && (c.s[i-1] == '?' || c.s[i-1] == '&')
-	return IsSecretName(name) || query && slices.Contains(queryNames, strings.ToLower(name))
+	return isSecretName(name) || query && slices.Contains(queryNames, strings.ToLower(name))
 }
 
 // address hides the password of a URL whose authority begins at p.

@@ -28,9 +28,9 @@ var queryNames = []string{"key", "sig", "code", "auth", "credential", "x-amz-cre
 // harmless are complete names that would otherwise be taken for secrets.
 var harmless = []string{"pwd", "oldpwd", "max_tokens", "max-tokens", "maxtokens", "min_tokens", "num_tokens", "n_tokens", "total_tokens", "author"}
 
-// IsSecretName reports whether a value with this name is a secret: db_password,
+// isSecretName reports whether a value with this name is a secret: db_password,
 // apiKey, --auth-token, but not PASSWORD_FILE.
-func IsSecretName(name string) bool {
+func isSecretName(name string) bool {
 	if len(name) > 200 {
 		name = name[len(name)-200:]
 	}
@@ -83,7 +83,7 @@ var variablePairs = []string{"key id", "service account", "auth config", "seed p
 // is a secret: one by its name, or by convention though the name does not say so, as
 // DATABASE_URL and AWS_ACCESS_KEY_ID. Only names in capitals follow the conventions.
 func IsSecretVariable(name string) bool {
-	if IsSecretName(name) {
+	if isSecretName(name) {
 		return true
 	}
 	parts := splitName(name)

@@ -215,7 +215,7 @@ func (c *scanner) lastWord(args []word) {
 // NAME VALUE.
 func (c *scanner) named(args []word, option string) {
 	for i, w := range args {
-		if w.text == option && i+2 < len(args) && IsSecretName(args[i+1].text) {
+		if w.text == option && i+2 < len(args) && isSecretName(args[i+1].text) {
 			c.hideWord(args[i+2], 0)
 		}
 	}
@@ -362,7 +362,7 @@ func settings(c *scanner, args []word) {
 			config = true
 		}
 		_, name, _ := strings.Cut(w.text, ":") // //registry.example.com/:_authToken
-		if config && i+1 < len(args) && !strings.HasPrefix(w.text, "-") && (IsSecretName(w.text) || IsSecretName(name)) {
+		if config && i+1 < len(args) && !strings.HasPrefix(w.text, "-") && (isSecretName(w.text) || isSecretName(name)) {
 			c.hideWord(args[i+1], 0)
 		}
 	}
