@@ -142,22 +142,30 @@ class AgentWrapper:
             return found
         raise WrapperError("agent-wrapper explained nothing")
 
-    async def answer(self, id: str, digest: str, answer: Answer) -> None:
-        """Answers a question that was handed on. It raises if the answer is refused."""
-        await self._request("answer", {**answer, "id": id, "digest": digest})
+    async def answer(self, id: str, digest: str, answer: Answer) -> list[str]:
+        """Answers a question that was handed on, and tells where rules were written.
+
+        It raises if the answer is refused: it came too late, say.
+        """
+        found = await self._request("answer", {**answer, "id": id, "digest": digest})
         self._questions.pop(id, None)
+        kept: list[str] = found.get("kept", [])
+        return kept
 
     async def session(
         self,
         action: Literal["open", "resume", "rules", "revoke", "pause", "unpause", "close"],
         session: str,
         *,
-        rule: str | None = None,
+        grant: int | None = None,
         reason: str | None = None,
     ) -> JSONObject:
-        """Opens, resumes, pauses or closes a session, or lists or revokes what is kept."""
+        """Opens, resumes, pauses or closes a session, or revokes a lasting answer (grant).
+
+        It tells what is kept for the session.
+        """
         found: JSONObject = await self._request(
-            "session", _given(action=action, session=session, rule=rule, reason=reason)
+            "session", _given(action=action, session=session, grant=grant, reason=reason)
         )
         return found
 
@@ -166,9 +174,11 @@ class AgentWrapper:
         found: JSONObject = await self._request("policy", _given(session=session))
         return found
 
-    async def outcome(self, tool_use_id: str, *, failed: bool, exit: int | None = None) -> None:
+    async def outcome(
+        self, tool_use_id: str, *, failed: bool, exit: int | None = None, session: str | None = None
+    ) -> None:
         """Records what became of an allowed tool use."""
-        await self._request("outcome", _given(toolUseID=tool_use_id, failed=failed, exit=exit))
+        await self._request("outcome", _given(toolUseID=tool_use_id, failed=failed, exit=exit, session=session))
 
     async def close(self) -> None:
         """Ends the wrapper: what waits is denied, the record is closed."""

@@ -16,7 +16,7 @@ Options = TypeVar("Options")
 CanUseTool = Callable[[str, JSONObject, Any], Awaitable[Any]]
 
 
-def can_use_tool(wrapper: AgentWrapper) -> CanUseTool:
+def can_use_tool(wrapper: AgentWrapper, *, session: str | None = None) -> CanUseTool:
     """The permission callback alone.
 
     In the SDK's default mode it does not see every tool use: read-only commands, reads
@@ -26,13 +26,16 @@ def can_use_tool(wrapper: AgentWrapper) -> CanUseTool:
 
     async def decide(tool: str, input: JSONObject, context: Any) -> Any:
         return _permission(
-            await wrapper.can_use_tool(tool, input, tool_use_id=context.tool_use_id, agent=context.agent_id)
+            await wrapper.can_use_tool(
+                # The directory of the agent's shell is not told.
+                tool, input, cwd="", tool_use_id=context.tool_use_id, session=session, agent=context.agent_id
+            )
         )
 
     return decide
 
 
-def guarded(wrapper: AgentWrapper, options: Options) -> Options:
+def guarded(wrapper: AgentWrapper, options: Options, *, session: str | None = None) -> Options:
     """Makes of ClaudeAgentOptions ones with which every tool use is decided::
 
         options = guarded(wrapper, ClaudeAgentOptions(model=model, cwd=cwd))
@@ -47,7 +50,7 @@ def guarded(wrapper: AgentWrapper, options: Options) -> Options:
     _check(given)
     env = _environment(given.env)
     _check_home(env)
-    hook = _Hook(wrapper)
+    hook = _Hook(wrapper, session)
     settings = json.loads(json.dumps(isolation["settings"]))
     if given.add_dirs:
         settings["permissions"]["additionalDirectories"] = [str(Path(dir).absolute()) for dir in given.add_dirs]
@@ -87,13 +90,11 @@ class _Hook:
     against everybody's allow. An allow is held for can_use_tool, which sees the input as
     it will run: for another input it decides anew."""
 
-    def __init__(self, wrapper: AgentWrapper) -> None:
-        self._wrapper = wrapper
+    def __init__(self, wrapper: AgentWrapper, session: str | None) -> None:
+        self._wrapper, self._session = wrapper, session
         self._held: dict[str | None, tuple[tuple[Any, ...], Result]] = {}
-        self._session: str | None = None
 
     async def pre_tool_use(self, input: Any, tool_use_id: str | None, context: Any) -> JSONObject:
-        self._session = input.get("session_id")
         id, agent = input.get("tool_use_id"), input.get("agent_id")
         result = await self._wrapper.can_use_tool(
             input["tool_name"], input["tool_input"],
@@ -101,14 +102,15 @@ class _Hook:
         )
         if not result.allowed and not result.interrupt:
             return _answer("deny", result.message)
-        self._held[id] = (input["tool_name"], input["tool_input"], self._session, agent), result
+        self._held[id] = (input["tool_name"], input["tool_input"], agent), result
         return _answer("ask")  # a hook's allow would not see what another hook makes of the input
 
     async def can_use_tool(self, tool: str, input: JSONObject, context: Any) -> Any:
         use, result = self._held.pop(context.tool_use_id, ((), None))
-        if result is None or use != (tool, input, self._session, context.agent_id):
+        if result is None or use != (tool, input, context.agent_id):
+            # Without the hook the directory is not known.
             result = await self._wrapper.can_use_tool(
-                tool, input, tool_use_id=context.tool_use_id, session=self._session, agent=context.agent_id
+                tool, input, cwd="", tool_use_id=context.tool_use_id, session=self._session, agent=context.agent_id
             )
         return _permission(result)
 

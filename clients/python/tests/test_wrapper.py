@@ -122,6 +122,21 @@ class Test(unittest.IsolatedAsyncioTestCase):
             found = await wrapper.explain("Bash", {"command": "touch t"}, cwd=str(WORK))
         self.assertEqual(found["decision"]["behavior"], "ask")
 
+    async def test_sessions_the_policy_and_outcomes(self) -> None:
+        async with start(on_approve=lambda _: {"choice": "session"}) as wrapper:
+            self.assertTrue((await bash(wrapper, "touch t", session="s", tool_use_id="u1")).allowed)
+            await wrapper.outcome("u1", failed=False, exit=0, session="s")
+            with self.assertRaisesRegex(WrapperError, "recorded already"):
+                await wrapper.outcome("u1", failed=False, session="s")
+            (grant,) = (await wrapper.session("rules", "s"))["grants"]
+            self.assertRegex(grant["rule"], r"^Bash\(touch")
+            self.assertEqual((await wrapper.session("revoke", "s", grant=grant["id"]))["grants"], [])
+            await wrapper.session("pause", "s", reason="look first")
+            self.denied(await bash(wrapper, "echo hi", session="s"), "look first")
+            await wrapper.session("unpause", "s")
+            await wrapper.session("close", "s")
+            self.assertIn("Bash(touch:*)", str(await wrapper.policy()))
+
     async def test_a_hundred_asks_answered_in_another_order(self) -> None:
         waiting: list[asyncio.Future[Any]] = []
 

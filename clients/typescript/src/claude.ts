@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type AgentWrapper, type JSONObject, type Result, type ToolUse } from "./index.js";
+import { type AgentWrapper, type JSONObject, type Origin, type Result, type ToolUse } from "./index.js";
 import { isolation } from "./isolation.js";
 import { isObject } from "./protocol.js";
 
@@ -47,9 +47,10 @@ export interface Guard {
  * tool use: read-only commands, reads in the workspace, subagents, and what
  * settings allow run without it. {@link guarded} has all of them arrive.
  */
-export function canUseTool(wrapper: AgentWrapper): CanUseTool {
+export function canUseTool(wrapper: AgentWrapper, origin: Origin = {}): CanUseTool {
   return async (tool, input, { signal, toolUseID, agentID }) =>
-    permission(await wrapper.canUseTool({ tool, input, toolUseID, agent: agentID }, { signal }));
+    // The directory of the agent's shell is not told.
+    permission(await wrapper.canUseTool({ cwd: "", ...origin, tool, input, toolUseID, agent: agentID }, { signal }));
 }
 
 /**
@@ -60,10 +61,14 @@ export function canUseTool(wrapper: AgentWrapper): CanUseTool {
  * An option that would let a tool run undecided is an error that names it, and so
  * is one that is not known here.
  */
-export function guarded<O extends object>(wrapper: AgentWrapper, options: O): Omit<O, keyof Guard | "additionalDirectories"> & Guard {
+export function guarded<O extends object>(
+  wrapper: AgentWrapper,
+  options: O,
+  origin: Pick<Origin, "session"> = {},
+): Omit<O, keyof Guard | "additionalDirectories"> & Guard {
   const { additionalDirectories, hooks, env, ...rest } = options as Checked;
   check(options as Checked);
-  const guard = new Hook(wrapper);
+  const guard = new Hook(wrapper, origin.session);
   const environment = cleaned(env);
   checkHome(environment);
   return {
@@ -97,20 +102,20 @@ export function guarded<O extends object>(wrapper: AgentWrapper, options: O): Om
 class Hook {
   readonly #wrapper: AgentWrapper;
   readonly #held = new Map<string, { use: ToolUse; result: Result }>();
-  #session: string | undefined;
+  readonly #session: string | undefined;
 
-  constructor(wrapper: AgentWrapper) {
+  constructor(wrapper: AgentWrapper, session: string | undefined) {
     this.#wrapper = wrapper;
+    this.#session = session;
   }
 
   readonly preToolUse = async (input: any, _id: string | undefined, { signal }: { signal: AbortSignal }): Promise<HookAnswer> => {
-    this.#session = input.session_id;
     const use: ToolUse = {
       tool: input.tool_name,
       input: input.tool_input,
       toolUseID: input.tool_use_id,
       cwd: input.cwd,
-      session: input.session_id,
+      session: this.#session,
       agent: input.agent_id,
     };
     const result = await this.#wrapper.canUseTool(use, { signal });
@@ -122,9 +127,9 @@ class Hook {
   readonly canUseTool: CanUseTool = async (tool, input, { signal, toolUseID, agentID }) => {
     const held = this.#held.get(toolUseID);
     this.#held.delete(toolUseID);
-    const use: ToolUse = { tool, input, toolUseID, session: this.#session, agent: agentID };
-    if (held && isDeepStrictEqual(use, { tool: held.use.tool, input: held.use.input, toolUseID, session: held.use.session, agent: held.use.agent }))
-      return permission(held.result);
+    if (held && isDeepStrictEqual([tool, input, agentID], [held.use.tool, held.use.input, held.use.agent])) return permission(held.result);
+    // Without the hook the directory is not known.
+    const use: ToolUse = { tool, input, toolUseID, cwd: "", session: this.#session, agent: agentID };
     return permission(await this.#wrapper.canUseTool(use, { signal }));
   };
 }

@@ -127,17 +127,21 @@ export class AgentWrapper implements AsyncDisposable {
     throw new WrapperError("agent-wrapper explained nothing");
   }
 
-  /** Answers a question that was handed on. It rejects if the answer is refused: it came too late, say. */
-  async answer(id: string, digest: string, answer: Answer): Promise<void> {
-    await this.#request("answer", { ...answer, id, digest });
+  /**
+   * Answers a question that was handed on, and tells where rules were written. It
+   * rejects if the answer is refused: it came too late, say.
+   */
+  async answer(id: string, digest: string, answer: Answer): Promise<string[]> {
+    const found = (await this.#request("answer", { ...answer, id, digest })) as { kept?: string[] };
     this.#questions.delete(id);
+    return found.kept ?? [];
   }
 
-  /** Opens, resumes, pauses or closes a session, or lists or revokes what is kept for it. */
+  /** Opens, resumes, pauses or closes a session, or revokes a lasting answer (grant); tells what is kept for it. */
   async session(
     action: "open" | "resume" | "rules" | "revoke" | "pause" | "unpause" | "close",
     session: string,
-    more: { rule?: string; reason?: string } = {},
+    more: { grant?: number; reason?: string } = {},
   ): Promise<JSONObject> {
     return (await this.#request("session", { ...more, action, session })) as JSONObject;
   }
@@ -148,7 +152,7 @@ export class AgentWrapper implements AsyncDisposable {
   }
 
   /** Records what became of an allowed tool use. */
-  async outcome(toolUseID: string, outcome: { failed: boolean; exit?: number }): Promise<void> {
+  async outcome(toolUseID: string, outcome: { failed: boolean; exit?: number; session?: string }): Promise<void> {
     await this.#request("outcome", { ...outcome, toolUseID });
   }
 

@@ -54,7 +54,10 @@ export type Result =
 /** What would be decided. */
 export interface Explanation {
   decision: Decision;
-  layers: unknown[];
+  /** What every layer says of each action, and of the whole. */
+  actions: JSONObject[];
+  whole?: JSONObject;
+  /** The same for a person, as `agent-wrapper explain` prints it. */
   text: string;
 }
 

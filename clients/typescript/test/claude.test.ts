@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -61,6 +61,7 @@ interface Outcome {
 
 /** Lets the scripted model have its turns, and gives what came back to it. */
 async function run(turns: Call[][], options: (plain: ClaudeOptions) => ClaudeOptions, sub: Call[][] = []): Promise<Outcome> {
+  rmSync(join(work, "written"), { force: true }); // a file that is there is not written before it was read
   const model = await startModel({ main: turns, sub });
   const outcome: Outcome = { results: [], last: undefined, error: undefined };
   try {
@@ -106,6 +107,34 @@ test("Claude SDK: with canUseTool alone they do not", { skip }, async () => {
   wrapper.seen.length = 0;
   await run(everything, (options) => ({ ...options, canUseTool: canUseTool(wrapper), allowedTools: ["Bash", "mcp__own"], permissionMode: "acceptEdits" }), below);
   assert.deepEqual(wrapper.seen, []);
+});
+
+test("Claude SDK: each of the two walls holds alone", { skip }, async () => {
+  for (const taken of [{ hooks: {} }, { settings: {} }] satisfies ClaudeOptions[]) {
+    await using wrapper = start({ onApprove: () => ({ choice: "once" }) });
+    await run(everything, (options) => ({ ...guarded(wrapper, options), ...taken }), below);
+    assert.deepEqual(wrapper.seen, all, `without ${Object.keys(taken)[0]}`);
+  }
+});
+
+test("Claude SDK: an input that changed after the hook is decided anew", async () => {
+  await using wrapper = start();
+  const { hooks, canUseTool } = guarded(wrapper, { env: { HOME: home } });
+  const signal = new AbortController().signal;
+  const hook = (id: string, command: string) =>
+    hooks.PreToolUse[0]!.hooks[0]!({ tool_name: "Bash", tool_input: { command }, tool_use_id: id, cwd: work }, id, { signal });
+  const ask = { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "ask" } };
+  assert.deepEqual(await hook("u1", "ls"), ask);
+  const same = await canUseTool("Bash", { command: "ls" }, { signal, toolUseID: "u1" });
+  assert.deepEqual(same, { behavior: "allow", updatedInput: { command: "ls" } });
+  for (const [tool, input, agentID] of [["Bash", { command: "rm a.txt" }, undefined], ["Bash", { command: "touch t" }, "sub"], ["Write", { command: "ls" }, undefined]] as const) {
+    assert.deepEqual(await hook("u2", "ls"), ask);
+    const changed = await canUseTool(tool, input, { signal, toolUseID: "u2", ...(agentID ? { agentID } : {}) });
+    assert.equal(changed.behavior, "deny", JSON.stringify(input));
+  }
+  assert.deepEqual(wrapper.seen.length, 7);
+  const denial = await hook("u3", "rm a.txt");
+  assert.match(denial.hookSpecificOutput.permissionDecisionReason!, /denied by rule Bash\(rm:\*\)/);
 });
 
 test("Claude SDK: settings that allow everything change nothing", { skip }, async () => {

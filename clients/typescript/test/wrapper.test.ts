@@ -119,6 +119,23 @@ test("explain decides nothing", async () => {
   assert.equal((await wrapper.explain(bash("touch t"))).decision.behavior, "ask");
 });
 
+test("sessions, the policy and outcomes", async () => {
+  await using wrapper = start({ onApprove: () => ({ choice: "session" }) });
+  const use = { ...bash("touch t"), session: "s", toolUseID: "u1" };
+  assert.equal((await wrapper.canUseTool(use)).behavior, "allow");
+  await wrapper.outcome("u1", { failed: false, exit: 0, session: "s" });
+  await assert.rejects(wrapper.outcome("u1", { failed: false, session: "s" }), /recorded already/);
+  const { grants } = (await wrapper.session("rules", "s")) as { grants: { id: number; rule: string }[] };
+  assert.equal(grants.length, 1, JSON.stringify(grants));
+  assert.match(grants[0]!.rule, /^Bash\(touch/);
+  assert.deepEqual((await wrapper.session("revoke", "s", { grant: grants[0]!.id }))["grants"], []);
+  await wrapper.session("pause", "s", { reason: "look first" });
+  denied(await wrapper.canUseTool({ ...bash("echo hi"), session: "s" }), /look first/);
+  await wrapper.session("unpause", "s");
+  await wrapper.session("close", "s");
+  assert.match(JSON.stringify(await wrapper.policy()), /Bash\(touch:\*\)/);
+});
+
 test("a hundred asks, answered in another order", async () => {
   const waiting: (() => void)[] = [];
   await using wrapper = start({
