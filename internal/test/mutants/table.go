@@ -9,6 +9,18 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "a permission prompt that can be read in two ways is denied", File: "mcp/mcp.go",
+		Old:  `if err := decode(arguments, &p); err != nil ||`,
+		New:  `if err := json.Unmarshal(arguments, &p); err != nil ||`,
+		Test: "TestSmuggled",
+	},
+	{
+		Guard: "a permission prompt does not tell the directory", File: "mcp/mcp.go",
+		Old:  `permission.ToolUse{ID: p.ID, Tool: p.Tool, Input: p.Input}`,
+		New:  `permission.ToolUse{ID: p.ID, Tool: p.Tool, Input: p.Input, Dir: "/"}`,
+		Test: "TestDirectory",
+	},
+	{
 		Guard: "a comment that ends in a backslash", File: "shell/survey.go",
 		Old:  `if strings.HasSuffix(strings.TrimSuffix(c.Text, "\n"), "\\") {`,
 		New:  `if false {`,
