@@ -358,10 +358,10 @@ func TestDriveResumes(t *testing.T) {
 		return d.got[0]
 	}
 	got := []string{
-		run("a", "", false, lasting(0, 0, "Bash(npm i)")), run("a", "a", false), run("b", "a", true), run("c", "a", false),
+		run("a", "", false, lasting(0, 0, "Bash(npm i)")), run("a", "a", false), run("b", "a", true), run("a", "a", true), run("c", "a", false),
 		run("b", "b", false), run("a", "a", false),
 	}
-	want := []string{"person allow", "rule allow", "person deny", "person deny", "person deny", "rule allow"}
+	want := []string{"person allow", "rule allow", "person deny", "person deny", "person deny", "person deny", "rule allow"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -46,6 +46,7 @@ func procStatus(t *testing.T, pid int, key string) int {
 func TestEditorConversation(t *testing.T) {
 	const turns, perTurn = 50, 10
 	c := talks(t, "--ask", "Bash(npm:*)", "--allow", "Bash")
+	c.fast = true
 	r := rand.New(rand.NewPCG(15, 4))
 	early, want := 0, map[string]int{}
 	for n := range turns {
@@ -129,6 +130,7 @@ func TestEditorBurst(t *testing.T) {
 	long := strings.Repeat("é\n", 1<<17)
 	text, _ := json.Marshal(odd)
 	c := talks(t, "--allow", "Bash")
+	c.fast = true
 	c.send(object{"type": "user_message", "text": fmt.Sprintf("{\"text\":%s,\"times\":%d}\n", text, lines) + wants("ls")})
 	began := time.Now()
 	for i := range lines {
@@ -234,6 +236,7 @@ func faulty(t *testing.T, fault func(*child), at int) bool {
 	}
 	flags := []string{"--approvals", "stdio", "--allow", "Bash", "--ask", "Bash(npm:*)"}
 	c := startsAs(t, "full-wrapper", home, flags...)
+	c.fast = true
 	task := wants("ls a", `{"tool":"Bash","input":{"command":"npm i"},"beside":[{"tool":"Bash","input":{"command":"npm ci"}}]}`, "ls b", "npm x", "ls c")
 	c.send(object{"type": "user_message", "text": task})
 	c.send(object{"type": "user_message", "text": task})

@@ -11,9 +11,11 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/test/protocol"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -28,6 +30,7 @@ type child struct {
 	home  string
 	audit string
 	seen  []wrapper.Event
+	fast  bool // its events are not held against the schema
 }
 
 // childLimit is how long a conversation may take.
@@ -90,6 +93,9 @@ func (c *child) send(v any) {
 		}
 		line = string(b)
 	}
+	if schema := protocolSchema(c.t); !ok {
+		_ = schema.Check("editorLine", []byte(line)) // many are wrong on purpose
+	}
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		c.t.Fatal(err, c.err.String())
 	}
@@ -121,8 +127,31 @@ func (c *child) next() wrapper.Event {
 	if err != nil {
 		c.t.Fatalf("%.300q: %v", line, err)
 	}
+	if !c.fast {
+		conforms(c.t, line)
+	}
 	c.seen = append(c.seen, e)
 	return e
+}
+
+// protocolSchema is the schema of the protocols.
+func protocolSchema(t *testing.T) *protocol.Schema {
+	t.Helper()
+	schema, err := readSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+var readSchema = sync.OnceValues(protocol.Read)
+
+// conforms checks that an event is as the schema has it.
+func conforms(t *testing.T, line []byte) {
+	t.Helper()
+	if err := protocolSchema(t).Check("event", line); err != nil {
+		t.Errorf("%.2000s: %v", line, err)
+	}
 }
 
 // until returns the next event of a type.
@@ -493,5 +522,39 @@ func TestEditorAgentDies(t *testing.T) {
 	}
 	if code := c.ends(); code != 0 {
 		t.Error(code)
+	}
+}
+
+// TestDocsLines: docs/events.md has each event of the schema with its fields, and
+// docs/protocol.md each line of an editor.
+func TestDocsLines(t *testing.T) {
+	type def struct {
+		Properties map[string]struct{ Const any }
+	}
+	var schema struct {
+		Defs map[string]struct{ OneOf []def } `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(page(t, "schemas/protocol.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	events, lines := schema.Defs["event"].OneOf, schema.Defs["editorLine"].OneOf
+	if len(events) != 16 || len(lines) != 6 {
+		t.Errorf("%d events, %d lines", len(events), len(lines))
+	}
+	rows := page(t, "docs/events.md")
+	for _, e := range events {
+		_, row, found := strings.Cut(rows, fmt.Sprintf("\n| `%v` |", e.Properties["type"].Const))
+		row, _, _ = strings.Cut(row, "\n")
+		for name := range e.Properties {
+			if !found || name != "type" && !strings.Contains(row, "`"+name+"`") {
+				t.Errorf("docs/events.md: %v has no %s", e.Properties["type"].Const, name)
+			}
+		}
+	}
+	text := page(t, "docs/protocol.md")
+	for _, l := range lines {
+		if !strings.Contains(text, fmt.Sprintf(`{"type":"%v"`, l.Properties["type"].Const)) {
+			t.Errorf("docs/protocol.md has no %v", l.Properties["type"].Const)
+		}
 	}
 }

@@ -101,6 +101,7 @@ func (p *plugin) turn(prompt, task string) {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			p.t.Fatalf("%q: %v", line, err)
 		}
+		conforms(p.t, []byte(line))
 		p.events = append(p.events, e)
 		switch e.Type {
 		case wrapper.SessionEvent:

@@ -2342,6 +2342,7 @@ func tellsWord`,
 		Guard: "a counted answer is used up on disk before the tool use runs", File: "permission/grant.go",
 		Old:  `	if counted {`,
 		New:  `	if counted && false {`,
+		Pkg:  "./engine",
 		Test: "TestResumeOnce",
 	},
 	{
@@ -2359,7 +2360,7 @@ func tellsWord`,
 	{
 		Guard: "a session that another process uses", File: "engine/session.go",
 		Old:  `	case !free:`,
-		New:  `	case false:`,
+		New:  `	case !free && false:`,
 		Test: "TestResumeOnce",
 	},
 	{
