@@ -335,6 +335,29 @@ func TestExitHoles(t *testing.T) {
 		p.turn("go on", wants("make install", "make clean"))
 		p.want("allow deny", 1)
 	})
+	t.Run("the tool as a whole, where only some of it was asked about", func(t *testing.T) {
+		p := newPlugin(t)
+		p.turn("fix it", wants("npm i"))
+		p.turn(p.answers("allow_for_session"), wants("npm i", "make clean"))
+		p.want("allow deny", 1)
+		p.sessAllow, p.pending = nil, nil
+		p.turn("go on", wants("npm i", "make clean"))
+		p.want("allow deny", 1)
+	})
+	t.Run("what is kept is damaged", func(t *testing.T) {
+		p := newPlugin(t)
+		p.turn("fix it", wants("npm i"))
+		p.turn(p.answers("allow_for_session"), wants("npm i"))
+		p.want("allow", 0)
+		files, err := filepath.Glob(p.home + "/.local/state/agent-wrapper/sessions/*/answers.json")
+		if err != nil || len(files) != 1 || os.WriteFile(files[0], []byte("{"), 0o600) != nil {
+			t.Fatal(files, err)
+		}
+		for range 2 {
+			p.turn("go on", wants("make clean"))
+			p.want("deny", 1)
+		}
+	})
 	t.Run("a tool that the person has allowed as a whole", func(t *testing.T) {
 		p := newPlugin(t)
 		p.allow = []string{"Bash"}
