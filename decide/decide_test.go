@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lines"
@@ -228,11 +229,12 @@ func TestCancelled(t *testing.T) {
 // says is what the record says.
 func TestCancelRace(t *testing.T) {
 	c := start(t, options{})
+	var answered sync.WaitGroup
 	for i := range 200 {
 		id := fmt.Sprint("u", i)
 		c.bash(id, fmt.Sprint("npm install a", i))
 		q := c.question()
-		go c.respond(q.ID, `{"choice":"once"}`)
+		answered.Go(func() { c.respond(q.ID, `{"choice":"once"}`) })
 		c.request(`"c"`, "cancel", `{"id":"`+id+`"}`)
 		var a string
 		for n := 0; n < 2; {
@@ -249,6 +251,7 @@ func TestCancelRace(t *testing.T) {
 		if err != nil || !strings.Contains(last, `"behavior":"`+a+`"`) {
 			t.Fatalf("the client was told %s, and the record says %s", a, last)
 		}
+		answered.Wait()
 	}
 	c.end()
 }

@@ -51,7 +51,7 @@ type server struct {
 const (
 	maxWork  = 10_000
 	maxAsks  = 10_000
-	maxBytes = 256 << 20
+	maxBytes = 64 << 20
 )
 
 // grace is how long the end of a context waits for a client that does not read.

@@ -784,6 +784,38 @@ var Table = []Mutant{
 		Test: "TestReplies",
 	},
 	{
+		Guard: "who does not read is not read", File: "decide/budget.go",
+		Old:  `for !b.room(bytes) {`,
+		New:  `for false {`,
+		Test: "TestBudget",
+	},
+	{
+		Guard: "a response of a client that does not count denies", File: "decide/ask.go",
+		Old:  `_ = on.Withdraw(id, why.Error())`,
+		New:  `_, _ = on.Answer(desk.Reply{ID: id, Digest: digest, Choice: desk.Once})`,
+		Test: "TestResponses",
+	},
+	{
+		Guard: "an outcome is of what was allowed", File: "decide/outcome.go",
+		Old:  `if !known {`,
+		New:  `if false && !known {`,
+		Test: "TestOutcome",
+	},
+	{
+		Guard: "a session that is in use is not resumed", File: "decide/session.go",
+		Old: `	case open:
+`,
+		New: `	case open && false:
+`,
+		Test: "TestSessions",
+	},
+	{
+		Guard: "a line of a protocol is not longer than the limit", File: "internal/lines/lines.go",
+		Old:  `long = long || len(line)+len(bytes.TrimRight(part, "\r\n")) > Max`,
+		New:  `long = false`,
+		Test: "TestLong",
+	},
+	{
 		Guard: "a grant ends in time", File: "permission/grant.go",
 		Old:  `if now.ends.IsZero() || s.Now == nil || s.Now().Before(now.ends) {`,
 		New:  `if true {`,
