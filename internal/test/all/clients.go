@@ -25,11 +25,11 @@ func clients(r *runner) {
 	if namespace, why := r.namespace(); why != "" {
 		r.Skip("clients/typescript", why)
 	} else {
-		test := "cd clients/typescript && ip link set lo up && exec node --test --test-reporter=tap build/test/*.test.js"
+		test := "cd clients/typescript && ip link set lo up && exec node --test --test-timeout=120000 --test-reporter=tap build/test/*.test.js"
 		r.counted("clients/typescript", tapCounts, append(namespace, "sh", "-c", test)...)
 	}
 	r.check("mypy", "sh", "-c", "cd clients/python && exec mypy")
-	r.counted("clients/python", unittestCounts, "sh", "-c", "cd clients/python && exec python3 -m unittest")
+	r.counted("clients/python", unittestCounts, "sh", "-c", "cd clients/python && exec timeout 120 python3 -m unittest")
 }
 
 // namespace returns the command that starts another in a network namespace of its own,
