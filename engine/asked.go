@@ -18,6 +18,7 @@ type Asked struct {
 	Tool    string `json:"tool,omitempty"`    // "" if nothing waits for an answer
 	Exactly string `json:"exactly,omitempty"` // see permission.Request.Exactly
 	Again   bool   `json:"again,omitempty"`   // it may be allowed for the whole session
+	Once    int    `json:"once,omitempty"`    // ID of the last answer for once; see EndOnce
 	Editor  Words  `json:"editor"`
 }
 
@@ -54,7 +55,7 @@ func (e *Engine) NoteAsked(r *permission.Request, now Words) error {
 	if err != nil {
 		return err
 	}
-	return e.keepAsked(Asked{Tool: r.Use.Tool, Exactly: digest, Again: r.CanComeAgain() == nil, Editor: now})
+	return e.keepAsked(Asked{Tool: r.Use.Tool, Exactly: digest, Again: r.CanComeAgain() == nil, Once: e.asked().Once, Editor: now})
 }
 
 func (e *Engine) keepAsked(now Asked) error {
@@ -85,6 +86,20 @@ func (e *Engine) AnswerAsked(tool string, b permission.Behavior, once bool) erro
 		return err
 	}
 	asked.Tool, asked.Exactly = "", ""
+	if g.Counted {
+		asked.Once = g.ID
+	}
+	return e.keepAsked(asked)
+}
+
+// EndOnce ends an answer for once that was not used: it is for the turn that follows it.
+func (e *Engine) EndOnce() error {
+	asked := e.asked()
+	if asked.Once == 0 {
+		return nil
+	}
+	e.Session.Revoke(asked.Once)
+	asked.Once = 0
 	return e.keepAsked(asked)
 }
 

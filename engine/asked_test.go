@@ -77,6 +77,38 @@ func TestAnswerAsked(t *testing.T) {
 	}
 }
 
+// TestEndOnce: an answer for once that was not used ends with its turn, also if that was
+// killed or asked about something else.
+func TestEndOnce(t *testing.T) {
+	o := site(t, nil)
+	e := resumed(t, o, "s", nil)
+	note := func(line string) {
+		t.Helper()
+		r := e.Rules.Evaluator().Request(bash(e, line))
+		if err := e.NoteAsked(&r, Words{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note("npm i")
+	if err := e.AnswerAsked("Bash", permission.Allow, true); err != nil {
+		t.Fatal(err)
+	}
+	note("npm ci")
+	closed(t, e)
+	e = resumed(t, o, "s", &answering{})
+	if len(e.Session.Grants()) != 1 {
+		t.Fatal(e.Session.Grants())
+	}
+	for range 2 {
+		if err := e.EndOnce(); err != nil || len(e.Session.Grants()) != 0 {
+			t.Error(err, e.Session.Grants())
+		}
+	}
+	if got := o.LastAsked("s"); got.Tool != "Bash" || got.Once != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestNoteWords: the words of an editor are kept with the session, whatever was asked.
 func TestNoteWords(t *testing.T) {
 	o := site(t, nil)

@@ -525,6 +525,25 @@ func TestEditorAgentDies(t *testing.T) {
 	}
 }
 
+// TestEditorLost: a session that the agent CLI does not have is told, and the next
+// message begins another.
+func TestEditorLost(t *testing.T) {
+	t.Setenv("PRETEND_LOST", "1")
+	c := talks(t, "--session", otherID, "--prompt", "go on")
+	if e := c.until(wrapper.SessionCorruptedEvent); e.OldSessionID != otherID {
+		t.Errorf("%+v", e)
+	}
+	c.until(wrapper.DoneEvent)
+	c.send(object{"type": "user_message", "text": "hello"})
+	if e := c.until(wrapper.SessionEvent); e.SessionID != sessionID {
+		t.Errorf("%+v", e)
+	}
+	c.until(wrapper.DoneEvent)
+	if code := c.ends(); code != 0 {
+		t.Error(code)
+	}
+}
+
 // TestDocsLines: docs/events.md has each event of the schema with its fields, and
 // docs/protocol.md each line of an editor.
 func TestDocsLines(t *testing.T) {

@@ -344,6 +344,14 @@ func TestExitHoles(t *testing.T) {
 		p.turn("go on", wants("npm i", "make clean"))
 		p.want("allow deny", 1)
 	})
+	t.Run("once, in a later turn", func(t *testing.T) {
+		p := newPlugin(t)
+		p.turn("fix it", wants("npm i"))
+		p.turn(p.answers("allow_once"), wants("ls"))
+		p.want("allow", 0)
+		p.turn("go on", wants("npm i"))
+		p.want("deny", 1)
+	})
 	t.Run("what is kept is damaged", func(t *testing.T) {
 		p := newPlugin(t)
 		p.turn("fix it", wants("npm i"))
@@ -438,6 +446,17 @@ func TestExitChoices(t *testing.T) {
 	p.want("deny", 0)
 	if p.count(wrapper.InsertChoicesEvent) != 1 || !strings.Contains(p.text, "Please wait for user to select from the provided options.") {
 		t.Errorf("%+v", p.events)
+	}
+}
+
+// TestExitLost: a session that the agent CLI does not have is told as the original does.
+func TestExitLost(t *testing.T) {
+	p := newPlugin(t)
+	p.session, p.env = sessionID, []string{"PRETEND_LOST=1"}
+	p.turn("go on", "")
+	i := slices.IndexFunc(p.events, func(e wrapper.Event) bool { return e.Type == wrapper.SessionCorruptedEvent })
+	if i < 0 || p.events[i].OldSessionID != sessionID || p.events[i].Reason != "sdk_session_not_found" || p.code != 1 || p.count(wrapper.ErrorEvent) != 0 || p.events[len(p.events)-1].Text != "" {
+		t.Errorf("%d %+v", p.code, p.events)
 	}
 }
 

@@ -37,7 +37,7 @@ func pretend() {
 			p.effort = arg
 		}
 		if id, ok := strings.CutPrefix(arg, "--resume="); ok {
-			p.session = id
+			p.session, p.resumed = id, true
 		}
 		if arg == "--fork-session" {
 			p.session = "f" + p.session[1:]
@@ -59,6 +59,7 @@ type pretender struct {
 	structured json.RawMessage
 	effort     string
 	session    string
+	resumed    bool
 }
 
 // nextLine returns the next line as an object; at the end of the input the
@@ -108,6 +109,9 @@ func account(kind, settings string) object {
 // work asks about one tool use after the other.
 func (p *pretender) work(prompt string) {
 	prompt = cmp.Or(os.Getenv("PRETEND_TASK"), prompt)
+	if p.resumed && os.Getenv("PRETEND_LOST") != "" {
+		p.stop(object{"subtype": "error_during_execution", "is_error": true, "errors": []string{"No conversation found with session ID: " + p.session}})
+	}
 	p.out.Encode(object{"type": "system", "subtype": "init", "session_id": p.session, "claude_code_version": "2.1.329", "permissionMode": "default"})
 	for _, line := range strings.Split(strings.TrimSpace(prompt), "\n") {
 		switch {

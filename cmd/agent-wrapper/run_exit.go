@@ -239,6 +239,9 @@ func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.
 	ctx, stop := f.limit.within(ctx)
 	defer stop()
 	_, err := e.Drive(ctx, agent, *task)
+	if lost := e.EndOnce(); lost != nil {
+		events.warn(lost.Error())
+	}
 	events.event(wrapper.Event{Type: wrapper.DoneEvent})
 	return runEnd(ctx, wrapper.Outcome{}, err)
 }
@@ -252,6 +255,7 @@ func (f *runFlags) answer(e *engine.Engine, events *stream, last engine.Asked) {
 	}
 	if f.session != "" && !f.seed.fork {
 		warn(e.Resume(f.session))
+		warn(e.EndOnce())
 		warn(e.NoteWords(f.seed.words))
 	}
 	for _, a := range f.seed.answers {

@@ -2698,4 +2698,11 @@ func tellsWord`,
 		New:  `return plain || format == ""`,
 		Test: "TestOpaque",
 	},
+	{
+		Guard: "an answer for once is for the turn that follows it", File: "engine/asked.go",
+		Old: `	e.Session.Revoke(asked.Once)
+`,
+		New:  ``,
+		Test: "TestEndOnce",
+	},
 }
