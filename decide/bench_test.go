@@ -13,7 +13,7 @@ import (
 func BenchmarkUse(b *testing.B) {
 	for _, bench := range []struct{ name, params string }{
 		{"Bash", `{"tool":"Bash","input":{"command":"cd src && git diff --stat HEAD~3 | head -50"},"toolUseID":"toolu_%d","session":"s"}`},
-		{"Edit", `{"tool":"Write","input":{"file_path":"src/a.go","content":"` + strings.Repeat("package a\\n", 400) + `"},"toolUseID":"toolu_%d","session":"s"}`},
+		{"Write", `{"tool":"Write","input":{"file_path":"src/a.go","content":"` + strings.Repeat("package a\\n", 400) + `"},"toolUseID":"toolu_%d","session":"s"}`},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			c := start(b, options{rules: "allow = [\"Bash\", \"Write\"]\nmode = \"acceptEdits\""})
@@ -21,7 +21,7 @@ func BenchmarkUse(b *testing.B) {
 			for b.Loop() {
 				line := fmt.Sprintf(bench.params, len(took))
 				begun := time.Now()
-				c.request("1", "canUseTool", line)
+				c.plain(`{"jsonrpc":"2.0","id":1,"method":"canUseTool","params":` + line + `}`)
 				l := c.raw()
 				for strings.Contains(l, `"warning"`) {
 					l = c.raw()
