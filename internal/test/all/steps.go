@@ -45,7 +45,7 @@ var debian = map[string]string{
 	"bash": "bash", "dash": "dash", "zsh": "zsh", "mypy": "mypy", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
 	// programs that the effects test runs
 	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
-	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils",
+	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils", "luacheck": "lua-check",
 	"lz4": "lz4", "patch": "patch", "rg": "ripgrep", "rsync": "rsync", "sqlite3": "sqlite3", "strings": "binutils", "tree": "tree",
 	"nvim": "neovim", "unzip": "unzip", "xxd": "xxd", "xz": "xz-utils", "zip": "zip", "zstd": "zstd",
 }
@@ -251,6 +251,7 @@ func fuzz(r *runner) {
 
 // nvim tests the Neovim client in real Neovims. Its tests mostly wait.
 func nvim(r *runner) {
+	r.check("luacheck", "luacheck", "--config", "editors/nvim/.luacheckrc", "editors/nvim")
 	r.goTest("-count=1", "-tags", "nvim", "-parallel", "8", "./internal/test/neovim")
 }
 

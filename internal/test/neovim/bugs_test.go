@@ -18,7 +18,7 @@ func asked(t *testing.T, r Release, steps ...step) *person {
 	t.Helper()
 	p := sit(t, r, turns{"go": steps}, asking)
 	p.Type(":AgentWrapper go<CR>")
-	p.See("[o] once")
+	p.See("here by")
 	return p
 }
 
@@ -100,7 +100,7 @@ func TestBug02FocusStays(t *testing.T) {
 		p.See("## Agent")
 		p.Type("ioso ")
 		open()
-		p.See("[o] once")
+		p.See("here by")
 		p.Type("and do<Esc>:write<CR>")
 		p.until("the text", func() bool { return read(t, p.Work+"/notes.txt") == "oso and do\n" })
 		p.answer()
@@ -149,7 +149,7 @@ func TestBug05Withdrawn(t *testing.T) {
 		first := step{Tool: "Write", Input: object{"file_path": p.Work + "/a.txt", "content": "one\n"}, Gate: path, Cancel: true}
 		p.write("script.json", marshal(turns{"go": {first, bash("git push origin main")}}))
 		p.Type(":AgentWrapper go<CR>")
-		p.See("a.txt", "[o] once")
+		p.See("a.txt", "here by")
 		p.answer()
 		p.press("=") // the diff is open while the question goes
 		p.See("//now/")
@@ -183,7 +183,7 @@ func TestBug05GoneWhileLookedAt(t *testing.T) {
 		p.write("script.json", marshal(turns{"go": {first, {Say: "I leave it."}}}))
 		p.write("proj/notes.txt", "kept\n")
 		p.Type(":edit notes.txt<CR>:AgentWrapper go<CR>")
-		p.See("[o] once")
+		p.See("here by")
 		p.answer()
 		p.Wait("a key that counts", armed)
 		open()
@@ -207,7 +207,8 @@ func TestBug06GrantIsWhatIsShown(t *testing.T) {
 		p.press("s")
 		p.See("which of these", "1  Bash(npm install left-pad)")
 		p.press("1")
-		p.See("install right-pad", "[o] once") // the second one ran, this one is asked
+		p.See("install right-pad", "? Bash") // the second one ran, this one is asked
+		p.answer()
 		all := p.decisions(2)
 		if behaviors(all) != "allow allow" || all[0].By != "person" || all[1].Layer != "session-allow" || all[1].Rule != "Bash(npm install left-pad)" {
 			t.Errorf("decided: %+v", all)
@@ -243,18 +244,21 @@ func TestBug10ShownAgain(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := asked(t, r, bash("npm i x"))
 		p.Type(":tabnew<CR>")
-		p.See("[o] once")
+		p.See("here by")
 		p.Type(":only<CR>:AgentWrapper answer<CR>")
 		p.press("q")
-		p.Unsee("[o] once")
+		p.Unsee("? Bash")
 		if n := p.Lua("return require('agent-wrapper').waiting()"); n != 1 {
 			t.Errorf("%v wait", n)
 		}
 		p.Call("nvim_ui_try_resize", 60, 20)
 		p.answer()
 		p.See("[o] once")
+		p.Type(":edit other.txt<CR>") // in the float
+		p.answer()
+		p.See("[o] once", "npm i x")
 		p.Type(":quit<CR>") // closes the float only
-		p.Unsee("[o] once")
+		p.Unsee("? Bash")
 		p.answer()
 		p.See("[o] once")
 		p.denies()
@@ -269,7 +273,7 @@ func TestBug12AgentDies(t *testing.T) {
 		first.Gate, first.Die = path, true
 		p.write("script.json", marshal(turns{"go": {first}}))
 		p.Type(":AgentWrapper go<CR>")
-		p.See("[o] once")
+		p.See("here by")
 		p.answer()
 		p.Wait("a key that counts", armed)
 		open()
@@ -299,11 +303,13 @@ func TestBug13DecidedAnew(t *testing.T) {
 		if behaviors(all) != "deny" || all[0].Layer != "deny-list" {
 			t.Errorf("decided: %+v", all)
 		}
-		p.See("npm i y", "[o] once")
+		p.See("npm i y", "? Bash")
+		p.answer()
 		p.press("e")
 		p.See("agent-wrapper://edit")
 		p.Type(":s/y/z/<CR>:w<CR>")
-		p.See("npm i z", "[o] once") // it is asked about again
+		p.See("command: npm i z", "? Bash") // it is asked about again
+		p.answer()
 		p.press("o")
 		all = p.decisions(2)
 		if all[1].Behavior != "allow" || all[1].Updated["command"] != "npm i z" {
@@ -334,7 +340,7 @@ func TestBug15NothingBetween(t *testing.T) {
 		other.Gate = path
 		p.write("script.json", marshal(turns{"go": {{Say: "I begin."}, {Tool: "Bash", Input: object{"command": "npm i x"}, Beside: []step{bash("npm i y")}, Gate: path}}}))
 		p.Type(":AgentWrapper go<CR>")
-		p.See("[o] once", "[Tab] next")
+		p.See("here by", "[Tab] next")
 		p.answer()
 		p.Wait("a key that counts", armed)
 		before := p.Screen()
@@ -392,7 +398,7 @@ func TestBug18DenyBeatsAsk(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := sit(t, r, turns{"go": {bash("npm publish"), {Say: "So be it."}}}, asking)
 		p.Type(":AgentWrapper go<CR>")
-		if screen := p.See("So be it."); strings.Contains(screen, "[o] once") {
+		if screen := p.See("So be it."); strings.Contains(screen, "? Bash") {
 			t.Errorf("asked:\n%s", screen)
 		}
 		if all := p.decisions(1); behaviors(all) != "deny" {

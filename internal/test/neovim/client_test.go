@@ -29,29 +29,34 @@ func (p *person) picture(screen string) string {
 // TestScreens: what a person sees on 80x24. The goldens stand in docs/nvim.md.
 func TestScreens(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
-		p := sit(t, r, turns{"fix the failing test": {
+		p := sit(t, r, turns{}, "ask = [\"Bash(npm install:*)\", \"Edit\"]\n")
+		path, open := p.gate("gate")
+		p.write("script.json", marshal(turns{"fix the failing test": {
 			{Say: "I run the tests first."},
 			{Tool: "Bash", Input: object{"command": "git status --short"}, Result: " M kettle.go"},
 			{Tool: "Bash", Input: object{"command": "cd web && npm install left-pad && npm test"}, Result: "added 1 package\n1 test passed"},
-			{Tool: "Edit", Input: object{"file_path": "PROJ/kettle.go", "old_string": "boil = 100", "new_string": "boil = 96"}, Result: "edited"},
+			{Gate: path},
+			{Tool: "Edit", Input: object{"file_path": p.Work + "/kettle.go", "old_string": "boil = 100", "new_string": "boil = 96"}, Result: "edited"},
 			{Say: "The test passes now."},
-		}}, "ask = [\"Bash(npm install:*)\", \"Edit\"]\n")
-		text := strings.ReplaceAll(read(t, p.Dir+"/script.json"), "PROJ", p.Work)
-		p.write("script.json", text)
+		}}))
 		p.write("proj/kettle.go", "package kettle\n\nconst boil = 100\n")
 		p.Type(":edit kettle.go<CR>:AgentWrapper fix the failing test<CR>")
-		p.See("[o] once")
+		p.See("here by")
 		shown := []string{"the question, while you are elsewhere", p.See("here by")}
 		p.answer()
 		shown = append(shown, "in the question", p.Wait("a key that counts", armed))
 		p.press("s")
 		shown = append(shown, "the rules that may be kept", p.Wait("a key that counts", armed))
 		p.press("1")
-		p.See("kettle.go", "-|")
-		shown = append(shown, "an edit", p.Wait("a key that counts", armed))
+		p.Unsee("┌")
+		open()
+		p.See("here by")
+		shown = append(shown, "an edit, while you are elsewhere", p.See("+| const boil = 96"))
+		p.answer()
+		shown = append(shown, "in it", p.Wait("a key that counts", armed))
 		p.press("o")
 		p.See("passes now")
-		p.Unsee("[o] once")
+		p.Unsee("┌")
 		p.Type("<C-w>j")
 		shown = append(shown, "afterwards", p.Wait("the end of the turn", func(screen string) bool {
 			return !strings.Contains(screen, "…  ") && strings.Contains(screen, "## You\n") && !strings.Contains(screen, "[+]")
@@ -147,13 +152,13 @@ func TestResume(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := sit(t, r, turns{"one": {bash("npm i x")}, "two": {bash("npm i x"), {Say: "Again."}}}, asking)
 		p.Type(":AgentWrapper one<CR>")
-		p.See("[o] once")
+		p.See("here by")
 		p.answer()
 		p.press("s")
 		p.press("1")
 		p.decisions(1)
 		p.until("the end", func() bool { return p.Lua("return require('agent-wrapper').statusline()") == "" })
-		p.Type(":qall!<CR>")
+		p.Type(":qall<CR>")
 		p.until("the end of Neovim", func() bool { _, err := p.Try("nvim_get_mode"); return err != nil })
 		p.start()
 		p.Type(":AgentWrapper open<CR>")
@@ -182,9 +187,9 @@ func TestTurns(t *testing.T) {
 		p.See("You said: two")
 		p.until("the end", func() bool { return p.Lua("return require('agent-wrapper').statusline()") == "" })
 		p.Type(":AgentWrapper three<CR>")
-		p.See("[o] once")
+		p.See("here by")
 		p.Type(":AgentWrapper stop<CR>")
-		p.Unsee("[o] once")
+		p.Unsee("? Bash")
 		if all := p.decisions(1); behaviors(all) != "deny" {
 			t.Errorf("decided: %+v", all)
 		}
@@ -273,6 +278,30 @@ func TestMode(t *testing.T) {
 		if all := p.decisions(1); behaviors(all) != "deny" || all[0].Layer != "mode" {
 			t.Errorf("decided: %+v", all)
 		}
+	})
+}
+
+// TestLargeQuestion: a question of 200 kB is shown whole, in time.
+func TestLargeQuestion(t *testing.T) {
+	each(t, func(t *testing.T, r Release) {
+		content := strings.Repeat("a line of some words, and an \u00e4\n", 6000)
+		p := sit(t, r, turns{}, asking)
+		p.write("script.json", marshal(turns{"go": {{Tool: "Write", Input: object{"file_path": p.Work + "/a.txt", "content": content + "the last line\n"}}}}))
+		p.Type(":AgentWrapper go<CR>")
+		p.See("here by", "more below")
+		p.answer()
+		p.Wait("a key that counts", armed)
+		p.Type("G")
+		p.See("+| the last line", "risk moderate")
+		p.Type("gg")
+		p.See("? Write")
+		p.denies()
+		t.Logf("drawn in %v ms", p.Lua(`
+			local f = require("agent-wrapper.question")
+			local began = vim.loop.hrtime()
+			f.body(...)
+			return math.floor((vim.loop.hrtime() - began) / 1e6)`, object{"tool": "Write", "risk": "none", "tier": 1, "blocks": []any{
+			object{"title": "content", "lines": []any{object{"segments": []any{object{"text": strings.Repeat("ä and a", 30_000)}}}}}}}, 78, []any{}))
 	})
 }
 

@@ -182,6 +182,17 @@ function M.close()
   end
 end
 
+--- Hides the float; what waits goes on to wait.
+function M.later()
+  local f = state.float
+  if f and not f.gone then
+    f.hidden = true
+    f:back()
+    f:hide()
+    text.tell(("%d waiting; :AgentWrapper answer shows it again"):format(#state.queue))
+  end
+end
+
 --- Goes to the float, or asks with vim.ui.select.
 function M.focus()
   if #state.queue == 0 then
@@ -249,8 +260,8 @@ end
 function Float.buffer(name)
   local buf = api.nvim_create_buf(false, true)
   pcall(api.nvim_buf_set_name, buf, "agent-wrapper://" .. name)
-  api.nvim_buf_set_option(buf, "bufhidden", "hide")
-  api.nvim_buf_set_option(buf, "undolevels", -1)
+  vim.bo[buf].bufhidden = "hide"
+  vim.bo[buf].undolevels = -1
   return buf
 end
 
@@ -289,7 +300,7 @@ function Float:map()
 end
 
 function Float:focused()
-  return self.window and api.nvim_win_is_valid(self.window) and api.nvim_get_current_win() == self.window
+  return self.window and api.nvim_get_current_win() == self.window and api.nvim_win_get_buf(self.window) == self.body
 end
 
 function Float:focus()
@@ -411,10 +422,7 @@ function Float:act(key)
   if self.mode == "rungs" then
     self:pick(key)
   elseif key == "q" then
-    self.hidden = true
-    self:back()
-    self:hide()
-    text.tell(("%d waiting; :AgentWrapper answer shows it again"):format(#state.queue))
+    M.later()
   elseif key == "<Tab>" or key == "<S-Tab>" then
     M.turn(key == "<Tab>" and 1 or -1)
   elseif q.questions then
@@ -467,7 +475,7 @@ function M.whole(q)
   for _, name in ipairs(names) do
     local value = q.input[name]
     table.insert(out, text.visible(tostring(name)) .. ":")
-    for _, line in ipairs(text.lines(type(value) == "string" and value or vim.json.encode(value))) do
+    for _, line in ipairs(text.lines(type(value) == "string" and value or text.json(value))) do
       table.insert(out, " | " .. text.visible(line))
     end
   end
@@ -618,7 +626,7 @@ local function notes(q)
     return {}
   end
   local buf = vim.fn.bufnr("^" .. vim.fn.fnameescape(path) .. "$")
-  if buf > 0 and api.nvim_buf_get_option(buf, "modified") then
+  if buf > 0 and vim.bo[buf].modified then
     return { "you have unsaved changes of this file" }
   end
   return {}
@@ -629,7 +637,10 @@ end
 function Float:body_page(width)
   local q = self.question
   if not q.questions then
-    return page.body(q.ask, width, notes(q))
+    if self.drawn ~= q or self.drawn_width ~= width then
+      self.drawn, self.drawn_width, self.drawn_page = q, width, page.body(q.ask, width, notes(q))
+    end
+    return self.drawn_page
   end
   local one = q.questions[q.at]
   local p = page.page(width)
@@ -653,6 +664,10 @@ function Float:menu_page(width)
     if not self.passing then
       p:add({ { " any key goes on" .. (self.armed and "  >" or "") } })
     end
+    return p
+  end
+  if not self:focused() then
+    p:words(" ", self:last_line(), "Comment")
     return p
   end
   if self.mode == "rungs" then
@@ -706,9 +721,9 @@ end
 ---@param buf integer
 ---@param p agent_wrapper.Page
 local function fill(buf, p)
-  api.nvim_buf_set_option(buf, "modifiable", true)
+  vim.bo[buf].modifiable = true
   api.nvim_buf_set_lines(buf, 0, -1, false, p.lines)
-  api.nvim_buf_set_option(buf, "modifiable", false)
+  vim.bo[buf].modifiable = false
   local ns = api.nvim_create_namespace("agent-wrapper-float")
   api.nvim_buf_clear_namespace(buf, ns, 0, -1)
   for _, m in ipairs(p.marks) do
@@ -772,6 +787,9 @@ function Float:place(name, buf, row, col, width, height, border, focusable)
     win = nil
   end
   if win and api.nvim_win_is_valid(win) then
+    if api.nvim_win_get_buf(win) ~= buf then -- something was opened in it
+      api.nvim_win_set_buf(win, buf)
+    end
     api.nvim_win_set_config(win, config)
     return
   end
@@ -779,7 +797,7 @@ function Float:place(name, buf, row, col, width, height, border, focusable)
   win = api.nvim_open_win(buf, false, config)
   self[name] = win
   for option, value in pairs({ wrap = false, conceallevel = 0, list = false, spell = false, foldenable = false, cursorline = false, winhighlight = "Normal:NormalFloat", scrolloff = 0 }) do
-    pcall(api.nvim_win_set_option, win, option, value)
+    vim.wo[win][option] = value
   end
 end
 

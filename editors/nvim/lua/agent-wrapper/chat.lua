@@ -48,9 +48,9 @@ local function new_head(cwd)
   table.sort(keys)
   for _, key in ipairs(keys) do
     local value = state.config.permissions[key]
-    table.insert(out, key .. ": " .. vim.json.encode(value):gsub("\\/", "/"))
+    table.insert(out, key .. ": " .. text.json(value))
   end
-  table.insert(out, head_directory .. ": " .. (vim.json.encode(cwd):gsub("\\/", "/")))
+  table.insert(out, head_directory .. ": " .. text.json(cwd))
   table.insert(out, "---")
   return out
 end
@@ -119,9 +119,9 @@ function Chat.attach(buf)
     self.cwd = head[head_directory]
   end
   state.chats[buf], state.last = self, self
-  api.nvim_buf_set_option(buf, "filetype", "markdown")
-  api.nvim_buf_set_option(buf, "modeline", false)
-  api.nvim_buf_set_option(buf, "swapfile", false)
+  vim.bo[buf].filetype = "markdown"
+  vim.bo[buf].modeline = false
+  vim.bo[buf].swapfile = false
   self:ask_for_prompt()
   self:watch()
   self:show_head()
@@ -150,6 +150,12 @@ function Chat:watch()
       state.last = nil
     end
   end)
+  api.nvim_create_autocmd("QuitPre", {
+    group = group,
+    callback = text.guarded(function()
+      self:save() -- what the agent says is no reason to stay
+    end, approval.failed),
+  })
   self:dress()
   if not state.config.keymaps then
     return
@@ -301,13 +307,13 @@ end
 --- Changes lines without a trace in the person's undo.
 ---@private
 function Chat:change(from, to, lines)
-  local levels = api.nvim_buf_get_option(self.buf, "undolevels")
-  local modifiable = api.nvim_buf_get_option(self.buf, "modifiable")
-  api.nvim_buf_set_option(self.buf, "modifiable", true)
-  api.nvim_buf_set_option(self.buf, "undolevels", -1)
+  local levels = vim.bo[self.buf].undolevels
+  local modifiable = vim.bo[self.buf].modifiable
+  vim.bo[self.buf].modifiable = true
+  vim.bo[self.buf].undolevels = -1
   local ok, problem = pcall(api.nvim_buf_set_lines, self.buf, from, to, false, lines)
-  api.nvim_buf_set_option(self.buf, "undolevels", levels)
-  api.nvim_buf_set_option(self.buf, "modifiable", modifiable)
+  vim.bo[self.buf].undolevels = levels
+  vim.bo[self.buf].modifiable = modifiable
   if not ok then
     error(problem)
   end
@@ -688,7 +694,7 @@ Chat.on = {}
 function Chat.on:session(e)
   if e.session_id and e.session_id ~= self.session then
     self.session = e.session_id
-    self:set_head(head_session, (vim.json.encode(e.session_id):gsub("\\/", "/")))
+    self:set_head(head_session, text.json(e.session_id))
   end
 end
 
@@ -809,7 +815,7 @@ function Chat:exited(code, signal, complaints)
   self:flush()
   local was = self.working
   self.working, self.doing, self.turns = false, nil, 0
-  complaints = vim.trim(complaints)
+  complaints = vim.trim(complaints):gsub("^agent%-wrapper: ", "")
   if complaints ~= "" then
     self:remark(complaints)
     text.tell(complaints, vim.log.levels.ERROR)
@@ -903,7 +909,7 @@ end
 
 --- Writes the file, if there is one.
 function Chat:save()
-  if self.file == "" or not api.nvim_buf_get_option(self.buf, "modified") then
+  if self.file == "" or not vim.bo[self.buf].modified then
     return
   end
   api.nvim_buf_call(self.buf, function()

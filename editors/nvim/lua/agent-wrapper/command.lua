@@ -31,6 +31,7 @@ end
 ---@type table<string, { run: fun(arg: string), takes: fun(arg: string): boolean?, complete: string[]? }>
 local words = {
   answer = { run = approval.focus },
+  later = { run = approval.later },
   rules = {
     run = function()
       cli.rules(current())

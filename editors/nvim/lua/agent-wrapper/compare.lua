@@ -73,7 +73,7 @@ local function side(name, content, path)
   api.nvim_win_set_buf(0, buf)
   pcall(api.nvim_buf_set_name, buf, ("agent-wrapper://%s/%d/%s"):format(name, buf, vim.fn.fnamemodify(path, ":t")))
   for option, value in pairs({ bufhidden = "wipe", modifiable = false, modeline = false }) do
-    api.nvim_buf_set_option(buf, option, value)
+    vim.bo[buf][option] = value
   end
   vim.cmd("diffthis")
   vim.keymap.set("n", "q", "<Cmd>tabclose<CR>", { buffer = buf, nowait = true, silent = true })

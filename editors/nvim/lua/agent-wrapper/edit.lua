@@ -36,10 +36,10 @@ end
 ---@return string
 function M.pretty(value, indent)
   if type(value) ~= "table" or next(value) == nil then
-    return vim.json.encode(value)
+    return text.json(value)
   end
   local out, deeper = {}, indent .. "  "
-  if vim.tbl_islist(value) then
+  if (vim.islist or vim.tbl_islist)(value) then
     for _, v in ipairs(value) do
       table.insert(out, deeper .. M.pretty(v, deeper))
     end
@@ -48,7 +48,7 @@ function M.pretty(value, indent)
   local names = vim.tbl_keys(value)
   table.sort(names)
   for _, name in ipairs(names) do
-    table.insert(out, deeper .. vim.json.encode(name) .. ": " .. M.pretty(value[name], deeper))
+    table.insert(out, deeper .. text.json(name) .. ": " .. M.pretty(value[name], deeper))
   end
   return "{\n" .. table.concat(out, ",\n") .. "\n" .. indent .. "}"
 end
@@ -66,7 +66,7 @@ function M.open(q)
   vim.cmd("botright 8split")
   api.nvim_win_set_buf(0, buf)
   for option, value in pairs({ buftype = "acwrite", bufhidden = "wipe", filetype = filetype, modified = false }) do
-    api.nvim_buf_set_option(buf, option, value)
+    vim.bo[buf][option] = value
   end
   local typed = false
 
@@ -94,7 +94,7 @@ function M.open(q)
       text.tell(problem, vim.log.levels.ERROR)
       return
     end
-    api.nvim_buf_set_option(buf, "modified", false)
+    vim.bo[buf].modified = false
     vim.schedule(text.guarded(function()
       pcall(api.nvim_buf_delete, buf, { force = true })
       back()

@@ -17,7 +17,7 @@ local function check()
   api.nvim_create_autocmd("FileChangedShell", {
     group = group,
     callback = function(event)
-      local modified = api.nvim_buf_get_option(event.buf, "modified")
+      local modified = vim.bo[event.buf].modified
       vim.v.fcs_choice = not modified and vim.v.fcs_reason ~= "deleted" and "reload" or ""
       if modified then
         local name = vim.fn.fnamemodify(api.nvim_buf_get_name(event.buf), ":.")

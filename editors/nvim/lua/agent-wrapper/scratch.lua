@@ -14,10 +14,10 @@ function M.open(name, lines, closed)
     buf = api.nvim_create_buf(false, true)
     api.nvim_buf_set_name(buf, full)
   end
-  api.nvim_buf_set_option(buf, "modifiable", true)
+  vim.bo[buf].modifiable = true
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  api.nvim_buf_set_option(buf, "modifiable", false)
-  api.nvim_buf_set_option(buf, "bufhidden", "wipe")
+  vim.bo[buf].modifiable = false
+  vim.bo[buf].bufhidden = "wipe"
   local win = vim.fn.bufwinid(buf)
   if win >= 0 then
     api.nvim_set_current_win(win)

@@ -2,30 +2,41 @@
 
 local M = {}
 
---- The characters that take no space, change the direction of a text or move the
---- cursor. Neovim shows most of them by itself; in a question none may be left to it.
-local hidden = vim.regex(table.concat({
-  [[[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f]],
-  [[\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]],
-  [[\U000e0000-\U000e0fff]\|%u0000]],
-}))
+-- The characters that take no space, change the direction of a text or move the cursor.
+-- Neovim shows most of them by itself; in a question none may be left to it.
+local hidden = {
+  { 0x00, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
+  { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x2800, 0x2800 }, { 0x3164, 0x3164 },
+  { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xffff }, { 0xe0000, 0xe0fff },
+}
+
+--- Returns a character as it is shown.
+---@param c string one character of UTF-8, or bytes that are none
+---@return string?
+local function shown(c)
+  local first = c:byte()
+  local size = first < 0x80 and 1 or first >= 0xf0 and 4 or first >= 0xe0 and 3 or first >= 0xc2 and 2 or 0
+  if size ~= #c then
+    return (c:gsub(".", function(byte)
+      return byte:byte() < 0x80 and byte or ("<0x%02X>"):format(byte:byte())
+    end))
+  end
+  local code = size == 1 and first or first % 2 ^ (7 - size)
+  for i = 2, size do
+    code = code * 64 + c:byte(i) % 64
+  end
+  for _, range in ipairs(hidden) do
+    if range[1] <= code and code <= range[2] then
+      return ("<U+%04X>"):format(code)
+    end
+  end
+end
 
 --- Returns text as one line in which every character can be seen.
 ---@param text string
 ---@return string
 function M.visible(text)
-  local out = {}
-  while true do
-    local from, to = hidden:match_str(text)
-    if not from then
-      break
-    end
-    table.insert(out, text:sub(1, from))
-    table.insert(out, ("<U+%04X>"):format(vim.fn.char2nr(text:sub(from + 1, to))))
-    text = text:sub(to + 1)
-  end
-  table.insert(out, text)
-  return (table.concat(out):gsub("%z", "<U+0000>"))
+  return (text:gsub("[%z\1-\31\127-\255][\128-\191]*", shown))
 end
 
 --- Returns text split into lines, each of which a buffer can hold.
@@ -52,6 +63,13 @@ function M.fit(text, width)
     table.insert(out, c)
   end
   return table.concat(out) .. "…"
+end
+
+--- Returns a value as JSON for people: with slashes as they are.
+---@param value any
+---@return string
+function M.json(value)
+  return (vim.json.encode(value):gsub("\\/", "/"))
 end
 
 --- Tells the person something in one line, so that Neovim does not wait for Enter.

@@ -1,0 +1,4 @@
+std = "luajit"
+globals = { "vim" }
+self = false
+max_line_length = 200
