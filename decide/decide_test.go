@@ -73,15 +73,20 @@ func TestNoRequest(t *testing.T) {
 	}
 }
 
-// TestInputsAreReadStrictly: what of an input is not understood is denied, not an error
-// of the protocol.
+// TestInputsAreReadStrictly: an input that is no object is an error, and what is not
+// understood of one is denied.
 func TestInputsAreReadStrictly(t *testing.T) {
 	c := start(t, options{})
-	for _, input := range []string{`[]`, `7`, `"{\"command\":\"ls\"}"`, `{"Command":"ls"}`, `null`} {
+	for _, input := range []string{`[]`, `7`, `"{\"command\":\"ls\"}"`, `null`} {
 		c.request("1", "canUseTool", `{"tool":"Bash","input":`+input+`}`)
-		l := c.response("1")
-		if l.Error == nil && l.answer(t).Behavior != "deny" {
+		if l := c.response("1"); l.Error == nil || !strings.Contains(l.Error.Message, "input: it is an object") {
 			t.Errorf("%s: %s", input, l.text)
+		}
+	}
+	for _, input := range []string{`{"Command":"ls"}`, `{}`, `{"command":"ls","x":1}`} {
+		c.request("1", "canUseTool", `{"tool":"Bash","input":`+input+`}`)
+		if a := c.response("1").answer(t); a.Behavior != "deny" && input != `{"command":"ls","x":1}` {
+			t.Errorf("%s: %+v", input, a)
 		}
 	}
 	c.end()

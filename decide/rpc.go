@@ -140,7 +140,7 @@ func loose(line []byte, err error) (*message, *rpcError) {
 	case line[0] == '[' && json.Valid(line):
 		return &message{}, wrong(codeInvalid, "the line is a batch: write one object a line")
 	case !json.Valid(line):
-		return &message{}, wrong(codeParse, "the line is no JSON: %v", err)
+		return &message{}, wrong(codeParse, "the line is no JSON (one object a line, without headers): %v", err)
 	case line[0] != '{' || json.Unmarshal(line, &m) != nil || !validID(m.ID):
 		return &message{}, wrong(codeInvalid, "the line is no request: %v", err)
 	}

@@ -41,6 +41,8 @@ func (u *use) of(s *session) (permission.ToolUse, error) {
 		return permission.ToolUse{}, wrong(codeParams, "params: tool: it is missing")
 	case len(u.Input) == 0:
 		return permission.ToolUse{}, wrong(codeParams, "params: input: it is missing")
+	case u.Input[0] != '{':
+		return permission.ToolUse{}, wrong(codeParams, "params: input: it is an object, not a text that holds one")
 	case u.Cwd != nil && *u.Cwd != "" && !filepath.IsAbs(*u.Cwd):
 		return permission.ToolUse{}, wrong(codeParams, "params: cwd: %s is not absolute", *u.Cwd)
 	}
