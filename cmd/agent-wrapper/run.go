@@ -77,7 +77,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
 	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
-	flags.StringVar(&f.approvals, "approvals", "", "who answers questions: the program that started us, on standard input (`stdio`) or with its next start (`exit`); see docs/protocol.md")
+	flags.StringVar(&f.approvals, "approvals", "", "`stdio|exit`: the program that started us answers questions, on standard input or with its next start (docs/protocol.md)")
 	complete(cmd, "approvals", approvalsStdio, approvalsExit)
 	f.seed.add(flags)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
