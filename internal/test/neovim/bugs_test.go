@@ -59,6 +59,8 @@ func TestBug01FocusAndMouse(t *testing.T) {
 		p.answer()
 		p.Wait("a key that counts", armed)
 		p.Call("nvim_command", "doautocmd FocusLost")
+		p.Wait("no key that counts", unarmed)
+		p.Wait("a key that counts", armed)
 		p.Call("nvim_command", "doautocmd FocusGained")
 		p.Type("o") // the key that comes with the focus
 		p.Wait("no key that counts", unarmed)
@@ -83,6 +85,14 @@ func TestBug02TypedAhead(t *testing.T) {
 		p.Type("o")
 		p.Wait("a key that counts", armed)
 		p.undecided()
+		p.Type("k")
+		p.Wait("no key that counts", unarmed)
+		p.Lua("vim.loop.sleep(700) vim.api.nvim_input('o') vim.wait(50)") // it goes on, but takes no keys
+		p.Lua("vim.wait(100)")
+		p.undecided()
+		p.Lua("vim.api.nvim_input('o') vim.defer_fn(function() vim.api.nvim_input('k') end, 20)") // a slow paste
+		p.Wait("no key that counts", unarmed)
+		p.Wait("a key that counts", armed)
 		p.denies()
 	})
 }

@@ -146,6 +146,29 @@ func TestBurst(t *testing.T) {
 	})
 }
 
+// TestBackPressure: what Neovim cannot take yet is not read.
+func TestBackPressure(t *testing.T) {
+	each(t, func(t *testing.T, r Release) {
+		p := sit(t, r, turns{"go": {{Talk: 20_000}, {Say: "That was all."}}}, asking)
+		p.Lua(`
+			local Chat = require("agent-wrapper.chat")
+			most = 0
+			local on = getmetatable(Chat).__index.on
+			local chunk = on.chunk
+			on.chunk = function(self, e) -- each takes 0.2 ms
+				most = math.max(most, self.client.last - self.client.first)
+				local till = vim.loop.hrtime() + 2e5
+				repeat until vim.loop.hrtime() > till
+				chunk(self, e)
+			end`)
+		p.Type(":AgentWrapper go<CR>")
+		p.See("That was all.")
+		if most := p.Lua("return most").(int); most > 8000 {
+			t.Errorf("%d lines waited", most)
+		}
+	})
+}
+
 // TestResume: a chat that is opened again goes on with its session, and with what was
 // kept for it.
 func TestResume(t *testing.T) {
