@@ -303,7 +303,7 @@ func TestEditorRefused(t *testing.T) {
 		{`{"type":"user_message","text":" "}`, wrapper.ErrorEvent, "text is empty"},
 		{`{"type":"set_mode","mode":"yolo"}`, wrapper.ErrorEvent, "yolo"},
 		{`{"type":"set_mode","mode":"bypassPermissions"}`, wrapper.ErrorEvent, "--dangerously-skip-permissions"},
-		{`{"type":"user_message","text":"` + strings.Repeat("x", 17<<20) + `"}`, wrapper.ErrorEvent, "longer than 16 MiB"},
+		{`{"type":"user_message","text":"` + strings.Repeat("x", 17<<20) + `"}`, wrapper.ErrorEvent, "longer than 16777216 bytes"},
 	} {
 		c.send(tt.line)
 		if e := c.until(tt.kind); !strings.Contains(e.Message, tt.message) || tt.kind == wrapper.AnswerRefusedEvent && e.ApprovalID == "" {

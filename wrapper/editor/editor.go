@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/lines"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -109,7 +110,7 @@ func (e *Editor) digest(id string) string {
 // The limits on messages that wait for their turn.
 const (
 	maxQueue     = 100
-	maxQueueSize = maxLine
+	maxQueueSize = lines.Max
 )
 
 // talk is the conversation of Serve.
@@ -130,7 +131,7 @@ type talk struct {
 func (e *Editor) Serve(ctx context.Context, task wrapper.Task) error {
 	quit := make(chan struct{})
 	defer close(quit)
-	lines := e.lines(quit)
+	inputs := e.inputs(quit)
 	e.session = task.Session
 	t := &talk{Editor: e, task: task, over: make(chan error)}
 	e.tell(wrapper.Event{Type: wrapper.ModeEvent, Mode: e.options.Mode})
@@ -146,9 +147,9 @@ func (e *Editor) Serve(ctx context.Context, task wrapper.Task) error {
 			t.begin(ctx)
 		}
 		select {
-		case in, more := <-lines:
+		case in, more := <-inputs:
 			if !more {
-				lines = nil
+				inputs = nil
 				t.end("the editor has gone")
 				continue
 			}
@@ -162,29 +163,36 @@ func (e *Editor) Serve(ctx context.Context, task wrapper.Task) error {
 	}
 }
 
-// lines returns what the editor sends, as what it does, until it ends the stream.
-func (e *Editor) lines(quit chan struct{}) chan func(*talk) {
-	lines := make(chan func(*talk))
+// inputs returns what the editor sends, as what it does, until it ends the stream.
+func (e *Editor) inputs(quit chan struct{}) chan func(*talk) {
+	inputs := make(chan func(*talk))
 	go func() {
-		defer close(lines)
-		readLines(e.options.In, func(line []byte, err error) bool {
-			var in input
-			if err == nil {
-				in, err = decode(line)
-			}
-			does := func(t *talk) { t.take(&in) }
-			if err != nil {
-				does = func(t *talk) { t.complain(err) }
+		defer close(inputs)
+		for in := lines.NewReader(e.options.In); ; {
+			line, err := in.Next()
+			if err != nil && !errors.Is(err, lines.ErrLong) {
+				return
 			}
 			select {
-			case lines <- does:
-				return true
+			case inputs <- meaning(line, err):
 			case <-quit:
-				return false
+				return
 			}
-		})
+		}
 	}()
-	return lines
+	return inputs
+}
+
+// meaning returns what a line of the editor does.
+func meaning(line []byte, err error) func(*talk) {
+	var in input
+	if err == nil {
+		in, err = decode(line)
+	}
+	if err != nil {
+		return func(t *talk) { t.complain(err) }
+	}
+	return func(t *talk) { t.take(&in) }
 }
 
 func (e *Editor) tell(event wrapper.Event) { e.options.Events(event) }

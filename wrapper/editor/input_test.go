@@ -1,42 +1,10 @@
 package editor
 
 import (
-	"bytes"
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/desk"
 )
-
-// TestReadLines: lines end at LF or CR LF, the last also at the end of the input; empty
-// ones are nothing, and one that is too long is skipped.
-func TestReadLines(t *testing.T) {
-	long := strings.Repeat("x", maxLine+1)
-	var got []string
-	readLines(strings.NewReader("a\r\n\n \nb\n"+long+"\nc\n"+long[:maxLine-1]+"\nd"), func(line []byte, err error) bool {
-		switch {
-		case errors.Is(err, errLong):
-			got = append(got, "long")
-		case len(line) > 10:
-			got = append(got, "whole")
-		default:
-			got = append(got, string(line))
-		}
-		return true
-	})
-	if want := "a b long c whole d"; strings.Join(got, " ") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	got = nil
-	readLines(strings.NewReader(long), func([]byte, error) bool {
-		got = append(got, "read")
-		return true
-	})
-	if len(got) != 0 {
-		t.Error("a line without an end that is too long is read")
-	}
-}
 
 // TestReply: what a line answers, in the names of the choices and in those of the
 // options that older editors show.
@@ -71,21 +39,13 @@ func FuzzInput(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		lines := 0
-		readLines(bytes.NewReader(text), func(line []byte, err error) bool {
-			lines++
-			in, err := decode(line)
-			if err == nil && in.Type == "" {
-				t.Errorf("%q has no type", line)
-			}
-			if err != nil && (in.Type != "" || in.Input != nil) {
-				t.Errorf("%q is read in part: %+v", line, in)
-			}
-			_ = in.reply()
-			return true
-		})
-		if most := bytes.Count(text, []byte("\n")) + 1; lines > most {
-			t.Errorf("%d lines of %d", lines, most)
+		in, err := decode(text)
+		if err == nil && in.Type == "" {
+			t.Errorf("%q has no type", text)
 		}
+		if err != nil && (in.Type != "" || in.Input != nil) {
+			t.Errorf("%q is read in part: %+v", text, in)
+		}
+		_ = in.reply()
 	})
 }
