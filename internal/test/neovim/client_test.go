@@ -316,7 +316,9 @@ func TestLargeQuestion(t *testing.T) {
 		p.Wait("a key that counts", armed)
 		p.Type("G")
 		p.See("+| the last line", "risk moderate")
+		p.Wait("a key that counts", armed)
 		p.Type("gg")
+		p.Wait("no key that counts", unarmed)
 		p.See("? Write")
 		p.denies()
 		t.Logf("drawn in %v ms", p.Lua(`
