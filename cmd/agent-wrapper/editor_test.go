@@ -30,10 +30,11 @@ type child struct {
 	home  string
 	audit string
 	seen  []wrapper.Event
-	fast  bool // its events are not held against the schema
+	fast  bool        // its events are not held against the schema
+	watch *time.Timer // kills it
 }
 
-// childLimit is how long a conversation may take.
+// childLimit is how long a conversation may be silent.
 const childLimit = 30 * time.Second
 
 // sessionID is the session of the pretended agent CLI, otherID another one.
@@ -68,9 +69,9 @@ func startsAs(t *testing.T, program, home string, args ...string) *child {
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	watch := time.AfterFunc(childLimit, func() { c.cmd.Process.Kill() })
+	c.watch = time.AfterFunc(childLimit, func() { c.cmd.Process.Kill() })
 	t.Cleanup(func() {
-		watch.Stop()
+		c.watch.Stop()
 		c.cmd.Process.Kill()
 		c.cmd.Wait()
 	})
@@ -131,6 +132,7 @@ func (c *child) next() wrapper.Event {
 		conforms(c.t, line)
 	}
 	c.seen = append(c.seen, e)
+	c.watch.Reset(childLimit)
 	return e
 }
 
@@ -162,6 +164,8 @@ func (c *child) until(kind string) wrapper.Event {
 		case kind:
 			return e
 		case "":
+			c.cmd.Process.Kill()
+			c.cmd.Wait() // before its standard error is read
 			c.t.Fatalf("no %s in %v; it said %s; last %.3000v", kind, c.types(), c.err.String(), c.seen[max(0, len(c.seen)-3):])
 		}
 	}

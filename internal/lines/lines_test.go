@@ -17,7 +17,7 @@ func TestNext(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
-	if got, err := r.Next(); got != nil && len(got) > 0 || !errors.Is(err, io.EOF) {
+	if got, err := r.Next(); len(got) > 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %q, %v", got, err)
 	}
 }

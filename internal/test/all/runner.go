@@ -80,6 +80,9 @@ func (r *runner) printf(format string, args ...any) { fmt.Fprintf(r.out, format,
 func (r *runner) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(r.ctx, name, args...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("AW_SEED=%d", r.seed), fmt.Sprintf("AW_E2E_SEED=%d", r.seed))
+	// Otherwise a program that is built with -race sleeps for a second when it ends, and
+	// tests start hundreds.
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0")
 	if r.long {
 		cmd.Env = append(cmd.Env, "AW_LONG=1", "AW_E2E_LONG=1")
 	}

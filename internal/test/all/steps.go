@@ -30,6 +30,7 @@ var steps = []step{
 	{"audit", audit},
 	{"execute", execute},
 	{"whitelist", whitelist},
+	{"programs", programs},
 	{"differential", differential},
 	{"effects", effects},
 	{"mutants", mutants},
@@ -136,7 +137,7 @@ func vuln(r *runner) {
 }
 
 // concurrent lists the packages that start goroutines or are used concurrently.
-var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./cmd/..."}
+var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./ask", "./engine", "./desk", "./decide", "./cmd/..."}
 
 func race(r *runner) {
 	if r.long {
@@ -182,6 +183,22 @@ func whitelist(r *runner) {
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows|TestKill$", "./whitelist", "-args", "-kills", kills)
+}
+
+// programs kills, cuts off and starves clients of decide, editors and their agents at
+// random moments, and measures our share of the tool uses that they ask about. The
+// short form is among the unit tests.
+func programs(r *runner) {
+	if !r.long {
+		r.printf("programs that ask: 200 faults of each kind in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "1h", "-run", "TestDecide|TestEditor", "./cmd/agent-wrapper")
+	r.goTest("-count=1", "-run", "TestConversation", "./decide")
+	r.goTest("-run", "^$", "-bench", "Use", "-benchtime", "10000x", "-count", "3", "./decide")
+	r.goTest("-run", "^$", "-bench", "Share", "-benchtime", "5000x", "-count", "3", "./wrapper/claude")
 }
 
 // differential runs generated command lines in real bash, dash and zsh, and

@@ -143,7 +143,7 @@ func (n *Nvim) listen(out io.Reader) {
 }
 
 func (n *Nvim) end(err error) {
-	n.over = fmt.Errorf("Neovim has ended: %w", err)
+	n.over = fmt.Errorf("nvim has ended: %w", err)
 	for id, waits := range n.answers {
 		delete(n.answers, id)
 		waits <- answer{err: n.over}
@@ -197,7 +197,7 @@ func (n *Nvim) Try(method string, args ...any) (any, error) {
 	case a := <-waits:
 		return a.value, a.err
 	case <-time.After(patience):
-		return nil, errors.New("Neovim does not answer")
+		return nil, errors.New("nvim does not answer")
 	}
 }
 
