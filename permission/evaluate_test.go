@@ -345,8 +345,11 @@ func TestUnknownDirectory(t *testing.T) {
 	check(t, s, row{"Edit: src/a", "ask allow-list"}, row{"Edit: /home/dev/proj/src/a", "allow default Edit(src/**)"})
 	s = spec{risk: true, dir: "?"}
 	check(t, s, row{"Read: src/a", "ask default"}, row{"Read: /home/dev/proj/src/a", "allow default"}, row{"Grep: ", "ask default"})
-	s.dir = "relative/dir"
-	check(t, s, row{"Read: src/a", "ask default"})
+	for _, s.dir = range []string{"relative/dir", "/home/dev/proj/link/..", "/home/dev/proj/link/../sub", "/home/dev/proj/\x00"} {
+		check(t, s, row{"Read: src/a", "ask default"}, row{"Bash: cat a", "ask default"})
+	}
+	s.dir = "/home/dev/proj//sub/./..a/"
+	check(t, s, row{"Read: ../../src/a", "allow default"}, row{"Read: ../../../a", "ask default"})
 	s.dir = "/home/dev/proj/sub"
 	check(t, s, row{"Read: ../a", "allow default"}, row{"Read: ../../a", "ask default"})
 }

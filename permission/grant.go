@@ -364,7 +364,7 @@ func (r *Request) CanComeAgain() error {
 		return errors.New("the request does not come from an evaluator")
 	case d.Behavior != Ask || d.Question || r.Use.Tool == tools.ExitPlan:
 		return errors.New("it is a question itself")
-	case r.Use.Dir == "":
+	case knownDir(r.Use.Dir) == "":
 		return errors.New("the directory is not known")
 	case d.Tier == 3:
 		return errors.New("it is of tier 3")

@@ -295,10 +295,14 @@ func TestNotAgain(t *testing.T) {
 			t.Errorf("%s may come again: %s", name, p.asked[0].Decision.Reason)
 		}
 	}
-	v, p, _ := lastingEvaluator(t, s, Answer{Behavior: Allow, Scope: ScopeUse})
+	again := Answer{Behavior: Allow, Scope: ScopeUse}
+	v, p, _ := lastingEvaluator(t, s, again, again)
 	use := using("Bash", "npm i")
-	if res, err := v.CanUseTool(t.Context(), use); err != nil || len(p.asked) != 1 || p.asked[0].CanComeAgain() == nil {
-		t.Error("without a directory:", res.Reason, err)
+	for i, dir := range []string{"", "/home/dev/proj/link/.."} {
+		use.Dir = dir
+		if res, err := v.CanUseTool(t.Context(), use); err != nil || len(p.asked) != i+1 || p.asked[i].CanComeAgain() == nil {
+			t.Errorf("in the directory %q: %s, %v", dir, res.Reason, err)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (r *reading) dirOf(uses *tools.Uses) string {
 	case uses.Unplaced || slices.Contains(strings.Split(dir, "/"), "..") || strings.HasPrefix(dir, "~"):
 		return ""
 	case dir == "":
-		return r.use.Dir
+		return r.dir
 	case path.IsAbs(dir):
 		return path.Clean(dir)
 	case r.dir == "":
@@ -85,9 +85,7 @@ func (r *reading) readMappedUse(use ToolUse, u *tools.Use) *reading {
 	}
 	m := readings.Get().(*reading)
 	m.use, m.know, m.env, m.commandGate, m.field = use, r.know, r.env, r.commandGate, u.Field
-	if path.IsAbs(use.Dir) {
-		m.dir = use.Dir
-	}
+	m.dir = knownDir(use.Dir)
 	if err := m.readAs(u, r.use.Tool); err != nil {
 		m.err = fmt.Errorf("field %s of %s: %w", u.Field, r.use.Tool, err)
 		return m

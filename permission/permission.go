@@ -50,8 +50,8 @@ type ToolUse struct {
 	ID    string          // the agent's id of this tool use
 	Tool  string          // "Bash", "Edit", "mcp__server__tool"
 	Input json.RawMessage // one JSON object, as the agent sent it
-	// Dir is the current directory of the agent's shell, absolute. Empty means
-	// unknown: relative paths then prove nothing.
+	// Dir is the current directory of the agent's shell, absolute and without "..".
+	// Any other, and "", is unknown: relative paths then prove nothing.
 	Dir     string
 	Agent   string // id of the subagent, "" for the main one
 	Session string

@@ -53,7 +53,7 @@ type reading struct {
 	commandGate CommandGate // may be nil
 	err         error       // what is malformed about the tool use, which is then denied
 
-	dir   string // use.Dir if it is an absolute path
+	dir   string // use.Dir if it is known
 	input map[string]any
 	facts *shell.Facts // of a command line, else nil
 	// catastrophe is why the line is catastrophic, "" if it is not.
@@ -187,9 +187,7 @@ func (r *reading) readUse() error {
 		return fmt.Errorf("the input of %s: %w", r.use.Tool, err)
 	}
 	r.input = input
-	if path.IsAbs(r.use.Dir) {
-		r.dir = r.use.Dir
-	}
+	r.dir = knownDir(r.use.Dir)
 	switch {
 	case t == nil:
 		r.readOther()
@@ -203,6 +201,16 @@ func (r *reading) readUse() error {
 		return r.readLine(t)
 	}
 	return r.readField(t)
+}
+
+// knownDir returns a directory that a tool use names, in its shortest form, "" if it is
+// not known which one that is: a relative one, one with "..", whose meaning depends on
+// links, and one with a NUL.
+func knownDir(dir string) string {
+	if !path.IsAbs(dir) || strings.Contains(dir, "/../") || strings.HasSuffix(dir, "/..") || strings.ContainsRune(dir, 0) {
+		return ""
+	}
+	return path.Clean(dir)
 }
 
 func checkName(name string) error {

@@ -796,6 +796,12 @@ var Table = []Mutant{
 		Test: "TestResponses",
 	},
 	{
+		Guard: "a directory with .. is not known", File: "permission/reading.go",
+		Old:  `strings.Contains(dir, "/../") || strings.HasSuffix(dir, "/..")`,
+		New:  `false`,
+		Test: "TestUnknownDirectory",
+	},
+	{
 		Guard: "an outcome is of what was allowed", File: "decide/outcome.go",
 		Old:  `if !known {`,
 		New:  `if false && !known {`,
