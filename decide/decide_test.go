@@ -39,8 +39,11 @@ func TestNoRequest(t *testing.T) {
 		{`{"jsonrpc":"1.0","id":"7","method":"canUseTool"}`, `"7"`, -32600, `jsonrpc: it is "2.0"`},
 		{`{"jsonrpc":"2.0","id":7}`, "7", -32600, "method: it is missing"},
 		{`{"jsonrpc":"2.0","result":{}}`, "null", -32600, "a response has that of its request"},
-		{`{"jsonrpc":"2.0","id":{},"method":"canUseTool"}`, "null", -32600, "id: it is a string or a number"},
-		{`{"jsonrpc":"2.0","id":null,"method":"canUseTool"}`, "null", -32600, "id: it is a string or a number"},
+		{`{"jsonrpc":"2.0","id":{},"method":"canUseTool"}`, "null", -32600, "id: it is a string or a whole number"},
+		{`{"jsonrpc":"2.0","id":1.0,"method":"canUseTool"}`, "null", -32600, "id: it is a string or a whole number"},
+		{`{"jsonrpc":"2.0","id":-1e0,"method":"canUseTool"}`, "null", -32600, "id: it is a string or a whole number"},
+		{`{"jsonrpc":"2.0","id":-0,"method":"canUseTool"}`, "null", -32600, "id: it is a string or a whole number"},
+		{`{"jsonrpc":"2.0","id":null,"method":"canUseTool"}`, "null", -32600, "id: it is a string or a whole number"},
 		{`{"jsonrpc":"2.0","id":"` + strings.Repeat("7", 2000) + `","method":"canUseTool"}`, "null", -32600, "id"},
 		{`{"jsonrpc":"2.0","id":7,"Method":"canUseTool"}`, "7", -32600, "did you mean method?"},
 		{`{"jsonrpc":"2.0","id":7,"id":8,"method":"canUseTool"}`, "8", -32600, "stands twice"},
@@ -100,6 +103,10 @@ func TestIDInFlight(t *testing.T) {
 	q := c.question()
 	c.bash("1", "ls")
 	if l := c.next(); l.Error == nil || l.Error.Code != -32600 || string(l.ID) != `"1"` {
+		t.Errorf("got %s", l.text)
+	}
+	c.request(`"\u0031"`, "canUseTool", `{"tool":"Bash","input":{"command":"ls"}}`) // a client reads it as "1"
+	if l := c.next(); l.Error == nil || l.Error.Code != -32600 {
 		t.Errorf("got %s", l.text)
 	}
 	c.respond(q.ID, `{"choice":"once"}`)

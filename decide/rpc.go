@@ -121,7 +121,7 @@ func read(line []byte) (*message, *rpcError) {
 		return loose(line, err)
 	case !validID(m.ID):
 		m.ID = nil
-		return m, wrong(codeInvalid, "id: it is a string or a number")
+		return m, wrong(codeInvalid, "id: it is a string or a whole number")
 	case m.JSONRPC != version:
 		return m, wrong(codeInvalid, `jsonrpc: it is "2.0"`)
 	case m.Method == nil && m.Result == nil && m.Error == nil:
@@ -150,9 +150,26 @@ func loose(line []byte, err error) (*message, *rpcError) {
 // maxID is the length of the longest id in bytes.
 const maxID = 1024
 
-// validID reports whether an id is a string or a number, or is missing.
+// validID reports whether an id is a string or a whole number, or is missing. A number
+// with a fraction or an exponent is none: a client reads 1.0 as 1.
 func validID(id json.RawMessage) bool {
-	return len(id) == 0 || len(id) <= maxID && bytes.IndexByte([]byte(`"-0123456789`), id[0]) >= 0
+	switch {
+	case len(id) == 0:
+		return true
+	case len(id) > maxID:
+		return false
+	}
+	return id[0] == '"' || len(bytes.Trim(id, "0123456789")) == 0 || id[0] == '-' && !bytes.ContainsAny(id, ".eE") && string(id) != "-0"
+}
+
+// callID returns the key of a request in flight: of an id that can be written in
+// several ways, the same for all.
+func callID(id json.RawMessage) string {
+	var text string
+	if json.Unmarshal(id, &text) != nil {
+		return string(id)
+	}
+	return `"` + text
 }
 
 // unknown returns the error for a method that does not exist.

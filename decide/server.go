@@ -39,7 +39,7 @@ type server struct {
 	running sync.WaitGroup
 
 	mu       sync.Mutex
-	calls    map[string]context.CancelCauseFunc // in flight, by id
+	calls    map[string]context.CancelCauseFunc // in flight, by callID
 	sessions map[string]*session                // by name
 	numbered map[string]*session                // by the prefix of their questions
 	digests  map[string]string                  // of the questions that the client has not responded to, by id
@@ -179,7 +179,7 @@ func (s *server) request(m *message, size int) {
 		s.respond(m.ID, nil, s.unknown(*m.Method))
 		return
 	}
-	ctx, err := s.begin(string(m.ID))
+	ctx, err := s.begin(callID(m.ID))
 	if err != nil {
 		s.respond(m.ID, nil, err)
 		return
@@ -213,8 +213,9 @@ func (s *server) begin(id string) (context.Context, *rpcError) {
 // finish answers a request. Its id may be used again before the client has read that.
 func (s *server) finish(ctx context.Context, m *message, result any, err error) {
 	s.mu.Lock()
-	cancel := s.calls[string(m.ID)]
-	delete(s.calls, string(m.ID))
+	id := callID(m.ID)
+	cancel := s.calls[id]
+	delete(s.calls, id)
 	s.mu.Unlock()
 	cancel(nil)
 	s.respond(m.ID, result, err)

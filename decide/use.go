@@ -127,7 +127,7 @@ func (s *server) cancel(_ context.Context, p *cancelled) (any, error) {
 		return nil, wrong(codeParams, "params: id: it is that of a request")
 	}
 	s.mu.Lock()
-	end := s.calls[string(p.ID)]
+	end := s.calls[callID(p.ID)]
 	s.mu.Unlock()
 	if end != nil {
 		end(errCancelled)

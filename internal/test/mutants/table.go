@@ -796,6 +796,18 @@ var Table = []Mutant{
 		Test: "TestResponses",
 	},
 	{
+		Guard: "an id that is written in another way is the same", File: "decide/rpc.go",
+		Old:  `	if json.Unmarshal(id, &text) != nil {`,
+		New:  `	if true {`,
+		Test: "TestIDInFlight",
+	},
+	{
+		Guard: "a number that is an id has one form", File: "decide/rpc.go",
+		Old:  `!bytes.ContainsAny(id, ".eE")`,
+		New:  `true`,
+		Test: "TestNoRequest",
+	},
+	{
 		Guard: "a directory with .. is not known", File: "permission/reading.go",
 		Old:  `strings.Contains(dir, "/../") || strings.HasSuffix(dir, "/..")`,
 		New:  `false`,
