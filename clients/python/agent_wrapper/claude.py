@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,6 +51,7 @@ def guarded(wrapper: AgentWrapper, options: Options, *, session: str | None = No
     _check(given)
     env = _environment(given.env)
     _check_home(env)
+    _check_scripts(env, given)
     hook = _Hook(wrapper, session)
     settings = json.loads(json.dumps(isolation["settings"]))
     if given.add_dirs:
@@ -98,7 +100,7 @@ class _Hook:
         id, agent = input.get("tool_use_id"), input.get("agent_id")
         result = await self._wrapper.can_use_tool(
             input["tool_name"], input["tool_input"],
-            tool_use_id=id, cwd=input.get("cwd"), session=self._session, agent=agent,
+            tool_use_id=id, cwd=input.get("cwd") or "", session=self._session, agent=agent,
         )
         if not result.allowed and not result.interrupt:
             return _answer("deny", result.message)
@@ -178,10 +180,18 @@ def _loosens(name: str, value: Any) -> str | None:
     return _REFUSED.get(name, "it is not known here")
 
 
+# What an agent may set: it is told what to do, and is given less.
+_HARMLESS_OF_AGENTS = set(
+    "background description disallowedTools effort maxTurns mcpServers model prompt tools".split()
+)
+
+
 def _agents(agents: dict[str, Any]) -> str | None:
     for name, agent in agents.items():
-        for key in ("permissionMode", "skills", "initialPrompt", "memory", "observer"):
-            if getattr(agent, key, None) not in (None, "default", []):
+        for key, value in (agent if isinstance(agent, dict) else vars(agent)).items():
+            if key in _HARMLESS_OF_AGENTS or value is None or value in ([], {}):
+                continue
+            if key != "permissionMode" or value != "default":
                 return f"agent {name} sets {key}"
     return None
 
@@ -212,10 +222,8 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
 
 def _check_home(env: dict[str, str]) -> None:
     """Raises if the agent CLI's global configuration sets variables, which would undo ours."""
-    all = {**os.environ, **env}
-    config, home = all.get("CLAUDE_CONFIG_DIR"), all.get("HOME") or str(Path.home())
-    folder = Path(config) if config else Path(home, ".claude")
-    for file in (folder / ".config.json", Path(config or home, ".claude.json")):
+    config, home = _homes(env)
+    for file in (Path(config or home / ".claude", ".config.json"), Path(config or home, ".claude.json")):
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -225,3 +233,39 @@ def _check_home(env: dict[str, str]) -> None:
                 f"{file} sets environment variables, which the agent CLI would take in place of those given here; "
                 'take "env" out of it'
             )
+
+
+def _homes(env: dict[str, str]) -> tuple[str | None, Path]:
+    """The agent CLI's configuration directory, if one is named, and the home."""
+    all = {**os.environ, **env}
+    return all.get("CLAUDE_CONFIG_DIR"), Path(all.get("HOME") or Path.home())
+
+
+_SESSION_ID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+def _check_scripts(env: dict[str, str], options: Any) -> None:
+    """Raises if hooks have left scripts for the session that goes on: they run before
+    each of its commands."""
+    latest = getattr(options, "continue_conversation", False)
+    named = [id for id in (getattr(options, name, None) for name in ("resume", "session_id")) if id]
+    if not named and not latest:
+        return
+    config, home = _homes(env)
+    folder = Path(config or home / ".claude", "session-env")
+    sure = not latest and all(_SESSION_ID.fullmatch(id) for id in named)
+    for session in named if sure else _entries(folder):
+        for name in _entries(folder / session):
+            script = folder / session / name
+            if re.search(r"-hook-[0-9]+\.sh$", name) and script.stat().st_size > 0:
+                raise ValueError(
+                    f"{script} would run before each command of that session, unasked: a hook of an earlier one "
+                    "has left it; remove it, or start a new session"
+                )
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []

@@ -1,5 +1,5 @@
 /** For the Claude Agent SDK (`@anthropic-ai/claude-agent-sdk`). */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -50,7 +50,7 @@ export interface Guard {
 export function canUseTool(wrapper: AgentWrapper, origin: Origin = {}): CanUseTool {
   return async (tool, input, { signal, toolUseID, agentID }) =>
     // The directory of the agent's shell is not told.
-    permission(await wrapper.canUseTool({ cwd: "", ...origin, tool, input, toolUseID, agent: agentID }, { signal }));
+    permission(await wrapper.canUseTool({ ...origin, cwd: origin.cwd ?? "", tool, input, toolUseID, agent: agentID }, { signal }));
 }
 
 /**
@@ -71,6 +71,7 @@ export function guarded<O extends object>(
   const guard = new Hook(wrapper, origin.session);
   const environment = cleaned(env);
   checkHome(environment);
+  checkScripts(environment, options as Checked);
   return {
     ...(rest as O),
     canUseTool: guard.canUseTool,
@@ -114,7 +115,7 @@ class Hook {
       tool: input.tool_name,
       input: input.tool_input,
       toolUseID: input.tool_use_id,
-      cwd: input.cwd,
+      cwd: input.cwd ?? "",
       session: this.#session,
       agent: input.agent_id,
     };
@@ -212,10 +213,17 @@ function loosens(name: string, value: any): string | undefined {
   return refused[name] ?? "it is not known here";
 }
 
+/** What an agent may set: it is told what to do, and is given less. */
+const harmlessOfAgents = new Set(
+  `autoCompactWindow background criticalSystemReminder_EXPERIMENTAL description disallowedTools effort maxTurns mcpServers model
+  omitClaudeMd prompt tools`.split(/\s+/),
+);
+
 function agents(value: Record<string, JSONObject>): string | undefined {
   for (const [name, agent] of Object.entries(value)) {
-    for (const key of ["permissionMode", "skills", "initialPrompt", "memory", "observer"]) {
-      if (!empty(agent[key]) && agent[key] !== "default") return `agent ${name} sets ${key}`;
+    for (const [key, set] of Object.entries(agent)) {
+      if (harmlessOfAgents.has(key) || empty(set) || (key === "permissionMode" && set === "default")) continue;
+      return `agent ${name} sets ${key}`;
     }
   }
   return undefined;
@@ -266,5 +274,32 @@ function checkHome(env: Record<string, string | undefined>): void {
     const found: unknown = JSON.parse(text);
     const variables = isObject(found) ? found["env"] : undefined;
     if (!empty(variables)) throw new Error(`${file} sets environment variables, which the agent CLI would take in place of those given here; take "env" out of it`);
+  }
+}
+
+const sessionID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Throws if hooks have left scripts for the session that goes on: they run before each of its commands. */
+function checkScripts(env: Record<string, string | undefined>, { resume, sessionId, continue: latest }: Checked): void {
+  const named = [resume, sessionId].filter((id) => id);
+  if (named.length === 0 && !latest) return;
+  const folder = join(env["CLAUDE_CONFIG_DIR"] || join(env["HOME"] || homedir(), ".claude"), "session-env");
+  const sure = !latest && named.every((id) => sessionID.test(String(id)));
+  for (const session of sure ? named : entries(folder)) {
+    for (const name of entries(join(folder, String(session)))) {
+      const script = join(folder, String(session), name);
+      if (!/-hook-[0-9]+\.sh$/.test(name) || statSync(script).size === 0) continue;
+      throw new Error(`${script} would run before each command of that session, unasked: a hook of an earlier one has left it; remove it, or start a new session`);
+    }
+  }
+}
+
+/** The names in a directory, none if there is no such directory. */
+function entries(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
   }
 }

@@ -137,6 +137,23 @@ test("Claude SDK: an input that changed after the hook is decided anew", async (
   assert.match(denial.hookSpecificOutput.permissionDecisionReason!, /denied by rule Bash\(rm:\*\)/);
 });
 
+test("Claude SDK: a directory that is not told is not known", async () => {
+  const told: unknown[] = [];
+  class Telling extends AgentWrapper {
+    override canUseTool(use: ToolUse): Promise<Result> {
+      told.push(use.cwd);
+      return Promise.resolve({ behavior: "deny", message: "no", interrupt: false });
+    }
+  }
+  await using wrapper = new Telling(options);
+  const guard = guarded(wrapper, { env: { HOME: home } });
+  const signal = new AbortController().signal;
+  await guard.hooks.PreToolUse[0]!.hooks[0]!({ tool_name: "Bash", tool_input: {}, tool_use_id: "u1" }, "u1", { signal });
+  await guard.canUseTool("Bash", {}, { signal, toolUseID: "u2" });
+  await canUseTool(wrapper, { cwd: undefined })("Bash", {}, { signal, toolUseID: "u3" });
+  assert.deepEqual(told, ["", "", ""]);
+});
+
 test("Claude SDK: settings that allow everything change nothing", { skip }, async () => {
   await using wrapper = start();
   for (const dir of [home, work]) {
@@ -216,6 +233,10 @@ test("Claude SDK: an option that loosens is an error that names it", async () =>
   for (const [name, value] of Object.entries(loose)) {
     assert.throws(() => guarded(wrapper, { [name]: value }), new RegExp(`option ${name} cannot be used`), name);
   }
+  for (const more of [{ skills: ["s"] }, { hooks: { PreToolUse: [{}] } }, { ofNextYear: true }]) {
+    assert.throws(() => guarded(wrapper, { agents: { a: { description: "", prompt: "", ...more } } }), /option agents .* agent a sets/);
+  }
+  assert.ok(guarded(wrapper, { env: { HOME: home }, agents: { a: { description: "d", prompt: "p", tools: ["Bash"], permissionMode: "default" } } }));
   assert.throws(() => guarded(wrapper, { hooks: { PermissionRequest: [{ hooks: [] }] } }), /option hooks/);
   assert.throws(() => guarded(wrapper, { env: { HOME: home, CLAUDE_CODE_SIMPLE: "1" } }), /option env\.CLAUDE_CODE_SIMPLE/);
   const harmless = { model: "m", allowedTools: [], settingSources: [], permissionMode: "default", sandbox: { autoAllowBashIfSandboxed: false }, env: { HOME: home } } satisfies ClaudeOptions;
@@ -232,4 +253,21 @@ test("Claude SDK: a global configuration that sets variables is refused", async 
   writeFileSync(join(box, ".claude.json"), JSON.stringify({ env: { CLAUDE_CODE_SIMPLE: "1" } }));
   assert.throws(() => guarded(wrapper, { env: { CLAUDE_CONFIG_DIR: box } }), /sets environment variables/);
   assert.ok(guarded(wrapper, { env: { CLAUDE_CONFIG_DIR: dir } }));
+});
+
+test("Claude SDK: a session for which a hook left a script does not go on", async () => {
+  await using wrapper = start();
+  const [id, other] = ["5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90", "6f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90"];
+  const env = { CLAUDE_CONFIG_DIR: join(box, "left") };
+  const folder = join(box, "left/session-env", id);
+  assert.ok(guarded(wrapper, { env, resume: id }));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "setup-hook-1.sh"), "");
+  assert.ok(guarded(wrapper, { env, resume: id }));
+  writeFileSync(join(folder, "sessionstart-hook-0.sh"), "true");
+  for (const options of [{ resume: id }, { sessionId: id }, { continue: true }, { resume: "by its title" }]) {
+    assert.throws(() => guarded(wrapper, { env, ...options }), /would run before each command/, JSON.stringify(options));
+  }
+  assert.ok(guarded(wrapper, { env, resume: other }));
+  assert.ok(guarded(wrapper, { env }));
 });
