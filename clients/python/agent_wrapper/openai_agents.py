@@ -7,7 +7,7 @@ import inspect
 import json
 from typing import Any, TypeVar
 
-from . import AgentWrapper, Answer, Approver, JSONObject, Question, WrapperError
+from . import AgentWrapper, Answer, Approver, JSONObject, Question
 
 Tool = TypeVar("Tool")
 
@@ -35,7 +35,7 @@ def guarded(
     if not hasattr(tool, "on_invoke_tool"):
         raise TypeError(f"a {type(tool).__name__} cannot be guarded, only a FunctionTool")
     held: Any = copy.copy(tool)
-    run, needs, asked = held.on_invoke_tool, held.needs_approval, _Asked()
+    run, needs, asked = held.on_invoke_tool, held.needs_approval, _Asked(held.name)
     origin: Any = {"cwd": cwd, "session": session, "agent": agent}
 
     async def needs_approval(context: Any, input: JSONObject, call_id: str) -> bool:
@@ -48,7 +48,7 @@ def guarded(
     async def on_invoke_tool(context: Any, text: str) -> Any:
         try:
             input = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             input = None
         if not isinstance(input, dict):
             return "Denied: the input is no JSON object"
@@ -67,7 +67,7 @@ def guarded(
 async def _would_ask(wrapper: AgentWrapper, tool: str, input: JSONObject, origin: Any) -> bool:
     try:
         found = await wrapper.explain(tool, input, **origin)
-    except (WrapperError, ValueError, TypeError):
+    except Exception:
         return False  # it is decided, and denied, when it is invoked
     return bool(found["decision"].get("behavior") == "ask")
 
@@ -76,20 +76,28 @@ class _Asked:
     """The tool uses that the SDK puts to a person. Its approval counts for that very tool
     use, once, and only in the process that asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, tool: str) -> None:
+        self._tool = tool
         self._inputs: dict[str, str] = {}
 
     def note(self, call_id: str, input: JSONObject) -> None:
         while len(self._inputs) >= _MOST:
             del self._inputs[next(iter(self._inputs))]
-        self._inputs[call_id] = json.dumps(input, sort_keys=True)
+        self._inputs[call_id] = _text(input)
 
     def approver(self, call_id: str | None, input: JSONObject) -> Approver | None:
         noted = self._inputs.pop(call_id, None) if call_id else None
-        if noted is None or noted != json.dumps(input, sort_keys=True):
+        if noted is None or noted != _text(input):
             return None
 
         def once(question: Question) -> Answer:
-            return {"choice": "once"}
+            # Another tool use may have the same id: the model's provider makes them.
+            if question.get("tool") == self._tool and _text(question.get("input")) == noted:
+                return {"choice": "once"}
+            return {"choice": "deny", "message": "Not approved: another tool use with this id was"}
 
         return once
+
+
+def _text(input: Any) -> str:
+    return json.dumps(input, sort_keys=True)

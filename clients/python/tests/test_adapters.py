@@ -1,5 +1,6 @@
 """The adapters, with stand-ins for the SDKs: dataclasses of the same names and fields."""
 
+import asyncio
 import dataclasses
 import os
 import json
@@ -53,12 +54,17 @@ class ClaudeAgentOptions:
     env: Any = dataclasses.field(default_factory=dict)
     add_dirs: Any = dataclasses.field(default_factory=list)
     model: Any = None
+    resume: Any = None
+    session_id: Any = None
+    continue_conversation: bool = False
     an_option_of_next_year: Any = None
 
 
 @dataclasses.dataclass
 class Agent:
     permissionMode: Any = None
+    prompt: str = ""
+    of_next_year: Any = None
 
 
 SDK = types.SimpleNamespace(
@@ -151,6 +157,10 @@ class TestClaude(unittest.IsolatedAsyncioTestCase):
             for name, value in loose.items():
                 with self.subTest(name), self.assertRaisesRegex(TypeError, f"option {name} cannot be used"):
                     claude.guarded(wrapper, ClaudeAgentOptions(**{name: value}))
+            for agent in (Agent(of_next_year=True), {"hooks": {"PreToolUse": []}}):
+                with self.assertRaisesRegex(TypeError, "option agents .* agent a sets"):
+                    claude.guarded(wrapper, ClaudeAgentOptions(agents={"a": agent}))
+            claude.guarded(wrapper, ClaudeAgentOptions(agents={"a": Agent(permissionMode="default", prompt="p")}))
             with self.assertRaisesRegex(TypeError, "option env CLAUDE_CODE_SIMPLE"):
                 claude.guarded(wrapper, ClaudeAgentOptions(env={"CLAUDE_CODE_SIMPLE": "1"}))
             with mock.patch.dict(os.environ, CLAUDE_CODE_SIMPLE="1"), self.assertRaisesRegex(TypeError, "variable CLAUDE_CODE_SIMPLE"):
@@ -159,6 +169,25 @@ class TestClaude(unittest.IsolatedAsyncioTestCase):
             self.addCleanup((HOME / ".claude.json").unlink)
             with self.assertRaisesRegex(ValueError, "sets environment variables"):
                 claude.guarded(wrapper, ClaudeAgentOptions())
+
+    async def test_a_session_for_which_a_hook_left_a_script_does_not_go_on(self) -> None:
+        id, other = "5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90", "6f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90"
+        folder = BOX / "left/session-env" / id
+        env = {"CLAUDE_CONFIG_DIR": str(BOX / "left")}
+        async with self.noting() as wrapper:
+            claude.guarded(wrapper, ClaudeAgentOptions(env=env, resume=id))
+            folder.mkdir(parents=True)
+            (folder / "setup-hook-1.sh").write_text("")
+            claude.guarded(wrapper, ClaudeAgentOptions(env=env, resume=id))
+            (folder / "sessionstart-hook-0.sh").write_text("true")
+            ways: list[dict[str, Any]] = [
+                {"resume": id}, {"session_id": id}, {"continue_conversation": True}, {"resume": "by its title"}
+            ]
+            for way in ways:
+                with self.subTest(way), self.assertRaisesRegex(ValueError, "would run before each command"):
+                    claude.guarded(wrapper, ClaudeAgentOptions(env=env, **way))
+            claude.guarded(wrapper, ClaudeAgentOptions(env=env, resume=other))
+            claude.guarded(wrapper, ClaudeAgentOptions(env=env))
 
     async def test_a_prompt_expands_nothing(self) -> None:
         (line,) = [line async for line in claude.prompt("/x @y")]
@@ -213,6 +242,28 @@ class TestAgents(unittest.IsolatedAsyncioTestCase):
             self.assertRegex(again, "nobody to ask")
             other = await tool.on_invoke_tool(types.SimpleNamespace(tool_call_id="c1"), '{"cmd": "touch other"}')
             self.assertRegex(other, "nobody to ask")
+
+    async def test_an_approval_answers_no_question_about_another_tool_use_with_its_id(self) -> None:
+        async with start() as wrapper:
+            ran: list[str] = []
+            tool = openai_agents.guarded(wrapper, self.shell(ran), cwd=str(WORK))
+            self.assertTrue(await tool.needs_approval(None, {"cmd": "touch t"}, "c1"))
+            said, other = await asyncio.gather(
+                tool.on_invoke_tool(types.SimpleNamespace(tool_call_id="c1"), '{"cmd": "touch t"}'),
+                wrapper.can_use_tool("Bash", {"command": "touch other"}, tool_use_id="c1", cwd=str(WORK)),
+            )
+            self.assertFalse(other.allowed)
+            self.assertEqual((said, ran), ("ran touch t", ["touch t"]))
+
+    async def test_an_input_that_is_nested_too_deep_does_not_run(self) -> None:
+        async with start() as wrapper:
+            tool = openai_agents.guarded(wrapper, self.shell([]), cwd=str(WORK))
+            deep: Any = []
+            for _ in range(5000):
+                deep = [deep]
+            self.assertFalse(await tool.needs_approval(None, {"cmd": deep}, "c1"))
+            said = await tool.on_invoke_tool(None, '{"cmd":' + "[" * 100_000 + "]" * 100_000 + "}")
+            self.assertRegex(said, "Denied")
 
     async def test_a_tool_that_asks_of_itself_still_does(self) -> None:
         async with start() as wrapper:

@@ -26,7 +26,11 @@ export class Asked {
     const input = this.#inputs.get(use.toolUseID ?? "");
     this.#inputs.delete(use.toolUseID ?? "");
     if (input === undefined || !isDeepStrictEqual(JSON.parse(input), use.input)) return undefined;
-    return () => ({ choice: "once" });
+    // Another tool use may have the same id: the model's provider makes them.
+    return (question) =>
+      question.tool === use.tool && isDeepStrictEqual(question.input, JSON.parse(input))
+        ? { choice: "once" }
+        : { choice: "deny", message: "Not approved: another tool use with this id was" };
   }
 }
 

@@ -104,6 +104,20 @@ test("Agents SDK: an ask that is approved after the state was saved", async () =
   });
 });
 
+test("Agents SDK: an approval answers no question about another tool use with its id", async () => {
+  await withWrapper({}, async (wrapper) => {
+    const ran: string[] = [];
+    const held = guarded(wrapper, shell(ran), { cwd: work });
+    assert.ok(await held.needsApproval({} as never, { cmd: "touch t" }, "c1"));
+    const [, other] = await Promise.all([
+      held.invoke({} as never, `{"cmd":"touch t"}`, { toolCall: { callId: "c1" } } as never),
+      wrapper.canUseTool({ tool: "Bash", input: { command: "touch other" }, toolUseID: "c1", cwd: work }),
+    ]);
+    assert.equal(other.behavior, "deny", JSON.stringify(other));
+    assert.deepEqual(ran, ["touch t"]);
+  });
+});
+
 test("Agents SDK: an abort", async () => {
   const caller = new AbortController();
   await withWrapper({ onApprove: () => (caller.abort(), new Promise(() => {})) }, async (wrapper) => {
