@@ -295,6 +295,7 @@ func byTrust(t *testing.T, dir, file string) []decided {
 // byExplain returns the decisions of explain.
 func byExplain(t *testing.T, flags ...string) []decided {
 	t.Helper()
+	t.Setenv("COLUMNS", "1000") // the length of the workspace's path does not matter
 	ends := regexp.MustCompile(`(?m)^(ALLOW|ASK|DENY), by ([a-z-]+)(?: (.*?)(?: \([^()]*:\d+:\d+\))?)?: `)
 	var all []decided
 	for _, use := range matrixUses {
