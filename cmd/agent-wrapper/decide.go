@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +62,7 @@ func (a *app) decide(ctx context.Context, f *decideFlags) error {
 		return err
 	}
 	o.Agent, o.Plan = f.count.agent, f.count.plan
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is an error of writing
+	pipesFail()
 	return decide.Serve(ctx, a.in, a.out, decide.Options{
 		Ask: f.approvals == "stdio",
 		Open: func(warn func(string)) (*engine.Engine, error) {

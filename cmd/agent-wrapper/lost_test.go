@@ -126,6 +126,34 @@ func TestLostOutput(t *testing.T) {
 	})
 }
 
+// TestLostAnswers: who does not read the result of a command line that is wrong, or the
+// answers of an MCP server, does not kill the program.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	unread := func(cmd *exec.Cmd) int {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		defer w.Close()
+		cmd.Stdout = w
+		cmd.Run()
+		return cmd.ProcessState.ExitCode()
+	}
+	cmd, complaints, _ := headless(t, nil, "--output", "json", "--wrong")
+	if code := unread(cmd); code != codeUsage || !strings.Contains(complaints.String(), "unknown flag: --wrong") {
+		t.Errorf("exit code %d, %q", code, complaints)
+	}
+	cmd, complaints, audit := headless(t, nil)
+	cmd.Args = []string{"agent-wrapper", "mcp", "--cwd", t.TempDir(), "--audit", audit}
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"approve","arguments":{"tool_name":"Bash","input":{"command":"ls"}}}}`)
+	if code := unread(cmd); code != 1 || !strings.Contains(complaints.String(), "broken pipe") {
+		t.Errorf("mcp: exit code %d, %q", code, complaints)
+	}
+	verified(t, cmd, audit)
+}
+
 // TestSignals: a signal that ends a run ends it in an orderly way: the agent dies
 // and the record is closed. A signal that was ignored at the start has no effect.
 func TestSignals(t *testing.T) {

@@ -58,6 +58,7 @@ func (a *app) mcp(ctx context.Context, f *mcpFlags) error {
 	for _, w := range e.Warnings {
 		a.warn(w)
 	}
+	pipesFail()
 	err = mcp.Serve(ctx, a.in, a.out, mcp.Options{
 		Decider: e, Version: buildVersion(), Warn: func(err error) { a.warn(err.Error()) },
 	})

@@ -266,6 +266,7 @@ func (a *app) writeResult(cmd *cobra.Command, args []string, err error) error {
 	if a.outcome == nil {
 		return err
 	}
+	pipesFail()
 	lost := writeJSON(a.out, a.outcome.result(err, time.Since(a.began)))
 	if lost != nil && err == nil {
 		return fmt.Errorf("standard output cannot be written, so the result is lost: %w", lost)

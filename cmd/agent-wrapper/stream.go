@@ -280,7 +280,11 @@ func newEncoder(out io.Writer) *json.Encoder {
 // is stopped. A closed pipe is such an error too; it does not kill the program,
 // which first ends the agent and closes the record.
 func (a *app) screen(ctx context.Context) (context.Context, *ask.Screen) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	pipesFail()
 	ctx, lost := context.WithCancelCause(ctx)
 	return ctx, ask.NewScreen(a.out, lost)
 }
+
+// pipesFail makes an error of writing to a closed pipe, which otherwise kills the
+// program: before its record is closed, and with an exit code that is not ours.
+func pipesFail() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

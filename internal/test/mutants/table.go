@@ -796,6 +796,13 @@ var Table = []Mutant{
 		Test: "TestResponses",
 	},
 	{
+		Guard: "a result that nobody reads keeps the exit code", File: "cmd/agent-wrapper/result.go",
+		Old: `	pipesFail()
+`,
+		New:  ``,
+		Test: "TestLostAnswers",
+	},
+	{
 		Guard: "an id that is written in another way is the same", File: "decide/rpc.go",
 		Old:  `	if json.Unmarshal(id, &text) != nil {`,
 		New:  `	if true {`,
