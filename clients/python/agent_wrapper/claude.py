@@ -141,6 +141,12 @@ _HARMLESS = set(
     task_budget""".split()
 )
 
+# Events whose hooks decide about no tool use.
+_HARMLESS_EVENTS = set(
+    """Notification PostToolUse PostToolUseFailure PreCompact SessionEnd SessionStart Stop SubagentStart SubagentStop
+    UserPromptSubmit""".split()
+)
+
 _REFUSED = {
     "allowed_tools": "tools that it names run undecided; give the wrapper an allow rule, or use tools or disallowed_tools",
     "can_use_tool": "the wrapper is the permission callback",
@@ -171,8 +177,8 @@ def _loosens(name: str, value: Any) -> str | None:
     if name == "strict_mcp_config":
         return None
     if name == "hooks":
-        both = value.get("PreToolUse") or value.get("PermissionRequest")
-        return "PreToolUse and PermissionRequest may answer before the wrapper" if both else None
+        event = next((event for event, set in value.items() if set and event not in _HARMLESS_EVENTS), None)
+        return f"a hook for {event} may answer before the wrapper" if event else None
     if name == "sandbox":
         return None if value.get("autoAllowBashIfSandboxed") is False else "set its autoAllowBashIfSandboxed to False"
     if name == "agents":

@@ -161,6 +161,9 @@ class TestClaude(unittest.IsolatedAsyncioTestCase):
                 with self.assertRaisesRegex(TypeError, "option agents .* agent a sets"):
                     claude.guarded(wrapper, ClaudeAgentOptions(agents={"a": agent}))
             claude.guarded(wrapper, ClaudeAgentOptions(agents={"a": Agent(permissionMode="default", prompt="p")}))
+            for event in ("PermissionRequest", "EventOfNextYear"):
+                with self.assertRaisesRegex(TypeError, f"option hooks .* {event} may answer"):
+                    claude.guarded(wrapper, ClaudeAgentOptions(hooks={"PostToolUse": [HookMatcher()], event: [HookMatcher()]}))
             with self.assertRaisesRegex(TypeError, "option env CLAUDE_CODE_SIMPLE"):
                 claude.guarded(wrapper, ClaudeAgentOptions(env={"CLAUDE_CODE_SIMPLE": "1"}))
             with mock.patch.dict(os.environ, CLAUDE_CODE_SIMPLE="1"), self.assertRaisesRegex(TypeError, "variable CLAUDE_CODE_SIMPLE"):

@@ -204,13 +204,26 @@ function loosens(name: string, value: any): string | undefined {
     case "verbatimPrompts":
       return value ? undefined : "files would speak that nobody decided about";
     case "hooks":
-      return ["PreToolUse", "PermissionRequest"].some((event) => !empty(value[event])) ? "PreToolUse and PermissionRequest may answer before the wrapper" : undefined;
+      return hooks(value);
     case "sandbox":
       return value.autoAllowBashIfSandboxed === false ? undefined : "set its autoAllowBashIfSandboxed to false";
     case "agents":
       return agents(value);
   }
   return refused[name] ?? "it is not known here";
+}
+
+/** Events whose hooks decide about no tool use. */
+const harmlessEvents = new Set(
+  `ConfigChange CwdChanged DirectoryAdded Elicitation ElicitationResult FileChanged InstructionsLoaded MessageDisplay Notification
+  PermissionDenied PostCompact PostModelSwitch PostToolBatch PostToolUse PostToolUseFailure PreCompact PreModelSwitch SessionEnd
+  SessionStart Setup Stop StopFailure SubagentStart SubagentStop TaskCompleted TaskCreated TeammateIdle UserPromptExpansion
+  UserPromptSubmit WorktreeCreate WorktreeRemove`.split(/\s+/),
+);
+
+function hooks(value: Record<string, unknown>): string | undefined {
+  const event = Object.keys(value).find((event) => !empty(value[event]) && !harmlessEvents.has(event));
+  return event && `a hook for ${event} may answer before the wrapper`;
 }
 
 /** What an agent may set: it is told what to do, and is given less. */

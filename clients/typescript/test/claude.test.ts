@@ -237,7 +237,9 @@ test("Claude SDK: an option that loosens is an error that names it", async () =>
     assert.throws(() => guarded(wrapper, { agents: { a: { description: "", prompt: "", ...more } } }), /option agents .* agent a sets/);
   }
   assert.ok(guarded(wrapper, { env: { HOME: home }, agents: { a: { description: "d", prompt: "p", tools: ["Bash"], permissionMode: "default" } } }));
-  assert.throws(() => guarded(wrapper, { hooks: { PermissionRequest: [{ hooks: [] }] } }), /option hooks/);
+  for (const event of ["PermissionRequest", "EventOfNextYear"]) {
+    assert.throws(() => guarded(wrapper, { hooks: { PostToolUse: [{ hooks: [] }], [event]: [{ hooks: [] }] } }), new RegExp(`option hooks .* ${event} may answer`));
+  }
   assert.throws(() => guarded(wrapper, { env: { HOME: home, CLAUDE_CODE_SIMPLE: "1" } }), /option env\.CLAUDE_CODE_SIMPLE/);
   const harmless = { model: "m", allowedTools: [], settingSources: [], permissionMode: "default", sandbox: { autoAllowBashIfSandboxed: false }, env: { HOME: home } } satisfies ClaudeOptions;
   const made: ClaudeOptions = guarded(wrapper, { ...harmless, additionalDirectories: ["/x"], hooks: { PostToolUse: [] } });
