@@ -92,9 +92,9 @@ func (s *Session) Revoke(id int) bool {
 func (s *Session) drop(which func(*granted) bool) bool {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.state.Load()
+	next := *s.present()
 	next.grants = slices.DeleteFunc(slices.Clone(next.grants), which)
-	if len(next.grants) == len(s.state.Load().grants) {
+	if len(next.grants) == len(s.present().grants) {
 		return false
 	}
 	next.rebuild(s.place)
@@ -108,7 +108,7 @@ func (s *Session) drop(which func(*granted) bool) bool {
 func (s *Session) change(edit func(next *standing) bool) (bool, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.state.Load()
+	next := *s.present()
 	next.grants = slices.Clone(next.grants)
 	if !edit(&next) {
 		return false, nil
@@ -136,7 +136,7 @@ func (s *Session) tell(next *standing) error {
 func (s *Session) Restore(grants []Grant, last int) error {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.state.Load()
+	next := *s.present()
 	next.grants, next.last = nil, max(next.last, last)
 	var errs []error
 	for _, g := range grants {
@@ -266,7 +266,7 @@ func (s *Session) spend(ids []int) (after []Grant, ok bool, err error) {
 	s.live(s.state.Load())
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.state.Load()
+	next := *s.present()
 	next.grants = slices.Clone(next.grants)
 	counted, ended := false, false
 	for _, id := range ids {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
 )
 
 // forRules is an answer that allows for the session by rules.
@@ -33,6 +35,26 @@ func lastingEvaluator(t *testing.T, s spec, answers ...Answer) (*Evaluator, *per
 	v, b := evaluator(t, s, p)
 	v.Session.Now = time.Now
 	return v, p, b
+}
+
+// TestChangedAfterTheTime: each change of a session may be the first thing that happens to
+// it after an answer has ended. It waited for itself.
+func TestChangedAfterTheTime(t *testing.T) {
+	for name, change := range map[string]func(*Session){
+		"mode":    func(s *Session) { s.SetMode(modes.Plan) },
+		"pause":   func(s *Session) { s.Pause("x") },
+		"rule":    func(s *Session) { _ = s.Deny("Bash(npm y)") },
+		"scratch": func(s *Session) { s.Scratch("/tmp/x"); s.made([]string{"/tmp/y"}) },
+	} {
+		v, _, _ := lastingEvaluator(t, spec{}, forRules(time.Minute, 0, "Bash(npm i)"))
+		outcomes(t, v, "npm i")
+		over := time.Now().Add(time.Hour)
+		v.Session.Now = func() time.Time { return over }
+		change(v.Session)
+		if left := v.Session.Grants(); len(left) != 0 {
+			t.Errorf("after %s: %v", name, left)
+		}
+	}
 }
 
 // TestTimed: what is allowed for a time is asked about again when it is over, to the

@@ -29,7 +29,7 @@ type scratch struct {
 func (s *Session) Scratch(dir string, temps ...string) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.standing()
+	next := *s.present()
 	next.scratch = &scratch{dir: dir, temps: slices.Clone(temps), made: next.scratch.entries()}
 	s.state.Store(&next)
 }
@@ -41,7 +41,7 @@ func (s *Session) made(entries []string) {
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.standing()
+	next := *s.present()
 	if next.scratch == nil {
 		return
 	}

@@ -79,7 +79,7 @@ func (s *Session) parse(text string, list patterns.List) error {
 func (s *Session) Add(rules ...*patterns.Rule) error {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next, err := s.standing().with(s.place, rules)
+	next, err := s.present().with(s.place, rules)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *p
 func (s *Session) SetMode(m modes.Mode) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.standing()
+	next := *s.present()
 	next.moded = &moded{mode: m, policies: map[*Policy]*Policy{}}
 	s.state.Store(&next)
 }
@@ -177,7 +177,7 @@ func (s *Session) Paused() string {
 func (s *Session) pause(on bool, reason string) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.standing()
+	next := *s.present()
 	next.paused, next.reason = on, reason
 	s.state.Store(&next)
 }
@@ -188,6 +188,15 @@ func (s *Session) standing() *standing {
 		if now := s.state.Load(); now != nil {
 			return s.live(now)
 		}
+	}
+	return &noStanding
+}
+
+// present returns the state that a change begins with; write is held. What has ended
+// in it ends with the next decision: to end it here would take write again.
+func (s *Session) present() *standing {
+	if now := s.state.Load(); now != nil {
+		return now
 	}
 	return &noStanding
 }
