@@ -61,7 +61,9 @@ type ToolUse struct {
 // Policy holds the rules and settings that decide tool uses. It is read-only
 // once built.
 type Policy struct {
-	Mode     modes.Mode
+	Mode modes.Mode
+	// OwnMode says that no session replaces Mode: see Session.SetMode.
+	OwnMode  bool
 	Allow    *patterns.Set // nil or empty: no allow list
 	Ask      *patterns.Set
 	Deny     *patterns.Set

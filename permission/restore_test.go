@@ -192,4 +192,17 @@ func TestSetMode(t *testing.T) {
 	if got := said(v); got != "deny deny" {
 		t.Error("beside a further policy in mode plan:", got)
 	}
+	v.Policy = &Policy{Place: place}
+	if got := said(v); got != "deny deny" {
+		t.Error("a policy that could not be read, in a mode of the session:", got)
+	}
+	v, _, _ = lastingEvaluator(t, spec{})
+	for name, p := range map[string]*Policy{"the policy": v.Policy, "a further policy": &same} {
+		v.Policy.Further, v.Policy.OwnMode, same.OwnMode = []*Policy{&same}, false, false
+		p.OwnMode = true
+		v.Session.SetMode(modes.BypassPermissions)
+		if got := said(v); got != "ask ask" {
+			t.Errorf("where %s has a mode of its own: %s", name, got)
+		}
+	}
 }

@@ -118,7 +118,8 @@ func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *p
 }
 
 // SetMode makes a mode count in place of the policy's own, for every decision that
-// begins after the call. A further policy that has a mode of its own keeps it.
+// begins after the call. A policy with OwnMode, and a further one that has another mode,
+// are evaluated in theirs as well.
 func (s *Session) SetMode(m modes.Mode) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -134,9 +135,10 @@ type moded struct {
 	policies map[*Policy]*Policy
 }
 
-// in returns a policy in the mode of the session.
+// in returns a policy in the mode of the session. One that denies everything, since its
+// mode is invalid, remains so.
 func (now *standing) in(p *Policy) *Policy {
-	if now.moded == nil || p == nil {
+	if now.moded == nil || p == nil || !p.Mode.Valid() {
 		return p
 	}
 	now.moded.mu.Lock()
@@ -146,9 +148,12 @@ func (now *standing) in(p *Policy) *Policy {
 	}
 	q := *p
 	q.Mode, q.Further = now.moded.mode, nil
+	if p.OwnMode {
+		q.Further = append(q.Further, p)
+	}
 	for _, f := range p.Further {
 		further := *f
-		if f.Mode == p.Mode {
+		if f.Mode == p.Mode && !f.OwnMode {
 			further.Mode = q.Mode
 		}
 		q.Further = append(q.Further, &further)

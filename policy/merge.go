@@ -166,7 +166,11 @@ func (m *merger) keep(managed Source) {
 	if !unchanged(s.Programs, m.spec.Programs) || !unchanged(s.Tools, m.spec.Tools) {
 		m.further(managed, func(f *Spec) { f.Programs, f.Tools = withTables(f.Programs, s.Programs), withTables(f.Tools, s.Tools) })
 	}
-	if narrows(s.Mode) && s.Mode != m.spec.Mode {
+	switch {
+	case !narrows(s.Mode):
+	case s.Mode == m.spec.Mode:
+		m.spec.ownMode = true
+	default:
 		m.further(managed, func(f *Spec) { f.setMode(s) })
 	}
 }
@@ -189,8 +193,9 @@ func unchanged(managed, all []TableSpec) bool {
 // narrows reports whether a mode can only forbid.
 func narrows(mode string) bool { return mode == "plan" || mode == "dontAsk" }
 
+// setMode gives a further policy a mode of its own.
 func (s *Spec) setMode(from *Spec) {
-	s.Mode = from.Mode
+	s.Mode, s.ownMode = from.Mode, true
 	s.place("mode", from.places["mode"])
 }
 

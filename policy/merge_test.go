@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
@@ -140,6 +142,41 @@ func TestManagedKeeps(t *testing.T) {
 		}
 		if got := fmt.Sprint(ignored); got != "["+tt.ignored+"]" {
 			t.Errorf("%s under %s: ignored %s, want [%s]", tt.user, tt.managed, got, tt.ignored)
+		}
+	}
+}
+
+// TestModeOfSomebodyElse: no session loosens a mode that a managed or an untrusted source
+// narrows to, whatever the others say.
+func TestModeOfSomebodyElse(t *testing.T) {
+	for _, tt := range []struct {
+		kind             Kind
+		trusted          bool
+		mode, mine, want string
+	}{
+		{Managed, true, "plan", "", "deny"},
+		{Managed, true, "plan", "plan", "deny"},
+		{Managed, true, "plan", "default", "deny"},
+		{Managed, true, "dontAsk", "", "deny"},
+		{Managed, true, "default", "", "allow"},
+		{Project, false, "plan", "", "deny"},
+		{Project, false, "plan", "plan", "deny"},
+		{Project, true, "plan", "plan", "allow"},
+		{User, true, "plan", "", "allow"},
+	} {
+		sources := []Source{sourceOf(t, tt.kind, tt.trusted, "mode = \""+tt.mode+"\"")}
+		if tt.mine != "" {
+			sources = append(sources, sourceOf(t, Flags, true, "mode = \""+tt.mine+"\""))
+		}
+		spec, _ := Merge(sources)
+		p, session, _, err := spec.Compile(mergePlace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		session.SetMode(modes.AcceptEdits)
+		use := permission.ToolUse{Tool: "Edit", Input: json.RawMessage(`{"file_path":"src/a"}`), Dir: mergePlace.Workspace}
+		if d := permission.Evaluate(p, session, &use, workspace.Fake{Dir: mergePlace.Workspace}, nil); d.Behavior.String() != tt.want {
+			t.Errorf("mode %s of %s (trusted: %v) and %q of mine: %v, want %s: %s", tt.mode, tt.kind, tt.trusted, tt.mine, d.Behavior, tt.want, d.Reason)
 		}
 	}
 }

@@ -116,6 +116,7 @@ func (c *compiler) policy() *permission.Policy {
 	c.fail(s.Escalation.check())
 	return &permission.Policy{
 		Mode:           c.mode(),
+		OwnMode:        s.ownMode,
 		Allow:          c.set(s.Allow, patterns.Allow),
 		Ask:            c.set(s.Ask, patterns.Ask),
 		Deny:           c.set(s.Deny, patterns.Deny),

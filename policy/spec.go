@@ -120,6 +120,9 @@ type Spec struct {
 	// counts (see permission.Policy).
 	Further []*Spec
 
+	// ownMode says that the mode is one that a managed source narrows to, or an untrusted
+	// one: a session may not replace it.
+	ownMode bool
 	// places holds the place of each setting that is not a list, by its key.
 	places map[string]patterns.Source
 }
