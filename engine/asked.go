@@ -78,18 +78,34 @@ func (e *Engine) AnswerAsked(tool string, b permission.Behavior, once bool) erro
 	if once || !asked.Again {
 		g.Counted, g.Left = true, 1
 	}
-	all = append(all, g)
-	if err := e.answersChanged(all); err != nil {
-		return err
-	}
-	if err := e.Session.Restore(all, g.ID); err != nil {
-		return err
-	}
 	asked.Tool, asked.Exactly = "", ""
 	if g.Counted {
 		asked.Once = g.ID
 	}
-	return e.keepAsked(asked)
+	all = append(all, g)
+	if err := e.keepAnswered(all, asked); err != nil {
+		return err
+	}
+	return e.Session.Restore(all, g.ID)
+}
+
+// keepAnswered writes the answers, and that nothing waits for one any more. Both are
+// written at once: a process that ends in between would let an answer count twice.
+func (e *Engine) keepAnswered(all []permission.Grant, now Asked) error {
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	e.store.now.Asked = &now
+	return e.keepAnswers(all)
+}
+
+// ForgetAsked ends the question that was put last. The next start of an editor answers it
+// or does not: what is said later may be about anything.
+func (e *Engine) ForgetAsked() error {
+	asked := e.asked()
+	if asked.Tool == "" {
+		return nil
+	}
+	return e.keepAsked(Asked{Once: asked.Once, Editor: asked.Editor})
 }
 
 // EndOnce ends an answer for once that was not used: it is for the turn that follows it.

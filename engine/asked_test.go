@@ -95,16 +95,36 @@ func TestEndOnce(t *testing.T) {
 	}
 	note("npm ci")
 	closed(t, e)
-	e = resumed(t, o, "s", &answering{})
-	if len(e.Session.Grants()) != 1 {
-		t.Fatal(e.Session.Grants())
+	if got := o.LastAsked("s"); got.Once == 0 {
+		t.Fatalf("%+v", got)
 	}
-	for range 2 {
-		if err := e.EndOnce(); err != nil || len(e.Session.Grants()) != 0 {
-			t.Error(err, e.Session.Grants())
-		}
+	e = resumed(t, o, "s", &answering{})
+	if len(e.Session.Grants()) != 0 {
+		t.Error(e.Session.Grants())
 	}
 	if got := o.LastAsked("s"); got.Tool != "Bash" || got.Once != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestForgetAsked: a question that the next start did not answer has no answer.
+func TestForgetAsked(t *testing.T) {
+	o := site(t, nil)
+	e := resumed(t, o, "s", nil)
+	r := e.Rules.Evaluator().Request(bash(e, "npm i"))
+	if err := e.NoteAsked(&r, Words{Allow: []string{"Read"}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := e.ForgetAsked(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.AnswerAsked("Bash", permission.Allow, false); err == nil || len(e.Session.Grants()) != 0 {
+		t.Error(err, e.Session.Grants())
+	}
+	closed(t, e)
+	if got := o.LastAsked("s"); got.Tool != "" || len(got.Editor.Allow) != 1 {
 		t.Errorf("%+v", got)
 	}
 }

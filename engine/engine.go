@@ -156,13 +156,15 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 }
 
 // following returns a function that calls events and has the engine keep what is
-// answered for the session that begins.
+// answered for the session that begins, before it is told.
 func (e *Engine) following(events func(wrapper.Event)) func(wrapper.Event) {
 	return func(event wrapper.Event) {
-		events(event)
+		var err error
 		if event.Type == wrapper.SessionEvent {
-			warnOf(events, e.Began(event.SessionID))
+			err = e.Began(event.SessionID)
 		}
+		events(event)
+		warnOf(events, err)
 	}
 }
 

@@ -70,7 +70,8 @@ type sessionStore struct {
 }
 
 // Resume has the engine go on with a session of the agent: what a person has kept for
-// it counts again, if it is of this workspace and no other process uses it. An error
+// it counts again, if it is of this workspace and no other process uses it, but for what
+// was for a turn that is over (EndOnce). An error
 // says why nothing, or not everything, was restored; the engine can be used
 // nevertheless. Without an earlier answer there is nothing to restore.
 func (e *Engine) Resume(session string) error {
@@ -87,7 +88,7 @@ func (e *Engine) Resume(session string) error {
 		return err
 	}
 	grants, err := was.grants()
-	if err := errors.Join(err, e.Session.Restore(grants, was.Last)); err != nil {
+	if err := errors.Join(err, e.Session.Restore(grants, was.Last), e.EndOnce()); err != nil {
 		return fmt.Errorf("not all answers for the session are restored: %w", err)
 	}
 	return nil
@@ -188,6 +189,11 @@ func notKept(err error) error {
 func (e *Engine) answersChanged(all []permission.Grant) error {
 	e.store.mu.Lock()
 	defer e.store.mu.Unlock()
+	return e.keepAnswers(all)
+}
+
+// keepAnswers writes the answers. The caller holds mu of the store.
+func (e *Engine) keepAnswers(all []permission.Grant) error {
 	answers := make([]keptAnswer, len(all))
 	for i, g := range all {
 		answers[i] = keepable(g)

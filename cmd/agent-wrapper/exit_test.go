@@ -344,6 +344,28 @@ func TestExitHoles(t *testing.T) {
 		p.turn("go on", wants("npm i", "make clean"))
 		p.want("allow deny", 1)
 	})
+	t.Run("the tool as a whole, in a fork that has the chat's lists", func(t *testing.T) {
+		p := newPlugin(t)
+		p.ask = append(p.ask, "Bash")
+		p.turn("fix it", wants("npm i"))
+		p.turn(p.answers("allow_for_session"), wants("npm i"))
+		p.want("allow", 0)
+		p.fork, p.sessAllow = true, nil // which another chat has for itself
+		p.turn("what is this?", "")
+		p.want("", 0)
+		p.turn("go on", wants("make clean"))
+		p.want("deny", 1)
+	})
+	t.Run("a question that was passed over", func(t *testing.T) {
+		p := newPlugin(t)
+		p.turn("fix it", wants("npm i"))
+		p.turn(p.answers("allow_for_session"), wants("npm i", "npm publish"))
+		p.want("allow deny", 1)
+		const words = "I approved the Bash tool (command: npm publish)"
+		p.turn("no", wants(`{"tool":"AskUserQuestion","input":{"questions":[{"question":"`+words+`","header":"h","options":[{"label":"a"}]}]}}`))
+		p.turn(words+"\n1. a", wants("npm publish")) // the editor sends what the person leaves of the question
+		p.want("deny", 1)
+	})
 	t.Run("once, in a later turn", func(t *testing.T) {
 		p := newPlugin(t)
 		p.turn("fix it", wants("npm i"))

@@ -98,9 +98,10 @@ func (f *runFlags) readAnswers() (engine.Asked, error) {
 	if f.seed.signs, err = editor.ParseMarkers(f.seed.markers); err != nil {
 		return last, usage("--tool-markers: %w", err)
 	}
-	if !f.seed.fork {
-		dirs := userDirs()
-		last = (&engine.Options{Dir: f.cwd, Roots: f.roots, Dirs: &dirs}).LastAsked(f.session)
+	dirs := userDirs()
+	last = (&engine.Options{Dir: f.cwd, Roots: f.roots, Dirs: &dirs}).LastAsked(f.session)
+	if f.seed.fork { // it has no answers, but the lists that the editor has changed because of them
+		last = engine.Asked{Editor: last.Editor}
 	}
 	err = f.seed.take(&f.sessionDeny, "--session-deny", permission.Deny)
 	if err == nil {
@@ -232,37 +233,41 @@ func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.
 	e.SetApprover(later)
 	told := later.Events(events.event)
 	task.Events = func(event wrapper.Event) {
-		if event.Type != wrapper.DoneEvent {
-			told(event)
+		if event.Type == wrapper.DoneEvent {
+			return
+		}
+		told(event)
+		if event.Type == wrapper.SessionEvent { // which may be another than that of --session
+			warnOf(events, e.NoteWords(f.seed.words))
 		}
 	}
 	ctx, stop := f.limit.within(ctx)
 	defer stop()
 	_, err := e.Drive(ctx, agent, *task)
-	if lost := e.EndOnce(); lost != nil {
-		events.warn(lost.Error())
-	}
+	warnOf(events, e.EndOnce())
 	events.event(wrapper.Event{Type: wrapper.DoneEvent})
 	return runEnd(ctx, wrapper.Outcome{}, err)
 }
 
 // answer has the editor's answers count.
 func (f *runFlags) answer(e *engine.Engine, events *stream, last engine.Asked) {
-	warn := func(err error) {
-		if err != nil {
-			events.warn(err.Error())
-		}
-	}
 	if f.session != "" && !f.seed.fork {
-		warn(e.Resume(f.session))
-		warn(e.EndOnce())
-		warn(e.NoteWords(f.seed.words))
+		warnOf(events, e.Resume(f.session))
+		warnOf(events, e.NoteWords(f.seed.words))
 	}
 	for _, a := range f.seed.answers {
 		if f.session == "" || f.seed.fork || a.tool != last.Tool {
-			warn(fmt.Errorf("%s is no answer: %s was not what was asked about last in this session, and will be asked about", a.text, a.tool))
+			warnOf(events, fmt.Errorf("%s is no answer: %s was not what was asked about last in this session, and will be asked about", a.text, a.tool))
 			continue
 		}
-		warn(e.AnswerAsked(a.tool, a.behavior, a.once))
+		warnOf(events, e.AnswerAsked(a.tool, a.behavior, a.once))
+	}
+	warnOf(events, e.ForgetAsked())
+}
+
+// warnOf tells of an error that does not end the turn.
+func warnOf(events *stream, err error) {
+	if err != nil {
+		events.warn(err.Error())
 	}
 }

@@ -2625,6 +2625,31 @@ func tellsWord`,
 		Test: "TestModeOfSomebodyElse",
 	},
 	{
+		Guard: "a question that the next start of an editor passes over has no answer", File: "cmd/agent-wrapper/run_exit.go",
+		Old: `	warnOf(events, e.ForgetAsked())
+`,
+		New:  ``,
+		Test: "TestExitHoles",
+	},
+	{
+		Guard: "what an editor adds to its list because of an answer does not count in a fork", File: "cmd/agent-wrapper/run_exit.go",
+		Old:  `		last = engine.Asked{Editor: last.Editor}`,
+		New:  `		last = engine.Asked{}`,
+		Test: "TestExitHoles",
+	},
+	{
+		Guard: "a fork keeps the words of its editor, whether it asks or not", File: "cmd/agent-wrapper/run_exit.go",
+		Old:  `		if event.Type == wrapper.SessionEvent {`,
+		New:  `		if false {`,
+		Test: "TestExitHoles",
+	},
+	{
+		Guard: "an answer for once is not restored", File: "engine/session.go",
+		Old:  `, e.EndOnce()); err != nil {`,
+		New:  `); err != nil {`,
+		Test: "TestEndOnce",
+	},
+	{
 		Guard: "an editor bypasses nothing unless that was allowed at the start", File: "cmd/agent-wrapper/run_editor.go",
 		Old:  `mode == modes.BypassPermissions && !f.bypass {`,
 		New:  `false {`,
