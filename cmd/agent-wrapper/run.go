@@ -36,7 +36,7 @@ type runFlags struct {
 	count                          countFlags
 	noInput, bypass, managed       bool
 	further                        []string // options for the agent CLI, behind --
-	seed                           seedFlags
+	exit                           exitFlags
 }
 
 // The values of --fail-on.
@@ -79,7 +79,7 @@ func (a *app) runCommand() *cobra.Command {
 	complete(cmd, "advice", "on", "off")
 	flags.StringVar(&f.approvals, "approvals", "", "`stdio|exit`: the program that started us answers questions, on standard input or with its next start (docs/protocol.md)")
 	complete(cmd, "approvals", approvalsStdio, approvalsExit)
-	f.seed.add(flags)
+	f.exit.add(flags)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
 	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or as JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
@@ -240,7 +240,7 @@ func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) 
 		Command: command, Model: f.model, MCPConfig: f.mcp, AddDirs: slices.Concat(f.dirs, f.roots),
 		AppendSystemPrompt: f.system, AcceptManaged: f.managed,
 		MaxTurns: int(f.limit.turns), MaxBudgetUSD: float64(f.limit.budget), OutputSchema: schema, Options: f.further,
-	}, &wrapper.Task{Prompt: prompt, Session: f.session, Fork: f.seed.fork}, nil
+	}, &wrapper.Task{Prompt: prompt, Session: f.session, Fork: f.exit.fork}, nil
 }
 
 // handed checks the files and directories that are passed on to the agent CLI.

@@ -66,8 +66,8 @@ func (f *runFlags) forEditor() error {
 	switch {
 	case f.approvals != approvalsStdio && f.approvals != approvalsExit:
 		return usage("--approvals %q: it is stdio or exit", f.approvals)
-	case f.approvals != approvalsExit && f.seed.given() != "":
-		return usage("--%s belongs to --approvals exit", f.seed.given())
+	case f.approvals != approvalsExit && f.exit.given() != "":
+		return usage("--%s belongs to --approvals exit", f.exit.given())
 	case f.output != "" && f.output != outputJSONL:
 		return usage("--output %s: with --approvals it is jsonl", f.output)
 	case f.prompt == "-" && f.approvals == approvalsStdio:

@@ -16,9 +16,9 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper/editor"
 )
 
-// seedFlags are the flags that an editor passes with --approvals exit and that nothing
+// exitFlags are the flags that an editor passes with --approvals exit and that nothing
 // else uses. They are not in the help.
-type seedFlags struct {
+type exitFlags struct {
 	flags            *pflag.FlagSet
 	fork             bool
 	context          []string
@@ -37,8 +37,8 @@ type namedAnswer struct {
 	once       bool
 }
 
-// seedNames are the flags in order; those without a use here are warned of.
-var seedNames = []string{"context", "fork-session", "language", "tool-result-display", "tool-markers"}
+// exitNames are the flags in order; those without a use here are warned of.
+var exitNames = []string{"context", "fork-session", "language", "tool-result-display", "tool-markers"}
 
 // unused are flags of the editor's that mean nothing here, with the reason.
 var unused = [][2]string{
@@ -49,7 +49,7 @@ var unused = [][2]string{
 	{"save-dir", "nothing is saved"},
 }
 
-func (s *seedFlags) add(flags *pflag.FlagSet) {
+func (s *exitFlags) add(flags *pflag.FlagSet) {
 	s.flags = flags
 	flags.Var((*list)(&s.context), "context", "a `file` to name to the agent in a new session; repeatable")
 	flags.BoolVar(&s.fork, "fork-session", false, "go on in a copy of --session")
@@ -67,8 +67,8 @@ func (s *seedFlags) add(flags *pflag.FlagSet) {
 }
 
 // names returns the names of all of them.
-func (s *seedFlags) names() []string {
-	names := slices.Clone(seedNames)
+func (s *exitFlags) names() []string {
+	names := slices.Clone(exitNames)
 	for _, f := range unused {
 		names = append(names, f[0])
 	}
@@ -76,7 +76,7 @@ func (s *seedFlags) names() []string {
 }
 
 // given returns the first that was given, "" if none was.
-func (s *seedFlags) given() string {
+func (s *exitFlags) given() string {
 	for _, name := range s.names() {
 		if s.flags.Changed(name) {
 			return name
@@ -91,21 +91,21 @@ func (f *runFlags) readAnswers() (engine.Asked, error) {
 	if f.approvals != approvalsExit {
 		return engine.Asked{}, nil
 	}
-	if f.seed.display != editor.DisplayNone && f.seed.display != editor.DisplayCompact && f.seed.display != editor.DisplayFull {
-		return engine.Asked{}, usage("--tool-result-display %q: it is none, compact or full", f.seed.display)
+	if f.exit.display != editor.DisplayNone && f.exit.display != editor.DisplayCompact && f.exit.display != editor.DisplayFull {
+		return engine.Asked{}, usage("--tool-result-display %q: it is none, compact or full", f.exit.display)
 	}
 	last, err := engine.Asked{}, error(nil)
-	if f.seed.signs, err = editor.ParseMarkers(f.seed.markers); err != nil {
+	if f.exit.signs, err = editor.ParseMarkers(f.exit.markers); err != nil {
 		return last, usage("--tool-markers: %w", err)
 	}
 	dirs := userDirs()
 	last = (&engine.Options{Dir: f.cwd, Roots: f.roots, Dirs: &dirs}).LastAsked(f.session)
-	if f.seed.fork { // it has no answers, but the lists that the editor has changed because of them
+	if f.exit.fork { // it has no answers, but the lists that the editor has changed because of them
 		last = engine.Asked{Editor: last.Editor}
 	}
-	err = f.seed.take(&f.sessionDeny, "--session-deny", permission.Deny)
+	err = f.exit.take(&f.sessionDeny, "--session-deny", permission.Deny)
 	if err == nil {
-		err = f.seed.take(&f.sessionAllow, "--session-allow", permission.Allow)
+		err = f.exit.take(&f.sessionAllow, "--session-allow", permission.Allow)
 	}
 	if err != nil {
 		return last, err
@@ -114,9 +114,9 @@ func (f *runFlags) readAnswers() (engine.Asked, error) {
 	if err != nil {
 		return last, err
 	}
-	f.seed.bind(&last, f.prompt, allow, ask)
-	f.allow, _, err = without(f.allow, f.seed.words.Unlisted)
-	f.ask = append(f.ask, f.seed.words.Listed...)
+	f.exit.bind(&last, f.prompt, allow, ask)
+	f.allow, _, err = without(f.allow, f.exit.words.Unlisted)
+	f.ask = append(f.ask, f.exit.words.Listed...)
 	return last, err
 }
 
@@ -130,7 +130,7 @@ func whole(allow, ask []string) (allowed, asked []string, err error) {
 
 // take takes the tools that answer out of a list of rules. A tool that is denied for the
 // session is denied as a whole, as its rule says.
-func (s *seedFlags) take(lists *[]string, flag string, b permission.Behavior) error {
+func (s *exitFlags) take(lists *[]string, flag string, b permission.Behavior) error {
 	var rest []string
 	for _, text := range *lists {
 		rules, err := patterns.SplitList(text)
@@ -158,7 +158,7 @@ func (s *seedFlags) take(lists *[]string, flag string, b permission.Behavior) er
 // session, an editor names it at each start from then on, adds it to its own list of
 // what is allowed, and removes it from the one of what is asked about: none of that is
 // a word about other uses of the tool.
-func (s *seedFlags) bind(last *engine.Asked, prompt string, allow, ask []string) {
+func (s *exitFlags) bind(last *engine.Asked, prompt string, allow, ask []string) {
 	was, now := &last.Editor, &s.words
 	this := slices.ContainsFunc(s.answers, func(a namedAnswer) bool { return a.once && a.tool == last.Tool })
 	s.answers = slices.DeleteFunc(s.answers, func(a namedAnswer) bool {
@@ -218,18 +218,18 @@ func without(lists, tools []string) (rest, whole []string, err error) {
 // oneTurn drives the agent for an editor that answers with its next start.
 func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.Agent, task *wrapper.Task, events *stream, last engine.Asked) error {
 	for _, flag := range unused {
-		if f.seed.flags.Changed(flag[0]) {
+		if f.exit.flags.Changed(flag[0]) {
 			events.warn("--" + flag[0] + " has no use here: " + flag[1])
 		}
 	}
-	if f.seed.language != "" {
-		agent.AppendSystemPrompt = strings.TrimSpace(agent.AppendSystemPrompt + "\n\nAnswer in the language with the code " + f.seed.language + ".")
+	if f.exit.language != "" {
+		agent.AppendSystemPrompt = strings.TrimSpace(agent.AppendSystemPrompt + "\n\nAnswer in the language with the code " + f.exit.language + ".")
 	}
 	if f.session == "" {
-		task.Prompt = editor.WithFiles(task.Prompt, f.seed.context)
+		task.Prompt = editor.WithFiles(task.Prompt, f.exit.context)
 	}
 	f.answer(e, events, last)
-	later := &editor.Later{Note: func(ask *permission.Request) error { return e.NoteAsked(ask, f.seed.words) }, Display: f.seed.display, Markers: f.seed.signs}
+	later := &editor.Later{Note: func(ask *permission.Request) error { return e.NoteAsked(ask, f.exit.words) }, Display: f.exit.display, Markers: f.exit.signs}
 	e.SetApprover(later)
 	told := later.Events(events.event)
 	task.Events = func(event wrapper.Event) {
@@ -238,7 +238,7 @@ func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.
 		}
 		told(event)
 		if event.Type == wrapper.SessionEvent { // which may be another than that of --session
-			warnOf(events, e.NoteWords(f.seed.words))
+			warnOf(events, e.NoteWords(f.exit.words))
 		}
 	}
 	ctx, stop := f.limit.within(ctx)
@@ -251,12 +251,12 @@ func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.
 
 // answer has the editor's answers count.
 func (f *runFlags) answer(e *engine.Engine, events *stream, last engine.Asked) {
-	if f.session != "" && !f.seed.fork {
+	if f.session != "" && !f.exit.fork {
 		warnOf(events, e.Resume(f.session))
-		warnOf(events, e.NoteWords(f.seed.words))
+		warnOf(events, e.NoteWords(f.exit.words))
 	}
-	for _, a := range f.seed.answers {
-		if f.session == "" || f.seed.fork || a.tool != last.Tool {
+	for _, a := range f.exit.answers {
+		if f.session == "" || f.exit.fork || a.tool != last.Tool {
 			warnOf(events, fmt.Errorf("%s is no answer: %s was not what was asked about last in this session, and will be asked about", a.text, a.tool))
 			continue
 		}
