@@ -273,15 +273,23 @@ func (d *Desk) Answer(r Reply) (kept []patterns.Source, err error) {
 	}
 	if r.Choice == Always {
 		if kept, err = d.keep(said.Rules); err != nil {
-			return kept, err
+			return kept, keptNevertheless(kept, err)
 		}
 	}
 	by := approval.Principal{Role: approval.Person, Name: cmp.Or(r.By, d.options.By)}
 	if err := d.settle(q, q.event(said, by), outcome{}); err != nil {
-		return kept, err
+		return kept, keptNevertheless(kept, err)
 	}
 	d.together(q, said, by)
 	return kept, nil
+}
+
+// keptNevertheless adds to the error of an answer which of its rules count in spite of it.
+func keptNevertheless(kept []patterns.Source, err error) error {
+	for _, place := range kept {
+		err = fmt.Errorf("%w; a rule is written nevertheless: %s", err, place)
+	}
+	return err
 }
 
 // event returns the event for an answer to a question.

@@ -341,6 +341,29 @@ func TestAlwaysNotKept(t *testing.T) {
 	})
 }
 
+// TestAlwaysTooLate: where a question ends while its rules are written, the answer is
+// refused, and says what counts in spite of that.
+func TestAlwaysTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *program
+		menu := full
+		menu.Keep = func(rule string) (patterns.Source, error) {
+			place, err := kept(rule)
+			return place, errors.Join(err, p.Withdraw("1", "cancelled"))
+		}
+		p = newProgram(desk.Options{Menu: menu})
+		a := p.asks(t.Context(), about("Bash", "u", install))
+		_, err := p.Answer(desk.Reply{ID: "1", Digest: p.asked[0].Digest, Choice: "always"})
+		var first *approval.Settled
+		if !errors.As(err, &first) || !strings.Contains(err.Error(), "a rule is written nevertheless: Bash(npm install left-pad):1") {
+			t.Error(err)
+		}
+		if answer, err := a(); err == nil {
+			t.Errorf("%+v", answer)
+		}
+	})
+}
+
 func TestQuestionJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProgram(desk.Options{})
