@@ -146,3 +146,20 @@ func (r *runner) goTest(args ...string) {
 		r.Fail(fmt.Sprintf("go test %s: %v", strings.Join(args, " "), err))
 	}
 }
+
+// again runs go test by run and, up to a number of times, once more if it failed and
+// flaw recognizes its output. What failed so is not counted.
+func (r *runner) again(times int, flaw func(output string) bool, run func()) {
+	for ; ; times-- {
+		tally, out := r.Tally, r.out
+		var output bytes.Buffer
+		r.out = io.MultiWriter(out, &output)
+		run()
+		r.out = out
+		if times == 0 || r.Failed == tally.Failed || !flaw(output.String()) {
+			return
+		}
+		r.Tally = tally
+		r.printf("once more: nothing failed but the clock\n")
+	}
+}

@@ -79,6 +79,39 @@ func TestFuzzNames(t *testing.T) {
 	}
 }
 
+func TestEndedByTheClock(t *testing.T) {
+	const clock = "fuzz: elapsed: 3s, gathering baseline coverage: 352/394 completed\n--- FAIL: FuzzMask (3.06s)\n    context deadline exceeded\nFAIL p (0 passed, 1 failed)\n"
+	for output, want := range map[string]bool{
+		clock:                 true,
+		"ok   p (1 passed)\n": false,
+		"--- FAIL: FuzzMask (0.06s)\n    --- FAIL: FuzzMask (0.00s)\n        x_test.go:9: context deadline exceeded\n    \n    Failing input written to testdata/fuzz/FuzzMask/5\n": false,
+		"--- FAIL: FuzzMask (3.06s)\n    context deadline exceeded\n    Failing input written to testdata/fuzz/FuzzMask/5\n":                                                        false,
+		"--- FAIL: FuzzMask (3.06s)\n    fuzzing process hung or terminated unexpectedly\n":                                                                                         false,
+		"FAILED go test -fuzz: context deadline exceeded\n":                                                                                                                         false,
+	} {
+		if got := endedByTheClock(output); got != want {
+			t.Errorf("%q: %v", output, got)
+		}
+	}
+}
+
+func TestAgain(t *testing.T) {
+	var out strings.Builder
+	r := &runner{out: &out}
+	tries := 0
+	flawed := func() { tries++; r.Fail("x"); r.printf("flaw") }
+	always := func(output string) bool { return output == "flaw" }
+	if r.again(2, always, flawed); tries != 3 || r.Failed != 1 || len(r.Failures) != 1 {
+		t.Errorf("tried %d times, %d failed: %v", tries, r.Failed, r.Failures)
+	}
+	if r.again(2, func(string) bool { return false }, flawed); tries != 4 || r.Failed != 2 {
+		t.Errorf("a failure was tried again: %d", tries)
+	}
+	if r.again(2, always, func() { tries++; r.Pass() }); tries != 5 || r.Passed != 1 {
+		t.Errorf("a success was tried again: %d", tries)
+	}
+}
+
 func TestCounts(t *testing.T) {
 	const tap = "ok 1 - # pass 99\n1..5\n# tests 5\n# suites 0\n# pass 2\n# fail 1\n# cancelled 1\n# skipped 1\n# todo 0\n# duration_ms 1\n"
 	if got, want := tapCounts(tap), (counts{2, 2, 1}); got != want {
