@@ -116,7 +116,7 @@ func load(t *testing.T) *program {
 
 func golist(t *testing.T, args ...string) (all []*listed) {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-tags=e2e,oracle,mutants,manuals",
+	cmd := exec.Command("go", append([]string{"list", "-tags=e2e,oracle,mutants,manuals,postgres",
 		"-json=ImportPath,Dir,Export,ForTest,GoFiles,TestGoFiles,XTestGoFiles,Module"}, args...)...)
 	cmd.Dir, cmd.Stderr = filepath.Join("..", ".."), os.Stderr
 	out, err := cmd.Output()

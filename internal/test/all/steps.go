@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/pg"
 )
 
 // The versions of tools that are not in go.mod.
@@ -38,6 +40,7 @@ var steps = []step{
 	{"fuzz", fuzz},
 	{"clients", clients},
 	{"nvim", nvim},
+	{"postgres", postgres},
 	{"e2e", e2e},
 }
 
@@ -63,6 +66,7 @@ func install(r *runner) {
 	if len(missing) > 0 {
 		r.installDebian(missing)
 	}
+	r.installPostgres()
 	r.installNeovim()
 	r.installNPM("e2e")
 	r.installNPM("clients/typescript", "--omit=optional") // the agent CLI is that of e2e
@@ -113,11 +117,28 @@ func (r *runner) installDebian(packages []string) {
 	r.Pass()
 }
 
+// installPostgres installs PostgreSQL. Its programs are not on PATH. If the package
+// starts a cluster, that is stopped: the tests use their own.
+func (r *runner) installPostgres() {
+	if pg.Bin() != "" {
+		r.printf("ok   PostgreSQL is there\n")
+		r.Pass()
+		return
+	}
+	r.installDebian([]string{"postgresql"})
+	clusters, _ := r.output("pg_lsclusters", "--no-header")
+	for line := range strings.Lines(clusters) {
+		if f := strings.Fields(line); len(f) > 3 && f[3] == "online" {
+			r.quiet("pg_ctlcluster", f[0], f[1], "stop")
+		}
+	}
+}
+
 func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, nvim, oracle, mutants, manuals)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals", "./e2e", "./internal/test/neovim", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -283,6 +304,15 @@ func endedByTheClock(output string) bool {
 func nvim(r *runner) {
 	r.check("luacheck", "luacheck", "--config", "editors/nvim/.luacheckrc", "editors/nvim")
 	r.goTest("-count=1", "-tags", "nvim", "-parallel", "8", "./internal/test/neovim")
+}
+
+// postgres tests what needs a PostgreSQL with real ones, each of its own.
+func postgres(r *runner) {
+	if pg.Bin() == "" {
+		r.Skip("postgres", "PostgreSQL is not installed")
+		return
+	}
+	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg")
 }
 
 // e2e tests with the real agent CLI.
