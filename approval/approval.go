@@ -67,46 +67,46 @@ const (
 
 // Principal is the originator of an event.
 type Principal struct {
-	Role Role
-	Name string
+	Role Role   `json:"role,omitzero"`
+	Name string `json:"name,omitempty"`
 }
 
 // Terms describe what an approval is about. They never change.
 type Terms struct {
-	ID     string // of the approval, unique
-	Digest string // of what was shown, see Digest
-	Asker  Principal
+	ID     string    `json:"id"`     // of the approval, unique
+	Digest string    `json:"digest"` // of what was shown, see Digest
+	Asker  Principal `json:"asker"`
 	// Expires is when the approval and any answer to it become invalid; the
 	// zero time means never.
-	Expires time.Time
+	Expires time.Time `json:"expires,omitzero"`
 	// Quorum is how many different persons have to approve; 0 means one.
-	Quorum int
+	Quorum int `json:"quorum,omitempty"`
 	// Voters are the persons who may answer; nil means anyone but the asker.
-	Voters []Principal
+	Voters []Principal `json:"voters,omitzero"`
 	// Version is the version of the policy that asks.
-	Version string
+	Version string `json:"version,omitempty"`
 }
 
 // State is an approval. The zero value is one before its first event.
 type State struct {
 	Terms
-	Status Status
+	Status Status `json:"status,omitzero"`
 	// By is who settled it. It has no name if the approval expired or the
 	// policy changed.
-	By    Principal
-	Votes []Vote // approvals in order
+	By    Principal `json:"by,omitzero"`
+	Votes []Vote    `json:"votes,omitempty"` // approvals in order
 	// Message is that of a denial or of the last approval, for the model.
-	Message string
-	Input   json.RawMessage // of an edit
+	Message string          `json:"message,omitempty"`
+	Input   json.RawMessage `json:"input,omitempty"` // of an edit
 }
 
 // Vote is the approval of one person.
 type Vote struct {
-	By    Principal
-	Scope permission.Scope
-	Rules []string
-	For   time.Duration // limits, see permission.Answer
-	Times int
+	By    Principal        `json:"by"`
+	Scope permission.Scope `json:"scope,omitzero"`
+	Rules []string         `json:"rules,omitempty"`
+	For   time.Duration    `json:"for,omitempty"` // limits, see permission.Answer
+	Times int              `json:"times,omitempty"`
 }
 
 // Kind is the kind of an event.

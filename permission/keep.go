@@ -26,6 +26,26 @@ const (
 	ScopeUse                  // for exactly this tool use, whenever it comes again in the session
 )
 
+var scopeNames = [...]string{"once", "session", "use"}
+
+// MarshalText returns the name of the scope, for those who store answers.
+func (s Scope) MarshalText() ([]byte, error) {
+	if int(s) >= len(scopeNames) {
+		return nil, fmt.Errorf("%d is no scope of an answer", s)
+	}
+	return []byte(scopeNames[s]), nil
+}
+
+// UnmarshalText parses the name of a scope.
+func (s *Scope) UnmarshalText(text []byte) error {
+	i := slices.Index(scopeNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is no scope of an answer", text)
+	}
+	*s = Scope(i)
+	return nil
+}
+
 // Request is a question to a person.
 type Request struct {
 	Use      ToolUse
