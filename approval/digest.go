@@ -19,25 +19,29 @@ const encoding = "agent-wrapper approval 1"
 const maxInput = 16 << 20
 
 // Digest returns the hash that binds an answer to the request. It covers the
-// tool, the input, the directory, the session, the agent, the shell's dialect
-// and the version of the policy. Inputs that are equal as JSON have equal
+// tool, the input, the directory, the session, the agent, the shell's dialect,
+// the version of the policy, and whether the requester demands the question. Inputs that are equal as JSON have equal
 // digests; no others do. The error says why the input is not a single JSON
 // object.
 //
 // The format is "1:" and, in hexadecimal, the SHA-256 of the name of the
 // encoding and the fields in that order, each as its length in 8 bytes, most
-// significant first, and its bytes. The input is encoded without blanks and
-// with sorted keys, numbers unchanged.
+// significant first, and its bytes. A demanded question has one field more, "ask".
+// The input is encoded without blanks and with sorted keys, numbers unchanged.
 func Digest(r *permission.Request) (string, error) {
 	input, err := canonical(r.Use.Input)
 	if err != nil {
 		return "", fmt.Errorf("the input of %s: %w", r.Use.Tool, err)
 	}
-	h := sha256.New()
-	for _, field := range [...]string{
+	fields := []string{
 		encoding, r.Use.Tool, input, r.Use.Dir, r.Use.Session, r.Use.Agent,
 		fmt.Sprint(uint8(r.Use.Dialect)), r.Version,
-	} {
+	}
+	if r.Use.ForceAsk {
+		fields = append(fields, "ask")
+	}
+	h := sha256.New()
+	for _, field := range fields {
 		var size [8]byte
 		binary.BigEndian.PutUint64(size[:], uint64(len(field)))
 		h.Write(size[:])

@@ -54,6 +54,7 @@ func TestDigestOfEachField(t *testing.T) {
 		"moved":   func(r *permission.Request) { r.Use.Dir, r.Use.Session = "/ws", "" },
 		"dialect": func(r *permission.Request) { r.Use.Dialect = shell.Zsh },
 		"version": func(r *permission.Request) { r.Version = "" },
+		"demand":  func(r *permission.Request) { r.Use.ForceAsk = true },
 	} {
 		r := shown()
 		change(&r)
@@ -97,13 +98,13 @@ func TestDigestIsInjective(t *testing.T) {
 	some := func(t *rapid.T) permission.Request {
 		r := shown()
 		r.Use.Tool, r.Use.Dir, r.Use.Session = text.Draw(t, "tool"), text.Draw(t, "dir"), text.Draw(t, "session")
-		r.Use.Agent, r.Version = text.Draw(t, "agent"), text.Draw(t, "version")
+		r.Use.Agent, r.Version, r.Use.ForceAsk = text.Draw(t, "agent"), text.Draw(t, "version"), rapid.Bool().Draw(t, "demand")
 		return r
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := some(t), some(t)
 		same := a.Use.Tool == b.Use.Tool && a.Use.Dir == b.Use.Dir && a.Use.Session == b.Use.Session &&
-			a.Use.Agent == b.Use.Agent && a.Version == b.Version
+			a.Use.Agent == b.Use.Agent && a.Version == b.Version && a.Use.ForceAsk == b.Use.ForceAsk
 		if (digest(t, a) == digest(t, b)) != same {
 			t.Fatalf("%+v and %+v", a, b)
 		}

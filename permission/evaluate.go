@@ -46,6 +46,7 @@ const (
 	protectsFile          // a protected file would be changed, and no rule spells it out
 	noSandbox             // the tool use asks to run outside the sandbox
 	forPerson             // the tool use is a question itself
+	forced                // ToolUse.ForceAsk
 	deniedBy              // a rule
 	askedBy               // a rule
 	allowedBy             // a rule
@@ -66,7 +67,7 @@ const (
 // held reports whether the answer is an ask that no later layer can lift.
 func (a answer) held() bool {
 	switch a.reason {
-	case limitReached, guardsFile, protectsFile, noSandbox, forPerson:
+	case limitReached, guardsFile, protectsFile, noSandbox, forPerson, forced:
 		return true
 	case mayCover:
 		return a.rule.list() == patterns.Deny
@@ -77,7 +78,11 @@ func (a answer) held() bool {
 // whole reports whether the answer is about the tool use as a whole rather than
 // one action.
 func (a answer) whole() bool {
-	return a.reason == agentPaused || a.reason == limitReached || a.reason == catastrophic || a.reason == refusedByGate
+	switch a.reason {
+	case agentPaused, limitReached, forced, catastrophic, refusedByGate:
+		return true
+	}
+	return false
 }
 
 // cause is the rule behind an answer: a rule of a list, or a granular one.

@@ -10,7 +10,8 @@ import (
 // verdict returns the deciding answer of the layers and the act that it is
 // about. Hard denies take precedence over everything. Otherwise each action
 // takes the answer of the first layer that has one, and the strictest of these
-// decides, except that a held ask takes precedence over what is no stricter.
+// decides, except that a held ask takes precedence over what is no stricter, and
+// so does the wish of whoever requests the tool use that a person be asked.
 func (e *evaluation) verdict() (answer, int) {
 	held, at := e.hardest()
 	if held.behavior == Deny {
@@ -32,6 +33,8 @@ func (e *evaluation) verdict() (answer, int) {
 		return limit, 0
 	case held.given() && worst.behavior <= Ask:
 		return held, at
+	case e.use.ForceAsk && worst.behavior <= Ask:
+		return wished, 0
 	}
 	return worst, where
 }
@@ -127,6 +130,10 @@ func (e *evaluation) soft(layer Layer, i int) answer {
 // personal is the ask for a tool use that is itself a question. Only the
 // person's answer lifts it.
 var personal = answer{behavior: Ask, layer: LayerDefault, reason: forPerson}
+
+// wished is the ask for a tool use that nothing denies and whose requester wants a
+// person asked.
+var wished = answer{behavior: Ask, layer: LayerGuard, reason: forced}
 
 // speaksFor reports whether the allow of act i explains a decision better than
 // that of act j: a command does, rather than its effects.

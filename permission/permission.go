@@ -56,6 +56,9 @@ type ToolUse struct {
 	Agent   string // id of the subagent, "" for the main one
 	Session string
 	Dialect shell.Dialect
+	// ForceAsk has a person asked whatever allows the tool use: whoever requests it
+	// wants that. It lifts no denial, and no answer to the question is kept.
+	ForceAsk bool
 }
 
 // Policy holds the rules and settings that decide tool uses. It is read-only

@@ -224,6 +224,7 @@ var fixedWords = [...]string{
 	protectsFile:   "it changes ",
 	noSandbox:      "it asks to run outside the sandbox",
 	forPerson:      "it is for a person to answer",
+	forced:         "whoever requests it wants a person asked",
 	deniedBy:       "denied by rule ",
 	askedBy:        "asked by rule ",
 	allowedBy:      "allowed by rule ",
@@ -303,7 +304,7 @@ func (e *evaluation) class() risk.Class {
 func (e *evaluation) asked(a answer, i int) Decision {
 	d := e.decision(a, i)
 	e.noteDoubts()
-	e.stopped = e.stopped || a.reason == limitReached // advice is about something else
+	e.stopped = e.stopped || a.reason == limitReached || a.reason == forced // advice is about something else
 	if e.traits.NeverAsks {
 		d.Behavior, d.Held = Deny, false
 		d.Reason += fmt.Sprintf(" (mode %s: nobody is asked)", e.policy.Mode)

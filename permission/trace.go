@@ -70,6 +70,9 @@ func (tr *Trace) fill(e *evaluation) {
 			tr.Whole = e.stepOf(a, 0)
 		}
 	}
+	if a, i := e.verdict(); a.reason == forced {
+		tr.Whole = e.stepOf(a, i)
+	}
 	tr.Actions = slices.Grow(tr.Actions, len(e.acts))
 	for i := range e.acts {
 		tr.Actions = append(tr.Actions, e.traced(i))
