@@ -121,19 +121,39 @@ func (e *Engine) begin(session string) error {
 	}
 	parent := filepath.Join(state, sessionsName)
 	dir := sessionDir(parent, e.Place.Workspace, session)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	unlock, err := lockSession(dir)
+	if err != nil {
 		return notKept(err)
-	}
-	unlock, free, err := atomicfile.TryLock(dir)
-	switch {
-	case err != nil:
-		return notKept(err)
-	case !free:
-		return notKept(errors.New("another process uses this session"))
 	}
 	e.store.enter(dir, unlock)
 	sweepSessions(parent, dir)
 	return nil
+}
+
+var errSessionUsed = errors.New("another process uses this session")
+
+// lockSession makes and locks the directory of a session. Another process that ends, or
+// sweeps, may remove it in between.
+func lockSession(dir string) (unlock func(), err error) {
+	const tries = 100
+	for range tries {
+		if err = os.MkdirAll(dir, 0o700); errors.Is(err, fs.ErrExist) { // removed before MkdirAll looked what it is
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var free bool
+		unlock, free, err = atomicfile.TryLock(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && !free {
+			err = errSessionUsed
+		}
+		return unlock, err
+	}
+	return nil, err
 }
 
 // of reports whether the store is of a session.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -76,6 +77,34 @@ func closed(t *testing.T, e *Engine) {
 	t.Helper()
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLockSession: the directory of a session that another removes while it is locked is
+// made anew.
+func TestLockSession(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sessions", "s")
+	turns := func() error {
+		for n := 300; n > 0; {
+			unlock, err := lockSession(dir)
+			if errors.Is(err, errSessionUsed) {
+				continue
+			}
+			if err == nil {
+				err = os.Remove(dir) // fails if another has removed it
+			}
+			if err != nil {
+				return err
+			}
+			unlock()
+			n--
+		}
+		return nil
+	}
+	other := make(chan error)
+	go func() { other <- turns() }()
+	if err := errors.Join(turns(), <-other); err != nil {
+		t.Error(err)
 	}
 }
 

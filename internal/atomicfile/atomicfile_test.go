@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -20,7 +21,53 @@ func TestMain(m *testing.M) {
 		dieBeforeCommit(os.Args[1])
 	case "count":
 		count(os.Args[1], 100)
+	case "remove":
+		if err := alone(os.Args[1], 300); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
+}
+
+// alone locks a directory n times, which each holder removes, and reports that another
+// process held the lock at the same time.
+func alone(dir string, n int) error {
+	for n > 0 {
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		lock := Lock
+		if n%2 == 0 {
+			lock = tryLock
+		}
+		unlock, err := lock(dir)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errHeld) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		held, err := os.OpenFile(dir+".held", os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(held.Close(), os.Remove(held.Name()), os.Remove(dir)); err != nil {
+			return err
+		}
+		unlock()
+		n--
+	}
+	return nil
+}
+
+var errHeld = errors.New("held")
+
+func tryLock(dir string) (unlock func(), err error) {
+	unlock, free, err := TryLock(dir)
+	if err == nil && !free {
+		err = errHeld
+	}
+	return unlock, err
 }
 
 func dieBeforeCommit(path string) {
@@ -90,6 +137,21 @@ func TestLock(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(path); string(data) != "300" {
 		t.Errorf("counted to %s, want 300", data)
+	}
+}
+
+// TestLockRemoved: a directory that is removed by the holder of its lock and made anew
+// is locked by one process at a time.
+func TestLockRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x")
+	one := other(t, "remove", dir)
+	out := new(strings.Builder)
+	one.Stderr = out
+	if err := one.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(alone(dir, 300), one.Wait()); err != nil {
+		t.Errorf("two hold the lock at once: %v %s", err, out)
 	}
 }
 

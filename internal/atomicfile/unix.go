@@ -14,6 +14,10 @@ import (
 // until unlock is called or the process ends. It locks the directory because
 // the lock of a file would be lost when the file is replaced, and a lock file
 // would remain.
+//
+// The lock is that of the directory that the path names when it is acquired. If the
+// directory that was waited for has been removed and another made, that one is locked;
+// if none was made, the error is fs.ErrNotExist.
 func Lock(dir string) (unlock func(), err error) {
 	unlock, _, err = flock(dir, syscall.LOCK_EX)
 	return unlock, err
@@ -25,21 +29,42 @@ func TryLock(dir string) (unlock func(), free bool, err error) {
 }
 
 func flock(dir string, how int) (unlock func(), free bool, err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, false, err
+	for {
+		d, err := os.Open(dir)
+		if err != nil {
+			return nil, false, err
+		}
+		if free, err := flockFile(d, how); err != nil || !free {
+			d.Close()
+			return nil, false, err
+		}
+		if names(dir, d) {
+			return func() { d.Close() }, true, nil
+		}
+		d.Close() // removed since it was opened: nobody else would find it locked
 	}
+}
+
+// flockFile locks an open directory. It is not free if how has LOCK_NB and another
+// process holds the lock.
+func flockFile(d *os.File, how int) (free bool, err error) {
 	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
 		err = syscall.Flock(int(d.Fd()), how)
 	}
-	if err == nil {
-		return func() { d.Close() }, true, nil
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, nil
 	}
-	d.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, false, nil
-	}
-	return nil, false, fmt.Errorf("cannot lock %s: %w", dir, err)
+	return false, fmt.Errorf("cannot lock %s: %w", d.Name(), err)
+}
+
+// names reports whether a path still names an open file.
+func names(path string, f *os.File) bool {
+	now, err := os.Stat(path)
+	was, errOpen := f.Stat()
+	return errors.Join(err, errOpen) == nil && os.SameFile(now, was)
 }
 
 // keepOwner gives the file the owner of another, if permitted.

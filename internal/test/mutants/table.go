@@ -9,6 +9,20 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "a lock of a directory that was removed and made anew", File: "internal/atomicfile/unix.go",
+		Old:  `if names(dir, d) {`,
+		New:  `if true || names(dir, d) {`,
+		Test: "TestLockRemoved",
+	},
+	{
+		Guard: "the directory of a session is made anew where another has removed it", File: "engine/session.go",
+		Old: `if errors.Is(err, fs.ErrNotExist) {
+			continue`,
+		New: `if false {
+			continue`,
+		Test: "TestLockSession",
+	},
+	{
 		Guard: "a permission prompt that can be read in two ways is denied", File: "mcp/mcp.go",
 		Old:  `if err := decode(arguments, &p); err != nil ||`,
 		New:  `if err := json.Unmarshal(arguments, &p); err != nil ||`,
@@ -2416,8 +2430,10 @@ func tellsWord`,
 	},
 	{
 		Guard: "a session that another process uses", File: "engine/session.go",
-		Old:  `	case !free:`,
-		New:  `	case !free && false:`,
+		Old: `if err == nil && !free {
+			err = errSessionUsed`,
+		New: `if false {
+			err = errSessionUsed`,
 		Test: "TestResumeOnce",
 	},
 	{
