@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -46,6 +49,55 @@ func (o *Options) LastAsked(session string) Asked {
 		}
 	}
 	return Asked{}
+}
+
+// ErrMovedOn is the error of ResumeAsked for a session in which something else happened.
+var ErrMovedOn = errors.New("another process went on with the session meanwhile: look at what it did, and send the message again")
+
+// ResumeAsked is Resume for a run that has read with LastAsked what its editor answers.
+// While another process uses the session, it calls waiting and waits for its end, or
+// that of ctx. If that process has asked about something, or had another start of the
+// editor, the error is ErrMovedOn: the answers are about something else.
+func (e *Engine) ResumeAsked(ctx context.Context, session string, last Asked, waiting func()) error {
+	return e.resume(session, patient(ctx, waiting), func(was *kept) error {
+		now := Asked{}
+		if was.Asked != nil {
+			now = *was.Asked
+		}
+		now.Once, last.Once = 0, 0 // ends with the turn
+		if !reflect.DeepEqual(now, last) {
+			return ErrMovedOn
+		}
+		return nil
+	})
+}
+
+// patient returns a locker that calls waiting if it has to wait. It waits until ctx ends.
+func patient(ctx context.Context, waiting func()) locker {
+	return func(dir string) (unlock func(), free bool, err error) {
+		if unlock, free, err = atomicfile.TryLock(dir); err != nil || free {
+			return unlock, free, err
+		}
+		waiting()
+		var later func()
+		locked := make(chan error, 1)
+		go func() {
+			var err error
+			later, err = atomicfile.Lock(dir)
+			locked <- err
+		}()
+		select {
+		case err := <-locked:
+			return later, err == nil, err
+		case <-ctx.Done(): // which does not end the wait for the lock
+			go func() {
+				if <-locked == nil {
+					later()
+				}
+			}()
+			return nil, false, context.Cause(ctx)
+		}
+	}
 }
 
 // NoteAsked keeps what a person is asked about, for an answer that comes with the next

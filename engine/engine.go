@@ -193,7 +193,7 @@ func inTurn(events func(wrapper.Event)) func(wrapper.Event) {
 // Close closes the record, after escalations that are under way have ended, which
 // may take up to a minute.
 func (e *Engine) Close() error {
-	e.store.leave(kept{})
+	e.Leave()
 	if e.counter != nil {
 		e.counter.close()
 	}

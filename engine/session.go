@@ -75,15 +75,24 @@ type sessionStore struct {
 // says why nothing, or not everything, was restored; the engine can be used
 // nevertheless. Without an earlier answer there is nothing to restore.
 func (e *Engine) Resume(session string) error {
+	return e.resume(session, atomicfile.TryLock, nil)
+}
+
+// resume is Resume with a session that lock locks. Where check, which may be nil, has an
+// error for what was kept, nothing of it is restored.
+func (e *Engine) resume(session string, lock locker, check func(was *kept) error) error {
 	e.store.opening.Lock()
 	defer e.store.opening.Unlock()
 	if session == "" || e.store.of(session) {
 		return nil
 	}
-	if err := e.begin(session); err != nil {
+	if err := e.begin(session, lock); err != nil {
 		return err
 	}
 	was, err := e.store.reread()
+	if err == nil && check != nil {
+		err = check(&was)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,12 +112,16 @@ func (e *Engine) Began(session string) error {
 	if session == "" || e.store.of(session) {
 		return nil
 	}
-	return e.begin(session)
+	return e.begin(session, atomicfile.TryLock)
 }
+
+// Leave ends the use of the session that the engine goes on with, so that another
+// process may go on with it. What is answered from then on is not kept.
+func (e *Engine) Leave() { e.store.leave(kept{}) }
 
 // begin locks the directory of a session. What was kept for another one counts no more.
 // Without a state directory, nothing is kept.
-func (e *Engine) begin(session string) error {
+func (e *Engine) begin(session string, lock locker) error {
 	another := e.store.leave(kept{V: 1, Workspace: e.Place.Workspace, Session: session})
 	if another {
 		if err := e.Session.Restore(nil, 0); err != nil {
@@ -121,7 +134,7 @@ func (e *Engine) begin(session string) error {
 	}
 	parent := filepath.Join(state, sessionsName)
 	dir := sessionDir(parent, e.Place.Workspace, session)
-	unlock, err := lockSession(dir)
+	unlock, err := lockSession(dir, lock)
 	if err != nil {
 		return notKept(err)
 	}
@@ -132,9 +145,12 @@ func (e *Engine) begin(session string) error {
 
 var errSessionUsed = errors.New("another process uses this session")
 
+// locker locks a directory, as atomicfile.TryLock does.
+type locker func(dir string) (unlock func(), free bool, err error)
+
 // lockSession makes and locks the directory of a session. Another process that ends, or
 // sweeps, may remove it in between.
-func lockSession(dir string) (unlock func(), err error) {
+func lockSession(dir string, lock locker) (unlock func(), err error) {
 	const tries = 100
 	for range tries {
 		if err = os.MkdirAll(dir, 0o700); errors.Is(err, fs.ErrExist) { // removed before MkdirAll looked what it is
@@ -144,7 +160,7 @@ func lockSession(dir string) (unlock func(), err error) {
 			return nil, err
 		}
 		var free bool
-		unlock, free, err = atomicfile.TryLock(dir)
+		unlock, free, err = lock(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

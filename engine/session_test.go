@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -86,7 +87,7 @@ func TestLockSession(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions", "s")
 	turns := func() error {
 		for n := 300; n > 0; {
-			unlock, err := lockSession(dir)
+			unlock, err := lockSession(dir, atomicfile.TryLock)
 			if errors.Is(err, errSessionUsed) {
 				continue
 			}

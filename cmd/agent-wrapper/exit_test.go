@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -47,6 +48,51 @@ func newPlugin(t *testing.T) *plugin {
 	return p
 }
 
+// hearing reads what a program says.
+type hearing struct {
+	t     *testing.T
+	out   *bufio.Scanner
+	lines strings.Builder // so far
+}
+
+// start starts a program; wait returns its exit code.
+func start(t *testing.T, cmd *exec.Cmd) (wait func() int, h *hearing) {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return func() int {
+		cmd.Wait()
+		return cmd.ProcessState.ExitCode()
+	}, &hearing{t: t, out: bufio.NewScanner(out)}
+}
+
+// until reads until an event of a type.
+func (h *hearing) until(kind string) wrapper.Event {
+	h.t.Helper()
+	for h.out.Scan() {
+		fmt.Fprintf(&h.lines, "%s\n", h.out.Bytes())
+		var e wrapper.Event
+		if err := json.Unmarshal(h.out.Bytes(), &e); err != nil {
+			h.t.Fatal(err)
+		}
+		if e.Type == kind {
+			return e
+		}
+	}
+	if kind != "" {
+		h.t.Fatalf("no %s event: %s", kind, &h.lines)
+	}
+	return wrapper.Event{}
+}
+
+func (h *hearing) rest() { h.until("") }
+
 // build returns the command line that the original's command builder makes.
 func (p *plugin) build(prompt string) []string {
 	args := []string{"--cwd", p.dir, "--model", "sonnet"}
@@ -84,19 +130,31 @@ func (p *plugin) build(prompt string) []string {
 // does task.
 func (p *plugin) turn(prompt, task string) {
 	p.t.Helper()
+	cmd := p.command(prompt, task)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, _ := cmd.Output()
+	p.read(string(out), complaints.String(), cmd.ProcessState.ExitCode())
+}
+
+// command returns the program for a message. The pretended agent does task.
+func (p *plugin) command(prompt, task string) *exec.Cmd {
 	args := append([]string{"run", "--approvals", "exit", "--agent-command", "pretend-agent", "--audit", p.audit, "--audit-sync", "none", "--advice", "off"}, p.build(prompt)...)
 	cmd := exec.Command("agent-wrapper", args...)
 	cmd.Env = append(append(os.Environ(), "HOME="+p.home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "PRETEND_SESSION="+sessionID), p.env...)
 	if task != "" {
 		cmd.Env = append(cmd.Env, "PRETEND_TASK="+task)
 	}
-	var complaints strings.Builder
-	cmd.Stderr = &complaints
-	out, _ := cmd.Output()
-	p.events, p.text, p.code = nil, "", cmd.ProcessState.ExitCode()
+	return cmd
+}
+
+// read reads what the program has said.
+func (p *plugin) read(out, complaints string, code int) {
+	p.t.Helper()
+	p.events, p.text, p.code = nil, "", code
 	once := func(entry string) bool { return strings.HasSuffix(entry, ":once") }
 	p.sessAllow, p.sessDeny = slices.DeleteFunc(p.sessAllow, once), slices.DeleteFunc(p.sessDeny, once)
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		var e wrapper.Event
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			p.t.Fatalf("%q: %v", line, err)
@@ -112,10 +170,10 @@ func (p *plugin) turn(prompt, task string) {
 			p.pending = &e
 		}
 	}
-	if p.code == 0 && complaints.Len() > 0 {
-		p.t.Errorf("standard error of a good turn: %s", complaints.String())
+	if p.code == 0 && complaints != "" {
+		p.t.Errorf("standard error of a good turn: %s", complaints)
 	}
-	p.events = append(p.events, wrapper.Event{Type: "stderr", Text: complaints.String()})
+	p.events = append(p.events, wrapper.Event{Type: "stderr", Text: complaints})
 }
 
 // optionLine is how the original reads a person's choice.
@@ -458,6 +516,44 @@ func TestExitFlags(t *testing.T) {
 	p.turn("x", "")
 	if p.code != 2 {
 		t.Error(p.code)
+	}
+}
+
+// TestExitTwice: of two starts for one session the later waits until the other has ended.
+// If that has asked about something, the later one is refused: what it answers is not that.
+func TestExitTwice(t *testing.T) {
+	for _, tt := range []struct {
+		name, first string
+		refused     bool
+		want        string // decisions of the second
+	}{
+		{"the other asks", "npm publish", true, ""},
+		{"the other asks nothing", "ls", false, "deny"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlugin(t)
+			p.turn("fix it", wants("npm i"))
+			message := p.answers("allow_once")
+			task := wants("npm publish")
+			path, open := gate(t)
+			first, one := start(t, p.command(message, wants("npm i", tool("Bash", object{"command": tt.first}, fmt.Sprintf(`,"gate":%q`, path)))))
+			one.until(wrapper.ToolResultEvent)
+			second, two := start(t, p.command(message, task))
+			if e := two.until(wrapper.WarningEvent); !strings.Contains(e.Message, "another process uses this session") {
+				t.Errorf("%+v", e)
+			}
+			open()
+			one.rest()
+			two.rest()
+			p.read(one.lines.String(), "", first())
+			if got, want := p.got(), "allow "+map[bool]string{true: "deny", false: "allow"}[tt.refused]; got != want {
+				t.Errorf("first: %s, want %s", got, want)
+			}
+			p.read(two.lines.String(), "", second())
+			if got := p.got(); got != tt.want || (p.code == 1) != tt.refused || (p.count(wrapper.ErrorEvent) == 1) != tt.refused || p.count(wrapper.DoneEvent) != 1 {
+				t.Errorf("second: %s, want %s; exit code %d: %+v", got, tt.want, p.code, p.events)
+			}
+		})
 	}
 }
 

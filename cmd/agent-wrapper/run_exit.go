@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -228,7 +229,11 @@ func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.
 	if f.session == "" {
 		task.Prompt = editor.WithFiles(task.Prompt, f.exit.context)
 	}
-	f.answer(e, events, last)
+	if err := f.answer(ctx, e, events, last); err != nil {
+		events.event(wrapper.Event{Type: wrapper.ErrorEvent, Message: err.Error()})
+		events.event(wrapper.Event{Type: wrapper.DoneEvent})
+		return runEnd(ctx, wrapper.Outcome{}, err)
+	}
 	later := &editor.Later{Note: func(ask *permission.Request) error { return e.NoteAsked(ask, f.exit.words) }, Display: f.exit.display, Markers: f.exit.signs}
 	e.SetApprover(later)
 	told := later.Events(events.event)
@@ -245,14 +250,21 @@ func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.
 	defer stop()
 	_, err := e.Drive(ctx, agent, *task)
 	warnOf(events, e.EndOnce())
+	e.Leave() // the next start may come with done
 	events.event(wrapper.Event{Type: wrapper.DoneEvent})
 	return runEnd(ctx, wrapper.Outcome{}, err)
 }
 
-// answer has the editor's answers count.
-func (f *runFlags) answer(e *engine.Engine, events *stream, last engine.Asked) {
+// answer has the editor's answers count. After an error there is no turn.
+func (f *runFlags) answer(ctx context.Context, e *engine.Engine, events *stream, last engine.Asked) error {
 	if f.session != "" && !f.exit.fork {
-		warnOf(events, e.Resume(f.session))
+		err := e.ResumeAsked(ctx, f.session, last, func() {
+			events.warn("another process uses this session: the turn begins when that has ended")
+		})
+		if ctx.Err() != nil || errors.Is(err, engine.ErrMovedOn) {
+			return err
+		}
+		warnOf(events, err)
 		warnOf(events, e.NoteWords(f.exit.words))
 	}
 	for _, a := range f.exit.answers {
@@ -263,6 +275,7 @@ func (f *runFlags) answer(e *engine.Engine, events *stream, last engine.Asked) {
 		warnOf(events, e.AnswerAsked(a.tool, a.behavior, a.once))
 	}
 	warnOf(events, e.ForgetAsked())
+	return nil
 }
 
 // warnOf tells of an error that does not end the turn.

@@ -9,6 +9,18 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "an answer to what another process has asked about since", File: "engine/session.go",
+		Old:  `if err == nil && check != nil {`,
+		New:  `if false {`,
+		Test: "TestExitTwice", Pkg: "./cmd/agent-wrapper",
+	},
+	{
+		Guard: "an editor's start waits for the one before", File: "engine/asked.go",
+		Old:  `err != nil || free {`,
+		New:  `true {`,
+		Test: "TestExitTwice", Pkg: "./cmd/agent-wrapper",
+	},
+	{
 		Guard: "a lock of a directory that was removed and made anew", File: "internal/atomicfile/unix.go",
 		Old:  `if names(dir, d) {`,
 		New:  `if true || names(dir, d) {`,
