@@ -52,6 +52,8 @@ var mayImport = map[string][]string{
 	"ask":                      {"desk", "approval", "display", "permission", "patterns", "process"},
 	"cmd/agent-wrapper":        {"*"},
 	"e2e":                      {"*"},
+	"server/api":               {"approval", "permission"},
+	"server/client":            {"server/api", "approval"},
 	"internal/test/brokertest": {"approval"},
 	"internal/test/manuals":    {"program"},
 	"internal/test/sessions":   {"*"},

@@ -21,10 +21,6 @@ import (
 // kept lists the exported names that no other package of the project uses, by
 // what a program that embeds the project needs them for.
 var kept = map[string][]string{
-	"an approver that stores the state of an approval asks why an event does not count": {
-		"approval.State.Final", "approval.ErrBegun", "approval.ErrDecide", "approval.ErrEvent", "approval.ErrNoSay",
-		"approval.ErrNotBegun", "approval.ErrPending", "approval.ErrTerms", "approval.ErrTwice",
-	},
 	"an approver shows what a rule would change":  {"permission.Request.Suppose"},
 	"an editor checks a policy that is not saved": {"policy.Validate"},
 }

@@ -1,0 +1,195 @@
+// Package client is an approval.Broker that lies on a server of agent-wrapper, see
+// package server.
+//
+//	b, err := client.New(client.Options{URL: "https://approvals.example", Token: token})
+//	…
+//	entry, err := b.Submit(ctx, entry)
+//
+// The server settles who answers, by the credential. It is trusted with that, and with
+// nothing else: what it sends is decoded strictly and bounded; an answer about another
+// approval, or with another digest, than the one that was asked for is an error; a
+// redirection is never followed, and the token goes nowhere but to the server, over TLS
+// or to this machine.
+//
+// A request whose repetition does no harm is repeated for a while if the server cannot
+// be reached: all but Answer and Withdraw. Those that wait are patient enough for a
+// server that is started anew.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+)
+
+// Options say which server is meant, and who asks it.
+type Options struct {
+	// URL is that of the server: https://HOST[:PORT], or http:// for an address of
+	// this machine.
+	URL   string
+	Token string // the credential
+	// Roots are the authorities that vouch for the server; nil means the system's.
+	Roots *x509.CertPool
+}
+
+// Client is a broker on a server. It is safe for concurrent use.
+type Client struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+
+	mu sync.Mutex
+	// asked are the digests of the approvals that were submitted here and are not
+	// final yet, by ID.
+	asked map[string]string
+}
+
+var _ approval.Broker = (*Client)(nil)
+
+// New returns a client. It connects to nothing yet.
+func New(o Options) (*Client, error) {
+	base, err := parseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkToken(o.Token); err != nil {
+		return nil, err
+	}
+	return &Client{base: base, token: o.Token, http: &http.Client{
+		Transport: transport(base, o.Roots),
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}, asked: map[string]string{}}, nil
+}
+
+// parseURL returns the URL of a server; the error says why it cannot be one.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("the URL of the server cannot be read") // it may hold a secret
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, errors.New("the URL of the server has more than a host and a port: a token does not belong there")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("the URL of the server has to begin with https:// or http://, not with %q", u.Scheme)
+	case u.Hostname() == "":
+		return nil, errors.New("the URL of the server has no host")
+	case u.Path != "" && u.Path != "/":
+		return nil, fmt.Errorf("the URL of the server has the path %q: it has none", u.Path)
+	case u.Scheme == "http" && !local(u.Hostname()):
+		return nil, fmt.Errorf("http:// sends the token readably to %s: over a network it has to be https://", u.Hostname())
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}
+
+// local reports whether a host's name is one of this machine.
+func local(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}
+
+// maxToken is the size of the longest token in bytes.
+const maxToken = 512
+
+// checkToken checks the form of a token. The error does not hold the token.
+func checkToken(token string) error {
+	switch {
+	case token == "":
+		return errors.New("there is no token for the server")
+	case len(token) > maxToken:
+		return fmt.Errorf("the token for the server is longer than %d bytes", maxToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return errors.New("the token for the server has characters that no token has")
+	}
+	return nil
+}
+
+// The limits of a connection.
+const (
+	dialTimeout = 5 * time.Second
+	maxHeader   = 64 << 10
+	idle        = 90 * time.Second
+)
+
+func transport(base *url.URL, roots *x509.CertPool) http.RoundTripper {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	t := &http.Transport{
+		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    dialTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		DisableCompression:     true, // what is read is what is bounded
+		IdleConnTimeout:        idle,
+		Proxy:                  http.ProxyFromEnvironment,
+	}
+	if base.Scheme == "http" {
+		// A name of this machine may lead elsewhere, and so would a proxy.
+		dialer.Control, t.Proxy = onlyLocal, nil
+	}
+	t.DialContext = dialer.DialContext
+	return t
+}
+
+// onlyLocal refuses connections that leave this machine.
+func onlyLocal(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !to.Addr().Unmap().IsLoopback() {
+		return fmt.Errorf("%s is not this machine: over a network the URL of the server has to be https://", address)
+	}
+	return nil
+}
+
+// Close closes the idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// remember keeps the digest of an approval that is submitted here.
+func (c *Client) remember(id, digest string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked[id] = digest
+}
+
+// errLies is the error for an answer of the server that is about something else.
+var errLies = errors.New("the server answered about another approval than the one that was asked for")
+
+// check checks that an entry has this digest, if that is not "", and the one that was
+// submitted here.
+func (c *Client) check(e *approval.Entry, digest string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	submitted, known := c.asked[e.ID]
+	if digest != "" && e.Digest != digest || known && e.Digest != submitted {
+		return errLies
+	}
+	if e.Final() {
+		delete(c.asked, e.ID)
+	}
+	return nil
+}
+
+// pause waits before a request is repeated; false if the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
