@@ -55,6 +55,30 @@ func ownSession(cmd *exec.Cmd) {
 	dieWithUs(cmd.SysProcAttr)
 }
 
+// ownTerminal starts the program in a session of its own, with its standard input
+// as its controlling terminal.
+func ownTerminal(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	dieWithUs(cmd.SysProcAttr)
+}
+
+// frontGroup returns the group in the foreground of a terminal, 0 if it is unknown.
+func frontGroup(tty *os.File) int {
+	raw, err := tty.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	group := 0
+	_ = raw.Control(func(fd uintptr) { // on an error the group is unknown
+		if pid, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP); err == nil {
+			group = pid
+		}
+	})
+	return group
+}
+
+func signalGroup(pid int, sig syscall.Signal) { _ = unix.Kill(-pid, sig) } // it may have ended
+
 // inFront reports whether we are in the foreground group of a terminal.
 func inFront(in *os.File) bool {
 	front, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)

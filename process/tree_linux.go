@@ -64,17 +64,38 @@ func descendants(root int) []int {
 	return below
 }
 
+// killSession kills the group of a process that is not yet reaped, and what is in
+// its session: the jobs of a shell have groups of their own.
+func killSession(pid int) {
+	syscall.Kill(-pid, syscall.SIGKILL)
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if p, err := strconv.Atoi(e.Name()); err == nil && p != pid && statOf(p, sessionField) == pid {
+			syscall.Kill(p, syscall.SIGKILL)
+		}
+	}
+}
+
+// The fields of /proc/PID/stat behind the name (proc_pid_stat(5)).
+const (
+	parentField  = 1
+	sessionField = 3
+)
+
 // parentOf returns the parent of a process, 0 if it is gone.
-func parentOf(pid int) int {
+func parentOf(pid int) int { return statOf(pid, parentField) }
+
+// statOf returns a field of the status of a process, 0 if it is gone.
+func statOf(pid, field int) int {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
 	}
 	// The name in parentheses may contain anything: read after the last one.
 	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
-	if fields := bytes.Fields(rest); len(fields) > 1 {
-		parent, _ := strconv.Atoi(string(fields[1]))
-		return parent
+	if fields := bytes.Fields(rest); len(fields) > field {
+		value, _ := strconv.Atoi(string(fields[field]))
+		return value
 	}
 	return 0
 }

@@ -5,10 +5,20 @@ package process
 import (
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // ownSession does nothing: when we die the program's input ends.
 func ownSession(*exec.Cmd) {}
+
+// ownTerminal does nothing: there are no terminals of this kind.
+func ownTerminal(*exec.Cmd) {}
+
+func frontGroup(*os.File) int { return 0 }
+
+func signalGroup(pid int, _ syscall.Signal) { killTree(pid) }
+
+func killSession(int) {}
 
 func waitFor(int) bool { return false }
 

@@ -13,3 +13,7 @@ func killTree(pid int) {
 	syscall.Kill(-pid, syscall.SIGKILL)
 	syscall.Kill(pid, syscall.SIGKILL)
 }
+
+// killSession kills the group of a process: the processes of a session cannot be
+// listed.
+func killSession(pid int) { syscall.Kill(-pid, syscall.SIGKILL) }

@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"engine":                   {"wrapper", "display", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
 	"desk":                     {"approval", "display", "permission", "patterns", "workspace"},
 	"mcp":                      {"permission"},
+	"terminal":                 {"approval", "audit", "execution", "permission", "process", "shell", "store"},
 	"decide":                   {"engine", "desk", "permission", "audit"},
 	"ask":                      {"desk", "approval", "display", "permission", "patterns", "process"},
 	"cmd/agent-wrapper":        {"*"},

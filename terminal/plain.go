@@ -1,0 +1,133 @@
+package terminal
+
+import "unicode/utf8"
+
+// plain turns the output of a terminal into text: without escape sequences and
+// control characters, with line feeds as the only line breaks. A sequence may come
+// in several pieces.
+type plain struct {
+	in     part
+	length int  // of the string so far
+	cr     bool // a carriage return was the last
+	rune   []byte
+}
+
+// part is the part of a sequence that comes next (ECMA-48, section 5).
+type part uint8
+
+const (
+	text      part = iota
+	escape         // behind ESC
+	between        // behind ESC and an intermediate byte
+	control        // behind CSI, up to its final byte
+	str            // within a string such as a title, up to ST or BEL
+	strEscape      // behind ESC in a string
+)
+
+// longest is the longest string that is left out. A longer one is text, so that no
+// output can hide everything that follows.
+const longest = 4 << 10
+
+// append appends the text in p to out.
+func (s *plain) append(out, p []byte) []byte {
+	for _, b := range p {
+		out = s.take(out, b)
+	}
+	return out
+}
+
+// take reads one byte.
+func (s *plain) take(out []byte, b byte) []byte {
+	switch s.in {
+	case escape:
+		s.in = after(b)
+		s.length = 0
+		return out
+	case between:
+		if b >= 0x30 || b < 0x20 {
+			s.in = text
+		}
+		return out
+	case control:
+		if b == 0x1b {
+			s.in = escape
+		} else if b >= 0x40 || b == 0x18 || b == 0x1a {
+			s.in = text
+		}
+		return out
+	case str, strEscape:
+		s.string(b)
+		return out
+	}
+	return s.text(out, b)
+}
+
+// after returns what follows ESC and a byte.
+func after(b byte) part {
+	switch {
+	case b == '[':
+		return control
+	case b == ']' || b == 'P' || b == 'X' || b == '^' || b == '_':
+		return str
+	case b == 0x1b:
+		return escape
+	case b >= 0x20 && b < 0x30:
+		return between
+	}
+	return text
+}
+
+// string reads a byte of a string.
+func (s *plain) string(b byte) {
+	s.length++
+	switch {
+	case b == 0x07 || b == 0x18 || b == 0x1a || s.length > longest:
+		s.in = text
+	case s.in == strEscape && b == '\\':
+		s.in = text
+	case b == 0x1b:
+		s.in = strEscape
+	default:
+		s.in = str
+	}
+}
+
+// text reads a byte of text.
+func (s *plain) text(out []byte, b byte) []byte {
+	cr := s.cr
+	s.cr = b == '\r'
+	if cr && b != '\n' && b != '\r' {
+		out = append(out, '\n') // the line is written over
+	}
+	if b >= utf8.RuneSelf {
+		return s.wide(out, b)
+	}
+	if len(s.rune) > 0 {
+		out, s.rune = utf8.AppendRune(out, utf8.RuneError), s.rune[:0]
+	}
+	switch {
+	case b == 0x1b:
+		s.in = escape
+	case b == '\n' || b == '\t' || b >= 0x20 && b != 0x7f:
+		out = append(out, b)
+	}
+	return out
+}
+
+// wide reads a byte of a character that is not ASCII.
+func (s *plain) wide(out []byte, b byte) []byte {
+	s.rune = append(s.rune, b)
+	if !utf8.FullRune(s.rune) {
+		return out
+	}
+	r, size := utf8.DecodeRune(s.rune)
+	rest := s.rune[size:]
+	s.rune = nil
+	if r >= 0xa0 || r == utf8.RuneError {
+		out = utf8.AppendRune(out, r) // not the control characters of U+0080 to U+009F
+	}
+	for _, b := range rest {
+		out = s.wide(out, b)
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/agent-wrapper/agent-wrapper/process"
+)
+
+// size is the size of a terminal in characters. The zero value is 80 by 24.
+type size struct{ columns, rows uint16 }
+
+func (s size) window() *pty.Winsize {
+	if s.columns == 0 || s.rows == 0 {
+		s = size{80, 24}
+	}
+	return &pty.Winsize{Cols: s.columns, Rows: s.rows}
+}
+
+// console is a program on a pseudo-terminal of its own.
+type console struct {
+	leader *process.Leader
+	master *os.File
+	read   chan struct{} // closed when all of its output was read
+}
+
+const (
+	// pieceSize is the most that is read from a pseudo-terminal at once.
+	pieceSize = 32 << 10
+	// silence is how long a terminal is read on when its program has ended, since
+	// what has left the session may hold it open.
+	silence = 200 * time.Millisecond
+	// patience is how long a program may leave its input unread before what is typed
+	// is refused.
+	patience = 2 * time.Second
+)
+
+// open starts a program on a new pseudo-terminal. output is called with what the
+// program writes, in order and by one goroutine; it may keep the program waiting,
+// and must not keep the bytes.
+func open(args []string, dir string, env []string, at size, output func([]byte)) (*console, error) {
+	master, tty, err := pty.Open()
+	if err != nil {
+		return nil, fmt.Errorf("no pseudo-terminal: %w", err)
+	}
+	defer tty.Close()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	c := &console{master: master, read: make(chan struct{})}
+	if err = pty.Setsize(master, at.window()); err == nil {
+		c.leader, err = process.StartLeader(cmd, tty)
+	}
+	if err != nil {
+		master.Close()
+		return nil, err
+	}
+	go c.drain(output)
+	go func() {
+		<-c.leader.Ended()
+		master.SetReadDeadline(time.Now().Add(silence))
+	}()
+	return c, nil
+}
+
+// drain reads the terminal to its end: on Linux the error EIO.
+func (c *console) drain(output func([]byte)) {
+	defer close(c.read)
+	buf := make([]byte, pieceSize)
+	for {
+		n, err := c.master.Read(buf)
+		if n > 0 {
+			output(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// wait waits until the program has ended and its output was read, and returns its
+// exit code, or 128 plus the number of the signal that ended it.
+func (c *console) wait() int {
+	exit := c.leader.Wait()
+	<-c.read
+	c.master.Close()
+	return exit
+}
+
+// write types bytes.
+func (c *console) write(p []byte) error {
+	c.master.SetWriteDeadline(time.Now().Add(patience))
+	_, err := c.master.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errors.New("the program does not read its input")
+	}
+	return err
+}
+
+func (c *console) resize(at size) error { return pty.Setsize(c.master, at.window()) }
+
+// busy reports whether a job has the foreground in place of the program.
+func (c *console) busy() bool { return !c.leader.InFront(c.master) }
+
+// stop ends the program's group: SIGTERM first, and after grace all of its session
+// is killed. It returns when the program has ended.
+func (c *console) stop(grace time.Duration) {
+	c.leader.Signal(syscall.SIGTERM)
+	c.leader.Signal(syscall.SIGCONT)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-c.leader.Ended():
+	case <-timer.C:
+		c.leader.Kill()
+		<-c.leader.Ended()
+	}
+}
