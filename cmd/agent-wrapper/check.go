@@ -20,9 +20,11 @@ func (a *app) checkCommand() *cobra.Command {
 	var rows, exitCode bool
 	var output string
 	cmd := &cobra.Command{
-		Use:   "check TOOL INPUT-JSON | check --jsonl",
+		Use:   "check TOOL INPUT | check --jsonl",
 		Short: "Decide a tool use, or a row of them, without running anything",
 		Long: `check decides one tool use by the policy of the flags.
+
+` + inputForms + `
 
 check --jsonl reads rows from standard input and writes an answer for each, in
 the same order. A row that brings a policy is decided by that alone, any other
@@ -32,14 +34,14 @@ policy does not say. Rows never touch the file system.
   {"id":"x","policy":{"allow":["Bash"]},"tool":"Bash","input":{"command":"ls"}}
   {"id":"x","behavior":"allow","layer":"default","rule":"Bash","reason":"…",
    "tier":1,"risk":"safe"}`,
-		Example: `  agent-wrapper check Bash '{"command":"git push"}' --ask "Bash(git push:*)"
+		Example: `  agent-wrapper check Bash 'git push' --ask "Bash(git push:*)"
   agent-wrapper check --jsonl --risk off --unlisted ask < rows.jsonl
   agent-wrapper check --jsonl --policy agent-wrapper.toml < uses.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if rows {
 				return exactly(0, "no arguments with --jsonl: the rows come from standard input")(cmd, args)
 			}
-			return oneUseArgs("a tool and its input as JSON, or --jsonl")(cmd, args)
+			return oneUseArgs("a tool and its input, or --jsonl")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows {

@@ -22,7 +22,7 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	root.Example = `  agent-wrapper demo
   agent-wrapper --prompt "fix the failing test" --allow Bash,Read,Edit \
       --ask "Bash(git push:*)" --deny "Bash(rm:*)"
-  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' \
+  agent-wrapper explain Bash 'git status; rm -rf build' \
       --allow "Bash(git status)"`
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetIn(a.in)

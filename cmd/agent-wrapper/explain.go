@@ -18,12 +18,17 @@ func (a *app) explainCommand() *cobra.Command {
 	var rules policyFlags
 	var exitCode bool
 	cmd := &cobra.Command{
-		Use:   "explain TOOL INPUT-JSON",
+		Use:   "explain TOOL INPUT",
 		Short: "Show what every layer says to a tool use, and why",
-		Example: `  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' \
+		Long: `explain shows what every layer of the rules says to each action of a tool use,
+and which decides.
+
+` + inputForms,
+		Example: `  agent-wrapper explain Bash 'git status; rm -rf build' \
       --allow "Bash(git status)"
-  agent-wrapper explain Edit '{"file_path":"/etc/hosts"}' --policy p.toml`,
-		Args: oneUseArgs("a tool and its input as JSON"),
+  agent-wrapper explain Edit /etc/hosts --policy p.toml
+  agent-wrapper explain Grep '{"pattern":"TODO","path":"src"}'`,
+		Args: oneUseArgs("a tool and its input"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, use, err := oneUse(&rules, args)
 			if err != nil {
@@ -40,6 +45,10 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
+// inputForms is a paragraph of the help of commands that take a tool use.
+const inputForms = `INPUT is what the tool is asked for in plain words (the command, the path, the
+URL), or its whole input as a JSON object.`
+
 // oneUseArgs requires the arguments of oneUse, described by form.
 func oneUseArgs(form string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -54,17 +63,21 @@ func oneUseArgs(form string) cobra.PositionalArgs {
 
 // ruleForTool is the error that a rule was given where a tool is expected.
 func ruleForTool(rule, tool, text string) error {
-	return fmt.Errorf("%s is a rule, no tool: write %s %s", rule, tool, example(tool, text))
+	if text != "" && tools.Builtin(tool).Main() != "" {
+		return fmt.Errorf("%s is a rule, no tool: write %s %s", rule, tool, shellWord(text))
+	}
+	return fmt.Errorf("%s is a rule, no tool: write %s %s", rule, tool, example(tool, ""))
 }
 
 // oneUse returns the tool use of a command line and the rules for it.
 func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolUse, error) {
-	tool, input := args[0], strings.TrimSpace(args[1])
-	if !json.Valid([]byte(input)) || !strings.HasPrefix(input, "{") {
-		return nil, nil, usage("the input %s is no JSON object: write %s", quoted(input), example(tool, input))
-	}
+	tool := args[0]
 	if name, _, found := strings.Cut(tool, "("); found {
 		return nil, nil, usage("%w", ruleForTool(tool, name, ""))
+	}
+	input, err := inputOf(tool, args[1])
+	if err != nil {
+		return nil, nil, err
 	}
 	c, err := rules.load()
 	if err != nil {
@@ -73,7 +86,24 @@ func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolU
 	if _, _, err := patterns.ParseWith(c.Policy.Tools, tool, patterns.Ask, patterns.Source{}); err != nil {
 		return nil, nil, usage("%w", err)
 	}
-	return c, &permission.ToolUse{Tool: tool, Input: json.RawMessage(input), Dir: c.Place.Workspace}, nil
+	return c, &permission.ToolUse{Tool: tool, Input: input, Dir: c.Place.Workspace}, nil
+}
+
+// inputOf returns the input of a tool use: a JSON object as it is, any other text as
+// the tool's main field.
+func inputOf(tool, text string) (json.RawMessage, error) {
+	object := strings.TrimSpace(text)
+	if strings.HasPrefix(object, "{") && json.Valid([]byte(object)) {
+		return json.RawMessage(object), nil
+	}
+	key := tools.Builtin(tool).Main()
+	switch {
+	case strings.HasPrefix(object, "{"):
+		return nil, usage("the input %s begins like a JSON object and is none: write %s", quoted(text), example(tool, ""))
+	case key == "":
+		return nil, usage("the input %s is no JSON object, and %s has no field that plain words could be: write %s", quoted(text), tool, example(tool, text))
+	}
+	return json.Marshal(map[string]string{key: text})
 }
 
 // example returns an example of a tool's input.
