@@ -94,19 +94,22 @@ type State struct {
 	// By is who settled it. It has no name if the approval expired or the
 	// policy changed.
 	By    Principal `json:"by,omitzero"`
-	Votes []Vote    `json:"votes,omitempty"` // approvals in order
+	Votes []Vote    `json:"votes,omitempty"` // approvals in order, or the answer that settled it otherwise
 	// Message is that of a denial or of the last approval, for the model.
 	Message string          `json:"message,omitempty"`
 	Input   json.RawMessage `json:"input,omitempty"` // of an edit
 }
 
-// Vote is the approval of one person.
+// Vote is the answer of one person.
 type Vote struct {
-	By    Principal        `json:"by"`
-	Scope permission.Scope `json:"scope,omitzero"`
-	Rules []string         `json:"rules,omitempty"`
-	For   time.Duration    `json:"for,omitempty"` // limits, see permission.Answer
-	Times int              `json:"times,omitempty"`
+	By Principal `json:"by"`
+	// Credential is the id of the credential by which By was known, for the record. A
+	// person with several is one person.
+	Credential string           `json:"credential,omitempty"`
+	Scope      permission.Scope `json:"scope,omitzero"`
+	Rules      []string         `json:"rules,omitempty"`
+	For        time.Duration    `json:"for,omitempty"` // limits, see permission.Answer
+	Times      int              `json:"times,omitempty"`
 }
 
 // Kind is the kind of an event.
@@ -132,6 +135,7 @@ type Event struct {
 	Terms      Terms
 	ID, Digest string
 	By         Principal
+	Credential string // of an answer, see Vote
 	Scope      permission.Scope
 	Rules      []string
 	For        time.Duration
@@ -200,6 +204,18 @@ func (s *State) Answer() (permission.Answer, error) {
 		return permission.Answer{}, &Settled{s.Status, s.By}
 	}
 	return permission.Answer{}, ErrNotBegun
+}
+
+// Answered returns who answered, for the record; nil if no person did.
+func (s *State) Answered() *permission.Approval {
+	if len(s.Votes) == 0 {
+		return nil
+	}
+	a := &permission.Approval{ID: s.ID, Comment: s.Message}
+	for _, v := range s.Votes {
+		a.People = append(a.People, permission.Answerer{Name: v.By.Name, Credential: v.Credential})
+	}
+	return a
 }
 
 // kept returns the narrowest scope and limits that a voter chose, and the rules that

@@ -61,7 +61,7 @@ func TestEntryAsJSON(t *testing.T) {
 		State: approval.State{
 			Terms:  approval.Terms{ID: "1", Digest: "d", Asker: approval.Principal{Role: approval.Agent, Name: "main"}, Expires: at, Quorum: 2, Voters: []approval.Principal{anna, ben}, Version: "v"},
 			Status: approval.Approved, By: ben, Message: "yes", Input: json.RawMessage(`{"a":1}`),
-			Votes: []approval.Vote{{By: anna, Scope: permission.ScopeSession, Rules: []string{"Bash(ls:*)"}, For: time.Minute, Times: 3}, {By: ben, Scope: permission.ScopeUse}},
+			Votes: []approval.Vote{{By: anna, Credential: "c1", Scope: permission.ScopeSession, Rules: []string{"Bash(ls:*)"}, For: time.Minute, Times: 3}, {By: ben, Scope: permission.ScopeUse}},
 		},
 		Question: json.RawMessage(`{"tool":"Bash"}`), Reply: json.RawMessage(`{"choice":"once"}`), Reason: "r",
 		Project: "/p", Session: "s", Asked: at, Changed: at.Add(1), Seq: 7,

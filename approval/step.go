@@ -134,7 +134,7 @@ func (s State) answer(e Event) (State, error) {
 	case s.Status == Approved:
 		return s, &Settled{s.Status, s.By}
 	}
-	vote := Vote{e.By, e.Scope, slices.Clone(e.Rules), e.For, e.Times}
+	vote := Vote{By: e.By, Credential: e.Credential, Scope: e.Scope, Rules: slices.Clone(e.Rules), For: e.For, Times: e.Times}
 	switch e.Kind {
 	case Deny:
 		s.Votes, s.Message = []Vote{vote}, e.Message
@@ -143,7 +143,7 @@ func (s State) answer(e Event) (State, error) {
 		if e.Input == nil {
 			return s, ErrEvent
 		}
-		s.Input = slices.Clone(e.Input)
+		s.Votes, s.Message, s.Input = []Vote{vote}, e.Message, slices.Clone(e.Input)
 		return s.settled(Superseded, e.By), nil
 	}
 	if slices.ContainsFunc(s.Votes, func(v Vote) bool { return v.By == e.By }) {

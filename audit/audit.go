@@ -55,6 +55,9 @@
 //	grants    the lasting answers of a person that allowed it: id in the session,
 //	          rule, or use (exactly this one); until, and left: how many more tool
 //	          uses, if they are limited
+//	approval  the id of the question, if it was put to others than the person at
+//	          the agent; answered: who answered, name and credential (its id) of
+//	          each in order; comment: of the last of them
 //	objection the refusal of a whitelist, "not_whitelisted: …"; would_block:
 //	          true if it did not take effect (dry run)
 //	updated   the input that the tool ran with, if it differs; of a denial, the

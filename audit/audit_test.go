@@ -70,7 +70,11 @@ func TestRecord(t *testing.T) {
 	granted.Result.Grants = []permission.Grant{
 		{ID: 3, Rule: "Bash(npm i)", Until: time.Unix(0, 0)}, {ID: 4, Use: "curl -u me:hunter2hunter2", Counted: true},
 	}
-	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, refused, dry, edited, granted} {
+	voted := permission.Record{}
+	voted.Result.Approval = &permission.Approval{
+		ID: "ap_1", People: []permission.Answerer{{Name: "anna", Credential: "c1"}, {Name: "ben"}}, Comment: "go, token=hunter2hunter2",
+	}
+	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, refused, dry, edited, granted, voted} {
 		if err := l.Record(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +93,7 @@ func TestRecord(t *testing.T) {
 		`{"seq":7,"objection":"too_long: 600 bytes","would_block":true}`,
 		`{"seq":8,"behavior":"deny","input":{"command":"ls"},"updated":{"command":"rm x"},"actions":["run rm x","write /p/x"]}`,
 		`{"seq":9,"grants":[{"id":3,"rule":"Bash(npm i)","until":"1970-01-01T00:00:00Z"},{"id":4,"use":"curl -u me:REDACTED","left":0}]}`,
+		`{"seq":10,"approval":"ap_1","answered":[{"name":"anna","credential":"c1"},{"name":"ben"}],"comment":"go, token=REDACTED","masked":1}`,
 	}
 	got := logLines(t, path)
 	if len(got) != len(want) {

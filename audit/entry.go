@@ -58,6 +58,9 @@ type Entry struct {
 	By       string          `json:"by,omitempty"`
 	Held     bool            `json:"held,omitempty"`
 	Grants   []grant         `json:"grants,omitempty"`
+	Approval string          `json:"approval,omitempty"`
+	Answered []answerer      `json:"answered,omitempty"`
+	Comment  string          `json:"comment,omitempty"`
 
 	Refusal    string `json:"objection,omitempty"`
 	WouldBlock bool   `json:"would_block,omitempty"`
@@ -79,6 +82,23 @@ type grant struct {
 	Use   string `json:"use,omitempty"`
 	Until string `json:"until,omitempty"`
 	Left  *int   `json:"left,omitempty"` // nil: any number
+}
+
+// answerer is a person who answered a question.
+type answerer struct {
+	Name       string `json:"name"`
+	Credential string `json:"credential,omitempty"`
+}
+
+// approved adds who answered a question that was put to others.
+func (e *Entry) approved(a *permission.Approval) {
+	if a == nil {
+		return
+	}
+	e.Approval, e.Comment = e.hide(a.ID), e.hide(a.Comment)
+	for _, p := range a.People {
+		e.Answered = append(e.Answered, answerer{e.hide(p.Name), e.hide(p.Credential)})
+	}
 }
 
 // grants returns the lasting answers by which a tool use was allowed.
@@ -139,6 +159,7 @@ func decision(r permission.Record) *Entry {
 	}
 	e.named(use.Session, use.Agent, use.ID, use.Tool)
 	e.Grants = e.grants(d.Grants)
+	e.approved(r.Result.Approval)
 	if o := d.Refusal; o.Kind != "" {
 		e.Refusal, e.WouldBlock = o.Kind+": "+e.hide(o.Reason), o.Behavior == 0
 	}

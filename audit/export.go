@@ -43,6 +43,9 @@ var columns = []struct {
 	{"outcome", func(e *Entry) string { return e.Outcome }},
 	{"exit", (*Entry).exit},
 	{"took_ms", (*Entry).took},
+	{"approval", func(e *Entry) string { return e.Approval }},
+	{"answered", (*Entry).people},
+	{"comment", func(e *Entry) string { return e.Comment }},
 }
 
 func number(n uint64) string {
@@ -50,6 +53,15 @@ func number(n uint64) string {
 		return ""
 	}
 	return strconv.FormatUint(n, 10)
+}
+
+// people returns who answered, by name, one a line.
+func (e *Entry) people() string {
+	var names []string
+	for _, p := range e.Answered {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, "\n")
 }
 
 func (e *Entry) exit() string {

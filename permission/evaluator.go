@@ -108,7 +108,7 @@ func caught(who string, err *error) {
 // was read.
 func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record, at *seat) (res Result, err error) {
 	defer caught("the decision", &err)
-	by := byRule
+	by, edit := byRule, (*Approval)(nil)
 	for range maxAsks {
 		at.asked = false
 		read, d, now := v.decide(use, at)
@@ -133,7 +133,7 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record, at *s
 		if d.Behavior != Ask {
 			v.madeBy(read, d.Behavior)
 			read.release()
-			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
+			return Result{Decision: d, UpdatedInput: use.Input, By: by, Approval: edit}, nil
 		}
 		if v.Approver != nil && !v.Session.putTo(at) {
 			continue
@@ -151,7 +151,7 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record, at *s
 		}
 		edited := ans.Input != nil && !d.Question && !sameInput(ans.Input, use.Input)
 		if edited {
-			use.Input, by = ans.Input, byPerson
+			use.Input, by, edit = ans.Input, byPerson, ans.Approval
 			continue // an edited input is decided again
 		}
 		read, again, now := v.decide(use, at) // read again, including the file system
@@ -280,7 +280,7 @@ func (v *Evaluator) refusedBy(r Request, ans Answer) Result {
 	if d.Message == "" {
 		d.Message = "Denied by the person who was asked."
 	}
-	return Result{Decision: d, By: byPerson}
+	return Result{Decision: d, By: byPerson, Approval: ans.Approval}
 }
 
 // approved returns the allow by a person.
@@ -294,7 +294,7 @@ func (v *Evaluator) approved(r Request, ans Answer) (Result, error) {
 	}
 	d.Reason += v.keep(r, ans)
 	d.Behavior, d.Message = Allow, ""
-	return Result{Decision: d, UpdatedInput: input, By: byPerson}, nil
+	return Result{Decision: d, UpdatedInput: input, By: byPerson, Approval: ans.Approval}, nil
 }
 
 // sameInput reports whether two inputs are equal as JSON.

@@ -680,3 +680,19 @@ func TestRecordHasWhatWasRead(t *testing.T) {
 		t.Errorf("%+v", b.records[1].Facts)
 	}
 }
+
+// TestApprovalIsRecorded: who answered elsewhere is in the record of an allow, of a
+// denial and of an edit, and of nothing else.
+func TestApprovalIsRecorded(t *testing.T) {
+	by := &Approval{ID: "ap_1", People: []Answerer{{Name: "anna", Credential: "c1"}}}
+	edit := Answer{Behavior: Allow, Input: json.RawMessage(`{"command":"ls"}`), Approval: by}
+	v, _, b := lastingEvaluator(t, spec{allow: "Bash(ls:*)"}, Answer{Behavior: Allow, Approval: by}, Answer{Behavior: Deny, Approval: by}, edit)
+	for _, line := range []string{"npm i", "npm i", "npm i", "ls"} {
+		can(t, v, using("Bash", line))
+	}
+	for i, want := range []*Approval{by, by, by, nil} {
+		if got := b.records[i].Result.Approval; got != want {
+			t.Errorf("record %d: %+v", i, got)
+		}
+	}
+}

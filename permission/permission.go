@@ -238,6 +238,8 @@ type Result struct {
 	// By tells who decided: "rule", "person" or "timeout". It is ByAdvice for a denial
 	// in place of a question.
 	By string
+	// Approval is that of the answer by which it was decided, see Answer.
+	Approval *Approval
 }
 
 // Approver asks a person. It returns an answer, or an error if there is nobody
@@ -263,6 +265,25 @@ type Answer struct {
 	// Interrupt, with a denial, ends the agent's turn.
 	Interrupt bool
 	Input     json.RawMessage // answers to a question, or an edit; nil: the original input
+	// Approval says, for the record, who answered a question that was put to others
+	// than the person at the agent. It may be nil, and decides nothing.
+	Approval *Approval
+}
+
+// Approval is the answer to a question that has an ID of its own, since it may be
+// answered from elsewhere or by several people.
+type Approval struct {
+	ID      string
+	People  []Answerer // in the order in which they answered
+	Comment string     // of the last of them
+}
+
+// Answerer is a person who answered a question.
+type Answerer struct {
+	Name string
+	// Credential is the id of the credential by which the person was known, "" for the
+	// user of this machine.
+	Credential string
 }
 
 // Adviser keeps account of the advice that an agent was told.

@@ -30,7 +30,7 @@ func entry() approval.Entry {
 			},
 			Status: approval.Denied, By: anna, Message: "no", Input: json.RawMessage(`{"a":1}`),
 			Votes: []approval.Vote{
-				{By: anna, Scope: permission.ScopeSession, Rules: []string{"Bash(ls)"}, For: 90 * time.Minute, Times: 3},
+				{By: anna, Credential: "c1", Scope: permission.ScopeSession, Rules: []string{"Bash(ls)"}, For: 90 * time.Minute, Times: 3},
 				{By: ben, Scope: permission.ScopeUse},
 			},
 		},

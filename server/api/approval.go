@@ -54,11 +54,13 @@ type Principal struct {
 
 // Vote is an approval.Vote.
 type Vote struct {
-	By    Principal `json:"by"`
-	Scope string    `json:"scope"` // once, session, use
-	Rules []string  `json:"rules,omitempty"`
-	For   string    `json:"for,omitempty"` // "30m0s"
-	Times int       `json:"times,omitempty"`
+	By Principal `json:"by"`
+	// Credential is the id of the credential by which By was known.
+	Credential string   `json:"credential,omitempty"`
+	Scope      string   `json:"scope"` // once, session, use
+	Rules      []string `json:"rules,omitempty"`
+	For        string   `json:"for,omitempty"` // "30m0s"
+	Times      int      `json:"times,omitempty"`
 }
 
 // List is a part of the approvals, by Seq. Seq is the newest change of all that the
@@ -118,7 +120,7 @@ func FromEntry(e approval.Entry) Approval {
 		a.By = &by
 	}
 	for _, v := range e.Votes {
-		a.Votes = append(a.Votes, Vote{FromPrincipal(v.By), fromScope(v.Scope), v.Rules, fromDuration(v.For), v.Times})
+		a.Votes = append(a.Votes, Vote{FromPrincipal(v.By), v.Credential, fromScope(v.Scope), v.Rules, fromDuration(v.For), v.Times})
 	}
 	return a
 }
@@ -156,7 +158,7 @@ func (a *Approval) Entry() (e approval.Entry, err error) {
 }
 
 func (v *Vote) vote() (vote approval.Vote, err error) {
-	vote.Rules, vote.Times = v.Rules, v.Times
+	vote.Credential, vote.Rules, vote.Times = v.Credential, v.Rules, v.Times
 	if vote.By, err = v.By.Principal(); err != nil {
 		return vote, err
 	}

@@ -2479,6 +2479,18 @@ func tellsWord`,
 		Test: "TestDigestOfEachField",
 	},
 	{
+		Guard: "the record says who answered an edit", File: "permission/evaluator.go",
+		Old:  `by, edit = ans.Input, byPerson, ans.Approval`,
+		New:  `by, edit = ans.Input, byPerson, nil`,
+		Test: "TestApprovalIsRecorded",
+	},
+	{
+		Guard: "secrets in a comment are masked", File: "audit/entry.go",
+		Old:  `e.hide(a.ID), e.hide(a.Comment)`,
+		New:  `e.hide(a.ID), a.Comment`,
+		Test: "TestRecord",
+	},
+	{
 		Guard: "an unknown end of a limit is the strictest", File: "permission/limits.go",
 		Old:  `	return answer{behavior: Deny, layer: LayerGuard, reason: limitReached}`,
 		New:  `	return answer{}`,
