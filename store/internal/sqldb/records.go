@@ -1,0 +1,108 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/agent-wrapper/agent-wrapper/store"
+)
+
+func scanChat(row scanner) (c store.Chat, err error) {
+	var text []byte
+	err = row.Scan(&c.Seq, &c.ConversationID, &c.SessionID, &c.Sender, &c.Type, &text, instant{&c.Time})
+	c.Text = string(text)
+	return c, err
+}
+
+// AppendChat adds entries to their conversations.
+func (d *DB) AppendChat(ctx context.Context, entries ...store.Chat) ([]store.Chat, error) {
+	out := append([]store.Chat(nil), entries...)
+	err := d.write(ctx, func(tx *sql.Tx) (err error) {
+		for i := range out {
+			c := &out[i]
+			if c.Seq, err = d.next(ctx, tx, "chat "+c.ConversationID, 1); err != nil {
+				return err
+			}
+			if _, err = tx.ExecContext(ctx, `INSERT INTO chat (conversation, seq, session, sender, type, body, at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+				c.ConversationID, c.Seq, c.SessionID, c.Sender, c.Type, []byte(c.Text), nanos(c.Time)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Chat returns entries of a conversation.
+func (d *DB) Chat(ctx context.Context, conversation string, after int64, limit int) ([]store.Chat, error) {
+	var c conditions
+	c.add("conversation = $%d", conversation)
+	c.add("seq > $%d", after)
+	return all(ctx, d.db, scanChat, `SELECT seq, conversation, session, sender, type, body, at FROM chat`+c.text+
+		` ORDER BY seq`+c.limit(limit), c.args...)
+}
+
+// AppendAudit adds lines of a server's record.
+func (d *DB) AppendAudit(ctx context.Context, server string, after int64, lines ...[]byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	return d.write(ctx, func(tx *sql.Tx) error {
+		n := int64(len(lines))
+		last, err := d.next(ctx, tx, "audit "+server, n)
+		if err != nil {
+			return err
+		}
+		if last-n != after {
+			return store.ErrChanged
+		}
+		seq, err := d.next(ctx, tx, "audit", n)
+		if err != nil {
+			return err
+		}
+		for i, line := range lines {
+			at := int64(i) + 1 - n
+			if _, err := tx.ExecContext(ctx, `INSERT INTO audit (seq, server, number, line) VALUES ($1, $2, $3, $4)`,
+				seq+at, server, last+at, append([]byte{}, line...)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func scanAudit(row scanner) (l store.AuditLine, err error) {
+	err = row.Scan(&l.Seq, &l.Server, &l.Number, &l.Line)
+	return l, err
+}
+
+// Audit returns lines of a server, or of all.
+func (d *DB) Audit(ctx context.Context, server string, after int64, limit int) ([]store.AuditLine, error) {
+	var c conditions
+	c.add("seq > $%d", after)
+	c.equal("server", server)
+	return all(ctx, d.db, scanAudit, `SELECT seq, server, number, line FROM audit`+c.text+` ORDER BY seq`+c.limit(limit), c.args...)
+}
+
+// AuditServers returns how many lines there are of each server.
+func (d *DB) AuditServers(ctx context.Context) (map[string]int64, error) {
+	rows, err := d.db.QueryContext(ctx, `SELECT server, max(number) FROM audit GROUP BY server`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	servers := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, err
+		}
+		servers[name] = n
+	}
+	return servers, rows.Err()
+}
