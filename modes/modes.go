@@ -4,6 +4,7 @@ package modes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -87,4 +88,36 @@ func (m Mode) Traits() Traits {
 		return Traits{}
 	}
 	return table[m].Traits
+}
+
+// Narrowest returns those of some modes that count where a tool use must be allowed under
+// each of them, without repetition: the others let through all that they do. It is more
+// than one only for plan and dontAsk.
+func Narrowest(all []Mode) []Mode {
+	var narrow []Mode
+	for _, m := range all {
+		switch {
+		case len(narrow) == 0 || m.width() < narrow[0].width():
+			narrow = []Mode{m}
+		case m.width() == narrow[0].width() && !slices.Contains(narrow, m):
+			narrow = append(narrow, m)
+		}
+	}
+	return narrow
+}
+
+// width orders the modes by what they let through.
+func (m Mode) width() int {
+	t := m.Traits()
+	switch {
+	case !m.Valid():
+		return 0
+	case t.ReadOnly, t.NeverAsks:
+		return 1
+	case t.AllowsAll:
+		return 4
+	case t.AllowsEdits:
+		return 3
+	}
+	return 2
 }

@@ -57,3 +57,16 @@ func TestInvalidAllowsNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestNarrowest(t *testing.T) {
+	for _, tt := range []struct{ all, want []Mode }{
+		{[]Mode{BypassPermissions, AcceptEdits, Default, AcceptEdits}, []Mode{Default}},
+		{[]Mode{AcceptEdits, BypassPermissions}, []Mode{AcceptEdits}},
+		{[]Mode{DontAsk, Default, Plan, DontAsk}, []Mode{DontAsk, Plan}},
+		{[]Mode{Plan, 0}, []Mode{0}}, // under which nothing is allowed
+	} {
+		if d := cmp.Diff(tt.want, Narrowest(tt.all)); d != "" {
+			t.Errorf("%v: %s", tt.all, d)
+		}
+	}
+}

@@ -182,16 +182,26 @@ func TestSetMode(t *testing.T) {
 	}
 	same, plan := *v.Policy, *v.Policy
 	plan.Mode = modes.Plan
+	inForce := func(want ...modes.Mode) {
+		t.Helper()
+		if got := v.Session.Modes(v.Policy); !slices.Equal(got, want) {
+			t.Errorf("in force: %v, want %v", got, want)
+		}
+	}
 	v.Policy.Further = []*Policy{&same}
 	v.Session.SetMode(modes.AcceptEdits)
 	if got := said(v); got != "allow ask" {
 		t.Error("beside a further policy in the same mode:", got)
 	}
+	inForce(modes.AcceptEdits)
 	v.Policy.Further = []*Policy{&same, &plan}
 	v.Session.SetMode(modes.AcceptEdits)
 	if got := said(v); got != "deny deny" {
 		t.Error("beside a further policy in mode plan:", got)
 	}
+	inForce(modes.Plan)
+	v.Session.SetMode(modes.DontAsk)
+	inForce(modes.DontAsk, modes.Plan)
 	v.Policy = &Policy{Place: place}
 	if got := said(v); got != "deny deny" {
 		t.Error("a policy that could not be read, in a mode of the session:", got)

@@ -162,6 +162,17 @@ func (now *standing) in(p *Policy) *Policy {
 	return &q
 }
 
+// Modes returns the modes in force under a policy: the session's or the policy's, or those
+// of further policies that are narrower.
+func (s *Session) Modes(p *Policy) []modes.Mode {
+	p = s.standing().in(p)
+	all := []modes.Mode{p.Mode}
+	for _, f := range p.Further {
+		all = append(all, f.Mode)
+	}
+	return modes.Narrowest(all)
+}
+
 // Pause pauses the agent: everything is denied until Resume.
 func (s *Session) Pause(reason string) { s.pause(true, reason) }
 

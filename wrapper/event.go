@@ -60,7 +60,8 @@ const (
 	ApprovalWithdrawnEvent = "approval_withdrawn"
 	// AnswerRefusedEvent: an answer of the editor does not count. approval_id, message.
 	AnswerRefusedEvent = "answer_refused"
-	// ModeEvent: the permission mode, at first and whenever it changes. mode.
+	// ModeEvent: the permission mode in force, at first and whenever one is set. mode;
+	// message where a policy of somebody else has one that stays.
 	ModeEvent = "mode"
 )
 

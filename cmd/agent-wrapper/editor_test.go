@@ -444,6 +444,23 @@ func TestEditorModes(t *testing.T) {
 	c.ends()
 }
 
+// TestEditorModeStays: where a policy of somebody else has a mode, the editor is told that
+// one, whatever it sets.
+func TestEditorModeStays(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(home+"/agent-wrapper.toml", []byte("mode = \"plan\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := startsIn(t, home, "--approvals", "stdio")
+	first := c.until(wrapper.ModeEvent)
+	c.send(`{"type":"set_mode","mode":"acceptEdits"}`)
+	then := c.until(wrapper.ModeEvent)
+	if first.Mode != "plan" || first.Message != "" || then.Mode != "plan" || !strings.Contains(then.Message, "mode plan stays") {
+		t.Errorf("%+v, then %+v", first, then)
+	}
+	c.ends()
+}
+
 // TestEditorChoices: the agent's own questions are answered with choices.
 func TestEditorChoices(t *testing.T) {
 	ask := `{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"h","options":[{"label":"a"},{"label":"b"}]}]}}`

@@ -87,7 +87,7 @@ func (f *runFlags) converse(ctx context.Context, a *app, e *engine.Engine, agent
 		menu.Keep = e.Keep
 	}
 	talk := editor.New(editor.Options{
-		In: a.in, Events: events.event, Mode: e.Policy.Mode.String(),
+		In: a.in, Events: events.event,
 		Desk: desk.Options{Menu: menu, File: desk.EditedFile, By: "editor"},
 		Turn: func(ctx context.Context, task wrapper.Task) error {
 			ctx, stop := f.limit.within(ctx)
@@ -96,6 +96,12 @@ func (f *runFlags) converse(ctx context.Context, a *app, e *engine.Engine, agent
 			return runEnd(ctx, wrapper.Outcome{}, err)
 		},
 		SetMode: func(mode string) error { return f.setMode(e, mode) },
+		Modes: func() (names []string) {
+			for _, mode := range e.Session.Modes(e.Policy) {
+				names = append(names, mode.String())
+			}
+			return names
+		},
 	})
 	e.SetApprover(talk)
 	return talk.Serve(ctx, *task)

@@ -27,8 +27,9 @@ type Options struct {
 	Turn func(ctx context.Context, task wrapper.Task) error
 	// SetMode changes the permission mode. The error says why it does not.
 	SetMode func(mode string) error
-	// Mode is the mode at first.
-	Mode string
+	// Modes returns the modes in force, one at least: a policy may have one that SetMode
+	// does not replace.
+	Modes func() []string
 }
 
 // Editor leads a conversation. It is the approver of its turns.
@@ -134,7 +135,7 @@ func (e *Editor) Serve(ctx context.Context, task wrapper.Task) error {
 	inputs := e.inputs(quit)
 	e.session = task.Session
 	t := &talk{Editor: e, task: task, over: make(chan error)}
-	e.tell(wrapper.Event{Type: wrapper.ModeEvent, Mode: e.options.Mode})
+	e.tellMode("")
 	if task.Prompt != "" {
 		t.queue = append(t.queue, task.Prompt)
 	}
@@ -260,7 +261,20 @@ func (t *talk) setMode(mode string) {
 		t.complain(fmt.Errorf("set_mode: %w", err))
 		return
 	}
-	t.tell(wrapper.Event{Type: wrapper.ModeEvent, Mode: mode})
+	t.tellMode(mode)
+}
+
+// tellMode tells of the mode that is in force once one, or "", was set.
+func (e *Editor) tellMode(set string) {
+	now := e.options.Modes()
+	event := wrapper.Event{Type: wrapper.ModeEvent, Mode: now[0]}
+	switch {
+	case set != "" && now[0] != set:
+		event.Message = "mode " + now[0] + " stays in force: a policy that is not yours sets it"
+	case len(now) > 1:
+		event.Message = "in force too, by a policy that is not yours: mode " + strings.Join(now[1:], ", ")
+	}
+	e.tell(event)
 }
 
 // end ends the conversation: what waits is denied, and so is the rest of the turn.

@@ -33,9 +33,10 @@ func begin(t *testing.T, ctx context.Context, prompt string, turn func(ctx conte
 	c := &talking{T: t, in: w, events: make(chan wrapper.Event, 10_000), over: make(chan error, 1)}
 	var e *Editor
 	e = New(Options{
-		In: r, Events: func(e wrapper.Event) { c.events <- e }, Mode: "default", Desk: desk.Options{Menu: desk.Menu{Edit: true}},
+		In: r, Events: func(e wrapper.Event) { c.events <- e }, Desk: desk.Options{Menu: desk.Menu{Edit: true}},
 		Turn:    func(ctx context.Context, task wrapper.Task) error { return turn(ctx, e, task) },
 		SetMode: func(mode string) error { return errors.New("no mode " + mode) },
+		Modes:   func() []string { return []string{"default"} },
 	})
 	go func() { c.over <- e.Serve(ctx, wrapper.Task{Prompt: prompt, Session: "s", Fork: true}) }()
 	t.Cleanup(func() { w.Close() })
@@ -202,5 +203,28 @@ func TestServeEnds(t *testing.T) {
 	c.in.Close()
 	if err := <-c.over; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTellMode: the event says which mode is in force, not which was set.
+func TestTellMode(t *testing.T) {
+	const stays, too = "mode plan stays in force: a policy that is not yours sets it", "in force too, by a policy that is not yours: mode plan"
+	for _, tt := range []struct {
+		set  string
+		now  []string
+		want wrapper.Event
+	}{
+		{"", []string{"default"}, wrapper.Event{Mode: "default"}},
+		{"plan", []string{"plan"}, wrapper.Event{Mode: "plan"}},
+		{"acceptEdits", []string{"plan"}, wrapper.Event{Mode: "plan", Message: stays}},
+		{"dontAsk", []string{"dontAsk", "plan"}, wrapper.Event{Mode: "dontAsk", Message: too}},
+		{"", []string{"dontAsk", "plan"}, wrapper.Event{Mode: "dontAsk", Message: too}},
+	} {
+		var got wrapper.Event
+		e := New(Options{Events: func(e wrapper.Event) { got = e }, Modes: func() []string { return tt.now }})
+		e.tellMode(tt.set)
+		if got.Type != wrapper.ModeEvent || got.Mode != tt.want.Mode || got.Message != tt.want.Message {
+			t.Errorf("set %q, in force %q: %+v", tt.set, tt.now, got)
+		}
 	}
 }

@@ -9,6 +9,19 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "the mode of a further policy is said to be in force", File: "permission/session.go",
+		Old:  `		all = append(all, f.Mode)`,
+		New:  `		_ = f`,
+		Test: "TestEditorModeStays", Pkg: "./cmd/agent-wrapper",
+	},
+	{
+		Guard: "an editor is told the mode in force, not the one it set", File: "wrapper/editor/editor.go",
+		Old: `case set != "" && now[0] != set:`,
+		New: `case set != "":
+		event.Mode = set`,
+		Test: "TestTellMode",
+	},
+	{
 		Guard: "an answer to what another process has asked about since", File: "engine/session.go",
 		Old:  `if err == nil && check != nil {`,
 		New:  `if false {`,

@@ -777,6 +777,9 @@ function Chat.on:mode(e)
   if self.mode and self.mode ~= e.mode then
     text.tell("mode " .. (e.mode or ""))
   end
+  if e.message then
+    self:remark(e.message)
+  end
   self.mode = e.mode
 end
 
