@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"wrapper/editor":           {"wrapper", "desk", "permission"},
 	"engine":                   {"wrapper", "display", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
 	"desk":                     {"approval", "display", "permission", "patterns", "workspace"},
+	"broker":                   {"approval"},
 	"mcp":                      {"permission"},
 	"terminal":                 {"approval", "audit", "execution", "permission", "process", "shell", "store"},
 	"decide":                   {"engine", "desk", "permission", "audit"},

@@ -1,0 +1,68 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/brokertest"
+)
+
+// open opens a broker in a directory of its own.
+func open(t *testing.T, now func() time.Time) approval.Broker {
+	t.Helper()
+	l, err := OpenLocal(filepath.Join(t.TempDir(), "approvals"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func TestLocal(t *testing.T) { brokertest.Run(t, open) }
+
+// TestLocalHasOneWinner: the large race runs under the race detector only, for its time.
+func TestLocalHasOneWinner(t *testing.T) {
+	requests := 100
+	if raceDetector {
+		requests = 1000
+	}
+	brokertest.Race(t, open, 100, requests)
+}
+
+// A decider of another process is another Local on the same directory.
+func TestLocalsHaveOneWinner(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "approvals")
+	brokertest.Race(t, func(t *testing.T, now func() time.Time) approval.Broker {
+		var all several
+		for range 5 {
+			l, err := OpenLocal(dir, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			all.locals = append(all.locals, l)
+		}
+		all.Broker = all.locals[0]
+		return &all
+	}, 20, 50)
+}
+
+// several is a broker whose answers go through one of several Locals each.
+type several struct {
+	approval.Broker
+	locals []approval.Broker
+	next   atomic.Int64
+}
+
+func (s *several) Answer(ctx context.Context, e approval.Event, reply json.RawMessage) (approval.Entry, error) {
+	return s.locals[int(s.next.Add(1))%len(s.locals)].Answer(ctx, e, reply)
+}
