@@ -36,5 +36,6 @@ func Cases(file string, spec *policy.Spec, place patterns.Place) (*permission.Ev
 		State: path.Join(place.Home, ".local/state/agent-wrapper"),
 	}
 	r.Guard(dirs.guarded(place.Workspace, nil)...)
+	r.Policy.Credentials = append(r.Policy.Credentials, dirs.Credentials())
 	return r.Evaluator(), nil
 }

@@ -91,6 +91,15 @@ func (d Dirs) guarded(workspace string, above []policy.Above) []string {
 	return append(files, filepath.Join(workspace, whitelist.FileName), filepath.Join(workspace, whitelist.LogFile))
 }
 
+// Credentials returns the file with the credentials by which the user answers at
+// servers, "" if there is no state directory. Agents do not read it unasked.
+func (d Dirs) Credentials() string {
+	if d.State == "" {
+		return ""
+	}
+	return filepath.Join(d.State, "credentials.json")
+}
+
 // absolute makes a path absolute, if the current directory is known.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {

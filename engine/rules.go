@@ -52,6 +52,7 @@ func Load(o Options) (*Rules, error) {
 	r.Warnings = append(warnings, r.Warnings...)
 	r.look = whitelist.Files{Dir: place.Workspace, Path: os.Getenv("PATH")}
 	r.Guard(o.guarded(place)...)
+	r.Policy.Credentials = append(r.Policy.Credentials, o.dirs().Credentials())
 	r.Policy.Protect = append(r.Policy.Protect, moved(place)...)
 	for _, file := range o.Protect {
 		r.Policy.Protect = append(r.Policy.Protect, permission.ProtectedFile(absolute(file)))

@@ -37,37 +37,38 @@ type answer struct {
 type reason uint8
 
 const (
-	noReason       reason = iota
-	agentPaused           // the session is paused
-	limitReached          // a limit of the session is reached
-	catastrophic          // evaluation.catastrophe
-	refusedByGate         // evaluation.refusal
-	guardsFile            // a guarded file would be changed
-	protectsFile          // a protected file would be changed, and no rule spells it out
-	noSandbox             // the tool use asks to run outside the sandbox
-	forPerson             // the tool use is a question itself
-	forced                // ToolUse.ForceAsk
-	deniedBy              // a rule
-	askedBy               // a rule
-	allowedBy             // a rule
-	allowedForNow         // a rule of the session
-	mayCover              // the rule may match the action
-	onlyReading           // mode plan
-	allowedByMode         // the mode
-	notListed             // the allow list does not name it
-	notListedThere        // the second list does not name it
-	nothingToAsk          // there is no action
-	needsNoRule           // it counts as listed
-	neverRun              // tier 3
-	removesRemade         // tier 3, but what it removes is made anew
-	isHarmless            // by its tier, or as a read inside the workspace
-	notAllowed            // nothing allows it
+	noReason        reason = iota
+	agentPaused            // the session is paused
+	limitReached           // a limit of the session is reached
+	catastrophic           // evaluation.catastrophe
+	refusedByGate          // evaluation.refusal
+	guardsFile             // a guarded file would be changed
+	readsCredential        // a credential of a person would be read
+	protectsFile           // a protected file would be changed, and no rule spells it out
+	noSandbox              // the tool use asks to run outside the sandbox
+	forPerson              // the tool use is a question itself
+	forced                 // ToolUse.ForceAsk
+	deniedBy               // a rule
+	askedBy                // a rule
+	allowedBy              // a rule
+	allowedForNow          // a rule of the session
+	mayCover               // the rule may match the action
+	onlyReading            // mode plan
+	allowedByMode          // the mode
+	notListed              // the allow list does not name it
+	notListedThere         // the second list does not name it
+	nothingToAsk           // there is no action
+	needsNoRule            // it counts as listed
+	neverRun               // tier 3
+	removesRemade          // tier 3, but what it removes is made anew
+	isHarmless             // by its tier, or as a read inside the workspace
+	notAllowed             // nothing allows it
 )
 
 // held reports whether the answer is an ask that no later layer can lift.
 func (a answer) held() bool {
 	switch a.reason {
-	case limitReached, guardsFile, protectsFile, noSandbox, forPerson, forced:
+	case limitReached, guardsFile, readsCredential, protectsFile, noSandbox, forPerson, forced:
 		return true
 	case mayCover:
 		return a.rule.list() == patterns.Deny

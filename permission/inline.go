@@ -39,7 +39,7 @@ func (e *evaluation) namesGuarded(a *act) bool {
 	reads, writes := e.mayRead(a), e.mayWrite(a)
 	for i := range reads {
 		for _, form := range reads[i].Path.Forms() {
-			if e.policy.SensitiveAsks && len(appendSecrets(nil, form)) > 0 {
+			if e.policy.SensitiveAsks && len(appendSecrets(nil, form)) > 0 || e.credentialAt(form, false) {
 				return true
 			}
 		}

@@ -180,6 +180,9 @@ func (e *evaluation) guardOne(i int) answer {
 	if a.sub.Kind == patterns.WritePath && e.guarded(a) != "" {
 		return answer{behavior: Ask, layer: LayerGuard, reason: guardsFile}
 	}
+	if e.takesCredential(a) {
+		return answer{behavior: Ask, layer: LayerGuard, reason: readsCredential}
+	}
 	if i == 0 && e.facts != nil && e.outsideSandbox {
 		return answer{behavior: Ask, layer: LayerGuard, reason: noSandbox}
 	}

@@ -102,6 +102,9 @@ type Policy struct {
 	// the record, the agent CLI's settings), as absolute paths. Writes to them or
 	// below them are held asks in every mode.
 	Guarded []string
+	// Credentials lists files, as absolute paths, with which whoever has read them can
+	// answer in a person's name. Reading one is a held ask in every mode.
+	Credentials []string
 	// Protect lists paths that are protected in addition to those of the table.
 	Protect []Protected
 	Version string // digest of the sources, for the record

@@ -30,7 +30,7 @@ type spec struct {
 	unlisted                  Unlisted // 0 is ask in mode default and deny in all others
 	risk                      bool     // tiers are on
 	noCatastrophic            bool
-	guarded                   []string
+	guarded, credentials      []string
 	protect                   []string
 	env                       Env
 	paused                    string
@@ -76,6 +76,7 @@ func (s spec) policy(t testing.TB) *Policy {
 		RiskOff:        !s.risk,
 		NoCatastrophic: s.noCatastrophic,
 		Guarded:        s.guarded,
+		Credentials:    s.credentials,
 		Place:          place,
 	}
 	for _, text := range s.protect {

@@ -91,8 +91,8 @@ type reading struct {
 // watched holds the files that a policy guards and protects, and the targets of
 // links there, which count as well.
 type watched struct {
-	by             *Policy
-	guarded, files []string
+	by                          *Policy
+	guarded, files, credentials []string
 }
 
 // action is one action of a tool use.

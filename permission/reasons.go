@@ -173,6 +173,8 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return fmt.Appendf(b, "%s rule %s: %s", a.rule.list(), a.rule.text(), e.acts[i].doubt())
 	case guardsFile:
 		return fmt.Appendf(b, "%s, which decides what the agent may do", e.guarded(&e.acts[i]))
+	case readsCredential:
+		return append(append(b, e.shown(&e.acts[i])...), ", where a credential of a person may lie"...)
 	case protectsFile:
 		return e.appendLifting(b, i)
 	case notListedThere:
@@ -217,28 +219,29 @@ func (e *evaluation) appendLifting(b []byte, i int) []byte {
 
 // fixedWords holds the reasons that are always the same, or their beginnings.
 var fixedWords = [...]string{
-	agentPaused:    "the agent is paused: ",
-	limitReached:   "",
-	catastrophic:   "catastrophic command: ",
-	guardsFile:     "it changes ",
-	protectsFile:   "it changes ",
-	noSandbox:      "it asks to run outside the sandbox",
-	forPerson:      "it is for a person to answer",
-	forced:         "whoever requests it wants a person asked",
-	deniedBy:       "denied by rule ",
-	askedBy:        "asked by rule ",
-	allowedBy:      "allowed by rule ",
-	allowedForNow:  "allowed for this session by ",
-	mayCover:       "it may be covered by ",
-	onlyReading:    "plan mode: only reading, fetching and read-only commands are allowed",
-	allowedByMode:  "allowed by mode ",
-	notListed:      "Not in allow list: ",
-	notListedThere: "Not in allow list of ",
-	nothingToAsk:   "nothing in it needs an answer",
-	needsNoRule:    "it needs no rule",
-	neverRun:       "tier 3: ",
-	removesRemade:  "tier 3: it removes what a tool makes anew",
-	notAllowed:     "",
+	agentPaused:     "the agent is paused: ",
+	limitReached:    "",
+	catastrophic:    "catastrophic command: ",
+	guardsFile:      "it changes ",
+	readsCredential: "it reads ",
+	protectsFile:    "it changes ",
+	noSandbox:       "it asks to run outside the sandbox",
+	forPerson:       "it is for a person to answer",
+	forced:          "whoever requests it wants a person asked",
+	deniedBy:        "denied by rule ",
+	askedBy:         "asked by rule ",
+	allowedBy:       "allowed by rule ",
+	allowedForNow:   "allowed for this session by ",
+	mayCover:        "it may be covered by ",
+	onlyReading:     "plan mode: only reading, fetching and read-only commands are allowed",
+	allowedByMode:   "allowed by mode ",
+	notListed:       "Not in allow list: ",
+	notListedThere:  "Not in allow list of ",
+	nothingToAsk:    "nothing in it needs an answer",
+	needsNoRule:     "it needs no rule",
+	neverRun:        "tier 3: ",
+	removesRemade:   "tier 3: it removes what a tool makes anew",
+	notAllowed:      "",
 }
 
 // maxSpots is the maximum number of opaque spots in a message to the model.

@@ -24,6 +24,7 @@ func TestInlineCode(t *testing.T) {
 		{`python3 -c "import os; print(os.environ['HOME'], os.environ.get('CI'))"`, "allow"},
 		{`node -p "process.env.PORT"`, "allow"},
 		{`python3 -c "print(open('/home/dev/.ssh/id_rsa').read())"`, "ask"},
+		{`python3 -c "print(open('/home/dev/.local/state/agent-wrapper/credentials.json').read())"`, "ask"},
 		{`python3 -c "open('deploy/x','w').write('')"`, "ask"},
 		{`python3 -c "open('.git/hooks/pre-commit','w').write('')"`, "ask"},
 		{`python3 -c "open('agent-wrapper.toml','w').write('')"`, "ask"},

@@ -54,6 +54,18 @@ var Table = []Mutant{
 		Test: "TestSmuggled",
 	},
 	{
+		Guard: "a credential of a person is not read unasked", File: "permission/layers.go",
+		Old:  `if e.takesCredential(a) {`,
+		New:  `if false {`,
+		Test: "TestCredentials",
+	},
+	{
+		Guard: "what reads a whole tree reads the credential in it", File: "permission/credential.go",
+		Old:  `tree := a.does != nil && a.does.Recursive`,
+		New:  `tree := false`,
+		Test: "TestCredentials",
+	},
+	{
 		Guard: "a permission prompt does not tell the directory", File: "mcp/mcp.go",
 		Old:  `permission.ToolUse{ID: p.ID, Tool: p.Tool, Input: p.Input}`,
 		New:  `permission.ToolUse{ID: p.ID, Tool: p.Tool, Input: p.Input, Dir: "/"}`,
