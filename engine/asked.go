@@ -25,18 +25,6 @@ type Asked struct {
 	Editor  Words  `json:"editor"`
 }
 
-// Words are the tools as a whole in the lists of an editor at a start, as far as they
-// count.
-type Words struct {
-	Named []string `json:"named,omitempty"` // what it names as allowed for the session
-	Allow []string `json:"allow,omitempty"` // the person's own, of what is allowed
-	Ask   []string `json:"ask,omitempty"`   // of what is asked about
-	// Unlisted are those that it has added to its list of what is allowed because of an
-	// answer, Listed those that it has removed from the one of what is asked about.
-	Unlisted []string `json:"unlisted,omitempty"`
-	Listed   []string `json:"listed,omitempty"`
-}
-
 // LastAsked returns what was asked last in a session of the workspace. What cannot be
 // read is nothing.
 func (o *Options) LastAsked(session string) Asked {

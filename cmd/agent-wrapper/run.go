@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -108,39 +109,21 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		return a.runForEditor(ctx, f)
 	}
 	out := a.result(f.output)
-	agent, task, err := f.agent(a.in)
+	ctx, r, err := f.start(ctx, a, f.output, out)
 	if err != nil {
 		return err
 	}
-	ctx, screen := a.screen(ctx)
-	events, err := newEvents(screen, f.output)
-	if err != nil {
-		return err
-	}
-	out.tally = &events.tally
-	e, err := f.engine(events)
-	if err != nil {
-		return err
-	}
-	defer closing(e, &err)
-	log, err := openLog(f.log)
-	if err != nil {
-		return err
-	}
-	if log != nil {
-		defer closing(log, &err)
-		agent.Log = log
-	}
-	e.SetApprover(a.approver(f.noInput, events, screen, keeping(e.Rules)))
+	defer closing(r, &err)
+	r.engine.SetApprover(a.approver(f.noInput, r.events, r.screen, keeping(r.engine.Rules)))
 	ctx, stop := f.limit.within(ctx)
 	defer stop()
-	outcome, err := drive(ctx, e, agent, task, events)
+	outcome, err := drive(ctx, r.engine, r.agent, r.task, r.events)
 	out.outcome = outcome
-	if lost := screen.Failed(); lost != nil {
+	if lost := r.screen.Failed(); lost != nil {
 		return lost
 	}
 	if err == nil {
-		err = events.failed()
+		err = r.events.failed()
 	}
 	var none *claude.NoAgent
 	if f.agentCommand != "" && errors.As(err, &none) {
@@ -149,10 +132,55 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if err := runEnd(ctx, outcome, err); err != nil {
 		return err
 	}
-	if why := events.tally.exceeds(f.failOn); why != "" {
+	if why := r.events.tally.exceeds(f.failOn); why != "" {
 		return ending(reasonFailOn, codeDenied, errors.New(why))
 	}
 	return gaveUp(outcome)
+}
+
+// driven is a run whose agent is about to be driven.
+type driven struct {
+	agent  *claude.Agent
+	task   *wrapper.Task
+	screen *ask.Screen
+	events *stream
+	engine *engine.Engine
+	log    *os.File // nil for none
+}
+
+// start reads the flags, and opens what a run writes. What is told is counted in out,
+// which may be nil. The context ends with the output.
+func (f *runFlags) start(ctx context.Context, a *app, output string, out *report) (_ context.Context, r *driven, err error) {
+	r = &driven{}
+	if r.agent, r.task, err = f.agent(a.in); err != nil {
+		return ctx, nil, err
+	}
+	ctx, r.screen = a.screen(ctx)
+	if r.events, err = newEvents(r.screen, output); err != nil {
+		return ctx, nil, err
+	}
+	if out != nil {
+		out.tally = &r.events.tally
+	}
+	if r.engine, err = f.engine(r.events); err != nil {
+		return ctx, nil, err
+	}
+	if r.log, err = openLog(f.log); err != nil {
+		return ctx, nil, errors.Join(err, r.engine.Close())
+	}
+	if r.log != nil {
+		r.agent.Log = r.log
+	}
+	return ctx, r, nil
+}
+
+// Close closes what was opened.
+func (r *driven) Close() error {
+	var err error
+	if r.log != nil {
+		err = r.log.Close()
+	}
+	return errors.Join(err, r.engine.Close())
 }
 
 // result returns what the result of a run is gathered in. It is written when the

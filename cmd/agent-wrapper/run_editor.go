@@ -8,7 +8,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/editor"
 )
 
@@ -28,34 +27,17 @@ func (a *app) runForEditor(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	agent, task, err := f.agent(a.in)
+	ctx, r, err := f.start(ctx, a, outputJSONL, nil)
 	if err != nil {
 		return err
 	}
-	ctx, screen := a.screen(ctx)
-	events, err := newEvents(screen, outputJSONL)
-	if err != nil {
-		return err
-	}
-	e, err := f.engine(events)
-	if err != nil {
-		return err
-	}
-	defer closing(e, &err)
-	log, err := openLog(f.log)
-	if err != nil {
-		return err
-	}
-	if log != nil {
-		defer closing(log, &err)
-		agent.Log = log
-	}
+	defer closing(r, &err)
 	if f.approvals == approvalsExit {
-		err = f.oneTurn(ctx, e, agent, task, events, last)
+		err = f.oneTurn(ctx, r, last)
 	} else {
-		err = f.converse(ctx, a, e, agent, task, events)
+		err = f.converse(ctx, a, r)
 	}
-	if lost := screen.Failed(); lost != nil {
+	if lost := r.screen.Failed(); lost != nil {
 		return lost
 	}
 	return exit(exitCode(err)) // the editor was told of it as an event
@@ -81,18 +63,19 @@ func (f *runFlags) forEditor() error {
 }
 
 // converse leads the conversation of an editor that answers on standard input.
-func (f *runFlags) converse(ctx context.Context, a *app, e *engine.Engine, agent *claude.Agent, task *wrapper.Task, events *stream) error {
+func (f *runFlags) converse(ctx context.Context, a *app, r *driven) error {
+	e := r.engine
 	menu := desk.Menu{Session: e.Session, Edit: true}
 	if e.Keeps() {
 		menu.Keep = e.Keep
 	}
 	talk := editor.New(editor.Options{
-		In: a.in, Events: events.event,
+		In: a.in, Events: r.events.event,
 		Desk: desk.Options{Menu: menu, File: desk.EditedFile, By: "editor"},
 		Turn: func(ctx context.Context, task wrapper.Task) error {
 			ctx, stop := f.limit.within(ctx)
 			defer stop()
-			_, err := e.Drive(ctx, agent, task)
+			_, err := e.Drive(ctx, r.agent, task)
 			return runEnd(ctx, wrapper.Outcome{}, err)
 		},
 		SetMode: func(mode string) error { return f.setMode(e, mode) },
@@ -104,7 +87,7 @@ func (f *runFlags) converse(ctx context.Context, a *app, e *engine.Engine, agent
 		},
 	})
 	e.SetApprover(talk)
-	return talk.Serve(ctx, *task)
+	return talk.Serve(ctx, *r.task)
 }
 
 // setMode changes the mode in which the agent is decided. The person's own editor may

@@ -10,10 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
-	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/editor"
 )
 
@@ -26,16 +24,8 @@ type exitFlags struct {
 	language         string
 	display, markers string
 	signs            map[string]string // markers, read
-	answers          []namedAnswer
+	answers          []engine.NamedAnswer
 	words            engine.Words // of this start
-}
-
-// namedAnswer is an answer to what was asked last: a tool in --session-allow or, with
-// :once, in --session-deny.
-type namedAnswer struct {
-	text, tool string
-	behavior   permission.Behavior
-	once       bool
 }
 
 // exitNames are the flags in order; those without a use here are warned of.
@@ -104,120 +94,17 @@ func (f *runFlags) readAnswers() (engine.Asked, error) {
 	if f.exit.fork { // it has no answers, but the lists that the editor has changed because of them
 		last = engine.Asked{Editor: last.Editor}
 	}
-	err = f.exit.take(&f.sessionDeny, "--session-deny", permission.Deny)
-	if err == nil {
-		err = f.exit.take(&f.sessionAllow, "--session-allow", permission.Allow)
+	lists := engine.Lists{Allow: f.allow, Ask: f.ask, SessionAllow: f.sessionAllow, SessionDeny: f.sessionDeny}
+	if f.exit.answers, f.exit.words, err = last.Answers(&lists, f.prompt); err != nil {
+		return last, usage("%w", err)
 	}
-	if err != nil {
-		return last, err
-	}
-	allow, ask, err := whole(f.allow, f.ask)
-	if err != nil {
-		return last, err
-	}
-	f.exit.bind(&last, f.prompt, allow, ask)
-	f.allow, _, err = without(f.allow, f.exit.words.Unlisted)
-	f.ask = append(f.ask, f.exit.words.Listed...)
-	return last, err
-}
-
-// whole returns the tools as a whole in the lists of what is allowed and asked about.
-func whole(allow, ask []string) (allowed, asked []string, err error) {
-	if _, allowed, err = without(allow, nil); err == nil {
-		_, asked, err = without(ask, nil)
-	}
-	return allowed, asked, err
-}
-
-// take takes the tools that answer out of a list of rules. A tool that is denied for the
-// session is denied as a whole, as its rule says.
-func (s *exitFlags) take(lists *[]string, flag string, b permission.Behavior) error {
-	var rest []string
-	for _, text := range *lists {
-		rules, err := patterns.SplitList(text)
-		if err != nil {
-			return usage("%s %q: %w", flag, text, err)
-		}
-		for _, rule := range rules {
-			tool, once := strings.CutSuffix(rule, ":once")
-			switch {
-			case once, !strings.Contains(rule, "(") && b == permission.Allow:
-				s.answers = append(s.answers, namedAnswer{flag + " " + rule, tool, b, once})
-				if !once {
-					s.words.Named = append(s.words.Named, tool)
-				}
-			default:
-				rest = append(rest, rule)
-			}
-		}
-	}
-	*lists = rest
-	return nil
-}
-
-// bind leaves only answers to what was asked last. Of a tool that is allowed for the
-// session, an editor names it at each start from then on, adds it to its own list of
-// what is allowed, and removes it from the one of what is asked about: none of that is
-// a word about other uses of the tool.
-func (s *exitFlags) bind(last *engine.Asked, prompt string, allow, ask []string) {
-	was, now := &last.Editor, &s.words
-	this := slices.ContainsFunc(s.answers, func(a namedAnswer) bool { return a.once && a.tool == last.Tool })
-	s.answers = slices.DeleteFunc(s.answers, func(a namedAnswer) bool {
-		again := a.tool == last.Tool && !this && approves(prompt, a.tool)
-		return !a.once && (this && a.tool == last.Tool || slices.Contains(was.Named, a.tool) && !again)
-	})
-	now.Unlisted, now.Listed = was.Unlisted, was.Listed
-	for _, tool := range now.Named {
-		if slices.Contains(allow, tool) && !slices.Contains(was.Allow, tool) {
-			now.Unlisted = withName(now.Unlisted, tool)
-		}
-		if !slices.Contains(ask, tool) && slices.Contains(was.Ask, tool) {
-			now.Listed = withName(now.Listed, tool)
-		}
-	}
-	now.Allow = slices.DeleteFunc(allow, func(tool string) bool { return slices.Contains(now.Unlisted, tool) })
-	now.Ask = ask
-	for _, tool := range now.Listed {
-		now.Ask = withName(now.Ask, tool)
-	}
-}
-
-func withName(names []string, name string) []string {
-	if slices.Contains(names, name) {
-		return names
-	}
-	return append(slices.Clip(names), name)
-}
-
-// approves reports whether a prompt is what the editor writes when the person has
-// allowed a tool.
-func approves(prompt, tool string) bool {
-	return strings.HasPrefix(prompt, "I approved the "+tool+" tool")
-}
-
-// without returns lists of rules without some tools as a whole, and the others that are
-// left in them.
-func without(lists, tools []string) (rest, whole []string, err error) {
-	for _, text := range lists {
-		rules, err := patterns.SplitList(text)
-		if err != nil {
-			return nil, nil, usage("%q: %w", text, err)
-		}
-		for _, rule := range rules {
-			if slices.Contains(tools, rule) {
-				continue
-			}
-			rest = append(rest, rule)
-			if !strings.Contains(rule, "(") {
-				whole = append(whole, rule)
-			}
-		}
-	}
-	return rest, whole, nil
+	f.allow, f.ask, f.sessionAllow, f.sessionDeny = lists.Allow, lists.Ask, lists.SessionAllow, lists.SessionDeny
+	return last, nil
 }
 
 // oneTurn drives the agent for an editor that answers with its next start.
-func (f *runFlags) oneTurn(ctx context.Context, e *engine.Engine, agent *claude.Agent, task *wrapper.Task, events *stream, last engine.Asked) error {
+func (f *runFlags) oneTurn(ctx context.Context, r *driven, last engine.Asked) error {
+	e, agent, task, events := r.engine, r.agent, r.task, r.events
 	for _, flag := range unused {
 		if f.exit.flags.Changed(flag[0]) {
 			events.warn("--" + flag[0] + " has no use here: " + flag[1])
@@ -268,11 +155,11 @@ func (f *runFlags) answer(ctx context.Context, e *engine.Engine, events *stream,
 		warnOf(events, e.NoteWords(f.exit.words))
 	}
 	for _, a := range f.exit.answers {
-		if f.session == "" || f.exit.fork || a.tool != last.Tool {
-			warnOf(events, fmt.Errorf("%s is no answer: %s was not what was asked about last in this session, and will be asked about", a.text, a.tool))
+		if f.session == "" || f.exit.fork || a.Tool != last.Tool {
+			warnOf(events, fmt.Errorf("%s is no answer: %s was not what was asked about last in this session, and will be asked about", a.Text, a.Tool))
 			continue
 		}
-		warnOf(events, e.AnswerAsked(a.tool, a.behavior, a.once))
+		warnOf(events, e.AnswerAsked(a.Tool, a.Behavior, a.Once))
 	}
 	warnOf(events, e.ForgetAsked())
 	return nil

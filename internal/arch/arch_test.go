@@ -368,7 +368,7 @@ var mayName = map[string]string{
 	"ask/choices.go":                    "a person's answer",
 	"desk/menu.go":                      "what a person's choice says, for the evaluator",
 	"ask/questions.go":                  "a person's answer to a question",
-	"cmd/agent-wrapper/run_exit.go":     "an editor's answer, of its flags",
+	"engine/words.go":                   "an editor's answer, of its flags",
 	"cmd/agent-wrapper/exec_ask.go":     "a rule that a person chose to keep",
 	"cmd/agent-wrapper/demo.go":         "the answer of somebody who always says the same",
 	"cmd/agent-wrapper/exec.go":         "runs what was allowed, and nothing else",
