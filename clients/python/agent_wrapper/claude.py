@@ -87,6 +87,11 @@ async def prompt(text: str) -> AsyncIterator[JSONObject]:
     }
 
 
+# How many allows are held. One is never asked for if the agent CLI refuses the tool use by
+# itself; the oldest goes, and its tool use would be decided anew.
+_MAX_HELD = 1000
+
+
 class _Hook:
     """Decides when the hook is called, which knows the directory and whose denial stands
     against everybody's allow. An allow is held for can_use_tool, which sees the input as
@@ -104,7 +109,10 @@ class _Hook:
         )
         if not result.allowed and not result.interrupt:
             return _answer("deny", result.message)
+        self._held.pop(id, None)
         self._held[id] = (input["tool_name"], input["tool_input"], agent), result
+        while len(self._held) > _MAX_HELD:
+            del self._held[next(iter(self._held))]
         return _answer("ask")  # a hook's allow would not see what another hook makes of the input
 
     async def can_use_tool(self, tool: str, input: JSONObject, context: Any) -> Any:

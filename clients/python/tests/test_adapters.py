@@ -10,7 +10,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from agent_wrapper import AgentWrapper
+from agent_wrapper import AgentWrapper, Result
 from agent_wrapper import claude, openai_agents
 
 from .setup import BOX, HOME, WORK, start
@@ -122,6 +122,23 @@ class TestClaude(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(len(wrapper.seen), 5, "one decision for each")
             changed = await options.can_use_tool("Bash", {"command": "rm a.txt"}, context("u1"))
             self.assertRegex(changed.message, "denied by rule")
+
+    async def test_of_allows_that_are_never_asked_for_the_oldest_go(self) -> None:
+        async with self.noting() as wrapper:
+            decided = []
+
+            async def allow(tool: str, input: Any, **use: Any) -> Result:
+                decided.append(use["tool_use_id"])
+                return Result(behavior="allow", updated_input=input)
+
+            wrapper.can_use_tool = allow
+            options: Any = claude.guarded(wrapper, ClaudeAgentOptions(model="m"))
+            for i in range(1001):
+                use = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": f"u{i}"}
+                await options.hooks["PreToolUse"][0].hooks[0](use, f"u{i}", {"signal": None})
+            for i in (1, 0):
+                await options.can_use_tool("Bash", {}, context(f"u{i}"))
+            self.assertEqual(decided[1001:], ["u0"])
 
     async def test_the_options(self) -> None:
         async with self.noting() as wrapper:

@@ -96,6 +96,12 @@ export function guarded<O extends object>(
 }
 
 /**
+ * How many allows are held. One is never asked for if the agent CLI refuses the tool use
+ * by itself; the oldest goes, and its tool use would be decided anew.
+ */
+const maxHeld = 1000;
+
+/**
  * Decides when the hook is called, which knows the directory and whose denial
  * stands against everybody's allow. An allow is held for canUseTool, which sees
  * the input as it will run: for another input it decides anew.
@@ -121,7 +127,12 @@ class Hook {
     };
     const result = await this.#wrapper.canUseTool(use, { signal });
     if (result.behavior === "deny" && !result.interrupt) return answer("deny", result.message);
+    this.#held.delete(input.tool_use_id);
     this.#held.set(input.tool_use_id, { use, result });
+    for (const oldest of this.#held.keys()) {
+      if (this.#held.size <= maxHeld) break;
+      this.#held.delete(oldest);
+    }
     return answer("ask"); // a hook's allow would not see what another hook makes of the input
   };
 

@@ -137,6 +137,26 @@ test("Claude SDK: an input that changed after the hook is decided anew", async (
   assert.match(denial.hookSpecificOutput.permissionDecisionReason!, /denied by rule Bash\(rm:\*\)/);
 });
 
+test("Claude SDK: of allows that are never asked for, the oldest go", async () => {
+  let decided = 0;
+  class Allowing extends AgentWrapper {
+    override canUseTool({ input }: ToolUse): Promise<Result> {
+      decided++;
+      return Promise.resolve({ behavior: "allow", updatedInput: input } as Result);
+    }
+  }
+  await using wrapper = new Allowing(options);
+  const { hooks, canUseTool } = guarded(wrapper, { env: { HOME: home } });
+  const signal = new AbortController().signal;
+  for (let i = 0; i <= 1000; i++) {
+    await hooks.PreToolUse[0]!.hooks[0]!({ tool_name: "Bash", tool_input: {}, tool_use_id: `u${i}` }, `u${i}`, { signal });
+  }
+  await canUseTool("Bash", {}, { signal, toolUseID: "u1" });
+  assert.equal(decided, 1001, "the second is held");
+  await canUseTool("Bash", {}, { signal, toolUseID: "u0" });
+  assert.equal(decided, 1002, "the first is decided anew");
+});
+
 test("Claude SDK: a directory that is not told is not known", async () => {
   const told: unknown[] = [];
   class Telling extends AgentWrapper {
