@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -195,4 +197,23 @@ func ExampleEngine_Drive() {
 	// Output:
 	// Read allow
 	// That is all.
+}
+
+// Make the terms of an approval that people elsewhere give.
+func ExampleRules_Demands() {
+	r, err := engine.Load(engine.Options{Isolated: true, Settings: rules(`ask = ["Bash(git push:*)"]
+[approvals]
+timeout_seconds = 600
+quorum.moderate = 2`)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ask := r.Evaluator().Request(permission.ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"git push"}`), Dir: r.Place.Workspace})
+	demands, now := r.Demands(), time.Now()
+	terms, err := demands.Terms(&ask, "ap_1", approval.Principal{Role: approval.Agent, Name: "main"}, now)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(terms.Quorum, "people within", terms.Expires.Sub(now))
+	// Output: 2 people within 10m0s
 }

@@ -26,7 +26,7 @@ func (s *Spec) Digest() string {
 		Profile, SensitivePaths, Advice    string   `json:",omitempty"`
 		InlineCode                         string   `json:",omitempty"`
 		RiskOverrides                      [][]any  `json:",omitempty"`
-		Protect, Reads, Limits             []string `json:",omitempty"`
+		Protect, Reads, Limits, Approvals  []string `json:",omitempty"`
 	}{
 		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, WhitelistBypass: s.WhitelistBypass,
 		Allow: texts(s.Allow), Ask: texts(s.Ask), Deny: texts(s.Deny),
@@ -36,7 +36,7 @@ func (s *Spec) Digest() string {
 	if s.Escalation.given() {
 		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
 	}
-	said.Limits = s.Limits.digest()
+	said.Limits, said.Approvals = s.Limits.digest(), s.Approvals.digest()
 	said.Protect, said.Reads = texts(s.Protect), texts(s.Reads)
 	said.Profile, said.SensitivePaths, said.Advice, said.InlineCode = s.Profile, s.SensitivePaths, s.Advice, s.InlineCode
 	for _, o := range s.RiskOverrides {

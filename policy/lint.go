@@ -67,6 +67,7 @@ func LintChecks() []LintCheck {
 		{"secrets", "an allow that does not answer for secrets, or a rule for .env files that covers .env.example", secrets},
 		{"setting", "a setting that lifts a guard", settings},
 		{"limits", "a limit of a session that is never reached, or what is done then without one", limits},
+		{"approvals", "what is demanded of answers and never counts", approvals},
 		{"reads-differently", "a rule that means something else than it seems to", readsDifferently},
 	}
 }

@@ -234,6 +234,9 @@ func (m *merger) untrusted(src Source) {
 		m.ignore(item.Source, why, "%s", item.Text)
 	}
 	m.spec.Limits.narrow(&s.Limits)
+	for _, item := range m.spec.Approvals.untrusted(&s.Approvals) {
+		m.ignore(item.Source, why, "%s", item.Text)
+	}
 	m.spec.Whitelists = append(m.spec.Whitelists, s.Whitelists...) // a whitelist only narrows
 	m.spec.Protect = append(m.spec.Protect, s.Protect...)          // and so does this
 	if s.WhitelistBypass != "" {

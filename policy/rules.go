@@ -69,6 +69,7 @@ func (s *Spec) Compile(place patterns.Place) (*permission.Policy, *permission.Se
 	p := c.policy()
 	session := permission.NewSession(place)
 	session.Tools, session.Limits = p.Tools, c.limits()
+	c.approvals()
 	for _, more := range s.Further {
 		f := &compiler{spec: more, place: place}
 		p.Further = append(p.Further, f.policy())

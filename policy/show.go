@@ -50,6 +50,7 @@ func (s *Spec) Show() []Shown {
 		add("escalation.webhook", "(an address, not shown)", e.Source)
 	}
 	s.Limits.show(add)
+	s.Approvals.show(add)
 	for _, r := range s.Rules {
 		add("rules", r.String(), r.Source)
 	}

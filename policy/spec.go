@@ -27,6 +27,11 @@
 //	questions_an_hour = 60
 //	tool_uses = 500
 //	then = "ask"              # what is done about the next tool use: ask, pause, end
+//	[approvals]               # of questions; of several policies the strictest count
+//	timeout_seconds = 600     # what nobody answers is denied
+//	people = ["anna", "ben"]  # who may answer, never who asks
+//	[approvals.quorum]        # how many of them have to approve, by risk
+//	high = 2
 //	[escalation]              # what is notified when an agent is paused
 //	command = ["notify-send", "an agent is paused"] # the alert is its input
 //	webhook = "https://chat.example.com/hook"       # gets the alert, as JSON
@@ -101,6 +106,8 @@ type Spec struct {
 	Whitelists []Item
 	Escalation EscalationSpec
 	Limits     LimitsSpec
+	// Approvals says what the answers to questions must meet.
+	Approvals ApprovalsSpec
 	// WhitelistBypass is "off" if no run may lift a whitelist.
 	WhitelistBypass string
 	// Profile names the risk tables. SensitivePaths determines whether reading a
@@ -212,6 +219,7 @@ func (s *Spec) Add(other *Spec) {
 		s.Escalation = other.Escalation
 	}
 	s.Limits.narrow(&other.Limits)
+	s.Approvals.narrow(&other.Approvals)
 	for key, setting := range s.settings() {
 		value, given := *other.settings()[key], other.places[key]
 		if value != "" || given.Line > 0 {
@@ -276,6 +284,7 @@ type table struct {
 	InlineCode      string                    `toml:"inline_code" json:"inline_code"`
 	RiskOverrides   []overrideTable           `toml:"risk_overrides" json:"risk_overrides"`
 	Reads           readsTable                `toml:"reads" json:"reads"`
+	Approvals       approvalsTable            `toml:"approvals" json:"-"`
 }
 
 type readsTable struct {
@@ -339,6 +348,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		s.Escalation = EscalationSpec{Command: t.Escalation.Command, Webhook: t.Escalation.Webhook, Source: at}
 	}
 	s.Limits = t.Limits.spec(place)
+	s.Approvals = t.Approvals.spec(place)
 	for key := range s.settings() {
 		if at := place(key); at.Line > 0 {
 			s.place(key, at)

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"wrapper/claude":           {"wrapper", "permission", "patterns", "shell", "process"},
 	"wrapper/demo":             {"wrapper", "patterns", "policy"},
 	"wrapper/editor":           {"wrapper", "desk", "permission"},
-	"engine":                   {"wrapper", "display", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
+	"engine":                   {"approval", "wrapper", "display", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
 	"desk":                     {"approval", "display", "permission", "patterns", "workspace"},
 	"broker":                   {"approval"},
 	"mcp":                      {"permission"},
