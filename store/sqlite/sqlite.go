@@ -22,6 +22,9 @@ import (
 // application is the number in the header of a database that says whose it is.
 const application = 0x61677772 // "agwr"
 
+// minSize is the size of the smallest database in bytes.
+const minSize = 512
+
 // The codes of errors of SQLite that are told in other words.
 const (
 	codeCorrupt = 11
@@ -57,16 +60,16 @@ func openAt(ctx context.Context, path string, now func() time.Time) (*Store, err
 }
 
 func open(ctx context.Context, path string, now func() time.Time) (*sqldb.DB, error) {
-	db, err := sql.Open("sqlite", dsn(path, "rw"))
+	if err := claim(ctx, path); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(path, "rw")+"&_journal_mode=WAL")
 	if err != nil {
 		return nil, err
 	}
 	// Each connection has a cache of its own. One writes, the others read.
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
-	if err := claim(ctx, db); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
 	return sqldb.Open(ctx, db, sqldb.Dialect{Bytes: "BLOB", Serial: true, Poll: 250 * time.Millisecond, Now: now})
 }
 
@@ -77,14 +80,20 @@ func dsn(path, mode string) string {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
 	u.RawQuery = url.Values{
 		"mode": {mode}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}, "_error_rc": {"1"},
-		"_busy_timeout": {"5000"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"},
+		"_busy_timeout": {"5000"}, "_synchronous": {"FULL"},
 		"_pragma": {"trusted_schema(0)", "cell_size_check(1)"},
 	}.Encode()
 	return u.String()
 }
 
-// claim marks an empty database as ours, and refuses that of another program.
-func claim(ctx context.Context, db *sql.DB) error {
+// claim marks an empty database as ours, and refuses that of another program before
+// anything in it changes, its journal mode included.
+func claim(ctx context.Context, path string) (err error) {
+	db, err := sql.Open("sqlite", dsn(path, "rw"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -155,6 +164,9 @@ func create(path string) error {
 func private(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file", path)
+	}
+	if size := info.Size(); size > 0 && size < minSize {
+		return errNoDB // SQLite would take it for an empty one
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 && hasModes {
 		return fmt.Errorf("others may access %s, mode %v: set it to 0600", path, info.Mode().Perm())
