@@ -13,7 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/store/storetest"
 )
 
-var all = flag.Bool("all", false, "run the tests in full")
+var every = flag.Bool("every", false, "100 people by 1,000 requests, 200 kills")
 
 // place returns what opens a store in a new directory.
 func place(t testing.TB) func() store.Store {
@@ -47,7 +47,7 @@ func TestStore(t *testing.T) { storetest.Run(t, place) }
 // TestRace: 100 people decide at the same time.
 func TestRace(t *testing.T) {
 	requests := 20
-	if *all {
+	if *every {
 		requests = 1000
 	}
 	open := place(t)
