@@ -40,3 +40,29 @@ func ExampleOpen() {
 	fmt.Println(e.ID, e.Status, err)
 	// Output: 1 pending <nil>
 }
+
+// A backup is made while the store is in use, and restored when it is not.
+func ExampleRestore() {
+	dir, err := os.MkdirTemp("", "store")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, path, backup := context.Background(), filepath.Join(dir, "store.db"), filepath.Join(dir, "backup.db")
+
+	s, err := sqlite.Open(ctx, path)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s.Backup(ctx, backup))
+	_, err = sqlite.Restore(ctx, backup, path)
+	fmt.Println(err != nil) // it is in use
+	fmt.Println(s.Close())
+	before, err := sqlite.Restore(ctx, backup, path)
+	fmt.Println(before != "", err)
+	// Output:
+	// <nil>
+	// true
+	// <nil>
+	// true <nil>
+}

@@ -165,7 +165,9 @@ func killed(t *testing.T, path, one, two string, n int) (lines []string) {
 		for outs[i].Scan() {
 			lines = append(lines, outs[i].Text())
 		}
-		cmd.Wait()
+		if err := cmd.Wait(); cmd.ProcessState.Exited() {
+			t.Fatalf("a server ended before it was killed: %v", err)
+		}
 	}
 	return lines
 }

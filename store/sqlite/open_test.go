@@ -102,7 +102,7 @@ func TestModes(t *testing.T) {
 		seen++
 		return nil
 	})
-	if seen != 6 { // two directories, the database, its log, its shared memory, the lock
+	if seen != 7 { // two directories, the database, its log, its shared memory, two locks
 		t.Errorf("%d files", seen)
 	}
 }

@@ -34,8 +34,8 @@ const (
 // Store is an open store.
 type Store struct {
 	*sqldb.DB
-	path string
-	lock *os.File // held while the store is in use
+	path  string
+	files []*os.File // locks
 }
 
 // Open opens the store at path, and creates it with access for its owner only if it
@@ -52,14 +52,18 @@ func openAt(ctx context.Context, path string, now func() time.Time) (*Store, err
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	db, err := open(ctx, path, now)
+	queue, err := queue(path)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store %s: %w", path, explained(err)), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open the store: %w", err), lock.Close())
 	}
-	return &Store{db, path, lock}, nil
+	s := &Store{path: path, files: []*os.File{lock, queue}}
+	if s.DB, err = open(ctx, path, now, func() (func(), error) { return turn(queue) }); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store %s: %w", path, explained(err)), s.unlock())
+	}
+	return s, nil
 }
 
-func open(ctx context.Context, path string, now func() time.Time) (*sqldb.DB, error) {
+func open(ctx context.Context, path string, now func() time.Time, turn func() (func(), error)) (*sqldb.DB, error) {
 	if err := claim(ctx, path); err != nil {
 		return nil, err
 	}
@@ -70,7 +74,7 @@ func open(ctx context.Context, path string, now func() time.Time) (*sqldb.DB, er
 	// Each connection has a cache of its own. One writes, the others read.
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
-	return sqldb.Open(ctx, db, sqldb.Dialect{Bytes: "BLOB", Serial: true, Poll: 250 * time.Millisecond, Now: now})
+	return sqldb.Open(ctx, db, sqldb.Dialect{Bytes: "BLOB", Serial: true, Turn: turn, Poll: 250 * time.Millisecond, Now: now})
 }
 
 // dsn returns the name of a database for the driver. Without immediate transactions,
@@ -94,22 +98,22 @@ func claim(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	var id, tables int
+	if err := db.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); id == application || err != nil {
+		return err
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	var id, tables int
-	if err := tx.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
-		return err
+	if err := tx.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); id == application || err != nil {
+		return err // another process came first
 	}
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
 		return err
 	}
-	switch {
-	case id == application:
-		return nil
-	case id != 0 || tables > 0:
+	if id != 0 || tables > 0 {
 		return errForeign
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, application)); err != nil {
@@ -146,15 +150,12 @@ func create(path string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // with mode 0600
+	temp, err := tempFor(path)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	defer os.Remove(temp)
+	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
@@ -175,4 +176,11 @@ func private(path string, info fs.FileInfo) error {
 }
 
 // Close closes the store.
-func (s *Store) Close() error { return errors.Join(s.DB.Close(), s.lock.Close()) }
+func (s *Store) Close() error { return errors.Join(s.DB.Close(), s.unlock()) }
+
+func (s *Store) unlock() (err error) {
+	for _, f := range s.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}

@@ -30,6 +30,7 @@ var steps = []step{
 	{"unit", func(r *runner) { r.goTest("./...") }},
 	{"race", race},
 	{"audit", audit},
+	{"store", store},
 	{"execute", execute},
 	{"whitelist", whitelist},
 	{"programs", programs},
@@ -158,7 +159,7 @@ func vuln(r *runner) {
 }
 
 // concurrent lists the packages that start goroutines or are used concurrently.
-var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./ask", "./engine", "./desk", "./decide", "./cmd/..."}
+var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./ask", "./engine", "./desk", "./decide", "./store/...", "./cmd/..."}
 
 func race(r *runner) {
 	if r.long {
@@ -178,6 +179,16 @@ func audit(r *runner) {
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Every|Sampled|TwoProcesses|Kill|Full|ReadOnly|Planted", "./audit", "-args", "-every", "-rapid.checks=20000")
 	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./audit")
+}
+
+// store lets 100 people decide 1,000 requests at the same time, and kills servers that
+// write. The short forms are among the unit tests.
+func store(r *runner) {
+	if !r.long {
+		r.printf("store: every request and kill in the long form only\n")
+		return
+	}
+	r.goTest("-race", "-count=1", "-timeout", "1h", "-run", "Race|Kill", "./store/sqlite", "-args", "-every")
 }
 
 // execute kills the runner of plans while it runs, and compares each program

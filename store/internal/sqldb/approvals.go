@@ -179,6 +179,32 @@ func (d *DB) expire(ctx context.Context) error {
 	return nil
 }
 
+// skipped is how many numbers of changes are left out after a backup is restored, so
+// that none is used for two changes.
+const skipped = 1 << 32
+
+// Restored ends what may have gone on since a backup: approvals that were not consumed
+// are abandoned, and commands that were executing are unknown.
+func (d *DB) Restored(ctx context.Context, at time.Time) error {
+	err := d.write(ctx, func(tx *sql.Tx) error {
+		if _, err := d.next(ctx, tx, "approvals", skipped); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE commands SET state = 'unknown', changed = $1 WHERE state = 'executing'`, nanos(at))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	list, err := d.List(ctx, approval.Filter{Status: []approval.Status{approval.Approved}})
+	for _, e := range list {
+		if _, err = d.Apply(ctx, e.ID, approval.Event{Kind: approval.Die}); err != nil {
+			break
+		}
+	}
+	return err
+}
+
 func scanText(row scanner) (text string, err error) {
 	err = row.Scan(&text)
 	return text, err

@@ -20,6 +20,9 @@ type Dialect struct {
 	// Serial lets one transaction at a time write in this process: waiting here is
 	// fairer and cheaper than in the database.
 	Serial bool
+	// Turn, unless nil, waits for the turn of this process to begin a transaction, which
+	// ends when begun is called.
+	Turn func() (begun func(), err error)
 	// Poll is how often the database is asked for changes of other processes while
 	// somebody waits for one.
 	Poll time.Duration
@@ -95,7 +98,7 @@ func (d *DB) write(ctx context.Context, do func(*sql.Tx) error) error {
 }
 
 func (d *DB) once(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := d.db.BeginTx(ctx, nil)
+	tx, err := d.begin(ctx)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -107,6 +110,17 @@ func (d *DB) once(ctx context.Context, do func(*sql.Tx) error) error {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
+}
+
+func (d *DB) begin(ctx context.Context) (*sql.Tx, error) {
+	if d.dialect.Turn != nil {
+		begun, err := d.dialect.Turn()
+		if err != nil {
+			return nil, err
+		}
+		defer begun()
+	}
+	return d.db.BeginTx(ctx, nil)
 }
 
 // next takes n numbers of a sequence without gaps, and returns the last. Its row is
