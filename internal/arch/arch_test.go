@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"store/storetest":          {"store", "approval"},
 	"cmd/agent-wrapper":        {"*"},
 	"e2e":                      {"*"},
+	"server":                   {"server/api", "store", "approval", "desk", "permission"},
 	"server/api":               {"approval", "permission"},
 	"server/client":            {"server/api", "approval"},
 	"internal/test/brokertest": {"approval"},

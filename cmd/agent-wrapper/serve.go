@@ -1,0 +1,268 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/server"
+	"github.com/agent-wrapper/agent-wrapper/store"
+	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+)
+
+// storeFlags say where the service keeps what it knows.
+type storeFlags struct{ state, url string }
+
+func (f *storeFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.state, "state", "", "`directory` for the store, the record and their locks (default: agent-wrapper in the state directory)")
+	flags.StringVar(&f.url, "store", "", "`URL` of a store that several servers share, postgres://… (default: a file in the state directory)")
+}
+
+// dir returns the state directory, which is made if necessary.
+func (f *storeFlags) dir() (string, error) {
+	dir := userDirs().State
+	if f.state != "" {
+		dir = absolute(f.state)
+	}
+	if dir == "" {
+		return "", usage("%w: give --state, or set HOME or XDG_STATE_HOME", engine.ErrNoState)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the state directory cannot be made: %w", err)
+	}
+	return dir, nil
+}
+
+// storeFile is the file of the store in the state directory, serveDir the directory of
+// what belongs to one server.
+const (
+	storeFile = "serve.db"
+	serveDir  = "serve"
+)
+
+// open opens the store.
+func (f *storeFlags) open(ctx context.Context) (store.Store, error) {
+	dir, err := f.dir()
+	if err != nil {
+		return nil, err
+	}
+	if f.url != "" {
+		return nil, usage("--store: this build knows no store of that kind: leave it out for a file in the state directory")
+	}
+	return sqlite.Open(ctx, filepath.Join(dir, storeFile))
+}
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	storeFlags
+	policyFlags
+	audit     auditFlags
+	listen    string
+	hosts     []string
+	cert, key string
+	json      bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve decisions, terminal sessions and approvals over HTTP",
+		Long: `serve is the approval service: agents have tool uses decided and commands run
+in terminals that people watch and take over, and people answer what the
+policies leave to them, from another terminal, a browser or another machine.
+Every request needs a credential: see serve token. docs/serve.md has the API.`,
+		Example: `  agent-wrapper serve
+  agent-wrapper serve token create --role person --name ann
+  agent-wrapper serve --listen 127.0.0.1:0 --state DIR --json`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7717", "`address` and port; 0 is any that is free")
+	flags.Var((*list)(&f.hosts), "host", "a further `name` under which the server is reached, with its port unless that is the usual one; repeatable")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate (PEM), needed for an address that others reach")
+	flags.StringVar(&f.key, "tls-key", "", "`file` with its private key")
+	flags.BoolVar(&f.json, "json", false, "write one JSON line when the server is ready, and log JSON")
+	f.storeFlags.add(flags)
+	f.policyFlags.add(cmd)
+	f.audit.add(flags)
+	cmd.AddCommand(a.serveTokenCommand())
+	return cmd
+}
+
+// serve runs the service until a signal ends it.
+func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
+	dir, err := f.dir()
+	if err != nil {
+		return err
+	}
+	rules, err := f.load(dir)
+	if err != nil {
+		return err
+	}
+	listener, err := f.listener()
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // for an error before it is served
+	unlock, err := claim(filepath.Join(dir, serveDir))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	kept, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	s, err := server.New(server.Options{Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := a.ready(ctx, f, listener, rules, kept); err != nil {
+		return err
+	}
+	return s.Serve(ctx, listener)
+}
+
+// load reads the policies, so that an error in them is told before anything is served.
+func (f *serveFlags) load(dir string) (*engine.Rules, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.audit.into(o); err != nil {
+		return nil, err
+	}
+	if o.Record == "" && f.state != "" {
+		o.Record = filepath.Join(dir, "audit.jsonl")
+	}
+	o.Settings.Profile = "terminal"
+	o.NoAdvice = true // a person can be asked at any time
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
+		o.Guard = append(o.Guard, filepath.Join(dir, storeFile+suffix))
+	}
+	return load(o)
+}
+
+// listener listens where the flags say. What is sent to an address that others reach
+// is not sent in the clear.
+func (f *serveFlags) listener() (net.Listener, error) {
+	if (f.cert == "") != (f.key == "") {
+		return nil, usage("--tls-cert and --tls-key belong together: give both")
+	}
+	addr, err := net.ResolveTCPAddr("tcp", f.listen)
+	if err != nil {
+		return nil, usage("--listen %s: %w", f.listen, err)
+	}
+	if !addr.IP.IsLoopback() && f.cert == "" {
+		return nil, usage("--listen %s can be reached from other machines, and tokens would be sent in the clear: give --tls-cert and --tls-key, or listen on 127.0.0.1 behind something that has TLS", f.listen)
+	}
+	var pair tls.Certificate
+	if f.cert != "" {
+		if pair, err = tls.LoadX509KeyPair(f.cert, f.key); err != nil {
+			return nil, usage("--tls-cert, --tls-key: %w", err)
+		}
+	}
+	l, err := net.ListenTCP("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, usage("--listen %s: something listens there already, perhaps another server: give another port, or 0 for any", f.listen)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	if f.cert != "" {
+		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
+	}
+	return l, nil
+}
+
+// claim makes this process the server of a directory.
+func claim(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the state directory cannot be made: %w", err)
+	}
+	unlock, free, err := atomicfile.TryLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !free {
+		return nil, usage("another server uses the state directory %s: end it, or give this one another --state", filepath.Dir(dir))
+	}
+	return unlock, nil
+}
+
+// log returns where the server tells an operator what happens.
+func (f *serveFlags) log(w io.Writer) *slog.Logger {
+	if f.json {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// serving says that a server is ready.
+type serving struct {
+	Listening string `json:"listening"` // the URL
+	Workspace string `json:"workspace"`
+	State     string `json:"state"`
+	Record    string `json:"record"`
+	PID       int    `json:"pid"`
+	Version   string `json:"version"`
+}
+
+// ready tells that the server listens, and what is to be done next.
+func (a *app) ready(ctx context.Context, f *serveFlags, l net.Listener, r *engine.Rules, kept store.Store) error {
+	for _, w := range r.Warnings {
+		a.warn(w)
+	}
+	dir, err := f.dir()
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if f.cert != "" {
+		scheme = "https"
+	}
+	at := serving{
+		Listening: scheme + "://" + l.Addr().String(), Workspace: r.Place.Workspace, State: dir,
+		Record: cmp.Or(f.audit.file, filepath.Join(dir, "audit.jsonl")), PID: os.Getpid(), Version: buildVersion(),
+	}
+	if f.json {
+		return writeJSON(a.out, at)
+	}
+	tokens, err := kept.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "Serving approvals for %s at %s (record: %s). End it with ^C.\n", at.Workspace, at.Listening, at.Record)
+	if !slices.ContainsFunc(tokens, func(t store.Token) bool { return t.Role != server.RoleAgent && t.Revoked.IsZero() }) {
+		state := ""
+		if f.state != "" {
+			state = " --state " + f.state
+		}
+		out.WriteString("Nobody has a credential yet. In another terminal, not in one of an agent:\n" +
+			"  agent-wrapper serve token create --role person --name " + cmp.Or(os.Getenv("USER"), "NAME") + state + "\n" +
+			"  agent-wrapper serve token create --role agent --name my-agent" + state + "\n")
+	}
+	_, err = io.WriteString(a.out, visible.Text(out.String()))
+	return err
+}

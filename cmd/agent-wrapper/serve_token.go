@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/server"
+	"github.com/agent-wrapper/agent-wrapper/store"
+)
+
+func (a *app) serveTokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Create, list and revoke the credentials of the service",
+		Long: `A credential says who asks, answers or takes a terminal over. That of an agent
+never answers. Its secret is shown once, when it is created: keep it where no
+agent reads it without being asked about that.`,
+		Example: `  agent-wrapper serve token create --role person --name ann
+  agent-wrapper serve token list
+  agent-wrapper serve token revoke tabcdefghjkmnpqrs`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.tokenCreateCommand(), a.tokenListCommand(), a.tokenRevokeCommand())
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+// tokenFlags are the flags of serve token create.
+type tokenFlags struct {
+	storeFlags
+	role, agentRole, name string
+	ttl                   time.Duration
+	browser               bool
+}
+
+func (a *app) tokenCreateCommand() *cobra.Command {
+	f := &tokenFlags{}
+	cmd := &cobra.Command{
+		Use:   "create --role ROLE --name NAME",
+		Short: "Create a credential and print its secret",
+		Example: `  agent-wrapper serve token create --role person --name ann --ttl 720h
+  agent-wrapper serve token create --role agent --name ci
+  agent-wrapper serve token create --role person --name ann --browser`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.tokenCreate(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.role, "role", "", "whose it is: `agent|person|admin`")
+	complete(cmd, "role", server.RoleAgent, server.RolePerson, server.RoleAdmin)
+	flags.StringVar(&f.agentRole, "agent-role", "", "of an agent: chat, automation, system or admin (default: chat)")
+	complete(cmd, "agent-role", "chat", "automation", "system", "admin")
+	flags.StringVar(&f.name, "name", "", "`name` of the person or the agent")
+	flags.DurationVar(&f.ttl, "ttl", 0, "how long it counts, such as `720h` (default: until it is revoked)")
+	flags.BoolVar(&f.browser, "browser", false, "print a one-time code that lets a browser in, for ten minutes")
+	f.storeFlags.add(flags)
+	return cmd
+}
+
+// tokenCreate creates a credential and prints its secret.
+func (a *app) tokenCreate(ctx context.Context, f *tokenFlags) error {
+	if f.ttl < 0 {
+		return usage("--ttl %v: it is in the past", f.ttl)
+	}
+	if f.browser && f.ttl != 0 {
+		return usage("--ttl does not go with --browser: a code counts for ten minutes")
+	}
+	if f.role == server.RoleAgent && f.agentRole == "" {
+		f.agentRole = "chat"
+	}
+	t, secret, err := f.mint(time.Now())
+	if err != nil {
+		return usage("%w", err)
+	}
+	kept, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err = unambiguous(ctx, kept, &t); err == nil {
+		err = kept.CreateToken(ctx, t)
+	}
+	if err := errors.Join(err, kept.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "agent-wrapper: %s %s has the credential %s. This is shown once:\n", t.Role, t.Name, t.ID)
+	_, err = fmt.Fprintln(a.out, secret)
+	return err
+}
+
+// mint returns the credential that the flags ask for.
+func (f *tokenFlags) mint(now time.Time) (store.Token, string, error) {
+	if f.browser {
+		return server.MintCode(f.role, f.name, now)
+	}
+	var end time.Time
+	if f.ttl > 0 {
+		end = now.Add(f.ttl)
+	}
+	return server.Mint(f.role, f.agentRole, f.name, now, end)
+}
+
+func (a *app) tokenListCommand() *cobra.Command {
+	f := &storeFlags{}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the credentials", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.tokenList(cmd.Context(), f, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON lines")
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// tokenRow is a credential in the list.
+type tokenRow struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Role      string `json:"role"`
+	AgentRole string `json:"agent_role,omitempty"`
+	Created   string `json:"created"`
+	Expires   string `json:"expires,omitempty"`
+	Revoked   string `json:"revoked,omitempty"`
+}
+
+func newTokenRow(t *store.Token) tokenRow {
+	return tokenRow{t.ID, t.Name, t.Role, t.AgentRole, date(t.Created), date(t.Expires), date(t.Revoked)}
+}
+
+// date writes a time, "" for the zero one.
+func date(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// tokenList lists the credentials.
+func (a *app) tokenList(ctx context.Context, f *storeFlags, asJSON bool) (err error) {
+	kept, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	all, err := kept.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		for i := range all {
+			if err := writeJSON(a.out, newTokenRow(&all[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	out := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "ID\tROLE\tNAME\tCREATED\tSTATE")
+	for i := range all {
+		row := newTokenRow(&all[i])
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", row.ID, row.role(), row.Name, row.Created, row.state(time.Now(), &all[i]))
+	}
+	return out.Flush()
+}
+
+func (r *tokenRow) role() string {
+	if r.AgentRole != "" {
+		return r.Role + "/" + r.AgentRole
+	}
+	return r.Role
+}
+
+// state says whether a credential counts.
+func (r *tokenRow) state(now time.Time, t *store.Token) string {
+	switch {
+	case r.Revoked != "":
+		return "revoked " + r.Revoked
+	case r.Expires == "":
+		return "counts until it is revoked"
+	case !now.Before(t.Expires):
+		return "expired " + r.Expires
+	}
+	return "counts until " + r.Expires
+}
+
+func (a *app) tokenRevokeCommand() *cobra.Command {
+	f := &storeFlags{}
+	cmd := &cobra.Command{
+		Use: "revoke ID", Short: "End a credential, with what it has open", Args: exactly(1, "the ID of a credential"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.tokenRevoke(cmd.Context(), f, args[0]) },
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// tokenRevoke ends a credential. A server that runs heeds it within a second.
+func (a *app) tokenRevoke(ctx context.Context, f *storeFlags, id string) error {
+	kept, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(kept.RevokeToken(ctx, id, time.Now()), kept.Close())
+	if errors.Is(err, store.ErrUnknown) {
+		return usage("there is no credential %s: see agent-wrapper serve token list", id)
+	}
+	return err
+}
+
+// unambiguous returns why a name cannot be given: a person's name is no agent's.
+func unambiguous(ctx context.Context, kept store.Store, t *store.Token) error {
+	all, err := kept.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if other := &all[i]; other.Name == t.Name && (other.Role == server.RoleAgent) != (t.Role == server.RoleAgent) {
+			return usage("--name %s: that is the name of a credential with role %s: give another", t.Name, other.Role)
+		}
+	}
+	return nil
+}

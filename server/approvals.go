@@ -1,0 +1,259 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/server/api"
+)
+
+// approvalRoutes are the routes of approvals. Package server/client uses them.
+func approvalRoutes() []route {
+	conflict := []int{http.StatusNotFound, http.StatusConflict}
+	return []route{
+		{method: "GET", path: "/api/approvals", access: agents | people, about: "questions, in the order of their last change; an agent sees its own",
+			query: []param{
+				{"status", "with commas between them: pending, approved, denied, expired, cancelled, superseded, abandoned, consumed"},
+				{"project", "the workspace"}, {"session", "of the agent"}, {"after", "only changes after this seq"},
+				{"limit", "at most so many (default and most 1000)"}, {"wait", "if there is none, wait for a change so many seconds, at most 55"},
+			}, action: to((*Server).listApprovals)},
+		{method: "POST", path: "/api/approvals", access: agents, about: "put a question, once for an id and digest", action: to((*Server).submit), errors: conflict},
+		{method: "GET", path: "/api/approvals/{id}", access: agents | people, about: "one question, with its answer", action: to((*Server).getApproval), errors: conflict[:1]},
+		{method: "POST", path: "/api/approvals/{id}/answer", access: people, about: "answer a question: the digest is that of what was shown", action: to((*Server).answer), errors: conflict},
+		{method: "POST", path: "/api/approvals/{id}/withdraw", access: agents | people, about: "withdraw a question", action: to((*Server).withdraw), errors: conflict},
+		{method: "POST", path: "/api/approvals/{id}/consume", access: agents, about: "use an approval up: once", action: to((*Server).consume), errors: conflict},
+	}
+}
+
+// maxList is how many entries a list has.
+const maxList = 1000
+
+// listApprovals lists approvals, or waits for one.
+func (s *Server) listApprovals(c *call, _ *none) (api.List, error) {
+	f, wait, err := filterOf(c)
+	if err != nil {
+		return api.List{}, err
+	}
+	limit := f.Limit
+	ctx, cancel := context.WithTimeout(c.Context(), wait)
+	defer cancel()
+	for {
+		newest, err := s.changes.newest(c.Context(), f.After)
+		if err != nil {
+			return api.List{}, err
+		}
+		all, more, err := s.approvals(c, f, limit)
+		if err != nil {
+			return api.List{}, err
+		}
+		list := api.List{Approvals: all, Seq: max(newest, f.After)}
+		if n := len(all); n > 0 {
+			list.Seq = max(list.Seq, all[n-1].Seq)
+			if more {
+				list.Seq = all[n-1].Seq
+			}
+		}
+		if len(all) > 0 || wait == 0 || !s.changes.wait(ctx, newest) {
+			return list, ended(c.Context())
+		}
+	}
+}
+
+// approvals returns the entries of a filter that the credential may see, at most so
+// many; more says that there may be others.
+func (s *Server) approvals(c *call, f approval.Filter, limit int) (all []api.Approval, more bool, err error) {
+	all = []api.Approval{}
+	for {
+		f.Limit = limit
+		entries, err := s.options.Store.List(c.Context(), f)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, e := range entries {
+			f.After = e.Seq
+			if !c.sees(&e) {
+				continue
+			}
+			if all = append(all, api.FromEntry(e)); len(all) == limit {
+				return all, true, nil
+			}
+		}
+		if len(entries) < limit {
+			return all, false, nil
+		}
+	}
+}
+
+// sees reports whether the owner of the credential may see an entry.
+func (c *call) sees(e *approval.Entry) bool { return c.person() || e.Asker == c.principal() }
+
+// filterOf reads the query of a list.
+func filterOf(c *call) (f approval.Filter, wait time.Duration, err error) {
+	q := c.URL.Query()
+	f.Project, f.Session = q.Get("project"), q.Get("session")
+	if f.Status, err = api.ParseStatuses(q.Get("status")); err != nil {
+		return f, 0, fail(http.StatusBadRequest, "bad_request", "the query: %v", err)
+	}
+	limit, err := number(c, "limit", 1, maxList, maxList)
+	if err != nil {
+		return f, 0, err
+	}
+	f.Limit = int(limit)
+	if f.After, err = number(c, "after", 0, 1<<62, 0); err != nil {
+		return f, 0, err
+	}
+	wait, err = waitOf(c)
+	return f, wait, err
+}
+
+// waitOf reads how long a request waits for a change.
+func waitOf(c *call) (time.Duration, error) {
+	seconds, err := number(c, "wait", 0, int64(maxWait/time.Second), 0)
+	return time.Duration(seconds) * time.Second, err
+}
+
+// number reads a number in the query.
+func number(c *call, name string, least, most, usual int64) (int64, error) {
+	text := c.URL.Query().Get(name)
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, fail(http.StatusBadRequest, "bad_request", "the query: %s is a number from %d to %d", name, least, most)
+	}
+	return n, nil
+}
+
+// submit puts a question. What is asked by another under the same id is not told.
+func (s *Server) submit(c *call, sub *api.Submission) (api.Approval, error) {
+	e, err := sub.Entry(c.principal())
+	if err != nil {
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: %v", err)
+	}
+	var q desk.Question
+	switch err := strictjson.Decode(e.Question, &q, strictjson.IgnoreUnknown, strictjson.MaxSize(maxBody)); {
+	case err != nil:
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: question: %v", err)
+	case q.ID != e.ID || q.Digest != e.Digest:
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: the question has another id or digest")
+	case !validID(e.ID):
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: id: it has 1 to 200 letters, digits and any of . _ -")
+	}
+	got, err := s.options.Store.Submit(c.Context(), e)
+	if err == nil && got.Asker != e.Asker {
+		err, got = approval.ErrBegun, approval.Entry{}
+	}
+	return s.outcome(c, got, err)
+}
+
+// validID reports whether an id is one that stands as it is in a path and in a log.
+func validID(id string) bool {
+	ok := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
+	}
+	return id != "" && id != "." && id != ".." && len(id) <= 200 && !slices.ContainsFunc([]rune(id), func(r rune) bool { return !ok(r) })
+}
+
+// getApproval returns an approval.
+func (s *Server) getApproval(c *call, _ *none) (api.Approval, error) {
+	e, err := s.entry(c)
+	return s.outcome(c, e, err)
+}
+
+// entry returns the approval that a path names, if the credential may see it.
+func (s *Server) entry(c *call) (approval.Entry, error) {
+	e, err := s.options.Store.Get(c.Context(), c.PathValue("id"))
+	if err == nil && !c.sees(&e) {
+		return approval.Entry{}, approval.ErrUnknown
+	}
+	return e, err
+}
+
+// answer settles an approval by the answer of a person: the owner of the credential.
+func (s *Server) answer(c *call, a *api.Answer) (api.Approval, error) {
+	id := c.PathValue("id")
+	event, err := a.Event(id, c.principal(), time.Now())
+	if err != nil {
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: %v", err)
+	}
+	event.Credential = c.who.ID
+	if a.Reply, err = ownReply(a, id, c.who.Name); err != nil {
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: reply: %v", err)
+	}
+	e, err := s.options.Store.Answer(c.Context(), event, a.Reply)
+	if err == nil {
+		s.log.Info("a question was answered", "approval", id, "answer", a.Kind, "by", c.who.Name, "credential", c.who.ID)
+	}
+	return s.outcome(c, e, err)
+}
+
+// ownReply returns the reply of an answer with its author's name: the asker applies it.
+// The error says that it is about something else than the answer is.
+func ownReply(a *api.Answer, id, name string) (json.RawMessage, error) {
+	var r desk.Reply
+	if err := strictjson.Decode(a.Reply, &r, strictjson.NullAbsent, strictjson.MaxSize(maxBody)); err != nil {
+		return nil, err
+	}
+	if r.ID != id || r.Digest != a.Digest {
+		return nil, errors.New("it has another id or digest")
+	}
+	if !slices.Contains(choices[a.Kind], r.Choice) {
+		return nil, errors.New("its choice is none of kind " + a.Kind)
+	}
+	r.By = name
+	return json.Marshal(r)
+}
+
+// choices are the choices that each kind of answer can have.
+var choices = map[string][]string{
+	"approve": {desk.Once, desk.Session, desk.While, desk.Always},
+	"deny":    {desk.Deny, desk.Words, desk.Never},
+	"edit":    {desk.Edit, desk.Answers},
+}
+
+// withdraw ends a question. An agent withdraws its own.
+func (s *Server) withdraw(c *call, w *api.Withdrawal) (api.Approval, error) {
+	e, err := s.entry(c)
+	if err == nil {
+		e, err = s.options.Store.Withdraw(c.Context(), e.ID, c.principal(), w.Reason)
+	}
+	return s.outcome(c, e, err)
+}
+
+// consume uses an approval up.
+func (s *Server) consume(c *call, u *api.Use) (api.Approval, error) {
+	e, err := s.entry(c)
+	if err == nil {
+		e, err = s.options.Store.Consume(c.Context(), e.ID, u.Digest)
+	}
+	return s.outcome(c, e, err)
+}
+
+// outcome returns what is told of a call of the store. With an error, the approval that
+// is there goes with it, if the credential may see it.
+func (s *Server) outcome(c *call, e approval.Entry, err error) (api.Approval, error) {
+	if err == nil {
+		return api.FromEntry(e), nil
+	}
+	f := *told(err)
+	if e.ID != "" && c.sees(&e) && f.status < http.StatusInternalServerError {
+		a := api.FromEntry(e)
+		f.approval = &a
+	}
+	if f.status >= http.StatusInternalServerError {
+		return api.Approval{}, err
+	}
+	if e.Status == approval.Expired && f.status == http.StatusConflict {
+		f.status = http.StatusGone
+	}
+	return api.Approval{}, &f
+}

@@ -1,0 +1,312 @@
+package server
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/store"
+)
+
+// TestOtherHosts: a page elsewhere reaches this server neither by a name that it has
+// resolve here (DNS rebinding), nor by its own requests.
+func TestOtherHosts(t *testing.T) {
+	h := listen(t, Options{Hosts: []string{"approvals.example"}})
+	secret, _ := h.token(RolePerson, "", "ann")
+	port := h.url[strings.LastIndex(h.url, ":"):]
+	for _, tt := range []struct {
+		name    string
+		headers []string
+		status  int
+		code    string
+	}{
+		{"own", nil, 200, ""},
+		{"localhost", []string{"Host", "LOCALHOST" + port}, 200, ""},
+		{"added", []string{"Host", "approvals.example"}, 200, ""},
+		{"rebinding", []string{"Host", "evil.example" + port}, 403, "other_host"},
+		{"rebinding without a port", []string{"Host", "127.0.0.1"}, 403, "other_host"},
+		{"another port", []string{"Host", "127.0.0.1:1"}, 403, "other_host"},
+		{"own page", []string{"Origin", h.url}, 200, ""},
+		{"another page", []string{"Origin", "https://evil.example"}, 403, "other_origin"},
+		{"another port's page", []string{"Origin", "http://127.0.0.1:1"}, 403, "other_origin"},
+		{"a page without an origin", []string{"Origin", "null"}, 403, "other_origin"},
+		{"two origins", []string{"Origin", h.url, "Origin", "https://evil.example"}, 403, "other_origin"},
+		{"cross-site", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403, "other_origin"},
+		{"another port, same site", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"}, 403, "other_origin"},
+		{"own fetch", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"}, 200, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := h.in(t)
+			h.want(h.do("GET", "/api/me", secret, "", tt.headers...), tt.status, tt.code)
+		})
+	}
+}
+
+// TestCredentials: what is no credential that counts gets nothing.
+func TestCredentials(t *testing.T) {
+	h := listen(t, Options{})
+	good, id := h.token(RolePerson, "", "ann")
+	code := h.pairCode("ann")
+	expired, secret, err := Mint(RolePerson, "", "ann", time.Now().Add(-time.Hour), time.Now().Add(-time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.options.Store.CreateToken(t.Context(), expired); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]string{
+		"none": "", "garbage": "x", "its ID alone": "awt_" + id + "_", "another's secret": good[:len(good)-1] + "x",
+		"expired": secret, "a code": code, "longer": good + "a", "a browser's": strings.Replace(good, "awt_t", "awb_b", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := h.in(t)
+			h.want(h.do("GET", "/api/me", tt, ""), 401, "unauthorized")
+		})
+	}
+	h.want(h.do("GET", "/api/me", "", "", "Authorization", "Basic "+good), 401, "unauthorized")
+	h.want(h.do("GET", "/api/me?token="+good, "", ""), 400, "bad_request")
+	h.want(h.do("GET", "/api/me", good, ""), 200, "")
+}
+
+// TestRevoked: a credential that is revoked, here or by another process, ends with what
+// it has open.
+func TestRevoked(t *testing.T) {
+	m := open(t)
+	h := listen(t, Options{Store: m})
+	ann, _ := h.token(RolePerson, "", "ann")
+	bob, id := h.token(RolePerson, "", "bob")
+	h.want(h.do("GET", "/api/me", bob, ""), 200, "")
+	h.want(h.do("POST", "/api/tokens/"+id+"/revoke", ann, ""), 404, "not_found") // another's
+	h.want(h.do("POST", "/api/tokens/"+id+"/revoke", bob, ""), 200, "")
+	h.want(h.do("GET", "/api/me", bob, ""), 401, "unauthorized")
+
+	root, _ := h.token(RoleAdmin, "", "root")
+	_, other := h.token(RoleAgent, "chat", "agent")
+	h.want(h.do("POST", "/api/tokens/"+other+"/revoke", root, ""), 200, "")
+
+	cay, id := h.token(RolePerson, "", "cay")
+	h.want(h.do("GET", "/api/me", cay, ""), 200, "")
+	ctx, release := h.credentials.hold(t.Context(), id)
+	defer release()
+	if err := m.RevokeToken(t.Context(), id, time.Now()); err != nil { // another process
+		t.Fatal(err)
+	}
+	<-ctx.Done() // the server looks every second
+	if ended(ctx) == nil {
+		t.Error("the request does not know that its credential was revoked")
+	}
+	h.want(h.do("GET", "/api/me", cay, ""), 401, "unauthorized")
+}
+
+// TestUnchecked: while the store says nothing of credentials, nobody is let in by what
+// it said long ago.
+func TestUnchecked(t *testing.T) {
+	c := newCredentials(open(t))
+	tok, secret, err := Mint(RolePerson, "", "ann", time.Now(), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.find(tok.ID); err != errUnchecked {
+		t.Error(err)
+	}
+	old := look{map[string]*store.Token{tok.ID: &tok}, time.Now().Add(-maxAge - time.Second)}
+	c.known.Store(&old)
+	if _, err := c.bearer(t.Context(), secret); err != errUnchecked {
+		t.Error(err)
+	}
+}
+
+// TestPairing: a code lets one browser in, whose cookie alone is worth nothing.
+func TestPairing(t *testing.T) {
+	h := listen(t, Options{})
+	code := h.pairCode("ann")
+	h.want(h.do("POST", "/api/pair", "", `{"code":"aaaa-bbbb-cccc-dddd"}`), 401, "unauthorized")
+	r := h.do("POST", "/api/pair", "", `{"code":"`+strings.ToUpper(code)+`"}`)
+	h.want(r, 200, "")
+	h.want(h.do("POST", "/api/pair", "", `{"code":"`+code+`"}`), 401, "unauthorized") // used
+	cookies := (&http.Response{Header: r.header}).Cookies()
+	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
+		t.Fatalf("%v", cookies)
+	}
+	var me identity
+	if err := json.Unmarshal([]byte(r.body), &me); err != nil || me.Name != "ann" || me.CSRF == "" {
+		t.Fatalf("%v, %v", me, err)
+	}
+	cookie := cookies[0].Name + "=" + cookies[0].Value
+	h.want(h.do("GET", "/api/me", "", "", "Cookie", cookie), 401, "unauthorized")
+	h.want(h.do("GET", "/api/me", "", "", pageHeader, me.CSRF), 401, "unauthorized")
+	h.want(h.do("GET", "/api/me", "", "", "Cookie", cookie, pageHeader, me.CSRF+"x"), 401, "unauthorized")
+	h.want(h.do("GET", "/api/me", "", "", "Cookie", cookie, pageHeader, me.CSRF), 200, "")
+	h.want(h.do("GET", "/api/me", cookies[0].Value, ""), 401, "unauthorized") // a cookie is no bearer's
+	protocol := []string{"Cookie", cookie, "Upgrade", "websocket", websocketList, "agent-wrapper, " + pageProtocol + me.CSRF}
+	h.want(h.do("GET", "/api/me", "", "", protocol...), 401, "unauthorized") // without an origin
+	h.want(h.do("GET", "/api/me", "", "", append(protocol, "Origin", h.url)...), 200, "")
+}
+
+// TestPairingOnce: of several browsers with one code, one is let in.
+func TestPairingOnce(t *testing.T) {
+	h := listen(t, Options{})
+	code := h.pairCode("ann")
+	paired := make(chan bool)
+	for range 8 {
+		go func() {
+			_, _, _, err := h.credentials.pair(t.Context(), code)
+			paired <- err == nil
+		}()
+	}
+	in := 0
+	for range 8 {
+		if <-paired {
+			in++
+		}
+	}
+	if in != 1 {
+		t.Errorf("%d browsers were let in", in)
+	}
+}
+
+// TestBodies: what is too long, no JSON, ambiguous or unknown changes nothing.
+func TestBodies(t *testing.T) {
+	h := listen(t, Options{})
+	long := `{"code":"` + strings.Repeat("a", maxBody) + `"}`
+	h.want(h.do("POST", "/api/pair", "", long), 413, "body_too_large")
+	h.want(h.do("POST", "/api/pair", "", `{"code":"a","code":"b"}`), 400, "bad_request")
+	h.want(h.do("POST", "/api/pair", "", `{"Code":"a"}`), 400, "bad_request")
+	h.want(h.do("POST", "/api/pair", "", `{"code":"a"} {}`), 400, "bad_request")
+	h.want(h.do("POST", "/api/pair", "", `code=a`, "Content-Type", "text/plain"), 415, "not_json")
+	r, err := http.NewRequestWithContext(t.Context(), "POST", h.url+"/api/pair", strings.NewReader(`{"code":"a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil || resp.StatusCode != 415 {
+		t.Errorf("a form: %v, %v", resp, err)
+	}
+	resp.Body.Close()
+}
+
+// TestPaths: no path leads elsewhere, and what is nowhere is an error like any other.
+func TestPaths(t *testing.T) {
+	h := listen(t, Options{})
+	secret, _ := h.token(RolePerson, "", "ann")
+	for _, path := range []string{"/", "/nothing", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api/..%2f..%2fetc/passwd", "//etc/passwd", "/api/tokens/..%2F../revoke"} {
+		r := h.do("GET", path, secret, "")
+		if r.status != 404 && r.status != 405 || strings.Contains(r.body, "root:") {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+	r := h.do("DELETE", "/api/me", secret, "")
+	h.want(r, 405, "method_not_allowed")
+	if r.header.Get("Allow") != "GET" {
+		t.Errorf("Allow: %s", r.header.Get("Allow"))
+	}
+}
+
+// TestSlowClients: a client that takes its time keeps no connection.
+func TestSlowClients(t *testing.T) {
+	h := listen(t, Options{})
+	secret, _ := h.token(RolePerson, "", "ann")
+	address := strings.TrimPrefix(h.url, "http://")
+	for name, begin := range map[string]string{
+		"header": "GET /healthz HTTP/1.1\r\nHost: " + address + "\r\nX-A: ",
+		"body": "POST /api/pair HTTP/1.1\r\nHost: " + address + "\r\nAuthorization: Bearer " + secret +
+			"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := fmt.Fprint(conn, begin); err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetReadDeadline(time.Now().Add(2 * bodyTime))
+			if _, err := bufio.NewReader(conn).ReadString(0); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the connection is open after %v: %v", 2*bodyTime, err)
+			}
+		})
+	}
+}
+
+// TestHeaders: every answer forbids what a page could do with it.
+func TestHeaders(t *testing.T) {
+	h := listen(t, Options{})
+	for _, path := range []string{"/healthz", "/nothing", "/api/me"} {
+		r := h.do("GET", path, "", "")
+		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Cache-Control", "Referrer-Policy"} {
+			if r.header.Get(name) == "" {
+				t.Errorf("%s: %s is missing", path, name)
+			}
+		}
+		if r.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: open to other origins", path)
+		}
+	}
+}
+
+// TestPanic: the client of a handler that panics is told nothing of it, and others go on.
+func TestPanic(t *testing.T) {
+	h := listen(t, Options{})
+	h.mux.HandleFunc("GET /panic", func(http.ResponseWriter, *http.Request) { panic("a secret of the server") })
+	r := h.do("GET", "/panic", "", "")
+	h.want(r, 500, "internal_error")
+	if strings.Contains(r.body, "secret") || strings.Contains(r.body, "goroutine") {
+		t.Errorf("%s", r.body)
+	}
+	if !strings.Contains(h.logs.text(), "a secret of the server") {
+		t.Error("the log does not say why")
+	}
+	h.want(h.do("GET", "/healthz", "", ""), 200, "")
+}
+
+// TestRates: nobody has more than their share.
+func TestRates(t *testing.T) {
+	h := listen(t, Options{Rate: 5})
+	ann, _ := h.token(RolePerson, "", "ann")
+	bob, _ := h.token(RolePerson, "", "bob")
+	last := 0
+	for range 40 {
+		last = h.do("GET", "/api/me", ann, "").status
+	}
+	if last != 429 {
+		t.Errorf("40 requests at once: %d", last)
+	}
+	h.want(h.do("GET", "/api/me", bob, ""), 200, "")
+	for range 3 * failureRate {
+		last = h.do("GET", "/api/me", "awt_x", "").status
+	}
+	if last != 429 {
+		t.Errorf("a guesser: %d", last)
+	}
+	h.want(h.do("GET", "/api/me", bob, ""), 200, "")
+}
+
+// TestNoSecretsInLogs: what was sent to prove who one is stands in no log.
+func TestNoSecretsInLogs(t *testing.T) {
+	h := listen(t, Options{})
+	secret, _ := h.token(RoleAgent, "chat", "agent")
+	code := h.pairCode("ann")
+	h.do("GET", "/api/tokens", secret, "") // not its to see: logged
+	h.do("GET", "/api/me?token="+secret, "", "")
+	h.do("GET", "/api/"+secret, "", "")
+	r := h.do("POST", "/api/pair", "", `{"code":"`+code+`"}`)
+	h.do("POST", "/api/pair", "", `{"code":"`+code+`"}`)
+	if !strings.Contains(h.logs.text(), "SECURITY") {
+		t.Error("nothing was logged")
+	}
+	for _, hidden := range []string{secret, secret[20:], code, r.header.Get("Set-Cookie")} {
+		if strings.Contains(h.logs.text(), hidden) {
+			t.Errorf("%s stands in the log:\n%s", hidden, h.logs.text())
+		}
+	}
+}

@@ -1,0 +1,8 @@
+package server
+
+import "slices"
+
+// routes returns the table of routes.
+func routes() []route {
+	return slices.Concat(systemRoutes(), approvalRoutes())
+}

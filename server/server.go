@@ -1,0 +1,332 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/server/api"
+	"github.com/agent-wrapper/agent-wrapper/store"
+)
+
+// Options say what a Server serves.
+type Options struct {
+	Store store.Store
+	// Hosts are further names, with a port unless it is the scheme's own, under which
+	// the server is reached. The address that it listens on counts anyway.
+	Hosts []string
+	// TLS says that it is reached by https.
+	TLS bool
+	// Log gets what an operator should know; nil discards it. It never gets a secret.
+	Log *slog.Logger
+	// Rate is how many requests a second a credential may make for long, and twice as
+	// many at once; 0 means 500.
+	Rate float64
+}
+
+// Server is the approval service. Its methods are safe for concurrent use.
+type Server struct {
+	options     Options
+	log         *slog.Logger
+	credentials *credentials
+	rates       *limiter // of credentials
+	failures    *limiter // of addresses that have none
+	metrics     *metrics
+	changes     *changes
+	mux         *http.ServeMux
+	openapi     []byte
+	hosts       []string // that a request may name
+	ctx         context.Context
+	end         context.CancelFunc
+	running     sync.WaitGroup
+}
+
+// The limits on requests. A request has to be there soon, whatever its pace; an answer
+// has to be read before the longest wait is over by far.
+const (
+	maxBody     = 1 << 20
+	maxHeader   = 16 << 10
+	maxConns    = 4096
+	headerTime  = 5 * time.Second
+	bodyTime    = 10 * time.Second
+	maxWait     = 55 * time.Second
+	answerTime  = maxWait + 20*time.Second
+	idleTime    = 2 * time.Minute
+	failureRate = 20
+)
+
+// New returns a Server. The error is the store's. Close it at the end.
+func New(o Options) (*Server, error) {
+	s := &Server{
+		options: o, log: o.Log, credentials: newCredentials(o.Store),
+		rates: newLimiter(cmp.Or(o.Rate, 500)), failures: newLimiter(failureRate),
+		mux: http.NewServeMux(), changes: newChanges(o.Store),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	s.metrics = newMetrics(s.credentials.open)
+	if err := s.credentials.look(s.ctx); err != nil {
+		return nil, err
+	}
+	for i := range routes() {
+		rt := &routes()[i]
+		s.mux.HandleFunc(rt.method+" "+rt.path, s.serve(rt))
+	}
+	s.mux.HandleFunc("/", s.nowhere)
+	s.openapi = describe(routes())
+	s.running.Go(func() {
+		s.credentials.watch(s.ctx, func(err error) { s.log.Error("credentials cannot be checked", "error", err.Error()) })
+	})
+	s.running.Go(func() {
+		s.changes.follow(s.ctx, func(err error) { s.log.Error("changes of approvals cannot be followed", "error", err.Error()) })
+	})
+	return s, nil
+}
+
+// Close ends what is open.
+func (s *Server) Close() error {
+	s.end()
+	s.running.Wait()
+	return nil
+}
+
+// Serve answers requests until ctx ends. Then those that are under way have a while to
+// finish; what waits is told that the server ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	s.hosts = hostsOf(l.Addr(), s.options.Hosts)
+	web := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		// Requests end with the server, not with ctx: those that are under way finish.
+		BaseContext: func(net.Listener) context.Context { return s.ctx },
+	}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(&limited{l, make(chan struct{}, maxConns)}) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	s.end()
+	late, cancel := context.WithTimeout(context.Background(), bodyTime)
+	defer cancel()
+	err := web.Shutdown(late)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = web.Close()
+	}
+	<-served
+	return err
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := &answered{ResponseWriter: w}
+	defer s.recovered(out, r)
+	s.protect(out.Header())
+	if err := s.own(r); err != nil {
+		s.metrics.refused("other_host_or_origin")
+		s.refuse(out, r, err)
+		return
+	}
+	s.mux.ServeHTTP(out, r)
+}
+
+// protect sets the headers of every answer.
+func (s *Server) protect(h http.Header) {
+	h.Set(api.VersionHeader, api.Version)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	if s.options.TLS {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// recovered answers a request whose handler has panicked. The stack is for the log.
+func (s *Server) recovered(w *answered, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	s.log.Error("a request panicked", "method", r.Method, "path", r.Pattern, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if w.status == 0 {
+		s.refuse(w, r, errInternal)
+	}
+}
+
+// nowhere answers a request that no route takes.
+func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
+	var methods []string
+	for _, rt := range routes() {
+		other := r.Clone(r.Context())
+		other.Method = rt.method
+		if _, pattern := s.mux.Handler(other); pattern == rt.method+" "+rt.path {
+			methods = append(methods, rt.method)
+		}
+	}
+	if len(methods) > 0 {
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", "this path takes %s", strings.Join(methods, ", ")))
+		return
+	}
+	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "there is nothing at this path: see /openapi.json"))
+}
+
+// serve returns the handler of a route.
+func (s *Server) serve(rt *route) http.HandlerFunc {
+	measured := s.metrics.route(rt)
+	return func(w http.ResponseWriter, r *http.Request) {
+		out, _ := w.(*answered)
+		done := measured()
+		defer func() { done(out.status) }()
+		c, err := s.admit(rt, r)
+		if err != nil {
+			s.refuse(out, r, err)
+			return
+		}
+		if c.who != nil {
+			ctx, release := s.credentials.hold(r.Context(), c.who.ID)
+			defer release()
+			c = c.with(ctx)
+		}
+		if rt.stream != nil {
+			rt.stream(s, out, c)
+			return
+		}
+		result, err := s.act(rt, out, c)
+		if err != nil {
+			s.refuse(out, r, cmp.Or(ended(c.Context()), err))
+			return
+		}
+		write(out, http.StatusOK, result)
+	}
+}
+
+// ended returns why a context has ended, if its credential has.
+func ended(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errRevoked) {
+		return errRevoked
+	}
+	return nil
+}
+
+// act reads the body and does what the route is for.
+func (s *Server) act(rt *route, w *answered, c *call) (any, error) {
+	var data []byte
+	if c.ContentLength != 0 {
+		var err error
+		if data, err = body(w, c.Request); err != nil {
+			return nil, err
+		}
+	}
+	return rt.action.run(s, c, data)
+}
+
+// admit checks whether a request may be made.
+func (s *Server) admit(rt *route, r *http.Request) (*call, error) {
+	if err := rt.known(r); err != nil {
+		return nil, err
+	}
+	if rt.access == anyone {
+		return &call{r, nil}, nil
+	}
+	who, err := s.identify(r)
+	if err != nil {
+		s.metrics.refused("no_credential")
+		if !s.failures.take(address(r), time.Now()) {
+			return nil, tooMany
+		}
+		return nil, err
+	}
+	c := &call{r, who}
+	switch {
+	case !s.rates.take(who.ID, time.Now()):
+		s.metrics.refused("rate")
+		return nil, tooMany
+	case rt.access&c.role() == 0:
+		s.metrics.refused("role")
+		s.log.Warn("SECURITY: a credential was used for what it may not do", "credential", who.ID, "role", who.Role, "method", r.Method, "route", rt.path)
+		return nil, errForbidden
+	}
+	return c, nil
+}
+
+var tooMany = fail(http.StatusTooManyRequests, "too_many_requests", "too many requests: wait a second")
+
+// known checks the names in the query, so that none is taken for one that counts.
+func (rt *route) known(r *http.Request) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	for name, values := range r.URL.Query() {
+		if !slices.ContainsFunc(rt.query, func(p param) bool { return p.name == name }) {
+			return fail(http.StatusBadRequest, "bad_request", "the query: this path takes no parameter of this name")
+		}
+		if len(values) > 1 {
+			return fail(http.StatusBadRequest, "bad_request", "the query: %s stands more than once", name)
+		}
+	}
+	return nil
+}
+
+// answered is an answer, with its status; 0 before there is one.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader begins the answer.
+func (a *answered) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// limited is a listener that has so many connections at once.
+type limited struct {
+	net.Listener
+	free chan struct{}
+}
+
+// Accept waits for a connection, and for room for it.
+func (l *limited) Accept() (net.Conn, error) {
+	l.free <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.free
+		return nil, err
+	}
+	return &counted{Conn: conn, free: l.free}, nil
+}
+
+// counted is a connection that makes room when it is closed.
+type counted struct {
+	net.Conn
+	free chan struct{}
+	once sync.Once
+}
+
+// Close closes the connection.
+func (c *counted) Close() error {
+	c.once.Do(func() { <-c.free })
+	return c.Conn.Close()
+}

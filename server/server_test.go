@@ -1,0 +1,207 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/server/api"
+	"github.com/agent-wrapper/agent-wrapper/store"
+	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+)
+
+// flaky is a store that fails once it is broken.
+type flaky struct {
+	store.Store
+	broken atomic.Bool
+}
+
+var errBroken = errors.New("the disk is full")
+
+func (f *flaky) Tokens(ctx context.Context) ([]store.Token, error) {
+	if f.broken.Load() {
+		return nil, errBroken
+	}
+	return f.Store.Tokens(ctx)
+}
+
+func (f *flaky) Check(ctx context.Context) error {
+	if f.broken.Load() {
+		return errBroken
+	}
+	return f.Store.Check(ctx)
+}
+
+// open opens a store of its own.
+func open(t *testing.T) store.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "serve.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// harness is a server on a port of its own.
+type harness struct {
+	*Server
+	t    *testing.T
+	url  string // http://127.0.0.1:PORT
+	logs *logs
+}
+
+// logs are what was logged. They are read while the server runs.
+type logs struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func (l *logs) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.String()
+}
+
+// listen starts a server.
+func listen(t *testing.T, o Options) *harness {
+	t.Helper()
+	h := &harness{t: t, logs: &logs{}}
+	if o.Store == nil {
+		o.Store = open(t)
+	}
+	o.Log = slog.New(slog.NewTextHandler(h.logs, nil))
+	var err error
+	if h.Server, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.url = "http://" + l.Addr().String()
+	ctx, end := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		end()
+		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// in returns the harness for a subtest.
+func (h *harness) in(t *testing.T) *harness {
+	other := *h
+	other.t = t
+	return &other
+}
+
+// token returns the secret of a new credential, and its ID.
+func (h *harness) token(role, agentRole, name string) (secret, id string) {
+	h.t.Helper()
+	tok, secret, err := Mint(role, agentRole, name, time.Now(), time.Time{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.options.Store.CreateToken(h.t.Context(), tok); err != nil {
+		h.t.Fatal(err)
+	}
+	return secret, tok.ID
+}
+
+// pairCode returns a code that lets a browser in.
+func (h *harness) pairCode(name string) string {
+	h.t.Helper()
+	tok, code, err := MintCode(RolePerson, name, time.Now())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.options.Store.CreateToken(h.t.Context(), tok); err != nil {
+		h.t.Fatal(err)
+	}
+	return code
+}
+
+// reply is an answer to a request.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// code returns the code of an error.
+func (r reply) code() string {
+	var f api.Failure
+	_ = json.Unmarshal([]byte(r.body), &f)
+	return f.Error.Code
+}
+
+// do does a request. Headers are pairs of a name and a value; Host is one.
+func (h *harness) do(method, path, secret, body string, headers ...string) reply {
+	h.t.Helper()
+	r, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		if headers[i] == "Content-Type" {
+			r.Header.Del(headers[i])
+		}
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return reply{resp.StatusCode, resp.Header, string(data)}
+}
+
+// want checks the status of an answer and, if it is an error, its code.
+func (h *harness) want(r reply, status int, code string) {
+	h.t.Helper()
+	if r.status != status || r.code() != code {
+		h.t.Errorf("got %d %q, want %d %q: %s", r.status, r.code(), status, code, r.body)
+	}
+}
