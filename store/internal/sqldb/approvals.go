@@ -42,7 +42,7 @@ func (d *DB) Submit(ctx context.Context, e approval.Entry) (approval.Entry, erro
 		if !errors.Is(err, approval.ErrUnknown) {
 			return err
 		}
-		return d.put(ctx, tx, &out, now)
+		return d.put(ctx, tx, &out, now, `DO NOTHING`)
 	})
 	return d.told(out, err)
 }
@@ -53,8 +53,9 @@ func (d *DB) entry(ctx context.Context, tx *sql.Tx, id string) (approval.Entry, 
 	return e, or(err, approval.ErrUnknown)
 }
 
-// put writes an approval with the next number.
-func (d *DB) put(ctx context.Context, tx *sql.Tx, e *approval.Entry, now time.Time) error {
+// put writes an approval with the next number. If there is one with its ID, conflict
+// says what to do.
+func (d *DB) put(ctx context.Context, tx *sql.Tx, e *approval.Entry, now time.Time, conflict string) error {
 	state, err := json.Marshal(&e.State)
 	if err != nil {
 		return err
@@ -63,11 +64,10 @@ func (d *DB) put(ctx context.Context, tx *sql.Tx, e *approval.Entry, now time.Ti
 		return err
 	}
 	e.Changed = now.UTC()
-	_, err = tx.ExecContext(ctx, `INSERT INTO approvals
+	err = exec(ctx, tx, errRace, `INSERT INTO approvals
 		(id, seq, status, project, session, expires, asked, changed, state, question, reply, reason)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, status = excluded.status, changed = excluded.changed,
-		state = excluded.state, reply = excluded.reply, reason = excluded.reason`,
+		ON CONFLICT `+conflict,
 		e.ID, e.Seq, e.Status.String(), e.Project, e.Session, nanos(e.Expires), nanos(e.Asked), nanos(e.Changed),
 		state, []byte(e.Question), []byte(e.Reply), []byte(e.Reason))
 	if err != nil || d.dialect.Notify == nil {
@@ -100,7 +100,8 @@ func (d *DB) change(ctx context.Context, id string, event approval.Event, set fu
 		if e.State = s; lost == nil {
 			set(&e)
 		}
-		return d.put(ctx, tx, &e, event.At)
+		return d.put(ctx, tx, &e, event.At, `(id) DO UPDATE SET seq = excluded.seq, status = excluded.status,
+			changed = excluded.changed, state = excluded.state, reply = excluded.reply, reason = excluded.reason`)
 	})
 	if err != nil {
 		return approval.Entry{}, err
@@ -143,7 +144,7 @@ func (d *DB) Get(ctx context.Context, id string) (approval.Entry, error) {
 	if err := d.expire(ctx); err != nil {
 		return approval.Entry{}, err
 	}
-	e, err := scanEntry(d.db.QueryRowContext(ctx, approvalColumns+` WHERE id = $1`, id))
+	e, err := readOne(ctx, d, scanEntry, approvalColumns+` WHERE id = $1`, id)
 	return e, or(err, approval.ErrUnknown)
 }
 
@@ -161,12 +162,12 @@ func (d *DB) List(ctx context.Context, f approval.Filter) ([]approval.Entry, err
 	oneOf(&c, "status", names)
 	c.equal("project", f.Project)
 	c.equal("session", f.Session)
-	return all(ctx, d.db, scanEntry, approvalColumns+c.text+` ORDER BY seq`+c.limit(f.Limit), c.args...)
+	return readAll(ctx, d, scanEntry, approvalColumns+c.text+` ORDER BY seq`+c.limit(f.Limit), c.args...)
 }
 
 // expire lets the approvals expire whose time is over.
 func (d *DB) expire(ctx context.Context) error {
-	late, err := all(ctx, d.db, scanText, `SELECT id FROM approvals
+	late, err := readAll(ctx, d, scanText, `SELECT id FROM approvals
 		WHERE expires > 0 AND expires <= $1 AND status IN ('pending', 'approved') LIMIT 1000`, d.dialect.Now().UnixNano())
 	if err != nil {
 		return err

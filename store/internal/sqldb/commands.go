@@ -79,7 +79,7 @@ func (d *DB) CreateCommand(ctx context.Context, c store.Command) error {
 
 // Command returns a command.
 func (d *DB) Command(ctx context.Context, id string) (store.Command, error) {
-	c, err := scanCommand(d.db.QueryRowContext(ctx, commandColumns+` WHERE id = $1`, id))
+	c, err := readOne(ctx, d, scanCommand, commandColumns+` WHERE id = $1`, id)
 	return c, or(err, store.ErrUnknown)
 }
 
@@ -89,7 +89,7 @@ func (d *DB) Commands(ctx context.Context, f store.CommandFilter) ([]store.Comma
 	c.equal("session", f.SessionID)
 	c.equal("conversation", f.ConversationID)
 	oneOf(&c, "state", f.States)
-	list, err := all(ctx, d.db, scanCommand, commandColumns+c.text+` ORDER BY seq DESC`+c.limit(f.Limit), c.args...)
+	list, err := readAll(ctx, d, scanCommand, commandColumns+c.text+` ORDER BY seq DESC`+c.limit(f.Limit), c.args...)
 	slices.Reverse(list)
 	return list, err
 }

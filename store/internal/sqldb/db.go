@@ -4,6 +4,7 @@ package sqldb
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -32,9 +33,16 @@ type Dialect struct {
 	Notify func(ctx context.Context, tx *sql.Tx, seq int64) error
 	Listen func(ctx context.Context, heard func(seq int64))
 	Now    func() time.Time // nil: time.Now
-	// Again reports whether a transaction had no effect because of another one, so that
-	// it is tried again. Nil: never.
-	Again func(error) bool
+	// Again reports whether a call is to be tried again after its nth error: its
+	// transaction had no effect because of another one, or its connection was lost. It
+	// may wait. began is when the first attempt did. Nil: never.
+	Again func(ctx context.Context, began time.Time, n int, err error) bool
+	// Claim notes in a transaction that the write with this name takes place, and
+	// reports whether it has not yet. With it a write whose connection was lost while it
+	// was committed is tried again, and takes place once. Nil if no connection is lost.
+	Claim func(ctx context.Context, tx *sql.Tx, name string) (first bool, err error)
+	// Alone, unless nil, keeps others from changing the schema during a transaction.
+	Alone func(ctx context.Context, tx *sql.Tx) error
 }
 
 // DB is an open store.
@@ -59,7 +67,9 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	if dialect.Listen != nil {
-		d.waiters.start(func(ctx context.Context) { dialect.Listen(ctx, d.waiters.notice) })
+		d.waiters.start(func(ctx context.Context) {
+			dialect.Listen(ctx, func(seq int64) { d.heard(ctx, seq) })
+		})
 	}
 	return d, nil
 }
@@ -78,9 +88,27 @@ func (d *DB) Check(ctx context.Context) error {
 	})
 }
 
-// write runs a transaction that writes. After an error it had no effect, except that
-// one of the connection while it commits leaves that open.
+// errRace is the error of a transaction that has to look again at what is there.
+var errRace = errors.New("another transaction was first")
+
+// write runs a transaction that writes, perhaps several times. After an error it had
+// no effect, except that one of the connection while it commits leaves that open.
 func (d *DB) write(ctx context.Context, do func(*sql.Tx) error) error {
+	if d.dialect.Claim == nil {
+		return d.transact(ctx, do)
+	}
+	name := rand.Text()
+	return d.transact(ctx, func(tx *sql.Tx) error {
+		first, err := d.dialect.Claim(ctx, tx, name)
+		if err != nil || !first { // the attempt before was committed after all
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// transact is write for what may be committed twice.
+func (d *DB) transact(ctx context.Context, do func(*sql.Tx) error) error {
 	if d.dialect.Serial {
 		select {
 		case d.writing <- struct{}{}:
@@ -89,9 +117,15 @@ func (d *DB) write(ctx context.Context, do func(*sql.Tx) error) error {
 			return ctx.Err()
 		}
 	}
-	for {
-		err := d.once(ctx, do)
-		if err == nil || d.dialect.Again == nil || !d.dialect.Again(err) {
+	return d.again(ctx, func() error { return d.once(ctx, do) })
+}
+
+// again repeats a call as the dialect says.
+func (d *DB) again(ctx context.Context, do func() error) error {
+	began := time.Now()
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || err != errRace && (d.dialect.Again == nil || !d.dialect.Again(ctx, began, n, err)) {
 			return err
 		}
 	}
@@ -140,6 +174,24 @@ type querier interface {
 
 // scanner is a row.
 type scanner interface{ Scan(into ...any) error }
+
+// readAll returns the rows of a query outside transactions.
+func readAll[T any](ctx context.Context, d *DB, scan func(scanner) (T, error), query string, args ...any) (found []T, err error) {
+	err = d.again(ctx, func() (err error) {
+		found, err = all(ctx, d.db, scan, query, args...)
+		return err
+	})
+	return found, err
+}
+
+// readOne returns the row of a query outside transactions.
+func readOne[T any](ctx context.Context, d *DB, scan func(scanner) (T, error), query string, args ...any) (found T, err error) {
+	err = d.again(ctx, func() (err error) {
+		found, err = scan(d.db.QueryRowContext(ctx, query, args...))
+		return err
+	})
+	return found, err
+}
 
 // all returns the rows of a query.
 func all[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {

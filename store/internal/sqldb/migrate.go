@@ -42,7 +42,7 @@ func (d *DB) migrate(ctx context.Context) error {
 		return err
 	}
 	// Outside the steps, since it says which of them are done.
-	err = d.write(ctx, func(tx *sql.Tx) error {
+	err = d.alone(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS migrations (
 			version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sum TEXT NOT NULL)`)
 		return err
@@ -58,10 +58,23 @@ func (d *DB) migrate(ctx context.Context) error {
 	}
 }
 
+// alone runs a transaction that may change the schema. Each looks for what is there,
+// so that it may be committed twice.
+func (d *DB) alone(ctx context.Context, do func(*sql.Tx) error) error {
+	return d.transact(ctx, func(tx *sql.Tx) error {
+		if d.dialect.Alone != nil {
+			if err := d.dialect.Alone(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return do(tx)
+	})
+}
+
 // step applies the next migration, and reports whether there is none left. It looks
 // for it within the transaction, since other processes may do the same.
 func (d *DB) step(ctx context.Context, list []migration) (done bool, err error) {
-	err = d.write(ctx, func(tx *sql.Tx) error {
+	err = d.alone(ctx, func(tx *sql.Tx) error {
 		version, err := applied(ctx, tx, list)
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ func (d *DB) Chat(ctx context.Context, conversation string, after int64, limit i
 	var c conditions
 	c.add("conversation = $%d", conversation)
 	c.add("seq > $%d", after)
-	return all(ctx, d.db, scanChat, `SELECT seq, conversation, session, sender, type, body, at FROM chat`+c.text+
+	return readAll(ctx, d, scanChat, `SELECT seq, conversation, session, sender, type, body, at FROM chat`+c.text+
 		` ORDER BY seq`+c.limit(limit), c.args...)
 }
 
@@ -85,24 +85,17 @@ func (d *DB) Audit(ctx context.Context, server string, after int64, limit int) (
 	var c conditions
 	c.add("seq > $%d", after)
 	c.equal("server", server)
-	return all(ctx, d.db, scanAudit, `SELECT seq, server, number, line FROM audit`+c.text+` ORDER BY seq`+c.limit(limit), c.args...)
+	return readAll(ctx, d, scanAudit, `SELECT seq, server, number, line FROM audit`+c.text+` ORDER BY seq`+c.limit(limit), c.args...)
 }
 
 // AuditServers returns how many lines there are of each server.
 func (d *DB) AuditServers(ctx context.Context) (map[string]int64, error) {
-	rows, err := d.db.QueryContext(ctx, `SELECT server, max(number) FROM audit GROUP BY server`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	lines, err := readAll(ctx, d, func(row scanner) (l store.AuditLine, err error) {
+		return l, row.Scan(&l.Server, &l.Number)
+	}, `SELECT server, max(number) FROM audit GROUP BY server`)
 	servers := map[string]int64{}
-	for rows.Next() {
-		var name string
-		var n int64
-		if err := rows.Scan(&name, &n); err != nil {
-			return nil, err
-		}
-		servers[name] = n
+	for _, l := range lines {
+		servers[l.Server] = l.Number
 	}
-	return servers, rows.Err()
+	return servers, err
 }

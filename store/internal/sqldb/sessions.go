@@ -32,7 +32,7 @@ func (d *DB) CreateSession(ctx context.Context, s store.Session) (store.Session,
 
 // Session returns a session.
 func (d *DB) Session(ctx context.Context, id string) (store.Session, error) {
-	s, err := scanSession(d.db.QueryRowContext(ctx, sessionColumns+` WHERE id = $1`, id))
+	s, err := readOne(ctx, d, scanSession, sessionColumns+` WHERE id = $1`, id)
 	return s, or(err, store.ErrUnknown)
 }
 
@@ -43,7 +43,7 @@ func (d *DB) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Sessi
 	c.equal("conversation", f.ConversationID)
 	c.equal("owner", f.Owner)
 	c.equal("server", f.Server)
-	return all(ctx, d.db, scanSession, sessionColumns+c.text+` ORDER BY created, id`, c.args...)
+	return readAll(ctx, d, scanSession, sessionColumns+c.text+` ORDER BY created, id`, c.args...)
 }
 
 // UpdateSession replaces a session that has not changed.

@@ -32,13 +32,13 @@ func (d *DB) CreateToken(ctx context.Context, t store.Token) error {
 
 // Token returns the credential with a hash.
 func (d *DB) Token(ctx context.Context, hash [32]byte) (store.Token, error) {
-	t, err := scanToken(d.db.QueryRowContext(ctx, tokenColumns+` WHERE hash = $1`, hex.EncodeToString(hash[:])))
+	t, err := readOne(ctx, d, scanToken, tokenColumns+` WHERE hash = $1`, hex.EncodeToString(hash[:]))
 	return t, or(err, store.ErrUnknown)
 }
 
 // Tokens returns all credentials.
 func (d *DB) Tokens(ctx context.Context) ([]store.Token, error) {
-	return all(ctx, d.db, scanToken, tokenColumns+` ORDER BY created, id`)
+	return readAll(ctx, d, scanToken, tokenColumns+` ORDER BY created, id`)
 }
 
 // RevokeToken ends a credential.
@@ -77,7 +77,7 @@ func (d *DB) Grants(ctx context.Context, person, project string) ([]store.Grant,
 	var c conditions
 	c.equal("person", person)
 	c.equal("project", project)
-	return all(ctx, d.db, scanGrant, grantColumns+c.text+` ORDER BY created, id`, c.args...)
+	return readAll(ctx, d, scanGrant, grantColumns+c.text+` ORDER BY created, id`, c.args...)
 }
 
 // RevokeGrant ends a remembered approval.

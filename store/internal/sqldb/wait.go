@@ -33,6 +33,13 @@ func (w *waiters) notice(seq int64) {
 	}
 }
 
+// known returns the number of the last known change.
+func (w *waiters) known() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seq
+}
+
 // wake wakes everybody; the caller holds the lock.
 func (w *waiters) wake() {
 	if w.changed != nil {
@@ -129,6 +136,14 @@ func (d *DB) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// heard is told that an approval may have changed, with this number. What counts is in
+// the database.
+func (d *DB) heard(ctx context.Context, seq int64) {
+	if d.waiters.known() < seq {
+		_ = d.look(ctx) // who waits also polls
 	}
 }
 

@@ -106,3 +106,9 @@ CREATE TABLE audit (
 	line   BYTES NOT NULL,
 	UNIQUE (server, number)
 );
+
+-- The names of transactions that were committed, where a connection may be lost.
+CREATE TABLE writes (
+	name TEXT NOT NULL PRIMARY KEY,
+	at   BIGINT NOT NULL
+);
