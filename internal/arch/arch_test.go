@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"store":                    {"approval"},
 	"store/internal/sqldb":     {"store", "approval"},
 	"store/sqlite":             {"store/internal/sqldb"},
+	"store/postgres":           {"store/internal/sqldb"},
 	"store/storetest":          {"store", "approval"},
 	"cmd/agent-wrapper":        {"*"},
 	"e2e":                      {"*"},
@@ -97,6 +98,10 @@ var fences = map[string][]string{
 	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process"},
 	"github.com/creack/pty":        {"terminal"},
 	"modernc.org/sqlite":           {"store/sqlite"},
+	"github.com/jackc/pgx/v5":      {"store/postgres"},
+
+	"github.com/jackc/pgx/v5/pgconn": {"store/postgres"},
+	"github.com/jackc/pgx/v5/stdlib": {"store/postgres"},
 
 	"github.com/rogpeppe/go-internal/txtar":      {"internal/test/sessions"},
 	"github.com/google/jsonschema-go/jsonschema": {"internal/test/protocol"},

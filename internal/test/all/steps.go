@@ -139,7 +139,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./store/postgres", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -323,7 +323,7 @@ func postgres(r *runner) {
 		r.Skip("postgres", "PostgreSQL is not installed")
 		return
 	}
-	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg")
+	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg", "./store/postgres")
 }
 
 // e2e tests with the real agent CLI.
