@@ -81,6 +81,9 @@ var (
 	gitAsks = []string{
 		"git push:*", "git pull:*", "git reset:*", "git rebase:*", "git restore:*", "git clean:*", "git switch -f:*", "git switch -C:*",
 	}
+	// gitHosts are fetches from what is no remote of the repository: a URL, or the form of
+	// scp. Hosts without a dot and a user are those of ~/.ssh/config.
+	gitHosts    = []string{"git fetch *://*", "git fetch *@*:*", "git fetch *.*:*"}
 	hereRules   = []string{"sleep:*", "kill %1"}
 	localHosts  = []string{"localhost", "127.0.0.1"}
 	secretRules = []string{
@@ -114,7 +117,7 @@ func starting(project fs.FS) *start {
 		group{"waiting, jobs of the same line, servers on this machine", append(bash(hereRules), fetches(localHosts)...)},
 		group{"documentation of what the project uses", fetches(distinct(hosts))})
 	s.ask = []group{
-		{"git: what others see, and what throws work away", bash(gitAsks)},
+		{"git: what others see, and what throws work away", bash(slices.Concat(gitAsks, gitHosts))},
 		{"what publishes, deploys, migrates or installs", bash(asks)},
 	}
 	s.deny = []group{

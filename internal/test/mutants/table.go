@@ -9,6 +9,12 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "init asks about a fetch from a host that the line names", File: "policy/init.go",
+		Old:  `slices.Concat(gitAsks, gitHosts)`,
+		New:  `slices.Concat(gitAsks, gitHosts[:0])`,
+		Test: "TestStartingLetsWork",
+	},
+	{
 		Guard: "the mode of a further policy is said to be in force", File: "permission/session.go",
 		Old:  `		all = append(all, f.Mode)`,
 		New:  `		_ = f`,
