@@ -76,6 +76,25 @@ func (l *Leader) Signal(sig syscall.Signal) {
 	}
 }
 
+// Terminate asks the program's group to end.
+func (l *Leader) Terminate() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.gone {
+		terminate(l.cmd.Process)
+	}
+}
+
+// SignalFront sends a signal to the group in the foreground of the program's terminal,
+// as a key would. master is the other side of the terminal.
+func (l *Leader) SignalFront(master *os.File, sig syscall.Signal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if group := frontGroup(master); !l.gone && group > 0 {
+		signalGroup(group, sig)
+	}
+}
+
 // Kill kills the program, all of its descendants and its session, without waiting.
 func (l *Leader) Kill() {
 	l.mu.Lock()

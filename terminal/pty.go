@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"github.com/creack/pty"
@@ -107,11 +106,10 @@ func (c *console) resize(at size) error { return pty.Setsize(c.master, at.window
 // busy reports whether a job has the foreground in place of the program.
 func (c *console) busy() bool { return !c.leader.InFront(c.master) }
 
-// stop ends the program's group: SIGTERM first, and after grace all of its session
-// is killed. It returns when the program has ended.
+// stop ends the program's group: SIGTERM first, and after grace all of its session is
+// killed. It returns when the program has ended.
 func (c *console) stop(grace time.Duration) {
-	c.leader.Signal(syscall.SIGTERM)
-	c.leader.Signal(syscall.SIGCONT)
+	c.leader.Terminate()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -135,7 +134,7 @@ func pids(t *testing.T, text string) (all []int) {
 
 func alive(pid int) bool {
 	state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && !bytes.Contains(state, []byte(") Z ")) && syscall.Kill(pid, 0) == nil
+	return err == nil && !bytes.Contains(state, []byte(") Z "))
 }
 
 // TestNothingIsLeft: what a command leaves in the background ends with it, in its

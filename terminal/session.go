@@ -1,0 +1,213 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/store"
+)
+
+// session is a session that this server holds.
+type session struct {
+	*Manager
+	id      string
+	created time.Time
+	stream  stream
+	chat    *chat
+	typing  sync.Mutex // one after another types
+
+	mu      sync.Mutex // of what follows; it is not held while anybody is asked or anything runs
+	rec     store.Session
+	machine machine
+	at      *command      // the one at hand
+	person  string        // who has the terminal; "" is nobody, or a person before a restart
+	turn    chan struct{} // closed at the next change of machine.state
+	shell   *shell
+	size    size
+	decider Decider
+	gone    bool
+}
+
+func (m *Manager) newSession(rec store.Session) *session {
+	s := &session{
+		Manager: m, id: rec.ID, created: rec.Created, rec: rec, machine: machine{state: rec.State}, turn: make(chan struct{}),
+	}
+	s.chat = m.chats.open(rec)
+	return s
+}
+
+// Info is a session as it is now.
+type Info struct {
+	store.Session
+	Pending *Pending // nil if nobody is asked
+	Running string   // the id of the command that runs, "" if none does
+	Person  string   // who has the terminal, "" if it is the agent
+}
+
+// Pending is a command that waits for an answer.
+type Pending struct {
+	CommandID   string    `json:"command_id"`
+	Command     string    `json:"command"`
+	Description string    `json:"description"`
+	Risk        string    `json:"risk"`
+	Reasons     []string  `json:"reasons"`
+	Timestamp   time.Time `json:"timestamp"`
+	ApprovalID  string    `json:"approval_id"`
+	Digest      string    `json:"digest"`
+}
+
+func (s *session) info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := Info{Session: s.rec, Person: s.person}
+	switch c := s.at; s.machine.phase {
+	case asked:
+		i.Pending = &Pending{
+			c.rec.ID, c.rec.Command, c.rec.Description, c.rec.Risk, c.rec.Reasons, c.rec.Created, c.rec.ApprovalID, c.digest,
+		}
+	case running:
+		i.Running = c.rec.ID
+	}
+	return i
+}
+
+// lock locks a session that is not being closed.
+func (s *session) lock() error {
+	s.mu.Lock()
+	if s.gone {
+		s.mu.Unlock()
+		return failure(Gone, errors.New("the session is being closed"))
+	}
+	return nil
+}
+
+// save stores the session.
+func (s *session) save(ctx context.Context) error {
+	s.rec.Active = time.Now()
+	rec, err := s.options.Store.UpdateSession(context.WithoutCancel(ctx), s.rec)
+	if err != nil {
+		return fmt.Errorf("the session cannot be stored: %w", err)
+	}
+	s.rec = rec
+	s.options.Changed(s.rec, nil)
+	return nil
+}
+
+// enter sets the state of the machine, and stores it.
+func (s *session) enter(ctx context.Context, next machine) error {
+	s.machine, s.rec.State = next, next.state
+	close(s.turn)
+	s.turn = make(chan struct{})
+	return s.save(ctx)
+}
+
+// update stores a command that was in a state.
+func (s *session) update(from store.CommandState, c *store.Command) error {
+	c.Changed = time.Now()
+	if err := s.options.Store.UpdateCommand(context.Background(), from, *c); err != nil {
+		return fmt.Errorf("the command cannot be stored: %w", err)
+	}
+	s.options.Changed(s.rec, c)
+	return nil
+}
+
+// output is what the session's programs write.
+func (s *session) output(p []byte) {
+	s.stream.Write(p)
+	s.chat.write(p)
+}
+
+// tell writes a line of our own to the output.
+func (s *session) tell(line string) {
+	s.stream.Write([]byte(line + "\r\n"))
+	s.chat.note([]byte(line + "\r\n"))
+}
+
+// idleSince reports whether nothing has happened since a time.
+func (s *session) idleSince(t time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.gone && s.machine.phase == idle && s.rec.Active.Before(t)
+}
+
+// withdraw cancels the command that waits, which the machine has let go of already.
+func (s *session) withdraw(why string) {
+	c := s.at
+	if c == nil || c.console != nil {
+		return
+	}
+	s.at = nil
+	c.cancel(errors.New(why))
+	from := c.rec.State
+	c.rec.State, c.rec.Comment = store.CommandCancelled, why
+	s.warn(s.update(from, &c.rec))
+	c.finish(Result{Status: statusCancelled, Message: why})
+	if c.rec.ApprovalID == "" {
+		return
+	}
+	// The question goes away for those who look at it. If it is settled already, there
+	// is nothing to withdraw, and what was settled is not done any more.
+	if e, err := s.options.Store.Get(context.Background(), c.rec.ApprovalID); err == nil {
+		_, _ = s.options.Store.Withdraw(context.Background(), e.ID, e.Asker, why)
+	}
+}
+
+// close ends the session, and returns its record.
+func (s *session) close(ctx context.Context, why string) (store.Session, error) {
+	if err := s.lock(); err != nil {
+		return store.Session{}, err
+	}
+	s.gone = true
+	if s.machine.phase == deciding || s.machine.phase == asked {
+		s.withdraw("the session was closed: " + why)
+		s.machine.phase, s.machine.command = idle, ""
+	}
+	s.mu.Unlock()
+	s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rec, nil
+}
+
+// leave ends what runs because the server stops. What waits for an answer stays.
+func (s *session) leave() {
+	if s.lock() != nil {
+		return
+	}
+	s.gone = true
+	s.mu.Unlock()
+	s.end()
+}
+
+// end ends what runs in a session that is gone, and its output.
+func (s *session) end() {
+	s.mu.Lock()
+	c, sh, d := s.at, s.shell, s.decider
+	close(s.turn)
+	s.turn = make(chan struct{})
+	s.mu.Unlock()
+	switch {
+	case c != nil && c.console != nil:
+		c.console.stop(s.options.Grace)
+		<-c.ended
+	case c != nil:
+		c.cancel(errors.New("the server is being stopped"))
+	}
+	if sh != nil {
+		sh.end()
+	}
+	s.stream.close()
+	s.chat.close()
+	if d != nil {
+		s.warn(d.Close())
+	}
+}
+
+// private returns the path of a private file of the session.
+func (s *session) private(name string) string {
+	return filepath.Join(s.options.Private, s.id+"."+name)
+}
