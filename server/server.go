@@ -42,6 +42,8 @@ type Server struct {
 	failures    *limiter // of addresses that have none
 	metrics     *metrics
 	changes     *changes
+	feed        feed
+	sockets     sockets
 	mux         *http.ServeMux
 	openapi     []byte
 	hosts       []string // that a request may name
@@ -88,6 +90,7 @@ func New(o Options) (*Server, error) {
 	s.running.Go(func() {
 		s.credentials.watch(s.ctx, func(err error) { s.log.Error("credentials cannot be checked", "error", err.Error()) })
 	})
+	s.running.Go(func() { s.follow(s.ctx) })
 	s.running.Go(func() {
 		s.changes.follow(s.ctx, func(err error) { s.log.Error("changes of approvals cannot be followed", "error", err.Error()) })
 	})
@@ -97,6 +100,7 @@ func New(o Options) (*Server, error) {
 // Close ends what is open.
 func (s *Server) Close() error {
 	s.end()
+	s.sockets.close()
 	s.running.Wait()
 	return nil
 }

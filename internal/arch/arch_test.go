@@ -97,6 +97,7 @@ var fences = map[string][]string{
 	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "process"},
 	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process"},
 	"github.com/creack/pty":        {"terminal"},
+	"github.com/coder/websocket":   {"server"},
 	"modernc.org/sqlite":           {"store/sqlite"},
 	"github.com/jackc/pgx/v5":      {"store/postgres"},
 

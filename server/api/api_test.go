@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +43,9 @@ func entry() approval.Entry {
 // An entry comes back as it was sent.
 func TestEntries(t *testing.T) {
 	bare := approval.Entry{State: approval.State{Terms: approval.Terms{ID: "1", Digest: "d", Asker: agent}, Status: approval.Pending}, Question: json.RawMessage(`{}`), Seq: 1}
-	for _, want := range []approval.Entry{entry(), bare} {
+	closed := bare
+	closed.Voters = []approval.Principal{} // nobody, who is not anybody
+	for _, want := range []approval.Entry{entry(), bare, closed} {
 		text, err := json.Marshal(api.FromEntry(want))
 		if err != nil {
 			t.Fatal(err)
@@ -89,6 +92,10 @@ func TestSubmissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := entry()
+	closed := api.FromSubmission(approval.Entry{State: approval.State{Terms: approval.Terms{Voters: []approval.Principal{}}}})
+	if text, err := json.Marshal(closed); err != nil || !strings.Contains(string(text), `"voters":[]`) {
+		t.Errorf("%s, %v", text, err)
+	}
 	want := approval.Entry{State: approval.State{Terms: e.Terms}, Question: e.Question, Project: e.Project, Session: e.Session}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

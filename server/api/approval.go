@@ -42,7 +42,7 @@ type Approval struct {
 	Changed   time.Time       `json:"changed"`
 	ExpiresAt *time.Time      `json:"expires,omitempty"` // absent: never
 	Quorum    int             `json:"quorum,omitempty"`
-	Voters    []Principal     `json:"voters,omitempty"` // absent: anyone but the asker
+	Voters    []Principal     `json:"voters,omitzero"` // absent: anyone but the asker
 	Version   string          `json:"version,omitempty"`
 }
 
@@ -79,7 +79,7 @@ type Submission struct {
 	Question  json.RawMessage `json:"question"`
 	ExpiresAt *time.Time      `json:"expires,omitempty"`
 	Quorum    int             `json:"quorum,omitempty"`
-	Voters    []Principal     `json:"voters,omitempty"`
+	Voters    []Principal     `json:"voters,omitzero"`
 	Version   string          `json:"version,omitempty"`
 }
 
@@ -269,14 +269,23 @@ func (p *Principal) Principal() (approval.Principal, error) {
 	return all, err
 }
 
-func fromPrincipals(all []approval.Principal) (forms []Principal) {
+// fromPrincipals keeps nil apart from an empty list: anyone, and nobody.
+func fromPrincipals(all []approval.Principal) []Principal {
+	if all == nil {
+		return nil
+	}
+	forms := []Principal{}
 	for _, p := range all {
 		forms = append(forms, FromPrincipal(p))
 	}
 	return forms
 }
 
-func principals(forms []Principal) (all []approval.Principal, err error) {
+func principals(forms []Principal) ([]approval.Principal, error) {
+	if forms == nil {
+		return nil, nil
+	}
+	all := []approval.Principal{}
 	for _, f := range forms {
 		p, err := f.Principal()
 		if err != nil {

@@ -91,6 +91,9 @@ func (c *Client) Get(ctx context.Context, id string) (approval.Entry, error) {
 // digest. With an error about the approval, e is the one that is there, if the server
 // tells.
 func (c *Client) one(ctx context.Context, r *request, id, digest string) (e approval.Entry, doubtful bool, err error) {
+	if id == "" {
+		return approval.Entry{}, false, approval.ErrUnknown
+	}
 	var a api.Approval
 	r.answer = &a
 	doubtful, failed := c.do(ctx, r)

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
@@ -181,6 +182,9 @@ func (r *request) failure(resp *http.Response, body []byte) error {
 	if a, ok := r.answer.(*api.Approval); ok && f.Approval != nil {
 		*a = *f.Approval
 	}
+	if r.verb == "/answer" && f.Error.Code == forbidden {
+		return approval.ErrNoSay
+	}
 	err := f.Error.Err()
 	if unavailable(resp.StatusCode) {
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
@@ -188,6 +192,9 @@ func (r *request) failure(resp *http.Response, body []byte) error {
 	}
 	return err
 }
+
+// forbidden is the code for what the role of the credential may not do.
+const forbidden = "insufficient_permissions"
 
 // brief returns at most the first 1,000 bytes of a text of the server.
 func brief(text string) string { return text[:min(len(text), 1000)] }

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/server/api"
+)
+
+// approvalMessage is a message about an approval, as it is now.
+type approvalMessage struct {
+	Type     string       `json:"type"` // approval
+	Cursor   int64        `json:"cursor"`
+	Approval api.Approval `json:"approval"`
+}
+
+// stateMessage frames the messages that say how everything is: snapshot before and
+// current behind them, lost if the client was too slow for some of the changes.
+type stateMessage struct {
+	Type   string `json:"type"`
+	Cursor int64  `json:"cursor"`
+}
+
+func approvalEvent(e *approval.Entry) (event, error) {
+	out, err := newEvent(approvalMessage{"approval", e.Seq, api.FromEntry(*e)})
+	out.asker, out.cursor = e.Asker, e.Seq
+	return out, err
+}
+
+// showEvents sends how everything is, and then what changes.
+func (s *Server) showEvents(w http.ResponseWriter, c *call) {
+	after, err := number(c, "after", 0, 1<<62, -1)
+	if err != nil {
+		s.refuse(w, c.Request, err)
+		return
+	}
+	s.upgrade(w, c, deaf, func(o *socket) error {
+		v := &viewer{server: s, out: o, call: c.with(o.ctx), cursor: after}
+		return v.watch()
+	})
+}
+
+// deaf hears nothing.
+func deaf(*socket, []byte) error {
+	return fail(http.StatusBadRequest, "bad_request", "nothing is read here")
+}
+
+// viewer is who watches the events.
+type viewer struct {
+	server *Server
+	out    *socket
+	call   *call
+	cursor int64 // of the last approval that was sent, -1: none
+	at     int64 // the number of the next event
+}
+
+// watch sends events until the connection ends.
+func (v *viewer) watch() error {
+	if err := v.snapshot("snapshot"); err != nil {
+		return err
+	}
+	pings := time.NewTicker(pingEvery)
+	defer pings.Stop()
+	for {
+		e, wait, lost := v.server.feed.at(v.at)
+		switch {
+		case lost:
+			if err := v.snapshot("lost"); err != nil {
+				return err
+			}
+			continue
+		case wait == nil:
+			if err := v.pass(&e); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-wait:
+		case <-pings.C:
+			if err := v.out.ping(); err != nil {
+				return err
+			}
+		case <-v.out.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pass sends an event, if it is for this viewer and was not sent with a snapshot.
+func (v *viewer) pass(e *event) error {
+	v.at++
+	if e.cursor > 0 {
+		if e.cursor <= v.cursor {
+			return nil
+		}
+		v.cursor = e.cursor
+	}
+	if !e.seen(v.call) {
+		return nil
+	}
+	return v.out.write(e.text)
+}
+
+// snapshot sends how everything is: what waits, or, to a client that has been here
+// before, all approvals that changed since then. What changes meanwhile comes after it,
+// perhaps once more.
+func (v *viewer) snapshot(kind string) error {
+	v.at = v.server.feed.end()
+	newest, err := v.server.changes.newest(v.out.ctx, v.cursor)
+	if err != nil {
+		return err
+	}
+	if v.cursor > newest { // it is another store's
+		v.cursor = -1
+	}
+	if err := v.out.send(stateMessage{kind, max(v.cursor, 0)}); err != nil {
+		return err
+	}
+	if err := v.approvals(); err != nil {
+		return err
+	}
+	if err := v.sessions(); err != nil {
+		return err
+	}
+	v.cursor = newest
+	return v.out.send(stateMessage{"current", v.cursor})
+}
+
+// approvals sends approvals one by one, so that no snapshot is held as a whole.
+func (v *viewer) approvals() error {
+	f := approval.Filter{After: max(v.cursor, 0), Limit: pageOfEvents}
+	if v.cursor < 0 {
+		f.Status = []approval.Status{approval.Pending, approval.Approved}
+	}
+	for {
+		entries, err := v.server.options.Store.List(v.out.ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			e := &entries[i]
+			f.After = e.Seq
+			if !v.call.sees(e) {
+				continue
+			}
+			if err := v.out.send(approvalMessage{"approval", e.Seq, api.FromEntry(*e)}); err != nil {
+				return err
+			}
+		}
+		if len(entries) < pageOfEvents {
+			return nil
+		}
+	}
+}
+
+// sessions sends the terminal sessions.
+func (v *viewer) sessions() error { return nil }
+
+// sleep waits; false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
