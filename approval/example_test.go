@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -21,4 +22,25 @@ func ExampleState_Answered() {
 	}
 	fmt.Println(state.Status, *state.Answered())
 	// Output: approved {ap_1 [{anna token of anna} {ben token of ben}] fine}
+}
+
+// What somebody approved three times may be worth a rule; accepting it is up to them.
+func ExamplePropose() {
+	now, anna := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), approval.Principal{Role: approval.Person, Name: "anna"}
+	var entries []approval.Entry
+	for i, name := range []string{"a", "b", "c"} {
+		entries = append(entries, approval.Entry{
+			State:   approval.State{Terms: approval.Terms{ID: name}, Status: approval.Consumed, By: anna, Votes: []approval.Vote{{By: anna}}},
+			Project: "/p", Changed: now, Seq: int64(i),
+			Question: json.RawMessage(`{"risk":"moderate","choices":[{"name":"session","rungs":[` +
+				`{"rules":["Bash(npm install ` + name + `)"]},{"rules":["Bash(npm install:*)"]}]}]}`),
+		})
+	}
+	for _, p := range approval.Propose(entries, "anna", "/p", nil, now) {
+		fmt.Println(p.Rules, p.Risk, p.Times)
+		fmt.Println("until", p.Grants("anna", "/p", now)[0].Expires.Format(time.DateOnly))
+	}
+	// Output:
+	// [Bash(npm install:*)] moderate 3
+	// until 2026-02-01
 }

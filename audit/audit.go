@@ -54,7 +54,8 @@
 //	held      true: only a person could allow it
 //	grants    the lasting answers of a person that allowed it: id in the session,
 //	          rule, or use (exactly this one); until, and left: how many more tool
-//	          uses, if they are limited
+//	          uses, if they are limited; from: the id of one that was
+//	          remembered beyond a session, whose own id is 0
 //	approval  the id of the question, if it was put to others than the person at
 //	          the agent; answered: who answered, name and credential (its id) of
 //	          each in order; comment: of the last of them

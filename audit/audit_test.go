@@ -68,7 +68,7 @@ func TestRecord(t *testing.T) {
 	dry.Result.Refusal = permission.Refusal{Kind: "too_long", Reason: "600 bytes"}
 	granted := permission.Record{}
 	granted.Result.Grants = []permission.Grant{
-		{ID: 3, Rule: "Bash(npm i)", Until: time.Unix(0, 0)}, {ID: 4, Use: "curl -u me:hunter2hunter2", Counted: true},
+		{ID: 3, Rule: "Bash(npm i)", Until: time.Unix(0, 0)}, {From: "g7", Rule: "Bash(ls)"}, {ID: 4, Use: "curl -u me:hunter2hunter2", Counted: true},
 	}
 	voted := permission.Record{}
 	voted.Result.Approval = &permission.Approval{
@@ -92,7 +92,7 @@ func TestRecord(t *testing.T) {
 		`{"seq":6,"objection":"too_long: 600 bytes, token=REDACTED","masked":1}`,
 		`{"seq":7,"objection":"too_long: 600 bytes","would_block":true}`,
 		`{"seq":8,"behavior":"deny","input":{"command":"ls"},"updated":{"command":"rm x"},"actions":["run rm x","write /p/x"]}`,
-		`{"seq":9,"grants":[{"id":3,"rule":"Bash(npm i)","until":"1970-01-01T00:00:00Z"},{"id":4,"use":"curl -u me:REDACTED","left":0}]}`,
+		`{"seq":9,"grants":[{"id":3,"rule":"Bash(npm i)","until":"1970-01-01T00:00:00Z"},{"id":0,"rule":"Bash(ls)","from":"g7"},{"id":4,"use":"curl -u me:REDACTED","left":0}]}`,
 		`{"seq":10,"approval":"ap_1","answered":[{"name":"anna","credential":"c1"},{"name":"ben"}],"comment":"go, token=REDACTED","masked":1}`,
 	}
 	got := logLines(t, path)

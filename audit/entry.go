@@ -82,6 +82,7 @@ type grant struct {
 	Use   string `json:"use,omitempty"`
 	Until string `json:"until,omitempty"`
 	Left  *int   `json:"left,omitempty"` // nil: any number
+	From  string `json:"from,omitempty"` // the id of a remembered approval
 }
 
 // answerer is a person who answered a question.
@@ -104,7 +105,7 @@ func (e *Entry) approved(a *permission.Approval) {
 // grants returns the lasting answers by which a tool use was allowed.
 func (e *Entry) grants(all []permission.Grant) (out []grant) {
 	for _, g := range all {
-		one := grant{ID: g.ID, Rule: e.hide(g.Rule), Use: e.hide(g.Use)}
+		one := grant{ID: g.ID, Rule: e.hide(g.Rule), Use: e.hide(g.Use), From: e.hide(g.From)}
 		if !g.Until.IsZero() {
 			one.Until = g.Until.UTC().Format(time.RFC3339)
 		}

@@ -217,3 +217,28 @@ quorum.moderate = 2`)})
 	fmt.Println(terms.Quorum, "people within", terms.Expires.Sub(now))
 	// Output: 2 people within 10m0s
 }
+
+// Remember what a person has approved beyond the session: exactly that, for 30 days.
+func ExampleRules_Recall() {
+	e, err := engine.Open(engine.Options{Isolated: true, NoRecord: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	ask := e.Evaluator().Request(command(e, "npm install left-pad"))
+	kept, err := approval.Remember(&ask, nil, "anna", e.Place.Workspace, time.Now())
+	if err != nil {
+		log.Fatal(err)
+	}
+	kept[0].ID = "g1" // a store gives it one
+
+	if err := e.Recall("anna", kept); err != nil {
+		log.Fatal(err)
+	}
+	for _, line := range []string{"npm install left-pad", "npm install right-pad"} {
+		fmt.Println(e.Explain(command(e, line), nil).Behavior)
+	}
+	// Output:
+	// allow
+	// ask
+}

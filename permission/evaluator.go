@@ -128,7 +128,7 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record, at *s
 			if !ok {
 				continue // a grant has ended meanwhile
 			}
-			d.Grants = after
+			d.Grants = append(after, d.recalled()...)
 		}
 		if d.Behavior != Ask {
 			v.madeBy(read, d.Behavior)

@@ -9,14 +9,15 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
-// Grant is a lasting answer of a person: a rule of the session, or one tool use
-// that may come again.
+// Grant is a lasting answer of a person: a rule of the session, one tool use that may
+// come again, or a rule that was remembered beyond a session.
 type Grant struct {
-	ID       int      // unique in the session, from 1
+	ID       int      // unique in the session, from 1; 0 for one that is remembered
 	Behavior Behavior // Allow or Deny
 	Rule     string   // "" if it is about one tool use
 	Use      string   // that tool use, shortened and without secrets; "" for a rule
@@ -26,6 +27,10 @@ type Grant struct {
 	// Left is the number of tool uses that it still allows if it is Counted.
 	Left    int
 	Counted bool
+	// From is the id of a remembered approval, "" for an answer of the session. Most is
+	// the highest risk for which it answers.
+	From string
+	Most risk.Class
 }
 
 // String returns the grant for a person: what it is about, and how long.
@@ -40,7 +45,10 @@ func (g Grant) String() string {
 // limits returns how long a grant applies, "" for the whole session.
 func (g Grant) limits() string {
 	text := ""
-	if !g.Until.IsZero() {
+	switch {
+	case g.From != "":
+		text = fmt.Sprintf(", remembered until %s for at most %s (%s)", g.Until.Format(time.DateOnly), g.Most, g.From)
+	case !g.Until.IsZero():
 		text = " until " + g.Until.Format(time.TimeOnly)
 	}
 	switch {
@@ -84,7 +92,7 @@ func (now *standing) all() []Grant {
 
 // Revoke ends a grant. It reports whether there was one.
 func (s *Session) Revoke(id int) bool {
-	return s.drop(func(g *granted) bool { return g.ID == id })
+	return s.drop(func(g *granted) bool { return g.ID == id && g.From == "" })
 }
 
 // drop ends grants, and reports whether there were any. They end also if Changed
@@ -94,11 +102,15 @@ func (s *Session) drop(which func(*granted) bool) bool {
 	defer s.write.Unlock()
 	next := *s.present()
 	next.grants = slices.DeleteFunc(slices.Clone(next.grants), which)
-	if len(next.grants) == len(s.present().grants) {
+	next.recalled = slices.DeleteFunc(slices.Clone(next.recalled), which)
+	own := len(next.grants) < len(s.present().grants)
+	if !own && len(next.recalled) == len(s.present().recalled) {
 		return false
 	}
 	next.rebuild(s.place)
-	_ = s.tell(&next)
+	if own {
+		_ = s.tell(&next)
+	}
 	s.state.Store(&next)
 	return true
 }
@@ -203,6 +215,7 @@ func (now *standing) rebuild(place patterns.Place) {
 		}
 	}
 	now.allow, now.deny = patterns.NewSet(place, allow...), patterns.NewSet(place, deny...)
+	now.rebuildRecalled(place)
 }
 
 // live returns the state without grants whose time is over.
@@ -302,13 +315,18 @@ func (now *standing) grantOf(source patterns.Source) *granted {
 			return g
 		}
 	}
+	for _, g := range now.recalled {
+		if g.rule.Source() == source {
+			return g
+		}
+	}
 	return nil
 }
 
 // grants returns the grants by which the actions are allowed.
 func (e *evaluation) grants() []Grant {
 	var all []Grant
-	for i := 0; i < len(e.acts) && len(e.session.grants) > 0; i++ {
+	for i := 0; i < len(e.acts) && len(e.session.grants)+len(e.session.recalled) > 0; i++ {
 		if a := e.first(i); a.layer == LayerSessionAllow {
 			all = withGrant(all, e.session.grantOf(a.rule.source()))
 		}
@@ -317,7 +335,7 @@ func (e *evaluation) grants() []Grant {
 }
 
 func withGrant(all []Grant, g *granted) []Grant {
-	if g == nil || slices.ContainsFunc(all, func(o Grant) bool { return o.ID == g.ID }) {
+	if g == nil || slices.ContainsFunc(all, func(o Grant) bool { return o.ID == g.ID && o.From == g.From }) {
 		return all
 	}
 	return append(all, g.Grant)
@@ -433,7 +451,9 @@ func (d *Decision) allowedToo(more []Grant) {
 func (d *Decision) spent() []int {
 	var ids []int
 	for _, g := range d.Grants {
-		ids = append(ids, g.ID)
+		if g.From == "" { // nothing uses up what is remembered
+			ids = append(ids, g.ID)
+		}
 	}
 	for i := range d.Parts {
 		p := &d.Parts[i]

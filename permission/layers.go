@@ -295,6 +295,9 @@ func (e *evaluation) sessionAllow(i int) answer {
 	}
 	rule := e.cover(e.session.allow, i)
 	if rule == nil {
+		rule = e.cover(e.session.upTo[e.acts[i].class], i)
+	}
+	if rule == nil {
 		return answer{}
 	}
 	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: allowedForNow}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
@@ -43,8 +44,10 @@ type standing struct {
 	allow, deny *patterns.Set
 	own         struct{ allow, deny []*patterns.Rule } // those that are not grants
 	grants      []*granted
-	last        int       // the highest ID of a grant so far
-	ends        time.Time // when the first grant ends; zero: none does
+	recalled    []*granted                        // those that are remembered
+	upTo        [risk.Forbidden + 1]*patterns.Set // the rules of recalled that answer for a class
+	last        int                               // the highest ID of a grant so far
+	ends        time.Time                         // when the first grant ends; zero: none does
 	paused      bool
 	reason      string   // why the agent is paused
 	scratch     *scratch // nil: none

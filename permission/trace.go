@@ -154,10 +154,14 @@ func (e *evaluation) step(layer Layer, i int) Step {
 }
 
 // sessionStep returns the step of the session's allow rules. It names a rule
-// that matches an action of tier 3 although that is not an answer.
+// that matches an action of tier 3, or of a higher risk than it is remembered for,
+// although that is not an answer.
 func (e *evaluation) sessionStep(i int) Step {
 	if a := e.sessionAllow(i); a.given() {
 		return e.stepOf(a, i)
+	}
+	if rule := because(e.cover(e.session.upTo[risk.Safe], i)); rule.given() {
+		return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: "it is remembered for a lower risk"}
 	}
 	rule := because(e.cover(e.session.allow, i))
 	if !rule.given() {

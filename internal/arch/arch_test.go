@@ -370,6 +370,8 @@ var verdicts = map[string][]string{
 // the reason. Deciding is not a reason.
 var mayName = map[string]string{
 	"approval/approval.go":              "what a person said, for the evaluator",
+	"approval/grants.go":                "what a person may have remembered, for the evaluator",
+	"approval/propose.go":               "what a person is offered to have remembered",
 	"engine/session.go":                 "reads and writes what a person has answered",
 	"gates/run.go":                      "starts what CanUseTool allowed; a preview in words",
 	"ask/choices.go":                    "a person's answer",
