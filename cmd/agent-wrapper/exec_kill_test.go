@@ -3,8 +3,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -44,6 +46,28 @@ func (k *killed) command(args ...string) *exec.Cmd {
 // one returns the nth run, with private files.
 func (k *killed) one(n int) *exec.Cmd {
 	return k.command("exec", "--kubeconfig", "config", "--temp-dir", "--allow", "Bash(kubectl apply:*)", "--", fmt.Sprintf("kubectl apply x%d", n))
+}
+
+// start starts a run. gone waits until no process of it is left: one that the program was
+// about to start when it was killed holds its locks until it is another program.
+func (k *killed) start(cmd *exec.Cmd) (gone func()) {
+	k.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		k.Fatal(err)
+	}
+	cmd.Stdout = w
+	err = errors.Join(cmd.Start(), w.Close())
+	if err != nil {
+		k.Fatal(err)
+	}
+	return func() {
+		k.Helper()
+		if _, err := io.Copy(io.Discard, r); err != nil {
+			k.Error(err)
+		}
+		r.Close()
+	}
 }
 
 // must runs the program and requires exit code 0.
@@ -110,9 +134,7 @@ func TestKilledExec(t *testing.T) {
 	for ; kills < *execKills && runs < 10**execKills; runs++ {
 		cmd := k.one(runs + 1)
 		began := time.Now()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		gone := k.start(cmd)
 		kill := time.AfterFunc(time.Duration(random.Int64N(int64(whole))), func() { cmd.Process.Kill() })
 		if cmd.Wait() != nil {
 			kills++
@@ -120,6 +142,7 @@ func TestKilledExec(t *testing.T) {
 			whole = min(whole, time.Since(began)) // the first one was slow
 		}
 		kill.Stop()
+		gone()
 		if len(k.left()) > 0 {
 			private++
 		}
