@@ -28,10 +28,18 @@ type memory struct {
 	seq      int64         // of the last one
 	broken   error         // of every write
 	slow     chan struct{} // AppendChat waits for it
+	history  []stored      // of sessions and commands, in the order of the writes
 }
 
 func newMemory() *memory {
 	return &memory{sessions: map[string]store.Session{}, entries: map[string]*approval.Entry{}, change: make(chan struct{})}
+}
+
+// stored is a change of a session, or of one of its commands.
+type stored struct {
+	session, state string
+	command        *store.Command
+	from           store.CommandState
 }
 
 // write locks the store for a change.
@@ -81,6 +89,7 @@ func (m *memory) UpdateSession(_ context.Context, s store.Session) (store.Sessio
 	}
 	s.Version++
 	m.sessions[s.ID] = s
+	m.history = append(m.history, stored{session: s.ID, state: s.State})
 	return s, nil
 }
 
@@ -107,6 +116,7 @@ func (m *memory) CreateCommand(_ context.Context, c store.Command) error {
 		}
 	}
 	m.commands = append(m.commands, c)
+	m.history = append(m.history, stored{session: c.SessionID, command: &c})
 	return nil
 }
 
@@ -132,6 +142,7 @@ func (m *memory) UpdateCommand(_ context.Context, from store.CommandState, c sto
 		return store.ErrChanged
 	}
 	m.commands[i] = c
+	m.history = append(m.history, stored{session: c.SessionID, command: &c, from: from})
 	return nil
 }
 

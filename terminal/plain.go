@@ -30,10 +30,29 @@ const longest = 4 << 10
 
 // append appends the text in p to out.
 func (s *plain) append(out, p []byte) []byte {
-	for _, b := range p {
-		out = s.take(out, b)
+	for len(p) > 0 {
+		n := 0
+		if s.in == text && !s.cr && len(s.rune) == 0 {
+			n = plainBytes(p)
+			out = append(out, p[:n]...)
+		}
+		if n < len(p) {
+			out = s.take(out, p[n])
+			n++
+		}
+		p = p[n:]
 	}
 	return out
+}
+
+// plainBytes returns how many bytes at the beginning of p are text as they are.
+func plainBytes(p []byte) int {
+	for i, b := range p {
+		if b < ' ' && b != '\n' && b != '\t' || b > '~' {
+			return i
+		}
+	}
+	return len(p)
 }
 
 // take reads one byte.

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(c.wait())
 	}
+	if dir := os.Getenv(victim); dir != "" {
+		serve(dir)
+	}
 	os.Exit(m.Run())
 }
 

@@ -1,0 +1,141 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/store"
+	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+)
+
+// victim is the variable with which the test program is a server that works in a
+// directory until it is killed.
+const victim = "TERMINAL_TEST_VICTIM"
+
+// over returns a manager over the store of a directory.
+func over(ctx context.Context, dir string) (*Manager, store.Store, error) {
+	db, err := sqlite.Open(ctx, filepath.Join(dir, "store.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := Open(ctx, Options{
+		Store: db, Server: "one", Private: filepath.Join(dir, "private"), Most: 4,
+		Decider: func(_ store.Session, a permission.Approver) (Decider, error) {
+			return rules{approver: a, mu: new(sync.Mutex), outcomes: new([]audit.Outcome)}, nil
+		},
+		Approver: func(_ store.Session, b approval.Broker) permission.Approver { return person{b} },
+	})
+	return m, db, err
+}
+
+// serve works with sessions until the process is killed, and tells each step.
+func serve(dir string) {
+	ctx := context.Background()
+	m, _, err := over(ctx, dir)
+	if err != nil {
+		panic(err)
+	}
+	for len(m.List()) < 4 {
+		if _, err := m.Create(ctx, store.Session{ConversationID: "talk", Dir: dir}); err != nil {
+			panic(err)
+		}
+	}
+	for i := 0; ; i++ {
+		id := m.List()[i%4].ID
+		r, err := m.Execute(ctx, id, Request{Command: ": ask; echo " + random() + " >>" + filepath.Join(dir, "ran")})
+		if err != nil && kindOf(err) != Conflict {
+			panic(err)
+		}
+		fmt.Println(r.Status)
+		if i%3 == 2 {
+			continue // and so it stays pending for a while
+		}
+		r, err = m.Approve(ctx, id, answerOf(approval.Approve), nil)
+		if err != nil && kindOf(err) != Conflict {
+			panic(err)
+		}
+		fmt.Println(r.Status)
+	}
+}
+
+// TestKilled: a server that is killed at any moment loses nothing that waits, runs
+// nothing twice and nothing that was not approved.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	for range 10 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env, cmd.Stderr = append(os.Environ(), victim+"="+dir), os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewScanner(out)
+		for range 1 + rand.IntN(30) {
+			if !r.Scan() {
+				t.Fatal("the server has ended by itself")
+			}
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	m, db, err := over(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { m.Close(); db.Close() }()
+	text, err := os.ReadFile(filepath.Join(dir, "ran"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	ran := map[string]int{}
+	for _, word := range strings.Fields(string(text)) {
+		if ran[word]++; ran[word] > 1 {
+			t.Errorf("%s ran %d times", word, ran[word])
+		}
+	}
+	all, err := db.Commands(t.Context(), store.CommandFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[store.CommandState]int{}
+	for _, c := range all {
+		states[c.State]++
+		word := strings.Fields(c.Command)[3]
+		var e approval.Entry
+		if c.ApprovalID != "" {
+			if e, err = db.Get(t.Context(), c.ApprovalID); err != nil {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		began := c.State == store.CommandUnknown || c.State == store.CommandCompleted || c.State == store.CommandFailed
+		if ran[word] > 0 && (!began || e.Status != approval.Consumed) {
+			t.Errorf("it ran: %+v, %v", c, e.Status)
+		}
+		if c.State == store.CommandCompleted && ran[word] != 1 {
+			t.Errorf("it did not run: %+v", c)
+		}
+		if e.Status == approval.Pending && c.State != store.CommandPending {
+			t.Errorf("a question is left: %+v", c)
+		}
+		delete(ran, word)
+	}
+	if len(ran) > 0 {
+		t.Errorf("nobody handed in %v", ran)
+	}
+	t.Logf("%v", states)
+}
