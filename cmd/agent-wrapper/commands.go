@@ -37,7 +37,7 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 		}
 		return usage("%v (see %s --help)", err, cmd.CommandPath())
 	})
-	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.decideCommand(), a.serveCommand(), a.mcpCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.decideCommand(), a.serveCommand(), a.approvalsCommand(), a.mcpCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
 	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))

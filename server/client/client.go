@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
 // Options say which server is meant, and who asks it.
@@ -152,6 +153,21 @@ func onlyLocal(_, address string, _ syscall.RawConn) error {
 		return fmt.Errorf("%s is not this machine: over a network the URL of the server has to be https://", address)
 	}
 	return nil
+}
+
+// Owner is whose credential a token is, as the server says.
+type Owner struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Role string `json:"role"` // agent, person, admin
+}
+
+// Owner returns the owner of the token.
+func (c *Client) Owner(ctx context.Context) (Owner, error) {
+	var o Owner
+	_, err := c.do(ctx, &request{method: http.MethodGet, path: "/api/me", answer: &o, patience: short})
+	o.Name, o.Role = visible.Line(brief(o.Name)), visible.Line(brief(o.Role))
+	return o, err
 }
 
 // Close closes the idle connections.

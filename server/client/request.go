@@ -25,6 +25,7 @@ const maxBody = 32 << 20
 // request is a request to the server.
 type request struct {
 	method   string
+	path     string // "" means /api/approvals, with the id and the verb
 	id, verb string // of the approval; what is done with it, "/answer"
 	query    url.Values
 	body     any
@@ -121,6 +122,9 @@ func reason(err error) error {
 func (c *Client) newRequest(ctx context.Context, r *request) (*http.Request, error) {
 	u := *c.base
 	u.Path, u.RawPath = "/api/approvals", "/api/approvals"
+	if r.path != "" {
+		u.Path, u.RawPath = r.path, r.path
+	}
 	if r.id != "" {
 		u.Path += "/" + r.id + r.verb
 		u.RawPath += "/" + url.PathEscape(r.id) + r.verb
