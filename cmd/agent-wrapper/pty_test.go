@@ -579,22 +579,48 @@ func TestBug01FocusAndMouse(t *testing.T) {
 // the question appeared, or just after it, does not count.
 func TestBug02TypedAhead(t *testing.T) {
 	t.Parallel()
+	const grace = 350 * time.Millisecond // package ask
+	for range 50 {
+		if longest := typedAhead(t, grace); longest < grace {
+			return
+		}
+	}
+	t.Error("on a machine this busy no key comes before it counts")
+}
+
+// typedAhead types keys before they count. It returns the longest time that a key may have
+// come after its question: from the time of grace on it counts, and the rest is left out.
+func typedAhead(t *testing.T, grace time.Duration) (longest time.Duration) {
+	t.Helper()
 	path, open := gate(t)
 	x := onTerminal(t, []string{"I begin.", tool("Bash", map[string]any{"command": "git push"}, `,"gate":"`+path+`"`), bash("git push 2")}, pushes...)
 	x.wait("I begin.")
 	x.types("o\no") // no question is open yet
+	begun := time.Now()
 	open()
-	x.wait("? Bash")
-	x.types("o")
-	x.wait("[o] once")
-	x.types("o")
-	x.press("d")
-	x.wait("DENY   Bash  git push\n")
-	x.types("o") // before the next
-	x.wait("? Bash")
-	x.types("o")
-	x.press("d")
+	for _, first := range []bool{true, false} {
+		x.wait("? Bash")
+		x.types("o")
+		if longest = max(longest, time.Since(begun)); longest >= grace {
+			return longest
+		}
+		if begun = time.Now(); first { // the key begins the time of grace anew
+			x.wait("[o] once")
+			x.types("o")
+			if longest = max(longest, time.Since(begun)); longest >= grace {
+				return longest
+			}
+		}
+		x.wait(ask.Prompt)
+		begun = time.Now()
+		x.types("d")
+		if first {
+			x.wait("DENY   Bash  git push\n")
+			x.types("o") // before the next
+		}
+	}
 	x.decided("DENY git push", "DENY git push 2")
+	return longest
 }
 
 // Bug 3: Shift+Tab in the text field allowed everything.
