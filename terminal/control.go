@@ -36,6 +36,7 @@ func (m *Manager) Interrupt(ctx context.Context, id, person string, signal bool)
 	if err := s.grant(ctx); err != nil {
 		return Handover{}, err
 	}
+	s.note("interrupt", person+" has taken over terminal "+s.id)
 	return Handover{"success", agentControl, userControl, s.id}, nil
 }
 
@@ -88,10 +89,20 @@ func (m *Manager) Release(ctx context.Context, id, person string, signal bool) (
 	if sh != nil {
 		sh.end()
 	}
+	s.note("release", person+" has released terminal "+s.id)
 	if err := s.resume(ctx, sh, person); err != nil {
 		return Handover{}, err
 	}
 	return Handover{"success", userControl, agentControl, s.id}, nil
+}
+
+// note records who has the terminal.
+func (s *session) note(name, words string) {
+	d, err := s.opened()
+	if err == nil {
+		err = d.Note("terminal "+name, words)
+	}
+	s.warn(err)
 }
 
 // letGo takes the terminal from the person, and returns the person's shell.

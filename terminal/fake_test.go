@@ -310,7 +310,11 @@ func (p person) Approve(ctx context.Context, ask permission.Request) (permission
 	if err != nil {
 		return permission.Answer{}, err
 	}
-	e, err := p.Submit(ctx, approval.Entry{State: approval.State{Terms: approval.Terms{ID: ask.Use.ID, Digest: digest, Asker: askingAgent}}, Session: ask.Use.Session})
+	id := ask.Use.ID
+	if ask.Version == again {
+		id += again
+	}
+	e, err := p.Submit(ctx, approval.Entry{State: approval.State{Terms: approval.Terms{ID: id, Digest: digest, Asker: askingAgent}}, Session: ask.Use.Session})
 	if err != nil {
 		return permission.Answer{}, err
 	}
@@ -331,12 +335,16 @@ func (p person) Approve(ctx context.Context, ask permission.Request) (permission
 	return e.Answer()
 }
 
+// again is the version of a question that changed after the first answer.
+const again = "-again"
+
 // rules is a decider that knows a command by its first word: "ask", "deny" and "break"
 // stand for a decision about what follows, and everything else is allowed.
 type rules struct {
 	approver permission.Approver
 	mu       *sync.Mutex
 	outcomes *[]audit.Outcome
+	notes    *[]string
 	version  string
 }
 
@@ -358,6 +366,12 @@ func (r rules) CanUseTool(ctx context.Context, use permission.ToolUse) (permissi
 			d.Behavior, d.Message = permission.Deny, "nobody answered"
 			return permission.Result{Decision: d, By: "rule"}, nil
 		}
+		if in.Command == ": ask twice" {
+			ans, err = r.approver.Approve(ctx, permission.Request{Use: use, Decision: d, Version: again})
+			if err != nil {
+				return permission.Result{}, err
+			}
+		}
 		d.Behavior, d.Message = ans.Behavior, ans.Message
 	}
 	return permission.Result{Decision: d, UpdatedInput: use.Input}, nil
@@ -367,6 +381,13 @@ func (r rules) Outcome(o audit.Outcome) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*r.outcomes = append(*r.outcomes, o)
+	return nil
+}
+
+func (r rules) Note(name, words string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*r.notes = append(*r.notes, name+": "+words)
 	return nil
 }
 
@@ -381,6 +402,7 @@ type bench struct {
 	mu       sync.Mutex
 	outcomes []audit.Outcome
 	said     []string
+	notes    []string
 	version  string
 }
 
@@ -390,7 +412,7 @@ func newBench(t *testing.T, change ...func(*Options)) *bench {
 	b.options = Options{
 		Store: b.store, Server: "one", Private: t.TempDir(), Most: 200, Grace: 100 * time.Millisecond,
 		Decider: func(_ store.Session, a permission.Approver) (Decider, error) {
-			return rules{a, &b.mu, &b.outcomes, b.version}, nil
+			return rules{a, &b.mu, &b.outcomes, &b.notes, b.version}, nil
 		},
 		Approver: func(_ store.Session, broker approval.Broker) permission.Approver { return person{broker} },
 		Warn: func(s string) {

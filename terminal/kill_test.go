@@ -33,7 +33,7 @@ func over(ctx context.Context, dir string) (*Manager, store.Store, error) {
 	m, err := Open(ctx, Options{
 		Store: db, Server: "one", Private: filepath.Join(dir, "private"), Most: 4,
 		Decider: func(_ store.Session, a permission.Approver) (Decider, error) {
-			return rules{approver: a, mu: new(sync.Mutex), outcomes: new([]audit.Outcome)}, nil
+			return rules{approver: a, mu: new(sync.Mutex), outcomes: new([]audit.Outcome), notes: new([]string)}, nil
 		},
 		Approver: func(_ store.Session, b approval.Broker) permission.Approver { return person{b} },
 	})
@@ -63,7 +63,8 @@ func serve(dir string) {
 			continue // and so it stays pending for a while
 		}
 		r, err = m.Approve(ctx, id, answerOf(approval.Approve), nil)
-		if err != nil && kindOf(err) != Conflict {
+		// After a restart the approval may be consumed, and the command is being denied.
+		if settled := new(approval.Settled); err != nil && kindOf(err) != Conflict && !errors.As(err, &settled) {
 			panic(err)
 		}
 		fmt.Println(r.Status)

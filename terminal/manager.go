@@ -35,11 +35,12 @@ type Store interface {
 	AppendChat(ctx context.Context, entries ...store.Chat) ([]store.Chat, error)
 }
 
-// Decider decides the commands of one session, asks about them, and records both. An
-// engine.Engine is one.
+// Decider decides the commands of one session, asks about them, and records both, how
+// they ended and who had the terminal. An engine.Engine is one.
 type Decider interface {
 	CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error)
 	Outcome(o audit.Outcome) error
+	Note(name, words string) error
 	Close() error
 }
 

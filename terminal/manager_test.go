@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
@@ -227,6 +228,11 @@ func TestTakeOver(t *testing.T) {
 	b.shows(id, "\r\nagain\r\n")
 	if strings.Contains(b.store.chat(), "\nhello from it") {
 		t.Error("it ran")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if want := []string{"terminal interrupt: anna has taken over terminal " + id, "terminal release: anna has released terminal " + id}; !slices.Equal(b.notes, want) {
+		t.Errorf("%q", b.notes)
 	}
 }
 
@@ -524,4 +530,78 @@ func TestHung(t *testing.T) {
 	if _, err := b.Execute(ctx, b.begin(), Request{Command: ": ask"}); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// TestAskedTwice: an answer that quotes nothing does not count for a question that has
+// changed since it was first shown.
+func TestAskedTwice(t *testing.T) {
+	b := newBench(t)
+	id := b.begin()
+	r := b.execute(id, ": ask twice")
+	e := answerOf(approval.Approve)
+	if _, err := b.Approve(t.Context(), id, e, nil); kindOf(err) != Conflict {
+		t.Errorf("answered, and asked again: %v", err)
+	}
+	if _, err := b.Approve(t.Context(), id, e, nil); kindOf(err) != Conflict {
+		t.Errorf("without an id: %v", err)
+	}
+	e.ID, e.Digest = r.ApprovalID, r.Digest
+	if _, err := b.Approve(t.Context(), id, e, nil); kindOf(err) != Conflict {
+		t.Errorf("the first question: %v", err)
+	}
+	info, err := b.Get(id)
+	if err != nil || info.Pending == nil {
+		t.Fatal(info, err)
+	}
+	e.ID, e.Digest = info.Pending.ApprovalID, info.Pending.Digest
+	if got, err := b.Approve(t.Context(), id, e, nil); err != nil || !got.Executed {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestStopped: a server that stops uses up no approval and withdraws no question,
+// whatever its asker does.
+func TestStopped(t *testing.T) {
+	var broker approval.Broker
+	b := newBench(t, func(o *Options) {
+		inner := o.Approver
+		o.Approver = func(s store.Session, b approval.Broker) permission.Approver {
+			broker = b
+			return inner(s, b)
+		}
+	})
+	r := b.execute(b.begin(), ": ask")
+	b.Close()
+	if _, err := broker.Withdraw(t.Context(), r.ApprovalID, askingAgent, "the server stops"); err != nil {
+		t.Error(err)
+	}
+	e := answerOf(approval.Approve)
+	e.ID, e.Digest = r.ApprovalID, r.Digest
+	if _, err := b.store.Answer(t.Context(), e, nil); err != nil {
+		t.Errorf("the question is gone: %v", err)
+	}
+	if _, err := broker.Consume(t.Context(), r.ApprovalID, r.Digest); err == nil {
+		t.Error("used up")
+	}
+	b.open()
+	b.store.ends(t, r.CommandID, store.CommandCompleted)
+}
+
+// TestNeverAsked: what was not decided when the server ended does not run behind the
+// agent's back.
+func TestNeverAsked(t *testing.T) {
+	b := newBench(t)
+	id := b.begin()
+	b.Close()
+	ran := filepath.Join(t.TempDir(), "ran")
+	c := store.Command{ID: "command-1", SessionID: id, Command: "echo >" + ran, Dir: "/", By: "agent", State: store.CommandPending}
+	if err := b.store.CreateCommand(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	b.open()
+	b.store.ends(t, c.ID, store.CommandCancelled)
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("it ran")
+	}
+	b.execute(id, "echo next")
 }

@@ -2970,4 +2970,112 @@ func tellsWord`,
 		New:  ``,
 		Test: "TestEndOnce",
 	},
+	{
+		Guard: "a command of a terminal is stored as executing before it starts", File: "terminal/execute.go",
+		Old: `	if err := s.update(from, &c.rec); err != nil {
+		c.rec.State = from
+		return err
+	}
+`,
+		New:  ``,
+		Test: "TestExecutingFirst",
+	},
+	{
+		Guard: "commands and answers count in the agent's control only", File: "terminal/state.go",
+		Old:  `case m.state != agentControl:`,
+		New:  `case false:`,
+		Test: "TestSeedTable",
+	},
+	{
+		Guard: "an answer in a terminal quotes its question", File: "terminal/execute.go",
+		Old:  `case e.ID != "" && e.ID != c.rec.ApprovalID:`,
+		New:  `case false:`,
+		Test: "TestApproved",
+	},
+	{
+		Guard: "an answer in a terminal quotes what was shown", File: "terminal/execute.go",
+		Old:  `case e.Digest != "" && e.Digest != c.digest:`,
+		New:  `case false:`,
+		Test: "TestApproved",
+	},
+	{
+		Guard: "an answer without an id is not for a question that has changed", File: "terminal/execute.go",
+		Old:  `case e.ID == "" && c.asks > 1:`,
+		New:  `case false:`,
+		Test: "TestAskedTwice",
+	},
+	{
+		Guard: "a server that stops uses up no approval", File: "terminal/execute.go",
+		Old: `	if !q.waits() {
+		return approval.Entry{}, errNothing
+	}
+`,
+		New:  ``,
+		Test: "TestStopped",
+	},
+	{
+		Guard: "a server that stops withdraws no question", File: "terminal/execute.go",
+		Old: `	if !q.waits() {
+		return q.Get(ctx, id)
+	}
+`,
+		New:  ``,
+		Test: "TestStopped",
+	},
+	{
+		Guard: "a take-over cancels what is pending", File: "terminal/control.go",
+		Old: `	s.withdraw(person + " has taken over the terminal")
+`,
+		New:  ``,
+		Test: "TestTakeOver",
+	},
+	{
+		Guard: "a command that is decided otherwise after a restart does not run", File: "terminal/execute.go",
+		Old:  `if c.restored && c.asks == 0 {`,
+		New:  `if false {`,
+		Test: "TestRestart",
+	},
+	{
+		Guard: "a command that nobody was asked about does not run after a restart", File: "terminal/restore.go",
+		Old:  `if err != nil || rec.ApprovalID == "" {`,
+		New:  `if err != nil {`,
+		Test: "TestNeverAsked",
+	},
+	{
+		Guard: "a line with a NUL is no command", File: "terminal/execute.go",
+		Old:  `case strings.ContainsRune(r.Command, 0):`,
+		New:  `case false:`,
+		Test: "TestRefused",
+	},
+	{
+		Guard: "only who has the terminal types", File: "terminal/control.go",
+		Old:  `if s.person != person {`,
+		New:  `if false {`,
+		Test: "TestTakeOver",
+	},
+	{
+		Guard: "a job of a person keeps the terminal", File: "terminal/control.go",
+		Old:  `!signal && s.shell.console.busy()`,
+		New:  `false`,
+		Test: "TestPersonsShell",
+	},
+	{
+		Guard: "a program that is faster than the chat waits", File: "terminal/chat.go",
+		Old:  `len(c.text) >= chatBehind && !c.last`,
+		New:  `false && !c.last`,
+		Test: "TestChatWaits",
+	},
+	{
+		Guard: "the name of a transcript is no path", File: "terminal/chat.go",
+		Old:  `b == '.' && i > 0:`,
+		New:  `b == '.', b == '/':`,
+		Test: "TestTranscript",
+	},
+	{
+		Guard: "a job with a group of its own ends with its session", File: "process/tree_linux.go",
+		Old:  `statOf(p, sessionField) == pid`,
+		New:  `false`,
+		Pkg:  "./terminal",
+		Test: "TestNothingIsLeft",
+	},
 }
