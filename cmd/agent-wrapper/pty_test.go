@@ -31,6 +31,7 @@ type terminal struct {
 	name string   // of the terminal: /dev/pts/4
 	cmd  *exec.Cmd
 	home string
+	was  unix.Termios // its settings before the program
 
 	mu   sync.Mutex
 	more chan struct{} // something was written
@@ -69,10 +70,11 @@ func startedBy(t *testing.T, home, kind string, cmd *exec.Cmd) *terminal {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	x := &terminal{t: t, ctl: master, name: slave.Name(), cmd: cmd, home: home, more: make(chan struct{}, 1)}
+	x.was = x.modes()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, ctl: master, name: slave.Name(), cmd: cmd, home: home, more: make(chan struct{}, 1)}
 	slave.Close()
 	fd, err := unix.Dup(int(master.Fd()))
 	if err == nil {
@@ -485,7 +487,7 @@ func TestInterruptAtPrompt(t *testing.T) {
 	for _, where := range []string{"", "w"} {
 		audit := t.TempDir() + "/a.jsonl"
 		x := onTerminal(t, []string{bash("git push"), bash("git status")}, append(pushes, "--audit", audit)...)
-		was := x.modes()
+		was := x.was
 		x.press(where)
 		if where != "" {
 			x.wait("tell the agent: ")
@@ -515,7 +517,7 @@ func TestSignalAtPrompt(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		x := onTerminal(t, []string{bash("git push")}, pushes...)
-		was := x.modes()
+		was := x.was
 		x.wait(ask.Prompt)
 		x.cmd.Process.Signal(sig)
 		x.wait("\x1b[?2004l")
@@ -769,7 +771,7 @@ func TestSuspend(t *testing.T) {
 	home := t.TempDir()
 	args := append([]string{"agent-wrapper", "run", "--prompt", bash("git push origin main"), "--agent-command", "pretend-agent", "--cwd", home}, pushes...)
 	x := startedBy(t, home, "xterm", exec.Command("pretend-shell", args...))
-	was := x.modes()
+	was := x.was
 	x.press("\x1a")
 	x.wait("[stopped]")
 	if now := x.modes(); now != was {
@@ -792,7 +794,7 @@ func TestBug12AgentDies(t *testing.T) {
 	path, open := gate(t)
 	audit := t.TempDir() + "/a.jsonl"
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"die":true,"gate":"`+path+`"`)}, append(pushes, "--audit", audit)...)
-	was := x.modes()
+	was := x.was
 	x.wait(ask.Prompt)
 	open()
 	x.wait("no longer asked about Bash: ")
@@ -961,7 +963,7 @@ func TestEditOnTerminal(t *testing.T) {
 	cmd := exec.Command("agent-wrapper", args...)
 	cmd.Env = []string{"EDITOR=pretend-editor " + script}
 	x := startedBy(t, home, "xterm", cmd)
-	was := x.modes()
+	was := x.was
 	edits("rm -rf build\n")
 	x.press("e")
 	x.wait("editing git push")
