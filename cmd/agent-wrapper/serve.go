@@ -23,6 +23,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/server"
 	"github.com/agent-wrapper/agent-wrapper/store"
+	"github.com/agent-wrapper/agent-wrapper/store/postgres"
 	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
 )
 
@@ -62,10 +63,13 @@ func (f *storeFlags) open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.url != "" {
-		return nil, usage("--store: this build knows no store of that kind: leave it out for a file in the state directory")
+	switch {
+	case f.url == "":
+		return sqlite.Open(ctx, filepath.Join(dir, storeFile))
+	case !strings.HasPrefix(f.url, "postgres://") && !strings.HasPrefix(f.url, "postgresql://"):
+		return nil, usage("--store: a URL such as postgres://user@host/database: leave it out for a file in the state directory")
 	}
-	return sqlite.Open(ctx, filepath.Join(dir, storeFile))
+	return postgres.Open(ctx, f.url)
 }
 
 // serveFlags are the flags of serve.
@@ -258,6 +262,9 @@ func (a *app) ready(ctx context.Context, f *serveFlags, l net.Listener, r *engin
 		state := ""
 		if f.state != "" {
 			state = " --state " + f.state
+		}
+		if f.url != "" {
+			state += " --store URL" // which may hold a password
 		}
 		out.WriteString("Nobody has a credential yet. In another terminal, not in one of an agent:\n" +
 			"  agent-wrapper serve token create --role person --name " + cmp.Or(os.Getenv("USER"), "NAME") + state + "\n" +

@@ -27,6 +27,7 @@ type Store struct{ *sqldb.DB }
 type options struct {
 	notify, listen string // channels
 	poll           time.Duration
+	now            func() time.Time // nil: time.Now
 }
 
 const (
@@ -40,7 +41,7 @@ const (
 // and creates its tables if there are none. What the URL does not say, the usual
 // variables (PGPASSWORD, PGPASSFILE, PGSSLMODE, …) do. No error shows the password.
 func Open(ctx context.Context, url string) (*Store, error) {
-	return open(ctx, url, options{channel, channel, poll})
+	return open(ctx, url, options{notify: channel, listen: channel, poll: poll})
 }
 
 func open(ctx context.Context, url string, o options) (*Store, error) {
@@ -86,6 +87,7 @@ func dialect(o options) sqldb.Dialect {
 		Bytes: "BYTEA",
 		Lock:  " FOR UPDATE",
 		Poll:  o.poll,
+		Now:   o.now,
 		Again: again,
 		Notify: func(ctx context.Context, tx *sql.Tx, seq int64) error {
 			_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, $2)`, o.notify, strconv.FormatInt(seq, 10))

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/test/brokertest"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/pg"
 	"github.com/agent-wrapper/agent-wrapper/store"
 	"github.com/agent-wrapper/agent-wrapper/store/storetest"
@@ -26,6 +27,18 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) func() store.Store {
 		url := server.Database(t)
 		return func() store.Store { return opened(t, url) }
+	})
+}
+
+// So does every guarantee of a broker.
+func TestBroker(t *testing.T) {
+	brokertest.Run(t, func(t *testing.T, now func() time.Time) approval.Broker {
+		s, err := open(t.Context(), server.Database(t), options{notify: channel, listen: channel, poll: poll, now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
 	})
 }
 
