@@ -587,8 +587,8 @@ func TestStopped(t *testing.T) {
 	b.store.ends(t, r.CommandID, store.CommandCompleted)
 }
 
-// TestNeverAsked: what was not decided when the server ended does not run behind the
-// agent's back.
+// TestNeverAsked: what was not decided when the server ended is asked about, and does
+// not run behind the agent's back.
 func TestNeverAsked(t *testing.T) {
 	b := newBench(t)
 	id := b.begin()
@@ -604,4 +604,15 @@ func TestNeverAsked(t *testing.T) {
 		t.Error("it ran")
 	}
 	b.execute(id, "echo next")
+	b.shows(id, "\r\nnext")
+	b.Close()
+	c.ID, c.Command = "command-2", ": ask"
+	if err := b.store.CreateCommand(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	b.open()
+	b.waits(id)
+	if info, err := b.Get(id); err != nil || info.Pending == nil || info.Pending.CommandID != c.ID {
+		t.Errorf("%+v, %v", info, err)
+	}
 }

@@ -56,8 +56,8 @@ func (m *Manager) restoreSession(ctx context.Context, rec store.Session) error {
 	return nil
 }
 
-// again decides a command that was pending when the server ended. Nobody was told of
-// one about which nobody had been asked: it is not run behind the agent's back.
+// again decides a command that was pending when the server ended. If it is allowed now
+// without a question it is cancelled, see allowed.
 func (s *session) again(rec store.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,8 @@ func (s *session) again(rec store.Command) {
 	c.restored = true
 	s.at = c
 	next, err := s.machine.step(execute, rec.ID)
-	if err != nil || rec.ApprovalID == "" {
-		s.withdraw("the server was restarted before it was decided")
+	if err != nil {
+		s.withdraw("a person has taken over the terminal")
 		return
 	}
 	s.machine = next

@@ -3036,12 +3036,6 @@ func tellsWord`,
 		Test: "TestRestart",
 	},
 	{
-		Guard: "a command that nobody was asked about does not run after a restart", File: "terminal/restore.go",
-		Old:  `if err != nil || rec.ApprovalID == "" {`,
-		New:  `if err != nil {`,
-		Test: "TestNeverAsked",
-	},
-	{
 		Guard: "a line with a NUL is no command", File: "terminal/execute.go",
 		Old:  `case strings.ContainsRune(r.Command, 0):`,
 		New:  `case false:`,
@@ -3068,7 +3062,7 @@ func tellsWord`,
 	{
 		Guard: "the name of a transcript is no path", File: "terminal/chat.go",
 		Old:  `b == '.' && i > 0:`,
-		New:  `b == '.', b == '/':`,
+		New:  `b == '.' && i >= 0, b == '/':`,
 		Test: "TestTranscript",
 	},
 	{
