@@ -30,6 +30,9 @@ const (
 	// project's code or settings, so that the one in the project's own environment
 	// (.venv/bin, node_modules/.bin) is meant by its name.
 	Packaged
+	// Interactive marks a program that reads the keyboard of its terminal, or may ask
+	// for a password there: an editor, a pager, a monitor, a client of another host.
+	Interactive
 )
 
 // Is reports whether the program of that name has the property.

@@ -50,8 +50,10 @@ type Result struct {
 	Risk      string   `json:"risk,omitempty"`
 	Reasons   []string `json:"reasons,omitempty"`
 	Warning   string   `json:"warning,omitempty"` // of a command of high risk
-	Message   string   `json:"message,omitempty"`
-	Error     string   `json:"error,omitempty"`
+	// NeedsInput is why it may wait for a person to take over and type.
+	NeedsInput []string `json:"needs_input,omitempty"`
+	Message    string   `json:"message,omitempty"`
+	Error      string   `json:"error,omitempty"`
 	// Of a question: what an answer quotes.
 	ApprovalID string `json:"approval_id,omitempty"`
 	Digest     string `json:"digest,omitempty"`
@@ -63,7 +65,8 @@ type Result struct {
 type command struct {
 	rec      store.Command
 	force    bool
-	restored bool // it was asked about before a restart
+	restored bool // from before a restart: it runs only after a question
+	input    []string
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 
@@ -78,7 +81,7 @@ type command struct {
 }
 
 func newCommand(rec store.Command) *command {
-	c := &command{rec: rec, news: make(chan struct{}), ended: make(chan struct{})}
+	c := &command{rec: rec, input: needsInput(rec.Command, rec.Dir), news: make(chan struct{}), ended: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
 }
@@ -100,7 +103,8 @@ func (c *command) finish(r Result) {
 // told returns what the agent is told.
 func (c *command) told() Result {
 	r := c.result
-	r.Command, r.CommandID, r.SessionID, r.Risk, r.Reasons = c.rec.Command, c.rec.ID, c.rec.SessionID, c.rec.Risk, c.rec.Reasons
+	r.Command, r.CommandID, r.SessionID = c.rec.Command, c.rec.ID, c.rec.SessionID
+	r.Risk, r.Reasons, r.NeedsInput = c.rec.Risk, c.rec.Reasons, c.input
 	return r
 }
 
@@ -385,7 +389,7 @@ func (s *session) allowed(c *command, res *permission.Result) {
 		return
 	}
 	if c.restored && c.asks == 0 {
-		s.refuse(c, store.CommandCancelled, Result{Status: statusCancelled, Message: "it is decided otherwise since the server was restarted"})
+		s.refuse(c, store.CommandCancelled, Result{Status: statusCancelled, Message: "the server was restarted while it was pending"})
 		return
 	}
 	if c.asks == 0 {
@@ -451,9 +455,14 @@ func (s *session) run(text, dir string) (*console, error) {
 	if err := os.WriteFile(rc, []byte(tell), 0o600); err != nil {
 		return nil, err
 	}
-	env := append(slices.Clone(s.env), "PWD="+dir, "BASH_ENV="+rc)
+	env := append(slices.Clone(s.env), pagers...)
+	env = append(env, "PWD="+dir, "BASH_ENV="+rc)
 	return open([]string{"bash", "--norc", "-c", "--", text}, dir, env, s.size, s.output)
 }
+
+// pagers has programs that page their output on a terminal (git, man, systemctl) write
+// it all: nobody is there to turn the pages.
+var pagers = []string{"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat"}
 
 // quoted returns a text as one word of a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

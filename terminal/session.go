@@ -58,6 +58,7 @@ type Pending struct {
 	Timestamp   time.Time `json:"timestamp"`
 	ApprovalID  string    `json:"approval_id"`
 	Digest      string    `json:"digest"`
+	NeedsInput  []string  `json:"needs_input,omitempty"`
 }
 
 func (s *session) info() Info {
@@ -67,7 +68,7 @@ func (s *session) info() Info {
 	switch c := s.at; s.machine.phase {
 	case asked:
 		i.Pending = &Pending{
-			c.rec.ID, c.rec.Command, c.rec.Description, c.rec.Risk, c.rec.Reasons, c.rec.Created, c.rec.ApprovalID, c.digest,
+			c.rec.ID, c.rec.Command, c.rec.Description, c.rec.Risk, c.rec.Reasons, c.rec.Created, c.rec.ApprovalID, c.digest, c.input,
 		}
 	case running:
 		i.Running = c.rec.ID

@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"desk":                     {"approval", "display", "permission", "patterns", "workspace"},
 	"broker":                   {"approval"},
 	"mcp":                      {"permission"},
-	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "shell", "store"},
+	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "program", "shell", "store"},
 	"decide":                   {"engine", "desk", "permission", "audit"},
 	"ask":                      {"desk", "approval", "display", "permission", "patterns", "process"},
 	"store":                    {"approval"},

@@ -23,7 +23,7 @@ var (
 	}
 	Facts = map[string]string{
 		"task-runner": "TaskRunner", "interpreter": "Interpreter", "fetcher": "Fetcher", "obeys-project": "ObeysProject", "editor": "Editor",
-		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts", "packaged": "Packaged",
+		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts", "packaged": "Packaged", "interactive": "Interactive",
 	}
 	Values  = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	Effects = map[string]string{
