@@ -53,16 +53,13 @@ func Verify(path, headFile, hash string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := lines(io.NewSectionReader(f, 0, size), v.line)
-	if errors.Is(err, errLong) {
-		v.fault(v.report.Lines+1, "%v", err)
-		return v.report, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	v.end(rest)
-	return v.report, nil
+	return v.read(io.NewSectionReader(f, 0, size))
+}
+
+// VerifyCopy reads a copy of a record from the start and checks its chain. A copy has no
+// head: it may end before the record does.
+func VerifyCopy(r io.Reader) (*Report, error) {
+	return (&verifier{walk: newWalker(), report: &Report{}}).read(r)
 }
 
 // verifier reads a record that may have been changed anywhere.
@@ -100,6 +97,20 @@ func (v *verifier) snapshot(f *os.File, headFile string) (int64, error) {
 	}
 	v.report.Known = v.head.Seq
 	return info.Size(), nil
+}
+
+// read checks all lines.
+func (v *verifier) read(r io.Reader) (*Report, error) {
+	rest, err := lines(r, v.line)
+	if errors.Is(err, errLong) {
+		v.fault(v.report.Lines+1, "%v", err)
+		return v.report, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.end(rest)
+	return v.report, nil
 }
 
 func (v *verifier) fault(line int, format string, args ...any) {

@@ -107,7 +107,7 @@ Every request needs a credential: see serve token. docs/serve.md has the API.`,
 	f.storeFlags.add(flags)
 	f.policyFlags.add(cmd)
 	f.audit.add(flags)
-	cmd.AddCommand(a.serveTokenCommand())
+	cmd.AddCommand(a.serveTokenCommand(), a.serveBackupCommand(), a.serveRestoreCommand())
 	return cmd
 }
 
@@ -136,6 +136,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
+	defer copyRecord(kept, f.record(dir), f.log(a.err))()
 	s, err := server.New(server.Options{Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err)})
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (f *serveFlags) load(dir string) (*engine.Rules, error) {
 	}
 	o.Settings.Profile = "terminal"
 	o.NoAdvice = true // a person can be asked at any time
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".turn"} {
 		o.Guard = append(o.Guard, filepath.Join(dir, storeFile+suffix))
 	}
 	return load(o)
@@ -247,7 +248,7 @@ func (a *app) ready(ctx context.Context, f *serveFlags, l net.Listener, r *engin
 	}
 	at := serving{
 		Listening: scheme + "://" + l.Addr().String(), Workspace: r.Place.Workspace, State: dir,
-		Record: cmp.Or(f.audit.file, filepath.Join(dir, "audit.jsonl")), PID: os.Getpid(), Version: buildVersion(),
+		Record: f.record(dir), PID: os.Getpid(), Version: buildVersion(),
 	}
 	if f.json {
 		return writeJSON(a.out, at)

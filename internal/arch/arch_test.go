@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"ask":                      {"desk", "approval", "display", "permission", "patterns", "process"},
 	"store":                    {"approval"},
 	"store/internal/sqldb":     {"store", "approval"},
+	"store/ledger":             {"store", "audit"},
 	"store/sqlite":             {"store/internal/sqldb"},
 	"store/postgres":           {"store/internal/sqldb"},
 	"store/storetest":          {"store", "approval"},

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
@@ -90,12 +91,15 @@ func (d *DB) Audit(ctx context.Context, server string, after int64, limit int) (
 
 // AuditServers returns how many lines there are of each server.
 func (d *DB) AuditServers(ctx context.Context) (map[string]int64, error) {
-	lines, err := readAll(ctx, d, func(row scanner) (l store.AuditLine, err error) {
-		return l, row.Scan(&l.Server, &l.Number)
-	}, `SELECT server, max(number) FROM audit GROUP BY server`)
+	counted, err := readAll(ctx, d, scanCount, `SELECT name, value FROM counters WHERE name LIKE 'audit %'`)
 	servers := map[string]int64{}
-	for _, l := range lines {
-		servers[l.Server] = l.Number
+	for _, l := range counted {
+		servers[strings.TrimPrefix(l.Server, "audit ")] = l.Number
 	}
 	return servers, err
+}
+
+func scanCount(row scanner) (l store.AuditLine, err error) {
+	err = row.Scan(&l.Server, &l.Number)
+	return l, err
 }
