@@ -49,6 +49,7 @@ type chat struct {
 	plain plain
 	text  []byte
 	timer *time.Timer
+	armed bool // the timer runs
 	due   bool // to be stored now
 	busy  bool // being stored
 	last  bool // nothing will follow
@@ -102,13 +103,13 @@ func (c *chat) add(p []byte) {
 	if c.last || c.over {
 		return
 	}
-	first := len(c.text) == 0
 	c.text = c.plain.append(c.text, p)
 	switch {
 	case len(c.text) >= chatPiece && !c.due:
 		c.due = true
 		c.wake.Broadcast()
-	case first && len(c.text) > 0:
+	case len(c.text) > 0 && !c.armed:
+		c.armed = true
 		c.timer.Reset(chatDelay)
 	}
 }
@@ -117,7 +118,7 @@ func (c *chat) add(p []byte) {
 func (c *chat) flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.due = len(c.text) > 0
+	c.due, c.armed = len(c.text) > 0, false
 	c.wake.Broadcast()
 }
 
@@ -160,9 +161,12 @@ func (c *chats) take() (entries []store.Chat, from []*chat, over bool) {
 	c.mu.Lock()
 	for {
 		for x := range c.all {
+			if x.due && x.blank() {
+				x.due = false // with what follows
+			}
 			if x.due || c.over && len(x.text) > 0 {
 				taken[x] = x.text
-				x.text, x.due, x.busy = nil, false, true
+				x.text, x.due, x.armed, x.busy = nil, false, false, true
 				x.timer.Stop()
 			}
 		}
@@ -185,6 +189,11 @@ func (c *chats) take() (entries []store.Chat, from []*chat, over bool) {
 		}
 	}
 	return entries, from, over
+}
+
+// blank reports whether there is nothing to see yet.
+func (c *chat) blank() bool {
+	return len(c.text) < chatPiece && !c.last && !c.over && len(bytes.TrimSpace(c.text)) == 0
 }
 
 // store stores entries, in the store and in the transcripts.

@@ -56,7 +56,7 @@ func TestChatFlushes(t *testing.T) {
 		}
 		c.write([]byte("the \x1b[1mlast\x1b[0m one, token=hunter2hunter2\r\n"))
 		c.close()
-		if got := m.texts(); len(got) != 3 || got[2] != "[TERMINAL] the last one, token=REDACTED\n" {
+		if got := m.texts(); len(got) != 3 || got[2] != "[TERMINAL]  \nthe last one, token=REDACTED\n" {
 			t.Errorf("%q", got[2:])
 		}
 		c.write([]byte("too late"))

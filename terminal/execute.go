@@ -170,7 +170,7 @@ func (s *session) accept(ctx context.Context, r Request) (*command, error) {
 	}
 	now := time.Now()
 	c := newCommand(store.Command{
-		ID: id, SessionID: s.id, ConversationID: s.rec.ConversationID, Command: r.Command, Description: r.Description, Dir: s.rec.Dir,
+		ID: id, SessionID: s.id, ConversationID: s.rec.ConversationID, Command: r.Command, Description: r.Description, Dir: existing(s.rec.Dir),
 		By: "agent", Force: r.ForceApproval, State: store.CommandPending, Created: now, Changed: now,
 	})
 	err = s.options.Store.CreateCommand(ctx, c.rec)
@@ -183,6 +183,17 @@ func (s *session) accept(ctx context.Context, r Request) (*command, error) {
 	s.machine, s.at, s.rec.Active = next, c, now
 	s.options.Changed(s.rec, &c.rec)
 	return c, nil
+}
+
+// existing returns a directory, or if it was removed the nearest one above it.
+func existing(dir string) string {
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // bashInput is the input of the tool use that is decided.
@@ -439,15 +450,11 @@ func line(command string) string {
 	return strings.ReplaceAll(visible.Command(command), "\n", "\r\n> ")
 }
 
-// directory is the name of the private file to which a command writes the directory
-// that it ended in.
-const directory = "dir"
-
 // run starts a line in a shell of its own. The line is an argument, so that what was
 // decided is what runs; the shell reads one file of ours, which has it tell the
 // directory at its end.
 func (s *session) run(text, dir string) (*console, error) {
-	at, rc := s.private(directory), s.private("env")
+	at, rc := s.private(directory), s.private(startup)
 	if err := os.Remove(at); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}

@@ -74,7 +74,8 @@ func TestDirectory(t *testing.T) {
 		{"cd a*", odd},
 		{"(cd /)", odd}, {"cd / & wait", odd}, {"cd /; exec true", odd}, {"cd /; trap - EXIT", odd},
 		{"pwd() { echo /; }; builtin() { echo /nowhere; }; :", odd},
-		{"cd ..; exit 4", dir}, {"exec 3>x 4>y; cd /", "/"},
+		{"cd ..; exit 4", dir}, {"mkdir -p x/y; cd x/y", filepath.Join(dir, "x/y")},
+		{"rm -r ../../x", filepath.Join(dir, "x/y")}, {"pwd -P", dir}, {"exec 3>x 4>y; cd /", "/"},
 	} {
 		r := b.execute(id, tt.line)
 		c := b.store.ends(t, r.CommandID, store.CommandCompleted)
@@ -458,8 +459,8 @@ func TestClosed(t *testing.T) {
 	if s := b.store.entries[asked.ApprovalID].Status; s != approval.Cancelled {
 		t.Error(s)
 	}
-	if len(b.List()) != 0 || len(b.store.sessions) != 0 {
-		t.Error("sessions are left")
+	if left, _ := os.ReadDir(b.options.Private); len(b.List()) != 0 || len(b.store.sessions) != 0 || len(left) != 0 {
+		t.Errorf("sessions or files are left: %v", left)
 	}
 	if _, err := b.Create(t.Context(), store.Session{Dir: "here"}); kindOf(err) != Invalid {
 		t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -169,6 +170,11 @@ func (s *session) close(ctx context.Context, why string) (store.Session, error) 
 	}
 	s.mu.Unlock()
 	s.end()
+	for _, name := range []string{directory, startup, shellStartup, shellSaid} {
+		if err := os.Remove(s.private(name)); !errors.Is(err, os.ErrNotExist) {
+			s.warn(err)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rec, nil
@@ -207,6 +213,14 @@ func (s *session) end() {
 		s.warn(d.Close())
 	}
 }
+
+// The names of private files.
+const (
+	directory    = "dir"  // to which a command writes the directory that it ended in
+	startup      = "env"  // which the shell of a command reads at its start
+	shellStartup = "rc"   // which a person's shell reads
+	shellSaid    = "said" // to which it tells what it runs
+)
 
 // private returns the path of a private file of the session.
 func (s *session) private(name string) string {

@@ -47,7 +47,7 @@ PROMPT_COMMAND='__tell end $?'
 
 // startShell starts a shell for the person who has the terminal. The lock is held.
 func (s *session) startShell() error {
-	rc, said := s.private("rc"), s.private("said")
+	rc, said := s.private(shellStartup), s.private(shellSaid)
 	if err := os.WriteFile(rc, fmt.Appendf(nil, telling, quoted(said)), 0o600); err != nil {
 		return err
 	}
@@ -59,8 +59,9 @@ func (s *session) startShell() error {
 		return err
 	}
 	sh := &shell{session: s, file: file, ended: make(chan struct{}), rec: s.rec, person: s.person}
-	env := append(slices.Clone(s.env), "PWD="+s.rec.Dir)
-	sh.console, err = open([]string{"bash", "--noprofile", "--rcfile", rc, "-i"}, s.rec.Dir, env, s.size, sh.output)
+	dir := existing(s.rec.Dir)
+	env := append(slices.Clone(s.env), "PWD="+dir)
+	sh.console, err = open([]string{"bash", "--noprofile", "--rcfile", rc, "-i"}, dir, env, s.size, sh.output)
 	if err != nil {
 		file.Close()
 		return err
