@@ -63,6 +63,7 @@ const (
 	removesRemade          // tier 3, but what it removes is made anew
 	isHarmless             // by its tier, or as a read inside the workspace
 	notAllowed             // nothing allows it
+	riskDenied             // Policy.ByRisk
 )
 
 // held reports whether the answer is an ask that no later layer can lift.

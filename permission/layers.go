@@ -2,8 +2,10 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
@@ -283,7 +285,19 @@ func (e *evaluation) asks(i int) bool {
 
 // strict reports whether only rules with a specifier count for an action.
 func (e *evaluation) strict(i int) bool {
+	return e.tier3(i) || e.acts[i].does != nil && e.byRisk(i).Behavior == Deny
+}
+
+func (e *evaluation) tier3(i int) bool {
 	return !e.policy.RiskOff && e.acts[i].class.Tier() == 3
+}
+
+// byRisk returns what the policy answers about an action by its risk.
+func (e *evaluation) byRisk(i int) RiskAnswer {
+	if class := e.acts[i].class; class < risk.Forbidden {
+		return e.policy.ByRisk[class]
+	}
+	return RiskAnswer{}
 }
 
 // sessionAllow returns the answer of the session's rules. They do not count for
@@ -321,7 +335,7 @@ func (e *evaluation) exactAllow(i int) answer {
 // ask for what is not listed replaces an allow, but never the default's deny.
 func (e *evaluation) gate(i int) answer {
 	l, unlisted := e.listing(i), e.unlisted()
-	if unlisted == 0 && (e.bounded(i) || l.missed == notListedThere && (e.acts[i].lifted || !e.acts[i].harmless(e.policy.RiskOff))) {
+	if unlisted == 0 && (e.bounded(i) || l.missed == notListedThere && (e.acts[i].lifted || !e.harmless(i))) {
 		unlisted = Ask
 	}
 	switch {
@@ -472,12 +486,40 @@ func (e *evaluation) fallback(i int, l listing) answer {
 		return answer{behavior: Allow, layer: LayerDefault, reason: needsNoRule}
 	case a.remade:
 		return answer{behavior: Ask, layer: LayerDefault, reason: removesRemade}
-	case e.strict(i):
+	case e.tier3(i):
 		return answer{behavior: Deny, layer: LayerDefault, reason: neverRun}
-	case a.harmless(e.policy.RiskOff):
+	case e.byRisk(i).Behavior == Deny:
+		return answer{behavior: Deny, layer: LayerDefault, reason: riskDenied}
+	case e.harmless(i):
 		return answer{behavior: Allow, layer: LayerDefault, reason: isHarmless}
 	}
 	return answer{behavior: Ask, layer: LayerDefault, reason: notAllowed}
+}
+
+// harmless reports whether an action that no rule names is allowed: because the policy
+// says so of its risk, or as its tier has it.
+func (e *evaluation) harmless(i int) bool {
+	a, by := &e.acts[i], e.byRisk(i).Behavior
+	switch {
+	case a.command() && by == Ask && a.class == risk.Safe:
+		return false
+	case a.command() && by == Allow && e.runsByRisk(a):
+		return true
+	}
+	return a.harmless(e.policy.RiskOff)
+}
+
+// runsByRisk reports whether an action of a command line is one that a policy may allow
+// because it is moderate: proven, of a program that is known, and none that a rule has to
+// name.
+func (e *evaluation) runsByRisk(a *act) bool {
+	switch {
+	case e.policy.RiskOff, a.class != risk.Moderate, a.secret, a.protected, a.does.Unproven() && !a.names:
+		return false
+	case a.override == nil && slices.Contains(a.factors, risk.FactorUnknown):
+		return false
+	}
+	return a.sub.Kind == patterns.RunCommand || a.sub.Kind == patterns.WritePath || a.sub.Kind == patterns.FetchURL
 }
 
 // harmless reports whether an action that no rule names is allowed because of

@@ -208,8 +208,10 @@ func (e *evaluation) sealed() []string {
 	for i := len(e.acts) - 1; i >= 0; i-- {
 		a := &e.acts[i]
 		switch {
-		case e.strict(i) && !a.remade:
+		case e.tier3(i) && !a.remade:
 			sealed[i] = "it is of tier 3"
+		case e.strict(i) && !a.remade:
+			sealed[i] = "it is " + a.class.String() + ", which " + e.byRisk(i).By + " denies"
 		case a.sub.Kind == patterns.Hidden:
 			sealed[i] = "it cannot be read"
 		}

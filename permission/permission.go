@@ -80,6 +80,9 @@ type Policy struct {
 	// node_modules), and may keep the answer for the session.
 	NoRemoval bool
 	Profile   risk.Profile
+	// ByRisk says, by class, what is answered about an action that no rule names, where
+	// that is not what its tier says.
+	ByRisk [risk.Forbidden]RiskAnswer
 	// Overrides change the risk of single actions.
 	Overrides []Override
 	// SensitiveAsks makes reading a sensitive path, or printing a variable that
@@ -131,6 +134,18 @@ const (
 	UnlistedDeny
 	UnlistedRisk
 )
+
+// RiskAnswer is an answer by risk. The zero value is that of the tier: safe runs,
+// moderate and high are asked about.
+//
+// Allow is for commands, with what they write and fetch, that are proven to be of the
+// class; it is none for what is high. With Deny only a rule of the policy that names the
+// action lets it run, as in tier 3.
+type RiskAnswer struct {
+	Behavior Behavior // 0: that of the tier
+	By       string   // who says so, for a person: "role chat"
+	Source   patterns.Source
+}
 
 // Env holds the only functions outside the package that Evaluate calls.
 type Env interface {

@@ -117,6 +117,9 @@ func (e *evaluation) decision(a answer, i int) Decision {
 		Refusal:    e.refusal,
 	}
 	d.Tier = d.Risk.Tier()
+	if !a.rule.given() && i < len(e.acts) && (a.reason == isHarmless || a.reason == notAllowed || a.reason == riskDenied) {
+		d.RuleSource = e.byRisk(i).Source
+	}
 	if a.reason == limitReached {
 		d.RuleSource = e.session.reached.source
 	}
@@ -186,9 +189,28 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		b = fmt.Appendf(b, "%s; it is never run without a rule of the policy that names it", e.acts[i].why)
 		return append(b, e.forNothing(i)...)
 	case isHarmless:
-		return append(b, e.acts[i].harmlessBy()...)
+		return e.appendBy(append(b, e.harmlessBy(i)...), i)
 	case notAllowed:
-		return append(b, e.acts[i].unapproved(e.policy.RiskOff)...)
+		return e.appendBy(append(b, e.acts[i].unapproved(e.policy.RiskOff)...), i)
+	case riskDenied:
+		return fmt.Appendf(b, "%s denies what is %s: %s; it is never run without a rule of the policy that names it", e.byRisk(i).By, e.acts[i].class, e.acts[i].why)
+	}
+	return b
+}
+
+// harmlessBy returns why act i is harmless.
+func (e *evaluation) harmlessBy(i int) string {
+	a := &e.acts[i]
+	if a.class > risk.Safe && e.byRisk(i).Behavior == Allow && !a.harmless(e.policy.RiskOff) {
+		return a.class.String() + ": " + a.why
+	}
+	return a.harmlessBy()
+}
+
+// appendBy appends who answers by risk about act i, if the policy says.
+func (e *evaluation) appendBy(b []byte, i int) []byte {
+	if by := e.byRisk(i).By; by != "" {
+		return append(append(append(b, " ("...), by...), ')')
 	}
 	return b
 }
@@ -242,6 +264,7 @@ var fixedWords = [...]string{
 	neverRun:        "tier 3: ",
 	removesRemade:   "tier 3: it removes what a tool makes anew",
 	notAllowed:      "",
+	riskDenied:      "",
 }
 
 // maxSpots is the maximum number of opaque spots in a message to the model.

@@ -25,7 +25,7 @@ var remadeDirs = map[string]bool{
 // about it, where any other such command is refused.
 func (e *evaluation) removesRemade(i int) bool {
 	by := &e.acts[i]
-	if by.sub.Kind != patterns.RunCommand || !e.strict(i) || by.override != nil || e.policy.NoRemoval || e.policy.Profile == risk.Terminal {
+	if by.sub.Kind != patterns.RunCommand || !e.tier3(i) || by.override != nil || e.policy.NoRemoval || e.policy.Profile == risk.Terminal {
 		return false
 	}
 	if nameOf(by.does) != "rm" || by.does.Words[0].Text != "rm" || by.does.Unproven() || slices.Contains(by.factors, risk.FactorCatastrophic) {

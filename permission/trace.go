@@ -167,7 +167,11 @@ func (e *evaluation) sessionStep(i int) Step {
 	if !rule.given() {
 		return Step{}
 	}
-	return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: "tier 3: a rule of the session does not answer for it"}
+	what := "tier 3"
+	if !e.tier3(i) {
+		what = e.acts[i].class.String()
+	}
+	return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: what + ": a rule of the session does not answer for it"}
 }
 
 // gateStep returns the step of the allow list. It names a match although that

@@ -24,9 +24,10 @@ func (s *Spec) Digest() string {
 		Whitelists, Escalation             []string `json:",omitempty"`
 		WhitelistBypass                    string   `json:",omitempty"`
 		Profile, SensitivePaths, Advice    string   `json:",omitempty"`
-		InlineCode                         string   `json:",omitempty"`
+		InlineCode, Role                   string   `json:",omitempty"`
 		RiskOverrides                      [][]any  `json:",omitempty"`
 		Protect, Reads, Limits, Approvals  []string `json:",omitempty"`
+		ByRisk                             []string `json:",omitempty"`
 	}{
 		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, WhitelistBypass: s.WhitelistBypass,
 		Allow: texts(s.Allow), Ask: texts(s.Ask), Deny: texts(s.Deny),
@@ -37,6 +38,7 @@ func (s *Spec) Digest() string {
 		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
 	}
 	said.Limits, said.Approvals = s.Limits.digest(), s.Approvals.digest()
+	said.Role, said.ByRisk = s.Role, s.answersByRisk()
 	said.Protect, said.Reads = texts(s.Protect), texts(s.Reads)
 	said.Profile, said.SensitivePaths, said.Advice, said.InlineCode = s.Profile, s.SensitivePaths, s.Advice, s.InlineCode
 	for _, o := range s.RiskOverrides {

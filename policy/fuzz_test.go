@@ -12,6 +12,7 @@ import (
 // everything.
 func FuzzParse(f *testing.F) {
 	f.Add(full)
+	f.Add("role = 'ops'\n[risks]\nmoderate = 'allow'\nhigh = 'deny'\n[roles.ops]\nsafe = 'ask'")
 	f.Add("[approvals]\ntimeout_seconds = 5\npeople = ['a','b']\nquorum.high = 2\nquorum.moderate = 1")
 	f.Add("mode = 'bypassPermissions'\nallow = ['Bash']")
 	f.Add("[[rules]]\ntools=['Bash']\naction='deny'\nmatch=['ls','Bash(x)']\nnot_match=['Read(y)']")

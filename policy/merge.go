@@ -121,6 +121,7 @@ func (m *merger) trusted(src Source) {
 		said.Catastrophic = ""
 		said.places = without(said.places, "catastrophic")
 	}
+	m.roles(src, &said)
 	m.spec.Add(&said)
 }
 
@@ -157,6 +158,9 @@ func (m *merger) keep(managed Source) {
 	}
 	if stricterUnlisted(s.Unlisted, m.spec) {
 		m.hold(managed, "unlisted")
+	}
+	if s.Role != "" && s.Role != m.spec.Role {
+		m.hold(managed, "role")
 	}
 	for _, held := range [...][2]string{{"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}, {"inline_code", "off"}} {
 		if key, narrow := held[0], held[1]; *s.settings()[key] == narrow && *m.spec.settings()[key] != narrow {
@@ -234,6 +238,11 @@ func (m *merger) untrusted(src Source) {
 		m.ignore(item.Source, why, "%s", item.Text)
 	}
 	m.spec.Limits.narrow(&s.Limits)
+	for _, item := range m.untrustedRisks(&s.Risks) {
+		m.ignore(item.Source, why, "%s", item.Text)
+	}
+	given := *s
+	m.roles(src, &given)
 	for _, item := range m.spec.Approvals.untrusted(&s.Approvals) {
 		m.ignore(item.Source, why, "%s", item.Text)
 	}

@@ -129,6 +129,7 @@ func (c *compiler) policy() *permission.Policy {
 		RiskOff:        s.Risk == "off",
 		NoCatastrophic: s.Catastrophic == "off",
 		Profile:        profile,
+		ByRisk:         c.byRisk(),
 		Overrides:      c.overrides(),
 		SensitiveAsks:  s.SensitivePaths == "ask" || s.SensitivePaths == "" && profile != risk.Terminal,
 		InlineAsFiles:  s.InlineCode == "as-files",

@@ -57,6 +57,9 @@ var described = map[string]string{
 	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), besides system files and the caches of packages",
 	"limits": "of a session, with its subagents; of several policies the strictest count", "denials_in_a_row": "denials without an allow between them", "questions_an_hour": "questions to a person in the last hour",
 	"tool_uses": "tool uses, whatever is decided", "then": "what is done about the next tool use: a person is asked, the session is paused, or the run ends",
+	"role": "the role of the agent: chat, automation, system, admin, or one of [roles]; not in a workspace's policy", "risks": "what is answered by risk about commands and accesses that no rule names; of several policies the strictest counts",
+	"table.roles":     "the same as risks, for an agent of that role; not in a workspace's policy",
+	"risksTable.safe": "what is safe", "risksTable.moderate": "what is moderate: allow has commands run that are proven to be, deny needs a rule that names it", "risksTable.high": "what is high: deny needs a rule that names it",
 	"approvals": "what the answers to questions must meet; of several policies the strictest count", "timeout_seconds": "after which what nobody has answered is denied",
 	"people": "the names of those who may answer; whoever asks never may", "quorum": "how many different people have to approve, by risk; a higher one needs at least as many as a lower one",
 	"quorumTable.moderate": "of what is moderate", "quorumTable.high": "of what is high", "quorumTable.forbidden": "of tier 3 that a rule has asked",
@@ -71,6 +74,7 @@ var described = map[string]string{
 // is preceded by the name of the table.
 var values = map[string][]string{
 	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"},
+	"risksTable.safe": riskKeys[0].answers, "risksTable.moderate": riskKeys[1].answers, "risksTable.high": riskKeys[2].answers,
 	"then": atLimits, "overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
 	"profile": {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "inline_code": {"off", "as-files"}, "action": {"allow", "ask", "deny"},
 }
@@ -85,7 +89,7 @@ func Schema() ([]byte, error) {
 		{"title", "agent-wrapper.toml"},
 		{"description", "What an AI agent may do: the policy of agent-wrapper"},
 	}
-	schema = append(append(schema, schemaOf(reflect.TypeFor[table]())...), member{"$defs", object{{"programs", programSchema()}, {"tools", toolSchema()}}})
+	schema = append(append(schema, schemaOf(reflect.TypeFor[table]())...), member{"$defs", object{{"programs", programSchema()}, {"tools", toolSchema()}, {"roles", object{{"type", "object"}, {"additionalProperties", schemaOf(reflect.TypeFor[risksTable]())}}}}})
 	text, err := json.MarshalIndent(schema, "", "  ")
 	return append(text, '\n'), err
 }

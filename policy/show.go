@@ -24,7 +24,7 @@ func (s *Spec) Show() []Shown {
 	add := func(key, text string, at patterns.Source) {
 		list = append(list, Shown{Key: key, Text: text, Source: at, Place: placed(at)})
 	}
-	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "inline_code", "catastrophic", "whitelist_bypass", "advice"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "inline_code", "catastrophic", "whitelist_bypass", "advice", "role"} {
 		if value := *s.settings()[key]; value != "" {
 			add(key, value, s.places[key])
 		}
@@ -51,6 +51,7 @@ func (s *Spec) Show() []Shown {
 	}
 	s.Limits.show(add)
 	s.Approvals.show(add)
+	s.showRisks(add)
 	for _, r := range s.Rules {
 		add("rules", r.String(), r.Source)
 	}

@@ -27,6 +27,14 @@
 //	questions_an_hour = 60
 //	tool_uses = 500
 //	then = "ask"              # what is done about the next tool use: ask, pause, end
+//	role = "chat"             # of the agent: chat, automation, system, admin, or one of yours
+//	[risks]                   # what is answered by risk where no rule names it
+//	safe = "allow"            # or ask
+//	moderate = "ask"          # or allow, deny
+//	high = "ask"              # or deny
+//	[roles.automation]        # the same, for a role
+//	moderate = "allow"
+//
 //	[approvals]               # of questions; of several policies the strictest count
 //	timeout_seconds = 600     # what nobody answers is denied
 //	people = ["anna", "ben"]  # who may answer, never who asks
@@ -106,6 +114,11 @@ type Spec struct {
 	Whitelists []Item
 	Escalation EscalationSpec
 	Limits     LimitsSpec
+	// Role is that of the agent; Roles says what further ones may do, or what is built in
+	// says otherwise. Risks answers by risk for all of them.
+	Role  string
+	Roles []RoleSpec
+	Risks RisksSpec
 	// Approvals says what the answers to questions must meet.
 	Approvals ApprovalsSpec
 	// WhitelistBypass is "off" if no run may lift a whitelist.
@@ -220,6 +233,8 @@ func (s *Spec) Add(other *Spec) {
 	}
 	s.Limits.narrow(&other.Limits)
 	s.Approvals.narrow(&other.Approvals)
+	s.Risks.narrow(&other.Risks)
+	s.Roles = withRoles(s.Roles, other.Roles)
 	for key, setting := range s.settings() {
 		value, given := *other.settings()[key], other.places[key]
 		if value != "" || given.Line > 0 {
@@ -246,7 +261,7 @@ func (s *Spec) settings() map[string]*string {
 	return map[string]*string{
 		"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "profile": &s.Profile, "sensitive_paths": &s.SensitivePaths,
 		"catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass, "advice": &s.Advice,
-		"inline_code": &s.InlineCode,
+		"inline_code": &s.InlineCode, "role": &s.Role,
 	}
 }
 
@@ -285,6 +300,9 @@ type table struct {
 	RiskOverrides   []overrideTable           `toml:"risk_overrides" json:"risk_overrides"`
 	Reads           readsTable                `toml:"reads" json:"reads"`
 	Approvals       approvalsTable            `toml:"approvals" json:"-"`
+	Role            string                    `toml:"role" json:"-"`
+	Risks           risksTable                `toml:"risks" json:"-"`
+	Roles           map[string]risksTable     `toml:"roles" json:"-"`
 }
 
 type readsTable struct {
@@ -349,6 +367,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	}
 	s.Limits = t.Limits.spec(place)
 	s.Approvals = t.Approvals.spec(place)
+	s.Role, s.Risks, s.Roles = t.Role, t.Risks.spec("risks", place), roleSpecs(t.Roles, place)
 	for key := range s.settings() {
 		if at := place(key); at.Line > 0 {
 			s.place(key, at)

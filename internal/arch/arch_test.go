@@ -385,6 +385,7 @@ var mayName = map[string]string{
 	"cmd/agent-wrapper/explain.go":      "words for a step of the trace",
 	"internal/test/sessions/attacks.go": "counts the attacks that run",
 	"internal/test/sessions/drive.go":   "the answers of a person, and counting",
+	"policy/roles.go":                   "reads what a policy answers by risk",
 	"policy/lint_secrets.go":            "lint tries what a rule would do, for people to read",
 	"policy/lint_shape.go":              "lint tries what a rule would do, for people to read",
 	"wrapper/claude/answer.go":          "passes an allow on to the agent CLI, and all else as a deny",

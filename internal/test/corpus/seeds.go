@@ -29,6 +29,7 @@ type Seed struct {
 	} `json:"expect"`
 	Input struct {
 		Role    string   `json:"agent_role"`
+		Risk    string   `json:"risk"` // of a command that the role runs
 		Tool    string   `json:"tool"`
 		Pattern string   `json:"pattern"`
 		Rules   []string `json:"rules"`
@@ -81,6 +82,8 @@ func (s *Seed) Wants() string {
 	switch {
 	case s.Asks() == "whitelist":
 		return s.Expect.Result
+	case s.Asks() == "roles":
+		return s.Expect.Decision
 	case s.Asks() == "ladder":
 		return "to keep `" + *s.Expect.RememberPattern + "`"
 	case s.Asks() == "match":
@@ -130,5 +133,7 @@ var SeedDeviations = map[string]SeedDeviation{
 	"S4-C037": {"safe", "the empty line, as above"},
 	"S4-C180": {"not offered", "`npm run *` is every script: kept is `npm run build` with whatever follows"},
 	"S4-C182": {"not offered", "`docker run *` is any program with the daemon's rights: kept is the line itself"},
+	"S4-C203": {"approve", "seed 4 itself has high approved, with a warning, for this very role (S4-03, its test 3), and that holds; `[roles.chat] high = \"deny\"` is what the later document has"},
+	"S4-C219": {"blocked", "there is no risk `critical`: what lies between high and forbidden is of tier 3 here, and no role lifts that. Who administers has it asked by a rule that names it (`ask = [\"Bash(reboot)\"]`)"},
 	"S4-C193": {"false", "`?` is an ordinary character: in a rule only `*` is special"},
 }
