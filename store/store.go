@@ -126,6 +126,7 @@ type Session struct {
 	Created, Active                              time.Time
 	Version                                      int64  // changes with every update
 	Server                                       string // that holds the PTY
+	Person                                       string // who has the terminal in place of the agent; "" nobody
 }
 
 // SessionFilter selects sessions. A zero field selects all.

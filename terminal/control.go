@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
 // Handover is who has the terminal after it was handed over.
@@ -51,7 +53,7 @@ func (s *session) hold(ctx context.Context, person string) (*command, error) {
 	if err != nil {
 		return nil, refusal(err)
 	}
-	s.person = person
+	s.rec.Person = person
 	s.warn(s.enter(ctx, next))
 	s.withdraw(person + " has taken over the terminal")
 	return s.at, nil
@@ -67,7 +69,7 @@ func (s *session) grant(ctx context.Context) error {
 	if err != nil {
 		return refusal(err)
 	}
-	s.tell("[" + s.person + " has the terminal]")
+	s.tell("[" + visible.Line(s.rec.Person) + " has the terminal]")
 	s.warn(s.enter(ctx, next))
 	if s.machine.phase == idle {
 		s.warn(s.startShell()) // whoever types hears of it, too
@@ -135,8 +137,8 @@ func (s *session) resume(ctx context.Context, sh *shell, person string) error {
 	if sh != nil && sh.directory() != "" {
 		s.rec.Dir = sh.directory()
 	}
-	s.shell, s.person = nil, ""
-	s.tell("[" + person + " has released the terminal]")
+	s.shell, s.rec.Person = nil, ""
+	s.tell("[" + visible.Line(person) + " has released the terminal]")
 	return s.enter(ctx, next)
 }
 
@@ -191,11 +193,8 @@ func (s *session) keyboard(ctx context.Context, person string) (*console, error)
 
 // front returns the program in front of the person who has the terminal.
 func (s *session) front(person string) (*console, error) {
-	if s.person == "" {
-		s.person = person // the first one after a restart
-	}
-	if s.person != person {
-		return nil, failure(NoControl, fmt.Errorf("%s has the terminal", s.person))
+	if s.rec.Person != person {
+		return nil, failure(NoControl, fmt.Errorf("%s has the terminal", s.rec.Person))
 	}
 	s.rec.Active = time.Now()
 	if s.machine.phase == running {

@@ -371,8 +371,11 @@ func TestRestart(t *testing.T) {
 	b.store.ends(t, x.CommandID, store.CommandUnknown)
 	b.shows(runs, "unknown")
 	b.store.ends(t, changed.CommandID, store.CommandCancelled)
-	if info, err := b.Get(taken); err != nil || info.State != userControl {
+	if info, err := b.Get(taken); err != nil || info.State != userControl || info.Person != "anna" {
 		t.Errorf("%+v, %v", info, err)
+	}
+	if err := b.Input(t.Context(), taken, "ben", []byte("x")); kindOf(err) != NoControl {
+		t.Errorf("another person after a restart: %v", err)
 	}
 	if _, err := b.Execute(t.Context(), taken, Request{Command: "echo x"}); kindOf(err) != NoControl {
 		t.Error(err)

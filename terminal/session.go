@@ -25,7 +25,6 @@ type session struct {
 	rec     store.Session
 	machine machine
 	at      *command      // the one at hand
-	person  string        // who has the terminal; "" is nobody, or a person before a restart
 	turn    chan struct{} // closed at the next change of machine.state
 	shell   *shell
 	size    size
@@ -46,7 +45,6 @@ type Info struct {
 	store.Session
 	Pending *Pending // nil if nobody is asked
 	Running string   // the id of the command that runs, "" if none does
-	Person  string   // who has the terminal, "" if it is the agent
 }
 
 // Pending is a command that waits for an answer.
@@ -65,7 +63,7 @@ type Pending struct {
 func (s *session) info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := Info{Session: s.rec, Person: s.person}
+	i := Info{Session: s.rec}
 	switch c := s.at; s.machine.phase {
 	case asked:
 		i.Pending = &Pending{

@@ -22,7 +22,6 @@ import (
 type shell struct {
 	session *session
 	rec     store.Session // at its start
-	person  string
 	console *console
 	file    *os.File // to which it tells what it runs
 	ended   chan struct{}
@@ -58,7 +57,7 @@ func (s *session) startShell() error {
 	if err != nil {
 		return err
 	}
-	sh := &shell{session: s, file: file, ended: make(chan struct{}), rec: s.rec, person: s.person}
+	sh := &shell{session: s, file: file, ended: make(chan struct{}), rec: s.rec}
 	dir := existing(s.rec.Dir)
 	env := append(slices.Clone(s.env), "PWD="+dir)
 	sh.console, err = open([]string{"bash", "--noprofile", "--rcfile", rc, "-i"}, dir, env, s.size, sh.output)
@@ -152,11 +151,11 @@ func (sh *shell) told(what, exit, dir, line string) {
 	text, _ := mask.Command(strings.TrimPrefix(line, m[0]))
 	now := time.Now()
 	c := store.Command{
-		ID: "command-" + random(), SessionID: sh.rec.ID, ConversationID: sh.rec.ConversationID, Command: text, Dir: sh.dir, By: sh.person,
+		ID: "command-" + random(), SessionID: sh.rec.ID, ConversationID: sh.rec.ConversationID, Command: text, Dir: sh.dir, By: sh.rec.Person,
 		State: store.CommandExecuting, Created: now, Changed: now,
 	}
 	if err := sh.session.options.Store.CreateCommand(context.Background(), c); err != nil {
-		sh.session.warn(fmt.Errorf("a command of %s cannot be recorded: %w", sh.person, err))
+		sh.session.warn(fmt.Errorf("a command of %s cannot be recorded: %w", sh.rec.Person, err))
 		return
 	}
 	sh.now = c
@@ -172,7 +171,7 @@ func (sh *shell) settle(state store.CommandState, exit *int) {
 	sh.now = store.Command{}
 	c.State, c.Exit, c.Changed = state, exit, time.Now()
 	if err := sh.session.options.Store.UpdateCommand(context.Background(), store.CommandExecuting, c); err != nil {
-		sh.session.warn(fmt.Errorf("a command of %s cannot be stored: %w", sh.person, err))
+		sh.session.warn(fmt.Errorf("a command of %s cannot be stored: %w", sh.rec.Person, err))
 		return
 	}
 	sh.session.options.Changed(sh.rec, &c)

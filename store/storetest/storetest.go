@@ -325,7 +325,7 @@ func testTokens(t *testing.T, open func() store.Store) {
 func session(id string) store.Session {
 	return store.Session{
 		ID: id, AgentID: "agent", AgentRole: "chat", ConversationID: "c", Host: "main", State: "agent_control", PTYID: "pty" + id, Owner: "2",
-		Dir: "/w/d", Project: "/w", Metadata: json.RawMessage(`{"a":1}`), Created: start, Active: start.Add(1), Server: "one",
+		Dir: "/w/d", Project: "/w", Metadata: json.RawMessage(`{"a":1}`), Created: start, Active: start.Add(1), Server: "one", Person: "anna",
 	}
 }
 

@@ -3013,7 +3013,10 @@ func tellsWord`,
 		return err
 	}
 `,
-		New:  ``,
+		New: `	if err := s.update(from, &c.rec); err != nil {
+		s.warn(err)
+	}
+`,
 		Test: "TestExecutingFirst",
 	},
 	{
@@ -3079,7 +3082,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "only who has the terminal types", File: "terminal/control.go",
-		Old:  `if s.person != person {`,
+		Old:  `if s.rec.Person != person {`,
 		New:  `if false {`,
 		Test: "TestTakeOver",
 	},

@@ -8,12 +8,12 @@ import (
 )
 
 const sessionColumns = `SELECT id, version, agent, agent_role, conversation, host, state, pty, owner, dir, project, metadata,
-	created, active, server FROM sessions`
+	created, active, server, person FROM sessions`
 
 func scanSession(row scanner) (s store.Session, err error) {
 	var dir, project, metadata []byte
 	err = row.Scan(&s.ID, &s.Version, &s.AgentID, &s.AgentRole, &s.ConversationID, &s.Host, &s.State, &s.PTYID, &s.Owner,
-		&dir, &project, &metadata, instant{&s.Created}, instant{&s.Active}, &s.Server)
+		&dir, &project, &metadata, instant{&s.Created}, instant{&s.Active}, &s.Server, &s.Person)
 	s.Dir, s.Project, s.Metadata = string(dir), string(project), metadata
 	return s, err
 }
@@ -23,10 +23,10 @@ func (d *DB) CreateSession(ctx context.Context, s store.Session) (store.Session,
 	s.Version = 1
 	return s, d.write(ctx, func(tx *sql.Tx) error {
 		return exec(ctx, tx, store.ErrExists, `INSERT INTO sessions (id, version, agent, agent_role, conversation, host, state, pty,
-			owner, dir, project, metadata, created, active, server)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`,
+			owner, dir, project, metadata, created, active, server, person)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING`,
 			s.ID, s.Version, s.AgentID, s.AgentRole, s.ConversationID, s.Host, s.State, s.PTYID,
-			s.Owner, []byte(s.Dir), []byte(s.Project), []byte(s.Metadata), nanos(s.Created), nanos(s.Active), s.Server)
+			s.Owner, []byte(s.Dir), []byte(s.Project), []byte(s.Metadata), nanos(s.Created), nanos(s.Active), s.Server, s.Person)
 	})
 }
 
@@ -50,10 +50,10 @@ func (d *DB) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Sessi
 func (d *DB) UpdateSession(ctx context.Context, s store.Session) (store.Session, error) {
 	err := d.write(ctx, func(tx *sql.Tx) error {
 		err := exec(ctx, tx, store.ErrChanged, `UPDATE sessions SET version = version + 1, agent = $3, agent_role = $4, conversation = $5,
-			host = $6, state = $7, pty = $8, owner = $9, dir = $10, project = $11, metadata = $12, created = $13, active = $14, server = $15
+			host = $6, state = $7, pty = $8, owner = $9, dir = $10, project = $11, metadata = $12, created = $13, active = $14, server = $15, person = $16
 			WHERE id = $1 AND version = $2`,
 			s.ID, s.Version, s.AgentID, s.AgentRole, s.ConversationID,
-			s.Host, s.State, s.PTYID, s.Owner, []byte(s.Dir), []byte(s.Project), []byte(s.Metadata), nanos(s.Created), nanos(s.Active), s.Server)
+			s.Host, s.State, s.PTYID, s.Owner, []byte(s.Dir), []byte(s.Project), []byte(s.Metadata), nanos(s.Created), nanos(s.Active), s.Server, s.Person)
 		return d.gone(ctx, tx, err, "sessions", s.ID)
 	})
 	if err == nil {
