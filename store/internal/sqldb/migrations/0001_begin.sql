@@ -21,7 +21,7 @@ CREATE TABLE approvals (
 	reply    BYTES
 );
 CREATE INDEX approvals_status ON approvals (status, seq);
-CREATE INDEX approvals_expires ON approvals (expires) WHERE expires > 0 AND status IN ('pending', 'approved');
+CREATE INDEX approvals_expires ON approvals (status, expires);
 
 CREATE TABLE tokens (
 	id         TEXT NOT NULL PRIMARY KEY,
@@ -103,9 +103,9 @@ CREATE TABLE audit (
 	seq    BIGINT NOT NULL PRIMARY KEY,
 	server TEXT NOT NULL,
 	number BIGINT NOT NULL,
-	line   BYTES NOT NULL,
-	UNIQUE (server, number)
+	line   BYTES NOT NULL
 );
+CREATE INDEX audit_server ON audit (server, seq);
 
 -- The names of transactions that were committed, where a connection may be lost.
 CREATE TABLE writes (
