@@ -9,7 +9,6 @@
 package ask
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -74,12 +74,20 @@ func New(b Board, s *Screen, o Options) *Approver {
 // question waited for others allows it too, if it is about all of it. The error is that
 // of ctx, or says why nobody can be asked.
 func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+	return a.Ask(ctx, ask, func(permission.Answer) error { return nil })
+}
+
+// Ask is Approve for a question that is also asked elsewhere. It calls claim with an
+// answer before that has any effect, and with an error of claim, which it returns, the
+// answer does not count. If ctx was cancelled with an *approval.Settled as its cause,
+// the terminal tells who has answered.
+func (a *Approver) Ask(ctx context.Context, ask permission.Request, claim func(permission.Answer) error) (permission.Answer, error) {
 	before := a.given.count()
 	w := &waiter{ctx: ctx, ask: ask, out: make(chan outcome, 1)}
 	a.queue.come(w)
 	select {
 	case out := <-w.out:
-		return out.answer, cmp.Or(ctx.Err(), out.err)
+		return out.claimed(ctx, claim)
 	case <-ctx.Done():
 		a.queue.leave(w)
 		return permission.Answer{}, ctx.Err()
@@ -88,10 +96,10 @@ func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permiss
 	}
 	if !a.queue.leave(w) {
 		out := <-w.out
-		return out.answer, cmp.Or(ctx.Err(), out.err)
+		return out.claimed(ctx, claim)
 	}
 	if rules := a.given.since(before); len(rules) > 0 && !ask.Decision.Question && ask.Answers(rules...) {
-		return desk.Says(desk.Once, nil), nil
+		return (&outcome{answer: desk.Says(desk.Once, nil)}).claimed(ctx, claim)
 	}
 	a.screen.hold()
 	defer a.screen.release()
@@ -100,10 +108,10 @@ func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permiss
 	}
 	defer a.board.Close()
 	a.asked++
-	q := &question{Approver: a, ask: ask, keys: keyboard{board: a.board}, id: fmt.Sprintf("%s/%d", ask.Use.ID, a.asked)}
+	q := &question{Approver: a, ask: ask, keys: keyboard{board: a.board}, id: fmt.Sprintf("%s/%d", ask.Use.ID, a.asked), claim: claim}
 	answer, err := q.settle(ctx)
 	if err != nil {
-		q.withdraw(err)
+		q.withdraw(elsewhere(ctx, err))
 		return permission.Answer{}, err
 	}
 	a.given.add(answer)
@@ -128,6 +136,9 @@ type question struct {
 	rows    int    // number of rows that it takes; -1 if unknown
 	wide    int    // width of the terminal at that time
 	paint   func() // shows the question again
+	// claim is called with the answer before it has any effect, once; see Ask.
+	claim   func(permission.Answer) error
+	claimed bool
 }
 
 // The principals of an approval at a terminal.
@@ -146,10 +157,22 @@ func (q *question) settle(ctx context.Context) (permission.Answer, error) {
 	if err == nil {
 		err = ctx.Err() // withdrawn while it was answered
 	}
+	if err == nil {
+		err = q.counts(answer)
+	}
 	if err != nil {
 		return permission.Answer{}, err
 	}
 	return q.finish(answer)
+}
+
+// counts claims that an answer counts, if that is not done yet.
+func (q *question) counts(answer permission.Answer) error {
+	if q.claimed {
+		return nil
+	}
+	q.claimed = true
+	return q.claim(answer)
 }
 
 // begin begins the approval.
@@ -376,9 +399,24 @@ func (q *question) withdraw(err error) {
 	q.say(text)
 }
 
+// elsewhere returns the error of a question that has ended, or who answered it
+// elsewhere, if that is why.
+func elsewhere(ctx context.Context, err error) error {
+	var settled *approval.Settled
+	if ctx.Err() != nil && errors.As(context.Cause(ctx), &settled) {
+		return settled
+	}
+	return err
+}
+
 // whyWithdrawn returns the error that ended a question in words for a person.
 func whyWithdrawn(err error) string {
+	var settled *approval.Settled
 	switch {
+	case errors.As(err, &settled) && settled.By.Name != "":
+		return settled.Status.String() + " by " + visible.Line(settled.By.Name)
+	case errors.As(err, &settled):
+		return settled.Status.String()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "not answered in time"
 	case errors.Is(err, context.Canceled):

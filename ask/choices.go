@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -128,6 +129,10 @@ func (q *question) kept(ctx context.Context, c *display.Choice) (answer permissi
 		return answer, false, nil
 	case c.Name == desk.Session:
 		return desk.Says(c.Name, rungs[i].Rules), true, nil
+	}
+	answer = desk.Says(c.Name, rungs[i].Rules)
+	if err := cmp.Or(ctx.Err(), q.counts(answer)); err != nil { // before a rule is written
+		return answer, false, err
 	}
 	return q.always(rungs[i].Rules), true, nil
 }

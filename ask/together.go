@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,6 +32,17 @@ type waiter struct {
 type outcome struct {
 	answer permission.Answer
 	err    error
+}
+
+// claimed returns the end of a question, whose answer has to be claimed first.
+func (o *outcome) claimed(ctx context.Context, claim func(permission.Answer) error) (permission.Answer, error) {
+	if err := cmp.Or(ctx.Err(), o.err); err != nil {
+		return o.answer, err
+	}
+	if err := claim(o.answer); err != nil {
+		return permission.Answer{}, err
+	}
+	return o.answer, nil
 }
 
 func (u *queue) come(w *waiter) {

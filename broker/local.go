@@ -329,6 +329,9 @@ func (l *Local) Submit(ctx context.Context, e approval.Entry) (approval.Entry, e
 	if !fileID.MatchString(e.ID) {
 		return approval.Entry{}, fmt.Errorf("%w: the id %q is not of letters, digits and points", approval.ErrTerms, e.ID)
 	}
+	if err := object(e.Question); err != nil {
+		return approval.Entry{}, fmt.Errorf("%w: the question: %w", approval.ErrTerms, err)
+	}
 	unlock, err := l.lock()
 	if err != nil {
 		return approval.Entry{}, err
@@ -352,10 +355,23 @@ func (l *Local) Submit(ctx context.Context, e approval.Entry) (approval.Entry, e
 	return s.Entry, err
 }
 
+// object returns an error for a text that is not empty, and no JSON object as read
+// accepts it: it would make the file of its entry unreadable.
+func object(text json.RawMessage) error {
+	if len(text) == 0 {
+		return nil
+	}
+	_, err := strictjson.Object(text, strictjson.MaxSize(maxEntry/3))
+	return err
+}
+
 // Answer is the answer of a person.
 func (l *Local) Answer(ctx context.Context, event approval.Event, reply json.RawMessage) (approval.Entry, error) {
 	if event.Kind != approval.Approve && event.Kind != approval.Deny && event.Kind != approval.Edit {
 		return approval.Entry{}, approval.ErrEvent
+	}
+	if err := object(reply); err != nil {
+		return approval.Entry{}, fmt.Errorf("%w: the reply: %w", approval.ErrEvent, err)
 	}
 	return l.change(ctx, event.ID, event, func(e *approval.Entry) { e.Reply = reply })
 }

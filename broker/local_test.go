@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,29 @@ func TestLocalHasOneWinner(t *testing.T) {
 		requests = 1000
 	}
 	brokertest.Race(t, open, 100, requests)
+}
+
+// TestUnreadable: what could not be read again is not stored.
+func TestUnreadable(t *testing.T) {
+	b, ctx := open(t, nil), t.Context()
+	e := approval.Entry{State: approval.State{Terms: approval.Terms{ID: "1", Digest: "d", Asker: approval.Principal{Role: approval.Agent, Name: "a"}}}}
+	for _, text := range []string{`{"a":1,"a":2}`, `[]`, `1`, `{`, "{\"a\":\"\xff\"}"} {
+		bad := e
+		bad.Question = json.RawMessage(text)
+		if _, err := b.Submit(ctx, bad); !errors.Is(err, approval.ErrTerms) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := b.Submit(ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	event := approval.Event{Kind: approval.Deny, ID: "1", Digest: "d", By: anna}
+	if _, err := b.Answer(ctx, event, json.RawMessage(`{"a":1,"a":2}`)); !errors.Is(err, approval.ErrEvent) {
+		t.Error(err)
+	}
+	if all, err := b.List(ctx, approval.Filter{}); err != nil || len(all) != 1 || all[0].Status != approval.Pending {
+		t.Errorf("%+v, %v", all, err)
+	}
 }
 
 // A decider of another process is another Local on the same directory.

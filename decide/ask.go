@@ -11,10 +11,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// asking is an approver that puts questions to the client, up to a limit.
+// asking is an approver that has questions asked, up to a limit.
 type asking struct {
 	server *server
-	desk   *desk.Desk
+	to     permission.Approver
 }
 
 // Approve waits for the answer. Meanwhile the request is no work, so that any number
@@ -26,7 +26,7 @@ func (a *asking) Approve(ctx context.Context, ask permission.Request) (permissio
 	}
 	defer a.server.asks.give(size)
 	free(ctx)
-	return a.desk.Approve(ctx, ask)
+	return a.to.Approve(ctx, ask)
 }
 
 // ask puts a question to the client, as a request whose id is that of the question.

@@ -15,8 +15,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/lines"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 // Options say who decides, and who is asked.
@@ -24,8 +26,11 @@ type Options struct {
 	// Open opens an engine: one at the start, for tool uses without a session, and one
 	// at the first use of each session. Warn is for its Options.
 	Open func(warn func(string)) (*engine.Engine, error)
-	// Ask puts the questions to the client. Otherwise nobody can be asked.
+	// Ask puts the questions to the client.
 	Ask bool
+	// Elsewhere, without Ask, returns who is asked the questions of an engine. With nil
+	// nobody can be asked.
+	Elsewhere func(e *engine.Engine, menu desk.Menu, warn func(string)) permission.Approver
 }
 
 // server is the state of a connection.

@@ -58,8 +58,11 @@ func (s *server) open(name string, resume bool) (*session, error) {
 		Menu: one.menu(), File: desk.EditedFile, Prefix: prefix, By: "client",
 		Asked: s.ask, Withdrawn: s.withdraw,
 	})
-	if s.options.Ask {
-		e.SetApprover(&asking{server: s, desk: one.desk})
+	switch {
+	case s.options.Ask:
+		e.SetApprover(&asking{server: s, to: one.desk})
+	case s.options.Elsewhere != nil:
+		e.SetApprover(&asking{server: s, to: s.options.Elsewhere(e, one.menu(), warn)})
 	}
 	s.mu.Lock()
 	s.sessions[name], s.numbered[prefix] = one, one

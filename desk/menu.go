@@ -33,6 +33,9 @@ type Menu struct {
 	Session *permission.Session
 	// Edit says that the person can edit the tool use.
 	Edit bool
+	// Once leaves only choices about this one tool use as it is: for questions that
+	// several people answer.
+	Once bool
 }
 
 // Choices returns the choices about a tool use, in the order in which they are shown.
@@ -41,7 +44,11 @@ func (m Menu) Choices(ask *permission.Request) []display.Choice {
 	if ask.Decision.Question {
 		return []display.Choice{{Key: "a", Name: Answers, Label: "answer"}, {Key: "d", Name: Deny, Label: "deny"}, {Key: "w", Name: Words, Label: "deny with words"}}
 	}
-	out := append([]display.Choice{{Key: "o", Name: Once, Label: "once"}}, m.lasting(ask)...)
+	out := []display.Choice{{Key: "o", Name: Once, Label: "once"}}
+	if m.Once {
+		return append(out, display.Choice{Key: "d", Name: Deny, Label: "deny"}, display.Choice{Key: "w", Name: Words, Label: "deny with words"})
+	}
+	out = append(out, m.lasting(ask)...)
 	if m.Edit {
 		out = append(out, display.Choice{Key: "e", Name: Edit, Label: "edit first"})
 	}
@@ -102,6 +109,26 @@ func Says(choice string, rules []string) permission.Answer {
 		return permission.Answer{Behavior: permission.Deny, Scope: permission.ScopeSession, Rules: rules}
 	}
 	return permission.Answer{Behavior: permission.Deny}
+}
+
+// ChoiceOf returns the name of the choice that says an answer. Always cannot be told
+// from Session.
+func ChoiceOf(a permission.Answer) string {
+	switch {
+	case allows(a) && a.Input != nil:
+		return Edit
+	case allows(a) && a.Scope == permission.ScopeOnce:
+		return Once
+	case allows(a) && (a.For > 0 || a.Times > 0):
+		return While
+	case allows(a):
+		return Session
+	case len(a.Rules) > 0:
+		return Never
+	case a.Message != "":
+		return Words
+	}
+	return Deny
 }
 
 // allows reports whether an answer allows.

@@ -22,27 +22,73 @@ type Reply struct {
 	Choice string `json:"choice"` // the name of one that the question offers
 	// Rung is the index of one of the choice's rungs; without it and Rules, the first
 	// counts, which is the narrowest. Rules are others, in place of a rung.
-	Rung  *int     `json:"rung"`
-	Rules []string `json:"rules"`
+	Rung  *int     `json:"rung,omitempty"`
+	Rules []string `json:"rules,omitempty"`
 	// For, in seconds, and Times, at least 2 with this one, limit what is kept by While.
 	// Without them the first of Limits counts.
-	For   int `json:"for"`
-	Times int `json:"times"`
+	For   int `json:"for,omitempty"`
+	Times int `json:"times,omitempty"`
 	// Message is for the agent, of Deny and Words, which needs one.
-	Message string `json:"message"`
+	Message string `json:"message,omitempty"`
 	// Input is the edited input, of Edit. Answers has an answer to each of the agent's
 	// questions, of Answers.
-	Input   json.RawMessage   `json:"input"`
-	Answers map[string]string `json:"answers"`
-	By      string            `json:"by"` // who answers, for those who come too late
+	Input   json.RawMessage   `json:"input,omitempty"`
+	Answers map[string]string `json:"answers,omitempty"`
+	By      string            `json:"by,omitempty"` // who answers, for those who come too late
+}
+
+// Event returns the event of an approval for a reply to a question that another process
+// asks. The error says that the reply is for another question, or is none to this one;
+// what only the process that asks can know, its Desk checks.
+func (r *Reply) Event(q *Question, by approval.Principal) (approval.Event, error) {
+	if r.ID != q.ID || r.Digest != q.Digest {
+		return approval.Event{}, approval.ErrOther
+	}
+	shown := waiting{Question: *q, choices: q.Choices}
+	if err := shown.offers(r); err != nil {
+		return approval.Event{}, err
+	}
+	rules, err := shown.rules(r)
+	if err != nil {
+		return approval.Event{}, err
+	}
+	said := Says(r.Choice, rules)
+	said.Message = r.Message
+	switch r.Choice {
+	case While:
+		said.For, said.Times, err = r.limit()
+	case Edit:
+		if said.Input = r.Input; r.Input == nil {
+			err = errNoEdit
+		}
+	case Answers:
+		said.Input, err = answered(q.Input, r.Answers)
+	}
+	return shown.event(said, by), err
+}
+
+// offers checks that a question has the choice of a reply, which has nothing else.
+func (q *waiting) offers(r *Reply) error {
+	if !slices.ContainsFunc(q.Choices, func(c display.Choice) bool { return c.Name == r.Choice }) {
+		return q.notOffered(r.Choice)
+	}
+	return r.fits()
+}
+
+// Kind returns the kind of the event for a choice: Approve, Deny or Edit.
+func Kind(choice string) approval.Kind {
+	switch {
+	case choice == Edit || choice == Answers:
+		return approval.Edit
+	case allows(Says(choice, nil)):
+		return approval.Approve
+	}
+	return approval.Deny
 }
 
 // says returns what a reply says to the evaluator. The error is about the reply.
 func (q *waiting) says(r *Reply) (permission.Answer, error) {
-	if !slices.ContainsFunc(q.Choices, func(c display.Choice) bool { return c.Name == r.Choice }) {
-		return permission.Answer{}, q.notOffered(r.Choice)
-	}
-	if err := r.fits(); err != nil {
+	if err := q.offers(r); err != nil {
 		return permission.Answer{}, err
 	}
 	rules, err := q.rules(r)
@@ -62,7 +108,7 @@ func (q *waiting) says(r *Reply) (permission.Answer, error) {
 	case Edit:
 		said.Input, err = q.edited(r.Input)
 	case Answers:
-		said.Input, err = q.answered(r.Answers)
+		said.Input, err = answered(q.ask.Use.Input, r.Answers)
 	}
 	return said, err
 }
@@ -142,10 +188,13 @@ func (r *Reply) limit() (time.Duration, int, error) {
 	return time.Duration(r.For) * time.Second, r.Times, nil
 }
 
+// errNoEdit is the error of an edit without an input.
+var errNoEdit = errors.New("input: it is what choice edit has decided in place of the tool use")
+
 // edited returns the input of an edit.
 func (q *waiting) edited(input json.RawMessage) (json.RawMessage, error) {
 	if input == nil {
-		return nil, errors.New("input: it is what choice edit has decided in place of the tool use")
+		return nil, errNoEdit
 	}
 	edited := q.ask
 	edited.Use.Input = input
@@ -176,10 +225,10 @@ func (a *asked) has(question string) bool {
 	return false
 }
 
-// answered returns the input with the answers to the agent's questions.
-func (q *waiting) answered(answers map[string]string) (json.RawMessage, error) {
+// answered returns an input with the answers to the agent's questions.
+func answered(input json.RawMessage, answers map[string]string) (json.RawMessage, error) {
 	var a asked
-	if err := strictjson.Decode(q.ask.Use.Input, &a, strictjson.IgnoreUnknown, strictjson.MaxSize(maxInput)); err != nil {
+	if err := strictjson.Decode(input, &a, strictjson.IgnoreUnknown, strictjson.MaxSize(maxInput)); err != nil {
 		return nil, err
 	}
 	for _, one := range a.Questions {
@@ -192,7 +241,7 @@ func (q *waiting) answered(answers map[string]string) (json.RawMessage, error) {
 			return nil, fmt.Errorf("answers: the agent did not ask %q", question)
 		}
 	}
-	return WithAnswers(q.ask.Use.Input, answers)
+	return WithAnswers(input, answers)
 }
 
 // maxInput is the size of the longest input in bytes; the evaluator denies any that

@@ -99,3 +99,13 @@ func statOf(pid, field int) int {
 	}
 	return 0
 }
+
+// Ancestors returns the processes that have started this one, the parent first, as far
+// as the system tells.
+func Ancestors() []int {
+	var all []int
+	for pid := os.Getppid(); pid > 0; pid = parentOf(pid) {
+		all = append(all, pid)
+	}
+	return all
+}

@@ -16,21 +16,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/server/client"
 )
 
-func (a *app) approvalsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "approvals",
-		Short:   "Answer what agents ask",
-		Example: "  agent-wrapper approvals login --server https://approvals.example",
-		Args:    unknownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.loginCommand(), a.logoutCommand())
-	for _, sub := range cmd.Commands() {
-		sub.Args = usageArgs(sub.Args)
-	}
-	return cmd
-}
-
 func (a *app) loginCommand() *cobra.Command {
 	var server string
 	cmd := &cobra.Command{

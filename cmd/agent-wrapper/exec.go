@@ -34,6 +34,7 @@ type execFlags struct {
 	policyFlags
 	audit                      auditFlags
 	shell, kubeconfig, session string
+	approvals                  string
 	limit, patience, ttl       time.Duration
 	keepEnv                    []string
 	temp, noInput              bool
@@ -100,6 +101,8 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.Var((*list)(&f.keepEnv), "keep-env", "`name` of a variable that is passed on although it is a cloud key; repeatable")
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty directory that is removed afterwards")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
+	flags.StringVar(&f.approvals, "approvals", "", "`local`: any terminal of yours may answer too (agent-wrapper approvals)")
+	complete(cmd, "approvals", approvalsLocal)
 	f.audit.add(flags)
 }
 
@@ -185,6 +188,8 @@ var sessionName = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 func (f *execFlags) check(line string) error {
 	_, known := shells[filepath.Base(f.shell)]
 	switch {
+	case f.approvals != "" && f.noInput:
+		return usage("--no-input asks nobody: leave it or --approvals out")
 	case !known:
 		return usage("--shell %q: it is one of %s", f.shell, strings.Join(slices.Sorted(maps.Keys(shells)), ", "))
 	case f.limit < 0:
@@ -324,9 +329,13 @@ func (j *job) joinSession(s *execution.Sessions) error {
 
 // do decides, runs and records.
 func (j *job) do(ctx context.Context) error {
-	j.engine.SetApprover(j.approver())
-	res, err := j.engine.CanUseTool(ctx, j.use)
+	person, end, err := j.approver()
 	if err != nil {
+		return err
+	}
+	j.engine.SetApprover(person)
+	res, err := j.engine.CanUseTool(ctx, j.use)
+	if err := errors.Join(err, end()); err != nil {
 		return err
 	}
 	j.keepRules()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/execution"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -16,16 +17,24 @@ import (
 
 // approver returns the person whom exec asks, or an approver whose error says why
 // there is none.
-func (j *job) approver() permission.Approver {
+func (j *job) approver() (_ permission.Approver, end func() error, err error) {
+	end = func() error { return nil }
 	if j.flags.noInput {
-		return nobody("nobody is asked, as --no-input says")
+		return nobody("nobody is asked, as --no-input says"), end, nil
 	}
 	o := asking(j.engine.Rules) // a rule that is kept permanently would count for agents too
 	person := j.app.approver(false, &stream{}, ask.NewScreen(j.out, nil), o)
 	if person == nil {
 		person = j.terminal(o)
 	}
-	return &patient{person: person, job: j}
+	if j.flags.approvals != "" {
+		p, err := asksAt(j.flags.approvals, os.Getpid())
+		if err != nil {
+			return nil, nil, err
+		}
+		person, end = p.approver(person, j.engine, desk.Menu{}, func(text string) { j.say("%s", visible.Line(text)) }), p.Close
+	}
+	return &patient{person: person, job: j}, end, nil
 }
 
 // terminal returns an approver at the controlling terminal of the process, for

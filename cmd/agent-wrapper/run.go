@@ -78,8 +78,8 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
 	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
-	flags.StringVar(&f.approvals, "approvals", "", "`stdio|exit`: the program that started us answers questions, on standard input or with its next start (docs/protocol.md)")
-	complete(cmd, "approvals", approvalsStdio, approvalsExit)
+	flags.StringVar(&f.approvals, "approvals", "", "`local|stdio|exit`: who answers questions too: any terminal of yours (agent-wrapper approvals); or the program that started us, on standard input or with its next start (docs/protocol.md)")
+	complete(cmd, "approvals", approvalsLocal, approvalsStdio, approvalsExit)
 	f.exit.add(flags)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
@@ -105,8 +105,11 @@ func noTask(_ *cobra.Command, args []string) error {
 
 // runAgent runs the agent CLI once.
 func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
-	if f.approvals != "" {
+	if f.byEditor() {
 		return a.runForEditor(ctx, f)
+	}
+	if f.approvals != "" && f.noInput {
+		return usage("--no-input asks nobody: leave it or --approvals out")
 	}
 	out := a.result(f.output)
 	ctx, r, err := f.start(ctx, a, f.output, out)
@@ -114,7 +117,16 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		return err
 	}
 	defer closing(r, &err)
-	r.engine.SetApprover(a.approver(f.noInput, r.events, r.screen, keeping(r.engine.Rules)))
+	here := a.approver(f.noInput, r.events, r.screen, keeping(r.engine.Rules))
+	if f.approvals != "" {
+		p, failed := asksAt(f.approvals, os.Getpid())
+		if failed != nil {
+			return failed
+		}
+		defer closing(p, &err)
+		here = p.approver(here, r.engine, menuOf(r.engine), r.events.warn)
+	}
+	r.engine.SetApprover(here)
 	ctx, stop := f.limit.within(ctx)
 	defer stop()
 	outcome, err := drive(ctx, r.engine, r.agent, r.task, r.events)
@@ -181,6 +193,11 @@ func (r *driven) Close() error {
 		err = r.log.Close()
 	}
 	return errors.Join(err, r.engine.Close())
+}
+
+// byEditor reports whether the program that started us answers the questions.
+func (f *runFlags) byEditor() bool {
+	return f.approvals != "" && f.approvals != approvalsLocal
 }
 
 // result returns what the result of a run is gathered in. It is written when the

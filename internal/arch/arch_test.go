@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"wrapper/editor":           {"wrapper", "desk", "permission"},
 	"engine":                   {"approval", "wrapper", "display", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
 	"desk":                     {"approval", "display", "permission", "patterns", "workspace"},
-	"broker":                   {"approval"},
+	"broker":                   {"approval", "desk", "display", "permission"},
 	"mcp":                      {"permission"},
 	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "program", "shell", "store"},
 	"decide":                   {"engine", "desk", "permission", "audit"},

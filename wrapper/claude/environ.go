@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+// BelowRun is the name of a variable that all have which an agent starts, whatever
+// becomes of their parents, unless somebody takes it away.
+const BelowRun = "AGENT_WRAPPER_RUN"
+
 // variables lists the environment variables of the agent CLI. A variable of its
 // families that is not listed is withheld: there are about a thousand, and some
 // change what is asked (CLAUDE_CODE_SIMPLE), what a command line means
@@ -45,6 +49,7 @@ var variables = struct {
 		"CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_TOOL_USE_ID", "CLAUDE_AGENT_SDK_VERSION",
 	},
 	ours: []variable{
+		{BelowRun, "1", "what an agent starts does not answer approvals"},
 		{"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1", "tells when the agent has finished for good"},
 		{"CLAUDE_CODE_DISABLE_CRON", "1", "scheduled_tasks.json speaks as the user, before the preflight has ended"},
 		{"CLAUDE_CODE_DISABLE_DEFERRED_TOOL_RESUME", "1", "a resumed session begins a turn of its own"},

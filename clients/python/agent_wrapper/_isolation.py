@@ -28,6 +28,7 @@ isolation: dict[str, Any] = json.loads(
     "CLAUDE_AGENT_SDK_VERSION"
   ],
   "ours": {
+    "AGENT_WRAPPER_RUN": "1",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
     "CLAUDE_CODE_DISABLE_CRON": "1",

@@ -1,0 +1,500 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// approvalsFlags are the flags of approvals.
+type approvalsFlags struct {
+	json, all bool
+	// The answer.
+	session, always, never bool
+	rung                   int
+	limit                  time.Duration
+	times                  int
+	message, input         string
+}
+
+func (a *app) approvalsCommand() *cobra.Command {
+	f := &approvalsFlags{}
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "See and answer what agents ask in other terminals",
+		Long: `approvals answers the questions of agents that were started with
+--approvals local, by this user on this machine. The first answer counts, here
+or where the agent runs; whoever comes later is told who was first. Without a
+subcommand it is approvals list.
+
+An id may be shortened as long as it means one question. An agent may not
+answer: what it starts is refused. That is no boundary against a program that
+runs as the same user; see docs/approvals.md.`,
+		Example: `  agent-wrapper run --approvals local --prompt "update the dependencies"
+  agent-wrapper approvals
+  agent-wrapper approvals show k3f9
+  agent-wrapper approvals allow k3f9 --rung 2
+  agent-wrapper approvals deny k3f9 "use pnpm"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listApprovals(cmd.Context(), f) },
+	}
+	cmd.AddCommand(a.approvalsListCommand(f), a.approvalsShowCommand(f), a.approvalsAllowCommand(f), a.approvalsDenyCommand(f), a.approvalsAnswerCommand(f), a.approvalsWatchCommand(f), a.loginCommand(), a.logoutCommand())
+	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "as JSON, one object a line")
+	cmd.Flags().BoolVar(&f.all, "all", false, "also what was settled in the last day")
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+func (a *app) approvalsListCommand(f *approvalsFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "What waits for an answer", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listApprovals(cmd.Context(), f) },
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "also what was settled in the last day")
+	return cmd
+}
+
+func (a *app) approvalsShowCommand(f *approvalsFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "A whole question, and how to answer it", Args: exactly(1, "the id of a question"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.showApproval(cmd.Context(), f, args[0]) },
+	}
+}
+
+func (a *app) approvalsAllowCommand(f *approvalsFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "allow ID", Short: "Allow a tool use, once or for longer", Args: exactly(1, "the id of a question"),
+		Example: `  agent-wrapper approvals allow k3f9
+  agent-wrapper approvals allow k3f9 --session --rung 2
+  agent-wrapper approvals allow k3f9 --for 30m`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.settle(cmd.Context(), f, args[0], f.allows)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.session, "session", false, "for the session of the agent, by the first rung")
+	flags.IntVar(&f.rung, "rung", 0, "for the session, by the rung with this `number`, as show tells them")
+	flags.BoolVar(&f.always, "always", false, "always: the rules of the rung are written to the policy")
+	flags.DurationVar(&f.limit, "for", 0, "for so `long`, by the rung")
+	flags.IntVar(&f.times, "times", 0, "for so `many` tool uses, this one included, by the rung")
+	flags.StringVar(&f.input, "input", "", "another input, as `JSON`, in place of the one that was asked about; it is decided anew")
+	flags.StringVar(&f.message, "message", "", "`comment` for the record")
+	return cmd
+}
+
+func (a *app) approvalsDenyCommand(f *approvalsFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "deny ID [MESSAGE]", Short: "Deny a tool use, and tell the agent why",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return fmt.Errorf("approvals deny takes the id of a question and a message in quotes; arguments given: %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				f.message = args[1]
+			}
+			return a.settle(cmd.Context(), f, args[0], f.denies)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.never, "session", false, "for the session of the agent, by the first rung")
+	flags.IntVar(&f.rung, "rung", 0, "for the session, by the rung with this `number`, as show tells them")
+	return cmd
+}
+
+func (a *app) approvalsAnswerCommand(f *approvalsFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "answer ID ANSWER...", Short: "Answer the questions that the agent itself asks, in order", Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.settle(cmd.Context(), f, args[0], func(q *desk.Question) (desk.Reply, error) { return givenAnswers(q, args[1:]) })
+		},
+	}
+}
+
+func (a *app) approvalsWatchCommand(f *approvalsFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "watch", Short: "Tell what is asked and answered as it happens, until ^C", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.watchApprovals(cmd.Context(), f) },
+	}
+}
+
+// allows returns the reply of allow.
+func (f *approvalsFlags) allows(*desk.Question) (desk.Reply, error) {
+	r := desk.Reply{Choice: desk.Once, For: int(f.limit / time.Second), Times: f.times}
+	switch {
+	case f.input != "":
+		r.Choice, r.Input = desk.Edit, json.RawMessage(f.input)
+	case f.always && f.limit == 0 && f.times == 0:
+		r.Choice = desk.Always
+	case f.always:
+		return r, usage("--always has no end: leave it out, or --for and --times")
+	case f.limit != 0 || f.times != 0:
+		r.Choice = desk.While
+	case f.session || f.rung != 0:
+		r.Choice = desk.Session
+	}
+	return r, f.rungInto(&r)
+}
+
+// denies returns the reply of deny.
+func (f *approvalsFlags) denies(*desk.Question) (desk.Reply, error) {
+	r := desk.Reply{Choice: desk.Deny, Message: f.message}
+	switch {
+	case f.never || f.rung != 0:
+		r.Choice = desk.Never
+	case strings.TrimSpace(f.message) != "":
+		r.Choice = desk.Words
+	}
+	return r, f.rungInto(&r)
+}
+
+// rungInto adds the rung, which people count from 1.
+func (f *approvalsFlags) rungInto(r *desk.Reply) error {
+	if f.rung < 0 {
+		return usage("--rung %d: the first is 1", f.rung)
+	}
+	if f.rung > 0 {
+		at := f.rung - 1
+		r.Rung = &at
+	}
+	return nil
+}
+
+// givenAnswers returns the reply with answers to the agent's questions, in order.
+func givenAnswers(q *desk.Question, given []string) (desk.Reply, error) {
+	var input struct {
+		Questions []struct {
+			Question string `json:"question"`
+		} `json:"questions"`
+	}
+	if err := json.Unmarshal(q.Input, &input); err != nil || len(input.Questions) == 0 {
+		return desk.Reply{}, usage("%s is not a question of the agent itself: use allow or deny", q.ID)
+	}
+	if len(input.Questions) != len(given) {
+		return desk.Reply{}, usage("the agent asks %d questions, answers given: %d", len(input.Questions), len(given))
+	}
+	r := desk.Reply{Choice: desk.Answers, Answers: map[string]string{}}
+	for i, one := range input.Questions {
+		r.Answers[one.Question] = given[i]
+	}
+	return r, nil
+}
+
+// inquiry is an entry with its question.
+type inquiry struct {
+	approval.Entry
+	question desk.Question
+}
+
+// readInquiry reads the question of an entry.
+func readInquiry(e approval.Entry) inquiry {
+	one := inquiry{Entry: e}
+	if err := json.Unmarshal(e.Question, &one.question); err != nil {
+		one.question = desk.Question{Ask: display.Ask{ID: e.ID, Digest: e.Digest, Tool: "?", Reason: "the question cannot be read: " + err.Error()}}
+	}
+	return one
+}
+
+// find returns the question with an id, or with one that begins so. What waits goes
+// first.
+func find(ctx context.Context, b approval.Broker, id string) (inquiry, error) {
+	all, err := b.List(ctx, approval.Filter{})
+	if err != nil {
+		return inquiry{}, err
+	}
+	var found, waiting []approval.Entry
+	for _, e := range all {
+		switch {
+		case e.ID == id:
+			return readInquiry(e), nil
+		case !strings.HasPrefix(e.ID, strings.ToLower(id)) || id == "":
+			continue
+		case e.Status == approval.Pending:
+			waiting = append(waiting, e)
+		}
+		found = append(found, e)
+	}
+	if len(waiting) > 0 {
+		found = waiting
+	}
+	switch len(found) {
+	case 0:
+		return inquiry{}, usage("no question has an id that begins with %q: agent-wrapper approvals lists them", id)
+	case 1:
+		return readInquiry(found[0]), nil
+	}
+	var ids []string
+	for _, e := range found {
+		ids = append(ids, e.ID)
+	}
+	return inquiry{}, usage("%q is the beginning of several: %s", id, strings.Join(ids, ", "))
+}
+
+// within opens the broker for a command.
+func (a *app) within(do func(p *place) error) (err error) {
+	p, err := placeAt(approvalsLocal)
+	if err != nil {
+		return err
+	}
+	defer closing(p, &err)
+	return do(p)
+}
+
+// listApprovals lists what waits, the oldest question first.
+func (a *app) listApprovals(ctx context.Context, f *approvalsFlags) error {
+	return a.within(func(p *place) error {
+		filter := approval.Filter{Status: []approval.Status{approval.Pending}}
+		if f.all {
+			filter.Status = nil
+		}
+		all, err := p.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		slices.SortStableFunc(all, func(a, b approval.Entry) int { return a.Asked.Compare(b.Asked) })
+		for _, e := range all {
+			if err := a.putApproval(f, e); err != nil {
+				return err
+			}
+		}
+		if len(all) == 0 && !f.json {
+			a.say("no question waits for an answer")
+		}
+		return nil
+	})
+}
+
+// putApproval writes an entry as a line.
+func (a *app) putApproval(f *approvalsFlags, e approval.Entry) error {
+	if f.json {
+		return writeJSON(a.out, e)
+	}
+	q := readInquiry(e)
+	_, err := fmt.Fprintln(a.out, cut(q.line(time.Now()), columns(a.out)))
+	return err
+}
+
+// line describes a question in one line: its id, its age or its end, the risk and what
+// it is about.
+func (q *inquiry) line(now time.Time) string {
+	state := age(now.Sub(q.Asked))
+	if q.Status != approval.Pending {
+		state = q.Status.String()
+		if q.By.Name != "" {
+			state += " by " + visible.Line(q.By.Name)
+		}
+	}
+	use := permission.ToolUse{Tool: q.question.Tool, Input: q.question.Input}
+	return fmt.Sprintf("%-7s %-4s %-8s %s: %s", q.ID, state, q.question.Risk, q.question.Tool, display.Summary(&use))
+}
+
+// age returns a duration in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(int(d/time.Second), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d/time.Minute))
+	}
+	return fmt.Sprintf("%dh", int(d/time.Hour))
+}
+
+// cut cuts a line to a width.
+func cut(line string, width int) string {
+	if runes := []rune(line); len(runes) > width && width > 1 {
+		return string(runes[:width-1]) + "…"
+	}
+	return line
+}
+
+// showApproval shows a question as its terminal does, and the commands that answer it.
+func (a *app) showApproval(ctx context.Context, f *approvalsFlags, id string) error {
+	return a.within(func(p *place) error {
+		q, err := find(ctx, p, id)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return writeJSON(a.out, q.Entry)
+		}
+		o := display.TextOptions{Width: columns(a.out), Colour: isTerminal(a.out) && colours()}
+		_, err = io.WriteString(a.out, q.question.Text(o)+q.ways())
+		return err
+	})
+}
+
+// ways returns how a question was answered, or the commands that answer it.
+func (q *inquiry) ways() string {
+	if q.Status != approval.Pending {
+		end := "\n  it is " + q.Status.String()
+		if q.By.Name != "" {
+			end += " by " + visible.Line(q.By.Name)
+		}
+		if why := cmp.Or(q.Reason, q.Message); why != "" {
+			end += ": " + visible.Line(why)
+		}
+		return end + "\n"
+	}
+	var out strings.Builder
+	out.WriteString("\n  agent-wrapper approvals …\n")
+	way := func(command, words string) { fmt.Fprintf(&out, "    %-28s %s\n", command, words) }
+	for _, c := range q.question.Choices {
+		switch c.Name {
+		case desk.Once:
+			way("allow "+q.ID, "once")
+		case desk.Session:
+			for i, r := range c.Rungs {
+				way(fmt.Sprintf("allow %s --rung %d", q.ID, i+1), "this session: "+cmp.Or(r.Label, "exactly this again"))
+			}
+		case desk.While:
+			way("  … --for 30m, --times 5", "with a rung: for a while")
+		case desk.Always:
+			way("  … --always", "with a rung: it is written to the policy")
+		case desk.Answers:
+			way("answer "+q.ID+" ANSWER…", "one for each question")
+		case desk.Deny:
+			way("deny "+q.ID+" [MESSAGE]", "once")
+		case desk.Never:
+			for i, r := range c.Rungs {
+				way(fmt.Sprintf("deny %s --rung %d", q.ID, i+1), "this session: "+r.Label)
+			}
+		}
+	}
+	return out.String()
+}
+
+// settle answers a question. The digest that is sent is that of what was read, and what
+// is told is what was answered.
+func (a *app) settle(ctx context.Context, f *approvalsFlags, id string, reply func(*desk.Question) (desk.Reply, error)) error {
+	return a.within(func(p *place) error {
+		if err := p.answer(); err != nil {
+			return err
+		}
+		q, err := find(ctx, p, id)
+		if err != nil {
+			return err
+		}
+		r, err := reply(&q.question)
+		if err != nil {
+			return err
+		}
+		r.ID, r.Digest, r.By = q.ID, q.Digest, p.person
+		event, err := r.Event(&q.question, approval.Principal{Role: approval.Person, Name: p.person})
+		if err != nil {
+			return usage("%w", err)
+		}
+		event.Message = cmp.Or(event.Message, f.message)
+		text, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		e, err := p.Answer(ctx, event, text)
+		if err != nil {
+			return q.late(err)
+		}
+		if f.json {
+			return writeJSON(a.out, e)
+		}
+		return a.answered(ctx, p, readInquiry(e), &event)
+	})
+}
+
+// late returns the error of an answer that does not count, in words.
+func (q *inquiry) late(err error) error {
+	var settled *approval.Settled
+	if !errors.As(err, &settled) {
+		return err
+	}
+	how := settled.Status.String()
+	if settled.By.Name != "" {
+		how += " by " + settled.By.Name
+	}
+	return &coded{codeDenied, fmt.Errorf("your answer came too late: %s is %s already", q.ID, how)}
+}
+
+// answered tells what was answered, and proposes a rule where one would answer for it.
+func (a *app) answered(ctx context.Context, p *place, q inquiry, event *approval.Event) error {
+	how := map[approval.Kind]string{approval.Approve: "allowed", approval.Deny: "denied", approval.Edit: "answered with another input"}[event.Kind]
+	if q.Status == approval.Pending {
+		how += fmt.Sprintf(" (%d of %d)", len(q.Votes), max(q.Quorum, 1))
+	}
+	use := permission.ToolUse{Tool: q.question.Tool, Input: q.question.Input}
+	fmt.Fprintf(a.out, "%s %s: %s: %s\n", how, q.ID, q.question.Tool, display.Summary(&use))
+	for _, rule := range event.Rules {
+		fmt.Fprintf(a.out, "  with the rule %s\n", visible.Line(rule))
+	}
+	if event.Kind != approval.Approve || len(event.Rules) > 0 {
+		return nil
+	}
+	past, err := p.List(ctx, approval.Filter{Project: q.Project})
+	if err != nil {
+		return err
+	}
+	for _, one := range approval.Propose(past, p.person, q.Project, nil, time.Now()) {
+		a.propose(&q, &one)
+	}
+	return nil
+}
+
+// propose tells of a rule that would answer for what a person approves again and again.
+// It keeps nothing.
+func (a *app) propose(q *inquiry, one *approval.Proposal) {
+	fmt.Fprintf(a.out, "\nYou have allowed this %d times here:\n", one.Times)
+	for _, rule := range one.Rules {
+		fmt.Fprintf(a.out, "  %s\n", visible.Line(rule))
+	}
+	at := slices.IndexFunc(q.question.Choices, func(c display.Choice) bool { return c.Name == desk.Always })
+	if at < 0 {
+		return
+	}
+	rung := slices.IndexFunc(q.question.Choices[at].Rungs, func(r display.Rung) bool { return slices.Equal(r.Rules, one.Rules) })
+	if rung >= 0 {
+		fmt.Fprintf(a.out, "To have it allowed from now on, answer the next such question with:\n  agent-wrapper approvals allow ID --always --rung %d\n", rung+1)
+	}
+}
+
+// watchApprovals tells of what waits, and then of every change.
+func (a *app) watchApprovals(ctx context.Context, f *approvalsFlags) error {
+	return a.within(func(p *place) error {
+		after := int64(0)
+		for first := true; ; first = false {
+			all, err := p.List(ctx, approval.Filter{After: after})
+			for _, e := range all {
+				after = max(after, e.Seq)
+				if first && e.Status != approval.Pending {
+					continue
+				}
+				if err := a.putApproval(f, e); err != nil {
+					return err
+				}
+			}
+			if err == nil {
+				_, err = p.Wait(ctx, after)
+			}
+			if ctx.Err() != nil {
+				return nil // ^C is how it ends
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+}

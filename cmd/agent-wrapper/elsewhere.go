@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/broker"
+	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+)
+
+// approvalsLocal is the value of --approvals for questions that any terminal of this
+// user can answer.
+const approvalsLocal = "local"
+
+// place is a broker, and who this process is there.
+type place struct {
+	approval.Broker
+	person string               // the name under which it may answer; "": it may not
+	asks   func(root int) error // makes known that the processes below root ask
+	answer func() error         // why this process may not answer, nil if it may
+	close  func() error
+}
+
+// placeAt opens the broker that a value of --approvals names.
+func placeAt(where string) (*place, error) {
+	if where != approvalsLocal {
+		return nil, usage("--approvals %q: it is %s", where, approvalsLocal)
+	}
+	state := userDirs().State
+	if state == "" {
+		return nil, usage("%w: set HOME or XDG_STATE_HOME", engine.ErrNoState)
+	}
+	l, err := broker.OpenLocal(filepath.Join(state, "approvals"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &place{
+		Broker: l, person: userName(), asks: l.Asks, close: l.Close,
+		answer: func() error { return mayAnswer(l) },
+	}, nil
+}
+
+// mayAnswer returns an error for a process that an agent has started. Another process of
+// the same user can get around that: it keeps an agent from answering by mistake or out
+// of helpfulness, and is no boundary.
+func mayAnswer(l *broker.Local) error {
+	if os.Getenv(claude.BelowRun) != "" {
+		return &coded{codeDenied, errors.New("this was started by an agent (" + claude.BelowRun + " is set): only a person may answer, from a terminal that no agent has started")}
+	}
+	if err := l.Answerable(process.Ancestors()); err != nil {
+		return &coded{codeDenied, err}
+	}
+	return nil
+}
+
+// userName returns the name of the user of this process.
+func userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return cmp.Or(os.Getenv("USER"), "user")
+}
+
+// asksAt opens the broker at which the processes below root ask.
+func asksAt(where string, root int) (*place, error) {
+	p, err := placeAt(where)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.asks(root); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// approver returns an approver that asks there and, if somebody is there, here.
+func (p *place) approver(here permission.Approver, e *engine.Engine, menu desk.Menu, warn func(string)) permission.Approver {
+	o := broker.Options{Broker: p, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace, Warn: warn}
+	if person, ok := here.(*ask.Approver); ok {
+		o.Here = person
+	}
+	return broker.New(o)
+}
+
+// Close closes the broker.
+func (p *place) Close() error { return p.close() }
+
+// menuOf returns what is offered to a person who answers elsewhere.
+func menuOf(e *engine.Engine) desk.Menu {
+	m := desk.Menu{Session: e.Session, Edit: true}
+	if e.Keeps() {
+		m.Keep = e.Keep
+	}
+	return m
+}
