@@ -242,3 +242,27 @@ func ExampleRules_Recall() {
 	// allow
 	// ask
 }
+
+// Decide for an agent of a role, as a server does by the agent's credential.
+func Example_role() {
+	for _, role := range []string{"chat", "automation"} {
+		e, err := engine.Open(engine.Options{Isolated: true, NoRecord: true, Settings: &policy.Spec{Profile: "terminal", Role: role}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, line := range []string{"chmod 755 x", "sudo apt install nginx", "rm -rf build"} {
+			d := e.Explain(command(e, line), nil)
+			fmt.Println(role, d.Risk, d.Behavior)
+		}
+		if err := e.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// chat moderate ask
+	// chat high ask
+	// chat forbidden deny
+	// automation moderate allow
+	// automation high ask
+	// automation forbidden deny
+}

@@ -425,6 +425,15 @@ func settings(l *linter) {
 			l.findings = append(l.findings, l.harmless(o))
 		}
 	}
+	l.spec.showRisks(func(key, answer string, at patterns.Source) {
+		if answer == "allow" && strings.HasSuffix(key, ".moderate") {
+			l.findings = append(l.findings, Finding{
+				Check: l.check, Level: LevelWarning, Source: at, Rule: key + " = " + quote(answer),
+				Why: "commands that change files or reach hosts run without a question, and so does what the agent wrote before (python3 x.py)",
+				Fix: "give it to a role that needs it, or name the commands in allow",
+			})
+		}
+	})
 }
 
 // harmless returns the finding about an override that makes actions safe.
