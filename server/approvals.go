@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -186,8 +185,8 @@ func (s *Server) answer(c *call, a *api.Answer) (api.Approval, error) {
 		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: %v", err)
 	}
 	event.Credential = c.who.ID
-	if a.Reply, err = ownReply(a, id, c.who.Name); err != nil {
-		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: reply: %v", err)
+	if a.Reply, err = ownReply(a, id, event.Kind, c.who.Name); err != nil {
+		return s.outcome(c, approval.Entry{}, err)
 	}
 	e, err := s.options.Store.Answer(c.Context(), event, a.Reply)
 	if err == nil {
@@ -196,28 +195,22 @@ func (s *Server) answer(c *call, a *api.Answer) (api.Approval, error) {
 	return s.outcome(c, e, err)
 }
 
-// ownReply returns the reply of an answer with its author's name: the asker applies it.
-// The error says that it is about something else than the answer is.
-func ownReply(a *api.Answer, id, name string) (json.RawMessage, error) {
+// ownReply returns the reply of an answer with its author's name. The asker applies it,
+// after checks of its own; here it has to be about the question that is settled, and
+// to say the same. An unknown choice denies.
+func ownReply(a *api.Answer, id string, kind approval.Kind, name string) (json.RawMessage, error) {
 	var r desk.Reply
 	if err := strictjson.Decode(a.Reply, &r, strictjson.NullAbsent, strictjson.MaxSize(maxBody)); err != nil {
-		return nil, err
+		return nil, fail(http.StatusBadRequest, "bad_request", "the body: reply: %v", err)
 	}
-	if r.ID != id || r.Digest != a.Digest {
-		return nil, errors.New("it has another id or digest")
-	}
-	if !slices.Contains(choices[a.Kind], r.Choice) {
-		return nil, errors.New("its choice is none of kind " + a.Kind)
+	switch {
+	case r.ID != id || r.Digest != a.Digest:
+		return nil, approval.ErrOther
+	case desk.Kind(r.Choice) != kind:
+		return nil, fail(http.StatusBadRequest, "bad_request", "the body: reply: choice %q is none of kind %q", r.Choice, a.Kind)
 	}
 	r.By = name
 	return json.Marshal(r)
-}
-
-// choices are the choices that each kind of answer can have.
-var choices = map[string][]string{
-	"approve": {desk.Once, desk.Session, desk.While, desk.Always},
-	"deny":    {desk.Deny, desk.Words, desk.Never},
-	"edit":    {desk.Edit, desk.Answers},
 }
 
 // withdraw ends a question. An agent withdraws its own.

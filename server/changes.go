@@ -8,17 +8,32 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/approval"
 )
 
-// changes follows the changes of approvals: however many requests wait for one, the
-// store is asked once.
+// changes follows the changes of approvals: however many wait for one, the store is
+// asked once.
 type changes struct {
 	broker approval.Broker
+	told   int64 // the last change that was told; of follow, after begin
 
-	mu   sync.Mutex
-	seq  int64
-	next chan struct{} // closed at the next change
+	mu      sync.Mutex
+	seq     int64
+	next    chan struct{} // closed at the next change
+	watches map[string]map[*watch]bool
 }
 
-func newChanges(b approval.Broker) *changes { return &changes{broker: b, next: make(chan struct{})} }
+func newChanges(b approval.Broker) *changes {
+	return &changes{broker: b, next: make(chan struct{}), watches: map[string]map[*watch]bool{}}
+}
+
+// begin finds out how far the store is: nobody watches what was before.
+func (c *changes) begin(ctx context.Context) error {
+	some, err := c.broker.List(ctx, approval.Filter{Limit: 1})
+	if err != nil || len(some) == 0 {
+		return err
+	}
+	c.told, err = c.broker.Wait(ctx, 0)
+	c.changed(c.told)
+	return err
+}
 
 // pause is how long the store is left alone after an error.
 const pause = time.Second
@@ -26,21 +41,36 @@ const pause = time.Second
 // follow follows the store until ctx ends.
 func (c *changes) follow(ctx context.Context, warn func(error)) {
 	for ctx.Err() == nil {
-		c.mu.Lock()
-		seq := c.seq
-		c.mu.Unlock()
-		newest, err := c.broker.Wait(ctx, seq)
-		if err == nil {
-			c.changed(newest)
+		err := c.once(ctx)
+		if err == nil || ctx.Err() != nil {
 			continue
-		}
-		if ctx.Err() != nil {
-			return
 		}
 		warn(err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
+		}
+	}
+}
+
+// once waits for changes and tells those who watch them.
+func (c *changes) once(ctx context.Context) error {
+	newest, err := c.broker.Wait(ctx, c.told)
+	if err != nil {
+		return err
+	}
+	c.changed(newest)
+	for {
+		all, err := c.broker.List(ctx, approval.Filter{After: c.told, Limit: maxList})
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			c.tell(all[i].ID, all[i].Seq)
+			c.told = all[i].Seq
+		}
+		if len(all) < maxList {
+			return nil
 		}
 	}
 }
@@ -56,8 +86,8 @@ func (c *changes) changed(seq int64) {
 	}
 }
 
-// newest returns the newest change. It is asked for if the client has seen a newer one
-// already, of another server.
+// newest returns the newest change. The store is asked if the client has seen a newer
+// one already, of another server.
 func (c *changes) newest(ctx context.Context, seen int64) (int64, error) {
 	c.mu.Lock()
 	seq := c.seq
@@ -70,9 +100,6 @@ func (c *changes) newest(ctx context.Context, seen int64) (int64, error) {
 	seq, err := c.broker.Wait(ctx, seen-1)
 	if ctx.Err() != nil {
 		return 0, nil // the store does not know that change
-	}
-	if err == nil {
-		c.changed(seq)
 	}
 	return seq, err
 }
@@ -90,5 +117,69 @@ func (c *changes) wait(ctx context.Context, seq int64) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// watch is told of the changes of one approval.
+type watch struct {
+	mu   sync.Mutex
+	seq  int64
+	next chan struct{} // closed at the next change
+}
+
+// watch watches an approval until ctx ends. No change after the call is missed.
+func (c *changes) watch(ctx context.Context, id string) *watch {
+	w := &watch{next: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watches[id] == nil {
+		c.watches[id] = map[*watch]bool{}
+	}
+	c.watches[id][w] = true
+	context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watches[id], w)
+		if len(c.watches[id]) == 0 {
+			delete(c.watches, id)
+		}
+	})
+	return w
+}
+
+// tell tells those who watch an approval of a change.
+func (c *changes) tell(id string, seq int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w := range c.watches[id] {
+		w.changed(seq)
+	}
+}
+
+func (w *watch) changed(seq int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if seq > w.seq {
+		w.seq = seq
+		close(w.next)
+		w.next = make(chan struct{})
+	}
+}
+
+// wait waits for a change after seq.
+func (w *watch) wait(ctx context.Context, seq int64) (int64, error) {
+	w.mu.Lock()
+	now, next := w.seq, w.next
+	w.mu.Unlock()
+	if now > seq {
+		return now, nil
+	}
+	select {
+	case <-next:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.seq, nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
 	}
 }

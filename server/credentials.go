@@ -57,8 +57,8 @@ func newCredentials(s store.Store) *credentials {
 	return &credentials{store: s, looks: newLimiter(10), held: map[*hold]bool{}}
 }
 
-// watch looks at the store until ctx ends.
-func (c *credentials) watch(ctx context.Context, warn func(error)) {
+// watch looks at the store until ctx ends, and has more look at what depends on it.
+func (c *credentials) watch(ctx context.Context, more func(context.Context) error, warn func(error)) {
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
 	for {
@@ -66,7 +66,7 @@ func (c *credentials) watch(ctx context.Context, warn func(error)) {
 		case <-ctx.Done():
 			return
 		case <-every.C:
-			if err := c.look(ctx); err != nil && ctx.Err() == nil {
+			if err := errors.Join(c.look(ctx), more(ctx)); err != nil && ctx.Err() == nil {
 				warn(err)
 			}
 		}
@@ -217,4 +217,13 @@ func (c *credentials) open() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.held)
+}
+
+// agent returns the name of the agent whose credential has an ID, also if that does not
+// count any more; "" if there is none.
+func (c *credentials) agent(id string) string {
+	if known := c.known.Load(); known != nil && known.tokens[id] != nil && known.tokens[id].Role == RoleAgent {
+		return known.tokens[id].Name
+	}
+	return ""
 }

@@ -36,14 +36,26 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestPage: docs/serve.md lists the routes as they are.
+// TestPage: docs/serve.md lists the routes as they are; -update writes them.
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/serve.md")
+	const file, head = "../docs/serve.md", "| | who | |\n"
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(page), table(routes())) {
-		t.Errorf("docs/serve.md: the table of routes is\n%s", table(routes()))
+	before, rest, _ := strings.Cut(string(page), head)
+	old, after, found := strings.Cut(rest, "\n\n")
+	want := table(routes())
+	switch {
+	case !found:
+		t.Fatal("docs/serve.md has no table of routes")
+	case head+old+"\n" == want:
+	case golden.Updating():
+		if err := os.WriteFile(file, []byte(before+want+"\n"+after), 0o644); err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Errorf("docs/serve.md has another table of routes than\n%s", want)
 	}
 }
 

@@ -14,13 +14,28 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 	"github.com/agent-wrapper/agent-wrapper/store"
+	"github.com/agent-wrapper/agent-wrapper/terminal"
 )
 
 // Options say what a Server serves.
 type Options struct {
 	Store store.Store
+	// Name is that of this server in the store. It is the same after a restart.
+	Name string
+	// Open opens an engine for one session of an agent, by the agent's name and role. The
+	// server closes it. Warn is for its Options.
+	Open func(agent, role string, warn func(string)) (*engine.Engine, error)
+	// Record is the file to which the engines record.
+	Record string
+	// Workspace is the absolute directory in which sessions begin.
+	Workspace string
+	// Private is a directory for files of terminal sessions that only this user can read.
+	Private string
+	// MostSessions is how many terminal sessions there may be at once; 0 means 10.
+	MostSessions int
 	// Hosts are further names, with a port unless it is the scheme's own, under which
 	// the server is reached. The address that it listens on counts anyway.
 	Hosts []string
@@ -44,6 +59,12 @@ type Server struct {
 	changes     *changes
 	feed        feed
 	sockets     sockets
+	deciders    *deciders
+	decisions   *decisions
+	workers     *workers
+	grants      grants
+	shells      *shells
+	terminals   *terminal.Manager
 	mux         *http.ServeMux
 	openapi     []byte
 	hosts       []string // that a request may name
@@ -78,8 +99,12 @@ func New(o Options) (*Server, error) {
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s.credentials.open)
-	if err := s.credentials.look(s.ctx); err != nil {
-		return nil, err
+	s.deciders = &deciders{server: s, open: map[deciderKey]*decider{}}
+	s.decisions = &decisions{byID: map[string]*waiting{}, waiting: map[string]int{}}
+	s.workers = newWorkers()
+	s.shells = &shells{server: s, open: map[string]*decider{}}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	for i := range routes() {
 		rt := &routes()[i]
@@ -87,22 +112,42 @@ func New(o Options) (*Server, error) {
 	}
 	s.mux.HandleFunc("/", s.nowhere)
 	s.openapi = describe(routes())
-	s.running.Go(func() {
-		s.credentials.watch(s.ctx, func(err error) { s.log.Error("credentials cannot be checked", "error", err.Error()) })
-	})
+	return s, nil
+}
+
+// begin looks at the store, and goes on with what waits there.
+func (s *Server) begin() error {
+	if err := errors.Join(s.credentials.look(s.ctx), s.changes.begin(s.ctx), s.lookAtGrants(s.ctx)); err != nil {
+		return err
+	}
+	s.running.Go(func() { s.credentials.watch(s.ctx, s.lookAtGrants, s.lookFailed) })
 	s.running.Go(func() { s.follow(s.ctx) })
 	s.running.Go(func() {
 		s.changes.follow(s.ctx, func(err error) { s.log.Error("changes of approvals cannot be followed", "error", err.Error()) })
 	})
-	return s, nil
+	var err error
+	if s.terminals, err = terminal.Open(s.ctx, s.shells.options()); err != nil {
+		return err
+	}
+	return s.resume(s.ctx)
+}
+
+// lookFailed tells that the store cannot be looked at.
+func (s *Server) lookFailed(err error) {
+	s.log.Error("credentials and rules cannot be checked", "error", err.Error())
 }
 
 // Close ends what is open.
 func (s *Server) Close() error {
 	s.end()
 	s.sockets.close()
+	var err error
+	if s.terminals != nil {
+		err = s.terminals.Close()
+	}
 	s.running.Wait()
-	return nil
+	s.workers.all.Wait()
+	return errors.Join(err, s.deciders.close())
 }
 
 // Serve answers requests until ctx ends. Then those that are under way have a while to

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 	"github.com/agent-wrapper/agent-wrapper/store"
 	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
@@ -44,7 +47,7 @@ func (f *flaky) Check(ctx context.Context) error {
 }
 
 // open opens a store of its own.
-func open(t *testing.T) store.Store {
+func open(t testing.TB) store.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "serve.db"))
 	if err != nil {
@@ -61,7 +64,7 @@ func open(t *testing.T) store.Store {
 // harness is a server on a port of its own.
 type harness struct {
 	*Server
-	t    *testing.T
+	t    testing.TB
 	url  string // http://127.0.0.1:PORT
 	logs *logs
 }
@@ -84,14 +87,63 @@ func (l *logs) text() string {
 	return l.String()
 }
 
+// workspace returns a directory to work in.
+func workspace(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// opener opens engines that decide under profile terminal and a policy, and record.
+func opener(t testing.TB, dir, text string) func(string, string, func(string)) (*engine.Engine, error) {
+	return openerWith(t, dir, text, audit.SyncNone)
+}
+
+func openerWith(t testing.TB, dir, text string, sync audit.Sync) func(string, string, func(string)) (*engine.Engine, error) {
+	t.Helper()
+	spec, state := terminalProfile(t, text), t.TempDir()
+	return func(agent, _ string, warn func(string)) (*engine.Engine, error) {
+		return engine.Open(engine.Options{
+			Dir: dir, Dirs: &engine.Dirs{State: state}, Isolated: true, Settings: spec, NoAdvice: true, Agent: agent, Warn: warn,
+			Record: filepath.Join(state, "audit.jsonl"), Sync: sync,
+		})
+	}
+}
+
+// terminalProfile returns a policy under profile terminal.
+func terminalProfile(t testing.TB, text string) *policy.Spec {
+	t.Helper()
+	spec, err := policy.Parse([]byte("profile = \"terminal\"\n"+text), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
 // listen starts a server.
-func listen(t *testing.T, o Options) *harness {
+func listen(t testing.TB, o Options) *harness {
 	t.Helper()
 	h := &harness{t: t, logs: &logs{}}
 	if o.Store == nil {
 		o.Store = open(t)
 	}
 	o.Log = slog.New(slog.NewTextHandler(h.logs, nil))
+	if o.Rate == 0 {
+		o.Rate = 1e6 // tests look often
+	}
+	if o.Workspace == "" {
+		o.Workspace = workspace(t)
+	}
+	if o.Open == nil {
+		o.Open = opener(t, o.Workspace, "")
+	}
+	if o.Private == "" {
+		o.Private = t.TempDir()
+	}
+	o.Name = "server-test"
 	var err error
 	if h.Server, err = New(o); err != nil {
 		t.Fatal(err)
@@ -117,7 +169,7 @@ func listen(t *testing.T, o Options) *harness {
 }
 
 // in returns the harness for a subtest.
-func (h *harness) in(t *testing.T) *harness {
+func (h *harness) in(t testing.TB) *harness {
 	other := *h
 	other.t = t
 	return &other

@@ -29,7 +29,7 @@ type message struct {
 // peer is the client of a stream.
 type peer struct {
 	*websocket.Conn
-	t *testing.T
+	t testing.TB
 }
 
 // dial opens a stream with a credential; header are pairs.

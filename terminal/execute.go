@@ -580,12 +580,12 @@ func (s *session) question(e *approval.Event) (*command, int, error) {
 
 // plainReply returns what the asker is told of an answer that keeps nothing.
 func plainReply(e *approval.Event) (json.RawMessage, error) {
-	r := desk.Reply{ID: e.ID, Digest: e.Digest, Choice: desk.Once, Message: e.Message, By: e.By.Name}
+	r := desk.Reply{ID: e.ID, Digest: e.Digest, Choice: desk.Once, By: e.By.Name}
 	switch {
 	case e.Kind == approval.Edit:
 		r.Choice, r.Input = desk.Edit, e.Input
 	case e.Kind == approval.Deny && e.Message != "":
-		r.Choice = desk.Words
+		r.Choice, r.Message = desk.Words, e.Message
 	case e.Kind == approval.Deny:
 		r.Choice = desk.Deny
 	}

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -78,6 +80,7 @@ type serveFlags struct {
 	policyFlags
 	audit     auditFlags
 	listen    string
+	sessions  int
 	hosts     []string
 	cert, key string
 	json      bool
@@ -103,6 +106,7 @@ Every request needs a credential: see serve token. docs/serve.md has the API.`,
 	flags.Var((*list)(&f.hosts), "host", "a further `name` under which the server is reached, with its port unless that is the usual one; repeatable")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate (PEM), needed for an address that others reach")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with its private key")
+	flags.IntVar(&f.sessions, "sessions", 10, "how many terminal sessions there may be at once")
 	flags.BoolVar(&f.json, "json", false, "write one JSON line when the server is ready, and log JSON")
 	f.storeFlags.add(flags)
 	f.policyFlags.add(cmd)
@@ -117,7 +121,11 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	rules, err := f.load(dir)
+	o, err := f.engineOptions(dir)
+	if err != nil {
+		return err
+	}
+	rules, err := load(o) // an error in a policy is told before anything is served
 	if err != nil {
 		return err
 	}
@@ -137,19 +145,51 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
 	defer copyRecord(kept, f.record(dir), f.log(a.err))()
-	s, err := server.New(server.Options{Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err)})
+	at, err := f.serving(rules, listener)
+	if err != nil {
+		return err
+	}
+	name, err := serverName(filepath.Join(dir, serveDir))
+	if err != nil {
+		return err
+	}
+	s, err := server.New(server.Options{
+		Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err), Name: name, Record: at.Record, Workspace: at.Workspace,
+		Private: filepath.Join(dir, serveDir, "terminals"), MostSessions: f.sessions,
+		Open: func(agent, role string, warn func(string)) (*engine.Engine, error) {
+			mine, settings := *o, *o.Settings
+			settings.Role = role
+			mine.Agent, mine.Warn, mine.Settings = agent, warn, &settings
+			e, err := engine.Open(mine)
+			return e, opening(err)
+		},
+	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := a.ready(ctx, f, listener, rules, kept); err != nil {
+	if err := a.ready(ctx, f, at, rules.Warnings, kept); err != nil {
 		return err
 	}
 	return s.Serve(ctx, listener)
 }
 
-// load reads the policies, so that an error in them is told before anything is served.
-func (f *serveFlags) load(dir string) (*engine.Rules, error) {
+// serverName returns the name of the server whose directory it is. It is made up once.
+func serverName(dir string) (string, error) {
+	file := filepath.Join(dir, "name")
+	name, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		name = []byte("server-" + strings.ToLower(rand.Text()[:16]))
+		err = atomicfile.Write(file, name, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the server's name: %w", err)
+	}
+	return string(name), nil
+}
+
+// engineOptions returns the options of the engines that decide.
+func (f *serveFlags) engineOptions(dir string) (*engine.Options, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -165,7 +205,7 @@ func (f *serveFlags) load(dir string) (*engine.Rules, error) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".turn"} {
 		o.Guard = append(o.Guard, filepath.Join(dir, storeFile+suffix))
 	}
-	return load(o)
+	return o, nil
 }
 
 // listener listens where the flags say. What is sent to an address that others reach
@@ -233,22 +273,26 @@ type serving struct {
 	Version   string `json:"version"`
 }
 
-// ready tells that the server listens, and what is to be done next.
-func (a *app) ready(ctx context.Context, f *serveFlags, l net.Listener, r *engine.Rules, kept store.Store) error {
-	for _, w := range r.Warnings {
-		a.warn(w)
-	}
+// serving returns what a server serves, and where.
+func (f *serveFlags) serving(r *engine.Rules, l net.Listener) (serving, error) {
 	dir, err := f.dir()
 	if err != nil {
-		return err
+		return serving{}, err
 	}
 	scheme := "http"
 	if f.cert != "" {
 		scheme = "https"
 	}
-	at := serving{
-		Listening: scheme + "://" + l.Addr().String(), Workspace: r.Place.Workspace, State: dir,
-		Record: f.record(dir), PID: os.Getpid(), Version: buildVersion(),
+	return serving{
+		Listening: scheme + "://" + l.Addr().String(), Workspace: r.Place.Workspace, State: dir, Record: absolute(f.record(dir)),
+		PID: os.Getpid(), Version: buildVersion(),
+	}, nil
+}
+
+// ready tells that the server listens, and what is to be done next.
+func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []string, kept store.Store) error {
+	for _, w := range warnings {
+		a.warn(w)
 	}
 	if f.json {
 		return writeJSON(a.out, at)
@@ -260,16 +304,16 @@ func (a *app) ready(ctx context.Context, f *serveFlags, l net.Listener, r *engin
 	var out strings.Builder
 	fmt.Fprintf(&out, "Serving approvals for %s at %s (record: %s). End it with ^C.\n", at.Workspace, at.Listening, at.Record)
 	if !slices.ContainsFunc(tokens, func(t store.Token) bool { return t.Role != server.RoleAgent && t.Revoked.IsZero() }) {
-		state := ""
+		where := ""
 		if f.state != "" {
-			state = " --state " + f.state
+			where = " --state " + f.state
 		}
 		if f.url != "" {
-			state += " --store URL" // which may hold a password
+			where += " --store URL" // which may hold a password
 		}
 		out.WriteString("Nobody has a credential yet. In another terminal, not in one of an agent:\n" +
-			"  agent-wrapper serve token create --role person --name " + cmp.Or(os.Getenv("USER"), "NAME") + state + "\n" +
-			"  agent-wrapper serve token create --role agent --name my-agent" + state + "\n")
+			"  agent-wrapper serve token create --role person --name " + cmp.Or(os.Getenv("USER"), "NAME") + where + "\n" +
+			"  agent-wrapper serve token create --role agent --name my-agent" + where + "\n")
 	}
 	_, err = io.WriteString(a.out, visible.Text(out.String()))
 	return err

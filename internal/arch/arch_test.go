@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"store/storetest":          {"store", "approval"},
 	"cmd/agent-wrapper":        {"*"},
 	"e2e":                      {"*"},
-	"server":                   {"server/api", "store", "approval", "desk", "permission"},
+	"server":                   {"server/api", "store", "approval", "audit", "broker", "desk", "engine", "permission", "terminal"},
 	"server/api":               {"approval", "permission"},
 	"server/client":            {"server/api", "approval"},
 	"internal/test/brokertest": {"approval"},

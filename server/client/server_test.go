@@ -30,7 +30,7 @@ type service struct {
 
 func serve(t *testing.T, kept store.Store) *service {
 	t.Helper()
-	s, err := server.New(server.Options{Store: kept, Rate: 1e6})
+	s, err := server.New(server.Options{Store: kept, Rate: 1e6, Name: "server", Private: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestServe: one line says that the server is ready; it decides, and ends on a signal
+// with its record closed. A second one on the same state is refused.
+func TestServe(t *testing.T) {
+	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	secret := strings.TrimSpace(ranAs(t, 0, "serve", "token", "create", "--role", "agent", "--name", "bot", "--state", state))
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	read, write := io.Pipe()
+	var log bytes.Buffer
+	ended := make(chan int)
+	go func() {
+		a := &app{out: write, err: &log}
+		ended <- a.run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--state", state, "--cwd", dir, "--isolated", "--json"})
+	}()
+	line, err := bufio.NewReader(read).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at serving
+	if err := json.Unmarshal(line, &at); err != nil || at.PID != os.Getpid() {
+		t.Fatalf("%s: %v", line, err)
+	}
+	second := ranAs(t, codeUsage, "serve", "--listen", "127.0.0.1:0", "--state", state, "--cwd", dir, "--isolated")
+	if !strings.Contains(second, "another server uses the state directory") {
+		t.Errorf("%s", second)
+	}
+	if got := askedServer(t, at.Listening, secret, "ls"); !strings.Contains(got, `"behavior":"allow"`) {
+		t.Errorf("%s", got)
+	}
+	if got := askedServer(t, at.Listening, secret, "cp x "+filepath.Join(state, storeFile)); !strings.Contains(got, `"behavior":"ask"`) {
+		t.Errorf("the store is not guarded: %s", got)
+	}
+	end()
+	if code := <-ended; code != codeDone {
+		t.Errorf("it ended with %d: %s", code, log.String())
+	}
+	if strings.Contains(log.String(), secret) || strings.Contains(string(line), secret) {
+		t.Error("the token was logged")
+	}
+	if out := ranAs(t, 0, "audit", "verify", at.Record); !strings.Contains(out, "records") {
+		t.Errorf("%s", out)
+	}
+	ranAs(t, codeUsage, "serve", "--listen", "0.0.0.0:0", "--state", state)
+	ranAs(t, codeUsage, "serve", "--listen", "127.0.0.1:0", "--state", state, "--tls-cert", "x")
+}
+
+// ranAs runs a command line, which has to end with a code, and returns what it wrote.
+func ranAs(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+	if got := a.run(t.Context(), args); got != code {
+		t.Fatalf("%v: code %d, want %d: %s%s", args, got, code, out.String(), errs.String())
+	}
+	if code != 0 {
+		return errs.String()
+	}
+	return out.String()
+}
+
+// askedServer returns the answer about a command line.
+func askedServer(t *testing.T, url, secret, line string) string {
+	t.Helper()
+	input, err := json.Marshal(map[string]any{"tool": "Bash", "input": map[string]string{"command": line}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/api/decisions", bytes.NewReader(input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+secret)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/broker"
+	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// decider decides the tool uses of one session of an agent, and has people asked at the
+// store.
+type decider struct {
+	*engine.Engine
+	approver *broker.Approver
+	uses     int // that are being decided; guarded by deciders.mu
+	last     time.Time
+	ask      atomic.Pointer[permission.Request] // that waits; of a terminal session, which has one at a time
+
+	recalling sync.Mutex
+	recalled  int // the version of the grants that count
+}
+
+// newDecider opens an engine for a session of the agent with a name.
+func (s *Server) newDecider(agent, role string) (*decider, error) {
+	e, err := s.options.Open(agent, role, func(text string) { s.log.Warn("from the policy", "agent", agent, "warning", text) })
+	if err != nil {
+		return nil, err
+	}
+	d := &decider{Engine: e}
+	d.approver = d.asks(s, s.options.Store, agent, nil)
+	e.SetApprover(d)
+	return d, nil
+}
+
+// asks returns who asks the questions of a decider at a broker. Id gives the ID of a
+// question that may come again after a restart; nil: each has a new one.
+func (d *decider) asks(s *Server, b approval.Broker, agent string, id func(*permission.Request) string) *broker.Approver {
+	menu := desk.Menu{Session: d.Session, Edit: true}
+	if d.Keeps() {
+		menu.Keep = d.Keep
+	}
+	demands, asker := d.Demands(), approval.Principal{Role: approval.Agent, Name: agent}
+	return broker.New(broker.Options{
+		Broker: &link{b, s}, Agent: agent, Menu: menu, File: desk.EditedFile, Project: d.Place.Workspace,
+		Terms: func(ask *permission.Request) approval.Terms {
+			t, err := demands.Terms(ask, "", asker, time.Now())
+			if err == nil && id != nil {
+				t.ID = id(ask)
+			}
+			return t // without a digest there is no question, and the approver says so
+		},
+		Warn: func(text string) { s.log.Warn("about a question", "agent", agent, "warning", text) },
+	})
+}
+
+// Approve asks. Whoever decides learns of the question by asked, see asking.
+func (d *decider) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+	if _, ok := ctx.Value(askingKey{}).(*asking); !ok {
+		ctx = context.WithValue(ctx, askingKey{}, &asking{})
+	}
+	d.ask.Store(&ask)
+	defer d.ask.Store(nil)
+	return d.approver.Approve(ctx, ask)
+}
+
+// askingKey is the key of the asking in a context.
+type askingKey struct{}
+
+// asking is what a tool use that is being decided needs to know of its questions.
+type asking struct {
+	asked func(approval.Entry)                  // is called when a question can be answered; may be nil
+	mark  func(question []byte) ([]byte, error) // adds to a question what a restart needs; may be nil
+	watch *watch                                // of the last question
+	mu    sync.Mutex
+}
+
+// link is the store to the approvers of this server. A question is watched by its id,
+// so that a change of one does not wake up all, and outlasts the server.
+type link struct {
+	approval.Broker
+	server *Server
+}
+
+// Submit puts a question.
+func (l *link) Submit(ctx context.Context, e approval.Entry) (approval.Entry, error) {
+	a := ctx.Value(askingKey{}).(*asking)
+	if a.mark != nil {
+		var err error
+		if e.Question, err = a.mark(e.Question); err != nil {
+			return approval.Entry{}, err
+		}
+	}
+	w := l.server.changes.watch(ctx, e.ID)
+	got, err := l.Broker.Submit(ctx, e)
+	if err != nil {
+		return got, err
+	}
+	a.mu.Lock()
+	a.watch = w
+	a.mu.Unlock()
+	if a.asked != nil {
+		a.asked(got)
+	}
+	return got, nil
+}
+
+// Wait waits for a change of the question.
+func (l *link) Wait(ctx context.Context, after int64) (int64, error) {
+	a := ctx.Value(askingKey{}).(*asking)
+	a.mu.Lock()
+	w := a.watch
+	a.mu.Unlock()
+	return w.wait(ctx, after)
+}
+
+// errStays is why a question is not withdrawn.
+var errStays = errors.New("the server ends: the question waits for the next one")
+
+// Withdraw withdraws a question, unless it is only the server that ends.
+func (l *link) Withdraw(ctx context.Context, id string, by approval.Principal, reason string) (approval.Entry, error) {
+	if l.server.ctx.Err() != nil {
+		return approval.Entry{}, errStays
+	}
+	return l.Broker.Withdraw(ctx, id, by, reason)
+}
+
+// deciders are the deciders of POST /api/decisions: one for each agent, session and
+// role, since what a person answers for a session is for that one.
+type deciders struct {
+	server *Server
+
+	mu   sync.Mutex
+	open map[deciderKey]*decider
+}
+
+type deciderKey struct{ credential, session, role string }
+
+// maxDeciders is how many are open at once. Those that nobody uses make room.
+const maxDeciders = 200
+
+var errDeciders = fail(429, "too_many_sessions", "too many sessions are open: wait for their decisions")
+
+// use returns the decider for a key, until release is called.
+func (d *deciders) use(key deciderKey, agent string) (one *decider, release func(), err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one = d.open[key]
+	if one == nil {
+		if err := d.room(); err != nil {
+			return nil, nil, err
+		}
+		if one, err = d.server.newDecider(agent, key.role); err != nil {
+			return nil, nil, err
+		}
+		d.open[key] = one
+	}
+	one.uses++
+	return one, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		one.uses--
+		one.last = time.Now()
+	}, nil
+}
+
+// room closes the decider that was used longest ago, if there are too many.
+func (d *deciders) room() error {
+	if len(d.open) < maxDeciders {
+		return nil
+	}
+	var oldest deciderKey
+	found := false
+	for key, one := range d.open {
+		if one.uses == 0 && (!found || one.last.Before(d.open[oldest].last)) {
+			oldest, found = key, true
+		}
+	}
+	if !found {
+		return errDeciders
+	}
+	one := d.open[oldest]
+	delete(d.open, oldest)
+	return one.Close()
+}
+
+// close closes all. Nothing is decided any more.
+func (d *deciders) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var errs []error
+	for key, one := range d.open {
+		errs = append(errs, one.Close())
+		delete(d.open, key)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,349 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// decisionRoutes are the routes of decisions without a terminal.
+func decisionRoutes() []route {
+	return []route{
+		{method: "POST", path: "/api/decisions", access: agents, about: "decide a tool use: allow, deny, or ask with the id of a question", action: to((*Server).decide), errors: []int{429}},
+		{method: "GET", path: "/api/decisions/{id}", access: agents, about: "what became of a question: allow, deny, or still ask",
+			query: []param{{"wait", "wait for the end so many seconds, at most 55"}}, action: to((*Server).decided), errors: []int{404, 410, 503}},
+	}
+}
+
+// use is the body of POST /api/decisions.
+type use struct {
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input"`
+	// Cwd is the directory of the agent's shell, absolute; absent means the workspace, ""
+	// that it is not known.
+	Cwd       *string `json:"cwd,omitempty"`
+	Session   string  `json:"session,omitempty"`
+	Agent     string  `json:"agent,omitempty"` // the subagent
+	ToolUseID string  `json:"tool_use_id,omitempty"`
+	AgentRole string  `json:"agent_role,omitempty"` // a lesser one than that of the credential
+	// ForceApproval has a person asked even about what would be allowed.
+	ForceApproval bool `json:"force_approval,omitempty"`
+}
+
+// decision is the answer to a tool use.
+type decision struct {
+	Behavior     string              `json:"behavior"` // allow, deny, ask
+	UpdatedInput json.RawMessage     `json:"updated_input,omitempty"`
+	Message      string              `json:"message,omitempty"`
+	Interrupt    bool                `json:"interrupt,omitempty"`
+	ApprovalID   string              `json:"approval_id,omitempty"` // of a question
+	Expires      *time.Time          `json:"expires,omitempty"`     // when it does
+	Layer        string              `json:"layer,omitempty"`
+	Rule         string              `json:"rule,omitempty"`
+	Source       string              `json:"source,omitempty"`
+	Reason       string              `json:"reason,omitempty"`
+	By           string              `json:"by,omitempty"`
+	Tier         int                 `json:"tier,omitempty"`
+	Risk         string              `json:"risk,omitempty"`
+	Advice       []permission.Advice `json:"advice,omitempty"`
+}
+
+func newDecision(res *permission.Result) decision {
+	d := &res.Decision
+	out := decision{
+		Behavior: d.Behavior.String(), UpdatedInput: res.UpdatedInput, Message: d.Message, Interrupt: d.Interrupt, Layer: d.Layer.String(),
+		Rule: d.Rule, Source: d.RuleSource.String(), Reason: d.Reason, By: res.By, Tier: d.Tier, Advice: d.Advice,
+	}
+	if d.Tier != 0 {
+		out.Risk = d.Risk.String()
+	}
+	return out
+}
+
+// maxText is the length of the longest name that a body has in bytes.
+const maxText = 200
+
+// check returns what is wrong with a tool use.
+func (u *use) check() error {
+	switch {
+	case u.Tool == "" || len(u.Tool) > maxText:
+		return fail(http.StatusBadRequest, "bad_request", "the body: tool: it has 1 to %d bytes", maxText)
+	case u.Cwd != nil && *u.Cwd != "" && !filepath.IsAbs(*u.Cwd):
+		return fail(http.StatusBadRequest, "bad_request", "the body: cwd: it is not absolute")
+	case len(u.Session) > maxText || len(u.Agent) > maxText || len(u.ToolUseID) > maxText:
+		return fail(http.StatusBadRequest, "bad_request", "the body: session, agent and tool_use_id have at most %d bytes", maxText)
+	}
+	return nil
+}
+
+// toolUse returns the tool use as it is decided in a workspace.
+func (u *use) toolUse(workspace string) permission.ToolUse {
+	dir := workspace
+	if u.Cwd != nil {
+		dir = *u.Cwd
+	}
+	return permission.ToolUse{
+		ID: u.ToolUseID, Tool: u.Tool, Input: u.Input, Dir: dir, Agent: u.Agent, Session: u.Session, ForceAsk: u.ForceApproval,
+	}
+}
+
+// waiting is a tool use that is being decided.
+type waiting struct {
+	owner string              // name of the agent
+	done  chan struct{}       // closed at the end
+	asked chan approval.Entry // gets the first question
+
+	mu     sync.Mutex
+	entry  approval.Entry // the last question
+	ids    []string       // of all questions
+	result decision
+	failed error
+}
+
+// finish sets the end.
+func (w *waiting) finish(d decision, err error) {
+	w.mu.Lock()
+	w.result, w.failed = d, err
+	w.mu.Unlock()
+	close(w.done)
+}
+
+// told returns how it stands.
+func (w *waiting) told() (decision, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.done:
+		return w.result, w.failed
+	default:
+		return decision{Behavior: "ask", ApprovalID: w.entry.ID, Expires: when(w.entry.Expires)}, nil
+	}
+}
+
+// decisions are the tool uses about which somebody was asked, by the IDs of the
+// questions.
+type decisions struct {
+	mu      sync.Mutex
+	byID    map[string]*waiting
+	waiting map[string]int // by agent
+}
+
+// The limits of what waits: of one agent, and how long an end is kept.
+const (
+	maxWaiting = 5000
+	keepEnd    = 10 * time.Minute
+)
+
+var errWaiting = fail(http.StatusTooManyRequests, "too_many_waiting", "%d tool uses wait for an answer already", maxWaiting)
+
+// add notes a question about a tool use.
+func (d *decisions) add(w *waiting, e approval.Entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(w.ids) == 0 {
+		d.waiting[w.owner]++
+	}
+	d.byID[e.ID] = w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ids, w.entry = append(w.ids, e.ID), e
+}
+
+// end forgets a tool use that was decided, after a while.
+func (d *decisions) end(w *waiting) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(w.ids) == 0 {
+		return
+	}
+	d.waiting[w.owner]--
+	time.AfterFunc(keepEnd, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, id := range w.ids {
+			delete(d.byID, id)
+		}
+	})
+}
+
+// full reports whether an agent has as many as it may.
+func (d *decisions) full(owner string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.waiting[owner] >= maxWaiting
+}
+
+func (d *decisions) of(id string) *waiting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.byID[id]
+}
+
+// decide decides a tool use. If a person is asked, it answers at once; the decision
+// goes on.
+func (s *Server) decide(c *call, u *use) (decision, error) {
+	if err := u.check(); err != nil {
+		return decision{}, err
+	}
+	role, ok := lowered(c.who.AgentRole, u.AgentRole)
+	if !ok {
+		return decision{}, fail(http.StatusForbidden, "insufficient_permissions", "agent_role: that of this credential is %s", c.who.AgentRole)
+	}
+	if s.decisions.full(c.who.Name) {
+		return decision{}, errWaiting
+	}
+	d, release, err := s.deciders.use(deciderKey{c.who.ID, u.Session, role}, c.who.Name)
+	if err != nil {
+		return decision{}, err
+	}
+	w := &waiting{owner: c.who.Name, done: make(chan struct{}), asked: make(chan approval.Entry, 1)}
+	resume := &resumption{Server: s.options.Name, Credential: c.who.ID, Role: role, Use: *u}
+	s.workers.run(func() {
+		defer release()
+		s.run(d, w, resume)
+	})
+	select {
+	case <-w.done:
+	case <-w.asked:
+	case <-c.Context().Done():
+		return decision{}, context.Cause(c.Context())
+	}
+	out, err := w.told()
+	if err == nil {
+		s.metrics.decisions.add(out.Behavior)
+	}
+	return out, err
+}
+
+// run decides a tool use, as long as its credential counts.
+func (s *Server) run(d *decider, w *waiting, r *resumption) {
+	ctx, let := s.credentials.hold(s.ctx, r.Credential)
+	defer let()
+	first := true
+	ctx = context.WithValue(ctx, askingKey{}, &asking{mark: r.mark, asked: func(e approval.Entry) {
+		s.decisions.add(w, e)
+		if first {
+			first = false
+			w.asked <- e
+		}
+	}})
+	d.recall(s)
+	res, err := d.CanUseTool(ctx, r.Use.toolUse(d.Place.Workspace))
+	switch {
+	case s.ctx.Err() != nil && len(w.ids) > 0:
+		w.finish(decision{}, errEnds)
+	case err != nil:
+		s.log.Error("a tool use could not be decided", "agent", w.owner, "error", err.Error())
+		w.finish(newDecision(&res), nil)
+	default:
+		w.finish(newDecision(&res), nil)
+	}
+	s.decisions.end(w)
+}
+
+// errEnds is the error of what waits when the server ends.
+var errEnds = fail(http.StatusServiceUnavailable, "server_ends", "the server ends: the question waits for its next start")
+
+// decided tells what became of a tool use about which somebody was asked.
+func (s *Server) decided(c *call, _ *none) (decision, error) {
+	wait, err := waitOf(c)
+	if err != nil {
+		return decision{}, err
+	}
+	w := s.decisions.of(c.PathValue("id"))
+	if w == nil || w.owner != c.who.Name {
+		return decision{}, s.lost(c)
+	}
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-w.done:
+		case <-timer.C:
+		case <-c.Context().Done():
+			return decision{}, context.Cause(c.Context())
+		}
+	}
+	return w.told()
+}
+
+// lost returns why a decision is not known any more.
+func (s *Server) lost(c *call) error {
+	e, err := s.entry(c)
+	switch {
+	case err != nil:
+		return err
+	case e.Final():
+		return fail(http.StatusGone, "decision_gone", "the question is %s, and its decision is not kept any more: have the tool use decided anew", e.Status)
+	}
+	return fail(http.StatusNotFound, "not_found", "the question is not one of POST /api/decisions of this server")
+}
+
+// resumption is what a restart needs to go on with a tool use about which somebody was
+// asked. It is part of the question in the store.
+type resumption struct {
+	Server     string `json:"server"`
+	Credential string `json:"credential"`
+	Role       string `json:"role"`
+	Use        use    `json:"use"`
+}
+
+// mark adds the resumption to a question.
+func (r *resumption) mark(question []byte) ([]byte, error) {
+	mine, err := json.Marshal(r)
+	if err != nil || len(question) < 2 || question[len(question)-1] != '}' {
+		return nil, errInternal
+	}
+	return append(append(append(question[:len(question)-1:len(question)-1], `,"resumption":`...), mine...), '}'), nil
+}
+
+// resume goes on with the tool uses that the server decided when it ended. Each is
+// decided anew; the question is the same one, unless another decision is made now.
+func (s *Server) resume(ctx context.Context) error {
+	all, err := s.options.Store.List(ctx, approval.Filter{Status: []approval.Status{approval.Pending, approval.Approved}})
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		var q struct {
+			Resumption *resumption `json:"resumption"`
+		}
+		err := strictjson.Decode(all[i].Question, &q, strictjson.IgnoreUnknown, strictjson.MaxSize(4*maxBody))
+		if err != nil || q.Resumption == nil || q.Resumption.Server != s.options.Name {
+			continue
+		}
+		if err := s.again(&all[i], q.Resumption); err != nil {
+			s.log.Error("a question cannot be gone on with", "approval", all[i].ID, "error", err.Error())
+		}
+	}
+	return nil
+}
+
+// again decides a tool use anew whose question is in the store.
+func (s *Server) again(e *approval.Entry, r *resumption) error {
+	id := e.ID
+	d, err := s.newDecider(e.Asker.Name, r.Role)
+	if err != nil {
+		return err
+	}
+	d.approver = d.asks(s, s.options.Store, e.Asker.Name, func(*permission.Request) string { return id })
+	w := &waiting{owner: e.Asker.Name, done: make(chan struct{}), asked: make(chan approval.Entry, 1)}
+	s.decisions.add(w, *e)
+	s.running.Go(func() {
+		s.run(d, w, r)
+		if _, err := (&link{s.options.Store, s}).Withdraw(context.WithoutCancel(s.ctx), id, e.Asker, "it is decided otherwise since the server was restarted"); err == nil {
+			s.log.Info("a question is not asked any more", "approval", id)
+		}
+		if err := d.Close(); err != nil {
+			s.log.Error("the record cannot be closed", "error", err.Error())
+		}
+	})
+	return nil
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/store"
+)
+
+// ruleRoutes are the routes of approvals that are remembered.
+func ruleRoutes() []route {
+	return []route{
+		{method: "GET", path: "/api/rules", access: people, about: "approvals that are remembered: auto_approve_future; one's own, or all for an administrator", action: to((*Server).rules)},
+		{method: "POST", path: "/api/rules/{id}/revoke", access: people, about: "end one, for all that comes after", action: to((*Server).revokeRule), errors: []int{404}},
+	}
+}
+
+// grants are the approvals that are remembered for the workspace, as the store had them
+// at the last look.
+type grants struct {
+	mu      sync.Mutex
+	all     []approval.Grant
+	version int // changes with all
+}
+
+// lookAtGrants asks the store for the grants of people whose credentials count.
+func (s *Server) lookAtGrants(ctx context.Context) error {
+	kept, err := s.options.Store.Grants(ctx, "", s.options.Workspace)
+	var all []approval.Grant
+	now := time.Now()
+	for i := range kept {
+		g := approval.Grant(kept[i])
+		// Recall takes those of one person; here everybody who may answer may have.
+		if s.credentials.person(g.Person) && g.Counts(g.Person, s.options.Workspace, now) {
+			g.Person = everybody
+			all = append(all, g)
+		}
+	}
+	if err != nil {
+		all = nil // what may be revoked by now answers for nothing
+	}
+	s.grants.mu.Lock()
+	defer s.grants.mu.Unlock()
+	if !slices.Equal(all, s.grants.all) {
+		s.grants.all = all
+		s.grants.version++
+	}
+	return err
+}
+
+// everybody stands for all people in grants.
+const everybody = "*"
+
+// person reports whether somebody of a name has a credential that counts.
+func (c *credentials) person(name string) bool {
+	known := c.known.Load()
+	if known == nil || time.Since(known.at) > maxAge {
+		return false
+	}
+	for _, t := range known.tokens {
+		if t.Name == name && t.Role != RoleAgent && !strings.HasPrefix(t.ID, code) && valid(t, time.Now()) {
+			return true
+		}
+	}
+	return false
+}
+
+// recall has the decider heed what is remembered now. Where several have to approve,
+// nothing is: it would be the answer of one.
+func (d *decider) recall(s *Server) {
+	s.grants.mu.Lock()
+	all, version := s.grants.all, s.grants.version
+	s.grants.mu.Unlock()
+	d.recalling.Lock()
+	defer d.recalling.Unlock()
+	if version == d.recalled {
+		return
+	}
+	d.recalled = version
+	if demands := d.Demands(); len(demands.Quorum) > 0 {
+		all = nil
+	}
+	if err := d.Recall(everybody, all); err != nil {
+		s.log.Warn("what is remembered", "error", err.Error())
+	}
+}
+
+// remember returns what "and from now on" keeps of a question about a command. The
+// error says why there is nothing.
+func (s *Server) remember(session, person string) ([]approval.Grant, error) {
+	ask := s.shells.asked(session)
+	if ask == nil {
+		return nil, fail(http.StatusConflict, "conflict", "no command is waiting for approval")
+	}
+	all, err := approval.Remember(ask, nil, person, s.options.Workspace, time.Now())
+	if err != nil {
+		return nil, fail(http.StatusBadRequest, "not_offered", "auto_approve_future: %v", err)
+	}
+	return all, nil
+}
+
+// keep keeps grants, for the decisions after this one.
+func (s *Server) keep(ctx context.Context, all []approval.Grant) error {
+	for _, g := range all {
+		g.ID = "g" + random(10)
+		if err := s.options.Store.CreateGrant(ctx, store.Grant(g)); err != nil {
+			return err
+		}
+		s.log.Info("an approval is remembered", "rule", g.ID, "by", g.Person)
+	}
+	return s.lookAtGrants(ctx)
+}
+
+// asked returns the question about the command that waits in a session, nil for none.
+func (t *shells) asked(session string) *permission.Request {
+	t.mu.Lock()
+	d := t.open[session]
+	t.mu.Unlock()
+	if d == nil {
+		return nil
+	}
+	return d.ask.Load()
+}
+
+// ruleInfo is an approval that is remembered.
+type ruleInfo struct {
+	ID      string     `json:"id"`
+	Person  string     `json:"person"`
+	Project string     `json:"project"`
+	Rule    string     `json:"rule"`
+	Risk    string     `json:"risk"` // the highest that it answers for
+	Created time.Time  `json:"created"`
+	Expires *time.Time `json:"expires,omitempty"`
+	Revoked *time.Time `json:"revoked,omitempty"`
+}
+
+// ruleList is the answer of GET /api/rules.
+type ruleList struct {
+	Rules []ruleInfo `json:"rules"`
+}
+
+// grantsOf returns the grants that the credential may see.
+func (s *Server) grantsOf(c *call) ([]store.Grant, error) {
+	person := c.who.Name
+	if c.who.Role == RoleAdmin {
+		person = ""
+	}
+	return s.options.Store.Grants(c.Context(), person, "")
+}
+
+// rules lists what is remembered.
+func (s *Server) rules(c *call, _ *none) (ruleList, error) {
+	all, err := s.grantsOf(c)
+	out := ruleList{[]ruleInfo{}}
+	for i := range all {
+		out.Rules = append(out.Rules, newRuleInfo(&all[i]))
+	}
+	return out, err
+}
+
+func newRuleInfo(g *store.Grant) ruleInfo {
+	return ruleInfo{g.ID, g.Person, g.Project, g.Rule, g.Risk, g.Created.UTC(), when(g.Expires), when(g.Revoked)}
+}
+
+// revokeRule ends what is remembered.
+func (s *Server) revokeRule(c *call, _ *none) (ruleInfo, error) {
+	all, err := s.grantsOf(c)
+	if err != nil {
+		return ruleInfo{}, err
+	}
+	at := slices.IndexFunc(all, func(g store.Grant) bool { return g.ID == c.PathValue("id") })
+	if at < 0 {
+		return ruleInfo{}, fail(http.StatusNotFound, "not_found", "there is no such rule, or it is another's")
+	}
+	now := time.Now()
+	if err := s.options.Store.RevokeGrant(c.Context(), all[at].ID, now); err != nil {
+		return ruleInfo{}, err
+	}
+	s.log.Info("what was remembered was revoked", "rule", all[at].ID, "by", c.who.Name)
+	if all[at].Revoked.IsZero() {
+		all[at].Revoked = now
+	}
+	return newRuleInfo(&all[at]), s.lookAtGrants(c.Context())
+}
