@@ -71,12 +71,13 @@ var ErrUnknown = errors.New("there is no approval with this id")
 
 // Await waits until an approval is no longer pending, and returns it.
 func Await(ctx context.Context, b Broker, id string) (Entry, error) {
-	for {
+	for seen := int64(0); ; {
 		e, err := b.Get(ctx, id)
 		if err != nil || e.Status != Pending {
 			return e, err
 		}
-		if _, err := b.Wait(ctx, e.Seq); err != nil {
+		// The number of the entry alone is that of no news as soon as another changes.
+		if seen, err = b.Wait(ctx, max(seen, e.Seq)); err != nil {
 			return e, err
 		}
 	}

@@ -85,3 +85,30 @@ func TestEntryAsJSON(t *testing.T) {
 		t.Error("a scope that is none is written")
 	}
 }
+
+// crowded is a broker with one entry that stays, and others that have changed since.
+type crowded struct {
+	approval.Broker
+	gets int
+	seq  int64
+}
+
+func (c *crowded) Get(context.Context, string) (approval.Entry, error) {
+	c.gets++
+	return approval.Entry{State: approval.State{Status: approval.Pending}, Seq: 1}, nil
+}
+
+func (c *crowded) Wait(_ context.Context, after int64) (int64, error) {
+	if after >= c.seq {
+		return 0, errors.New("it would wait")
+	}
+	return c.seq, nil
+}
+
+// Await waits although other entries have changed since its own did.
+func TestAwaitAmongOthers(t *testing.T) {
+	b := &crowded{seq: 9}
+	if _, err := approval.Await(t.Context(), b, "1"); err == nil || b.gets != 2 {
+		t.Errorf("%d times asked for: %v", b.gets, err)
+	}
+}

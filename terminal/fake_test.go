@@ -318,10 +318,8 @@ func (p person) Approve(ctx context.Context, ask permission.Request) (permission
 	if err != nil {
 		return permission.Answer{}, err
 	}
-	for e.Status == approval.Pending {
-		if _, err = p.Wait(ctx, e.Seq); err == nil {
-			e, err = p.Get(ctx, e.ID)
-		}
+	if e.Status == approval.Pending {
+		e, err = approval.Await(ctx, p, e.ID)
 		if err != nil {
 			_, _ = p.Withdraw(context.WithoutCancel(ctx), e.ID, askingAgent, "it was cancelled")
 			return permission.Answer{}, err
