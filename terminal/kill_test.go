@@ -20,18 +20,24 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
 )
 
-// victim is the variable with which the test program is a server that works in a
-// directory until it is killed.
+// victim is the variable with which the test program is a server that works until it
+// is killed: the directory that it shares with others, and its name.
 const victim = "TERMINAL_TEST_VICTIM"
 
-// over returns a manager over the store of a directory.
-func over(ctx context.Context, dir string) (*Manager, store.Store, error) {
-	db, err := sqlite.Open(ctx, filepath.Join(dir, "store.db"))
+// openStore opens the store of the servers in a directory. The tests with PostgreSQL
+// replace it.
+var openStore = func(ctx context.Context, dir string) (store.Store, error) {
+	return sqlite.Open(ctx, filepath.Join(dir, "store.db"))
+}
+
+// over returns the manager of a server.
+func over(ctx context.Context, at string) (*Manager, store.Store, error) {
+	db, err := openStore(ctx, filepath.Dir(at))
 	if err != nil {
 		return nil, nil, err
 	}
 	m, err := Open(ctx, Options{
-		Store: db, Server: "one", Private: filepath.Join(dir, "private"), Most: 4,
+		Store: db, Server: filepath.Base(at), Private: at + "-private", Most: 4,
 		Decider: func(_ store.Session, a permission.Approver) (Decider, error) {
 			return rules{approver: a, mu: new(sync.Mutex), outcomes: new([]audit.Outcome), notes: new([]string)}, nil
 		},
@@ -41,9 +47,9 @@ func over(ctx context.Context, dir string) (*Manager, store.Store, error) {
 }
 
 // serve works with sessions until the process is killed, and tells each step.
-func serve(dir string) {
-	ctx := context.Background()
-	m, _, err := over(ctx, dir)
+func serve(at string) {
+	ctx, dir := context.Background(), filepath.Dir(at)
+	m, _, err := over(ctx, at)
 	if err != nil {
 		panic(err)
 	}
@@ -71,34 +77,60 @@ func serve(dir string) {
 	}
 }
 
-// TestKilled: a server that is killed at any moment loses nothing that waits, runs
-// nothing twice and nothing that was not approved.
-func TestKilled(t *testing.T) {
-	dir := t.TempDir()
-	for range 10 {
+// kills returns how often each server is killed.
+func kills() int {
+	if os.Getenv("AW_LONG") != "" {
+		return 200
+	}
+	return 10
+}
+
+// killOften starts a server and kills it, again and again, each time after some steps.
+func killOften(t *testing.T, at string, around func(i int, kill func())) {
+	for i := range kills() {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env, cmd.Stderr = append(os.Environ(), victim+"="+dir), os.Stderr
+		cmd.Env, cmd.Stderr = append(os.Environ(), victim+"="+at), os.Stderr
 		out, err := cmd.StdoutPipe()
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
 		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
 		r := bufio.NewScanner(out)
 		for range 1 + rand.IntN(30) {
 			if !r.Scan() {
-				t.Fatal("the server has ended by itself")
+				t.Error("the server has ended by itself")
+				break
 			}
 		}
-		cmd.Process.Kill()
+		around(i, func() { cmd.Process.Kill() })
 		cmd.Wait()
 	}
-	m, db, err := over(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestKilled: a server that is killed at any moment loses nothing that waits, runs
+// nothing twice and nothing that was not approved.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	killOften(t, filepath.Join(dir, "one"), func(_ int, kill func()) { kill() })
+	nothingLost(t, dir, "one")
+}
+
+// nothingLost checks what servers of a directory have run and stored.
+func nothingLost(t *testing.T, dir string, servers ...string) {
+	t.Helper()
+	var db store.Store
+	for _, name := range servers {
+		m, kept, err := over(t.Context(), filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { m.Close(); kept.Close() }()
+		db = kept
 	}
-	defer func() { m.Close(); db.Close() }()
 	text, err := os.ReadFile(filepath.Join(dir, "ran"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./store/postgres", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -324,6 +324,7 @@ func postgres(r *runner) {
 		return
 	}
 	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg", "./store/postgres")
+	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "-run", "WithPostgres$", "./terminal")
 }
 
 // e2e tests with the real agent CLI.
