@@ -352,6 +352,7 @@ func TestBothAtOnce(t *testing.T) {
 type failing struct {
 	approval.Broker
 	submit, answer, get, consume atomic.Bool
+	used                         atomic.Bool // somebody else is faster to use an approval up
 }
 
 var errLost = errors.New("connection refused")
@@ -381,6 +382,11 @@ func (f *failing) Consume(ctx context.Context, id, digest string) (approval.Entr
 	if f.consume.Load() {
 		return approval.Entry{}, errLost
 	}
+	if f.used.Load() {
+		if e, err := f.Broker.Consume(ctx, id, digest); err != nil {
+			return e, err
+		}
+	}
 	return f.Broker.Consume(ctx, id, digest)
 }
 
@@ -403,6 +409,10 @@ func TestBrokerFails(t *testing.T) {
 	two := func(*permission.Request) approval.Terms { return approval.Terms{Quorum: 2} }
 	play(t, "at the beginning, where two are needed", Options{Broker: fails, Here: newPerson(), Terms: two}, func(s *scene) {
 		s.denied(s.asks(s.Context(), about(t, "Bash", install))(), "nobody can be asked")
+	})
+	nobody := func(*permission.Request) approval.Terms { return approval.Terms{Voters: []approval.Principal{}} }
+	play(t, "nobody may answer", Options{Here: newPerson(), Terms: nobody}, func(s *scene) {
+		s.denied(s.asks(s.Context(), about(t, "Bash", install))(), "nobody can be asked: the terms of the approval can never be met")
 	})
 	fails = &failing{}
 	here = newPerson()
@@ -459,16 +469,13 @@ func submitElse(s *scene) {
 // TestUsedUp: an approval that somebody else has used up allows nothing.
 func TestUsedUp(t *testing.T) {
 	fails := &failing{}
+	fails.used.Store(true)
 	play(t, "twice", Options{Broker: fails}, func(s *scene) {
 		end := s.asks(s.Context(), about(t, "Bash", install))
-		e := s.only()
-		if err := s.answers(e, anna, desk.Reply{Choice: desk.Once}); err != nil {
+		if err := s.answers(s.only(), anna, desk.Reply{Choice: desk.Once}); err != nil {
 			s.Fatal(err)
 		}
-		if _, err := s.broker.Consume(s.Context(), e.ID, e.Digest); err != nil {
-			s.Fatal(err)
-		}
-		s.denied(end(), "the approval is consumed already, by anna")
+		s.denied(end(), "the approval cannot be used: the approval is consumed already, by anna")
 	})
 }
 

@@ -94,7 +94,7 @@ func (c *call) submit(q desk.Question) (*round, error) {
 	case err == nil && t.Quorum > 1 && c.o.Here != nil:
 		c.o.Warn(fmt.Sprintf("%d people have to approve %s: agent-wrapper approvals show %s", t.Quorum, q.Tool, t.ID))
 	case err == nil:
-	case c.o.Here == nil || t.Quorum > 1:
+	case c.o.Here == nil || t.Quorum > 1 || refuses(err):
 		return nil, fmt.Errorf("nobody can be asked: %w", err)
 	default:
 		c.o.Warn("this is only asked here: " + err.Error())
@@ -167,7 +167,7 @@ func refuses(err error) bool {
 	}
 	for _, no := range []error{
 		approval.ErrUnknown, approval.ErrOther, approval.ErrNoSay, approval.ErrTwice, approval.ErrEvent, approval.ErrPending,
-		approval.ErrDecide, approval.ErrNotBegun,
+		approval.ErrDecide, approval.ErrNotBegun, approval.ErrTerms, approval.ErrBegun,
 	} {
 		if errors.Is(err, no) {
 			return true

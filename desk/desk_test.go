@@ -381,3 +381,55 @@ func TestQuestionJSON(t *testing.T) {
 		p.Close("over")
 	})
 }
+
+// TestEvent: the event for a reply that another process gives, by what is shown.
+func TestEvent(t *testing.T) {
+	var shown desk.Question
+	done, asked := make(chan struct{}), make(chan struct{})
+	d := desk.New(desk.Options{Menu: full, Asked: func(q desk.Question) { shown = q; close(asked) }})
+	go func() {
+		defer close(done)
+		_, _ = d.Approve(t.Context(), about("Bash", "toolu_1", install))
+	}()
+	<-asked
+	defer func() { d.Close("the test ends"); <-done }()
+	anna := approval.Principal{Role: approval.Person, Name: "anna"}
+	one := 1
+	for _, c := range []struct {
+		reply   desk.Reply
+		kind    approval.Kind
+		rules   string
+		refused string
+	}{
+		{reply: desk.Reply{Choice: desk.Once}, kind: approval.Approve},
+		{reply: desk.Reply{Choice: desk.Session, Rung: &one}, kind: approval.Approve, rules: "Bash(npm install:*)"},
+		{reply: desk.Reply{Choice: desk.While, Times: 3}, kind: approval.Approve, rules: "Bash(npm install left-pad)"},
+		{reply: desk.Reply{Choice: desk.Deny}, kind: approval.Deny},
+		{reply: desk.Reply{Choice: desk.Words, Message: "no"}, kind: approval.Deny},
+		{reply: desk.Reply{Choice: desk.Edit, Input: json.RawMessage(`{"command":"ls"}`)}, kind: approval.Edit},
+		{reply: desk.Reply{Choice: desk.Edit}, refused: "input: it is what choice edit"},
+		{reply: desk.Reply{Choice: desk.Answers}, refused: `choice "answers" is not offered`},
+		{reply: desk.Reply{Choice: desk.Words}, refused: "message: it is what choice words"},
+		{reply: desk.Reply{Choice: desk.Once, Rung: &one}, refused: "rung does not go with choice once"},
+		{reply: desk.Reply{Choice: desk.While, Times: 1}, refused: "times: 1"},
+	} {
+		r := c.reply
+		r.ID, r.Digest = shown.ID, shown.Digest
+		e, err := r.Event(&shown, anna)
+		if c.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("%+v: %v", c.reply, err)
+			}
+			continue
+		}
+		if err != nil || e.Kind != c.kind || e.Kind != desk.Kind(r.Choice) || e.By != anna || e.ID != shown.ID || e.Digest != shown.Digest || strings.Join(e.Rules, " ") != c.rules {
+			t.Errorf("%+v: %+v, %v", c.reply, e, err)
+		}
+		for _, other := range []desk.Reply{{ID: "other", Digest: shown.Digest}, {ID: shown.ID, Digest: "1:other"}} {
+			other.Choice = desk.Once
+			if _, err := other.Event(&shown, anna); !errors.Is(err, approval.ErrOther) {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/ask"
@@ -28,6 +29,7 @@ type place struct {
 	asks   func(root int) error // makes known that the processes below root ask
 	answer func() error         // why this process may not answer, nil if it may
 	close  func() error
+	alone  bool // all who answer there are one person
 }
 
 // placeAt opens the broker that a value of --approvals names.
@@ -44,7 +46,7 @@ func placeAt(where string) (*place, error) {
 		return nil, err
 	}
 	return &place{
-		Broker: l, person: userName(), asks: l.Asks, close: l.Close,
+		Broker: l, person: userName(), asks: l.Asks, close: l.Close, alone: true,
 		answer: func() error { return mayAnswer(l) },
 	}, nil
 }
@@ -84,7 +86,23 @@ func asksAt(where string, root int) (*place, error) {
 
 // approver returns an approver that asks there and, if somebody is there, here.
 func (p *place) approver(here permission.Approver, e *engine.Engine, menu desk.Menu, warn func(string)) permission.Approver {
-	o := broker.Options{Broker: p, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace, Warn: warn}
+	demands := e.Demands()
+	for _, people := range demands.Quorum {
+		if people > 1 && p.alone {
+			warn("the policy demands that several people approve, and here there is one: what needs them is not approved")
+			break
+		}
+	}
+	o := broker.Options{
+		Broker: p, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace, Warn: warn,
+		Terms: func(ask *permission.Request) approval.Terms {
+			t, err := demands.Terms(ask, "", approval.Principal{}, time.Now())
+			if err != nil {
+				return approval.Terms{} // it has no digest: the desk says so
+			}
+			return t
+		},
+	}
 	if person, ok := here.(*ask.Approver); ok {
 		o.Here = person
 	}

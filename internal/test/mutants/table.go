@@ -9,6 +9,54 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "an answer is to the state under the lock", File: "broker/local.go",
+		Old:  `	if s, err = l.locked(id); err != nil {`,
+		New:  `	if err != nil {`,
+		Test: "TestLocalsHaveOneWinner",
+	},
+	{
+		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
+		Old:  `	if r.uses(answer) {`,
+		New:  `	if false {`,
+		Test: "TestUsedUp",
+	},
+	{
+		Guard: "an answer here counts only if it wins", File: "broker/round.go",
+		Old:  `			return &refused{err}`,
+		New:  `			r.alone = true`,
+		Test: "TestBothAtOnce",
+	},
+	{
+		Guard: "a reply says what settled its approval", File: "broker/round.go",
+		Old:  `	if desk.Kind(reply.Choice) != kinds[e.Status] {`,
+		New:  `	if kinds == nil {`,
+		Test: "TestUselessAnswers",
+	},
+	{
+		Guard: "a reply to a question is to what was shown", File: "desk/reply.go",
+		Old:  `	if r.ID != q.ID || r.Digest != q.Digest {`,
+		New:  `	if r.ID != q.ID {`,
+		Test: "TestEvent",
+	},
+	{
+		Guard: "what a process asked that has ended is abandoned", File: "broker/local.go",
+		Old:  `	case s.Asker != l.asker && !l.lives(s.Asker):`,
+		New:  `	case false:`,
+		Test: "TestApprovalsWithoutTerminal", Pkg: "./cmd/agent-wrapper",
+	},
+	{
+		Guard: "what descends from a process that asks does not answer", File: "broker/local.go",
+		Old:  `slices.Contains(ancestors, pid) && l.lives(d.Name())`,
+		New:  `slices.Contains(ancestors, pid) && false`,
+		Test: "TestAgentsDoNotAnswer", Pkg: "./cmd/agent-wrapper",
+	},
+	{
+		Guard: "what an agent has started does not answer, whoever its parents are", File: "cmd/agent-wrapper/elsewhere.go",
+		Old:  `	if os.Getenv(claude.BelowRun) != "" {`,
+		New:  `	if false {`,
+		Test: "TestAgentsDoNotAnswer", Pkg: "./cmd/agent-wrapper",
+	},
+	{
 		Guard: "init asks about a fetch from a host that the line names", File: "policy/init.go",
 		Old:  `slices.Concat(gitAsks, gitHosts)`,
 		New:  `slices.Concat(gitAsks, gitHosts[:0])`,

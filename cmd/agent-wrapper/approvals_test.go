@@ -1,0 +1,164 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/broker"
+)
+
+// elsewhere runs agent-wrapper approvals in another process.
+func elsewhere(t *testing.T, home string, args ...string) (out string, code int) {
+	t.Helper()
+	cmd := exec.Command("agent-wrapper", append([]string{"approvals"}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "COLUMNS=80", "NO_COLOR=1")
+	text, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+// theOnly returns the question that waits.
+func theOnly(t *testing.T, home string) approval.Entry {
+	t.Helper()
+	out, code := elsewhere(t, home, "list", "--json")
+	var e approval.Entry
+	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 {
+		t.Fatalf("%v, exit code %d: %s", err, code, out)
+	}
+	return e
+}
+
+// succeeds checks what approvals says.
+func succeeds(t *testing.T, home, want string, args ...string) {
+	t.Helper()
+	if out, code := elsewhere(t, home, args...); code != 0 || !strings.Contains(out, want) {
+		t.Errorf("%q: exit code %d: %s\nwant %q", args, code, out, want)
+	}
+}
+
+// TestApprovalsElsewhere: what one terminal asks, another answers; the first counts.
+func TestApprovalsElsewhere(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	uses := []string{bash("npm install left-pad"), bash("git push"), bash("git push -f"), bash("npm install express")}
+	x := inHome(t, home, uses, "--approvals", "local", "--allow", "Bash", "--ask", "Bash(npm install:*),Bash(git push:*)")
+	x.wait("npm install left-pad")
+	x.wait("[d] deny")
+	first := theOnly(t, home)
+	for _, line := range []string{"npm install left-pad", "allow " + first.ID + " --rung 2", "deny " + first.ID + " [MESSAGE]"} {
+		succeeds(t, home, line, "show", first.ID[:3])
+	}
+	succeeds(t, home, first.ID, "list")
+	succeeds(t, home, "allowed "+first.ID+": Bash: npm install left-pad\n  with the rule Bash(npm install:*)", "allow", first.ID[:3], "--rung", "2")
+	x.wait("(no longer asked about Bash: approved by ")
+	x.wait("ALLOW  Bash  npm install left-pad")
+	x.wait("[d] deny")
+	second := theOnly(t, home)
+	if out, code := elsewhere(t, home, "deny", first.ID); code != codeDenied || !strings.Contains(out, "came too late: "+first.ID+" is consumed by ") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	succeeds(t, home, "denied "+second.ID+": Bash: git push", "deny", second.ID, "not on a Friday")
+	x.wait("not on a Friday")
+	x.press("o") // at the terminal, of the third
+	x.wait("ALLOW  Bash  git push -f")
+	x.wait("ALLOW  Bash  npm install express") // by the rule for the session
+	x.end()
+	succeeds(t, home, "no question waits", "list")
+	succeeds(t, home, "consumed by ", "list", "--all")
+	if out, code := elsewhere(t, home, "allow", "nothing"); code != codeUsage || !strings.Contains(out, `no question has an id that begins with "nothing"`) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// TestApprovalsWithoutTerminal: a run without a terminal asks elsewhere, and one that is
+// killed asks no more.
+func TestApprovalsWithoutTerminal(t *testing.T) {
+	t.Parallel()
+	cmd, complaints, audit := headless(t, []string{bash("git push"), bash("git push")}, "--ask", "Bash(git push:*)", "--approvals", "local", "--output", "jsonl")
+	home := filepath.Dir(audit)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	events := json.NewDecoder(out)
+	await := func() approval.Entry {
+		t.Helper()
+		l, err := broker.OpenLocal(filepath.Join(home, ".local/state/agent-wrapper/approvals"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for after := int64(0); ; {
+			all, err := l.List(t.Context(), approval.Filter{Status: []approval.Status{approval.Pending}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(all) > 0 {
+				return all[0]
+			}
+			if after, err = l.Wait(t.Context(), after); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	succeeds(t, home, "allowed ", "allow", await().ID)
+	for result := ""; !strings.Contains(result, `"tool_result"`); {
+		var e json.RawMessage
+		if err := events.Decode(&e); err != nil {
+			t.Fatalf("%v: %s", err, complaints)
+		}
+		result = string(e)
+	}
+	id := await().ID
+	cmd.Process.Kill()
+	cmd.Wait()
+	if out, code := elsewhere(t, home, "allow", id); code != codeDenied || !strings.Contains(out, "is abandoned already") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// TestAgentsDoNotAnswer: what an agent has started is refused, also when its parents are
+// gone.
+func TestAgentsDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	state := filepath.Join(home, ".local/state/agent-wrapper")
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := broker.OpenLocal(filepath.Join(state, "approvals"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	terms := approval.Terms{ID: "k3f9ab", Digest: "1:0", Asker: approval.Principal{Role: approval.Agent, Name: "agent"}}
+	question := json.RawMessage(`{"id":"k3f9ab","digest":"1:0","tool":"Bash","input":{"command":"ls"},"risk":"safe","tier":1,"blocks":[],"whole":true,"choices":[{"key":"o","name":"once","label":"once"},{"key":"d","name":"deny","label":"deny"}]}`)
+	if _, err := l.Submit(t.Context(), approval.Entry{State: approval.State{Terms: terms}, Question: question}); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"allow", "k3f9"}, {"deny", "k3f9"}, {"answer", "k3f9", "x"}} {
+		if out, code := elsewhere(t, home, args...); code != codeDenied || !strings.Contains(out, "was started below process ") {
+			t.Errorf("%q: exit code %d: %s", args, code, out)
+		}
+		cmd := exec.Command("setsid", append([]string{"--fork", "--wait", "agent-wrapper", "approvals"}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "AGENT_WRAPPER_RUN=1")
+		if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), "was started by an agent (AGENT_WRAPPER_RUN is set)") {
+			t.Errorf("%q: %s", args, out)
+		}
+	}
+	succeeds(t, home, "k3f9ab", "list")
+	if e := theOnly(t, home); e.Status != approval.Pending {
+		t.Errorf("%+v", e)
+	}
+}
