@@ -275,7 +275,7 @@ func TestManyStreams(t *testing.T) {
 		leave = append(leave, out)
 	}
 	if _, ok := s.enter("a"); ok {
-		t.Error("one too many")
+		t.Fatal("one too many")
 	}
 	other, ok := s.enter("b")
 	if !ok || s.count() != maxSockets+1 {

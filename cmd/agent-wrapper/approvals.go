@@ -23,6 +23,7 @@ import (
 // approvalsFlags are the flags of approvals.
 type approvalsFlags struct {
 	json, all bool
+	server    string // "" is this machine
 	// The answer.
 	session, always, never bool
 	rung                   int
@@ -52,7 +53,8 @@ runs as the same user; see docs/approvals.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listApprovals(cmd.Context(), f) },
 	}
-	cmd.AddCommand(a.approvalsListCommand(f), a.approvalsShowCommand(f), a.approvalsAllowCommand(f), a.approvalsDenyCommand(f), a.approvalsAnswerCommand(f), a.approvalsWatchCommand(f), a.loginCommand(), a.logoutCommand())
+	cmd.AddCommand(a.approvalsListCommand(f), a.approvalsShowCommand(f), a.approvalsAllowCommand(f), a.approvalsDenyCommand(f), a.approvalsAnswerCommand(f), a.approvalsWatchCommand(f), a.loginCommand(f), a.logoutCommand(f))
+	cmd.PersistentFlags().StringVar(&f.server, "server", "", "the `URL` of a service at which to see and answer; see approvals login")
 	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "as JSON, one object a line")
 	cmd.Flags().BoolVar(&f.all, "all", false, "also what was settled in the last day")
 	for _, sub := range cmd.Commands() {
@@ -248,9 +250,14 @@ func find(ctx context.Context, b approval.Broker, id string) (inquiry, error) {
 	return inquiry{}, usage("%q is the beginning of several: %s", id, strings.Join(ids, ", "))
 }
 
-// within opens the broker for a command.
-func (a *app) within(do func(p *place) error) (err error) {
-	p, err := placeAt(approvalsLocal)
+// within opens the broker for a command: that of this machine, or of a server.
+func (a *app) within(ctx context.Context, f *approvalsFlags, do func(p *place) error) (err error) {
+	p, err := (*place)(nil), error(nil)
+	if f.server == "" {
+		p, err = placeAt(approvalsLocal)
+	} else {
+		p, err = a.personAt(ctx, f.server)
+	}
 	if err != nil {
 		return err
 	}
@@ -260,7 +267,7 @@ func (a *app) within(do func(p *place) error) (err error) {
 
 // listApprovals lists what waits, the oldest question first.
 func (a *app) listApprovals(ctx context.Context, f *approvalsFlags) error {
-	return a.within(func(p *place) error {
+	return a.within(ctx, f, func(p *place) error {
 		filter := approval.Filter{Status: []approval.Status{approval.Pending}}
 		if f.all {
 			filter.Status = nil
@@ -327,7 +334,7 @@ func cut(line string, width int) string {
 
 // showApproval shows a question as its terminal does, and the commands that answer it.
 func (a *app) showApproval(ctx context.Context, f *approvalsFlags, id string) error {
-	return a.within(func(p *place) error {
+	return a.within(ctx, f, func(p *place) error {
 		q, err := find(ctx, p, id)
 		if err != nil {
 			return err
@@ -384,7 +391,7 @@ func (q *inquiry) ways() string {
 // settle answers a question. The digest that is sent is that of what was read, and what
 // is told is what was answered.
 func (a *app) settle(ctx context.Context, f *approvalsFlags, id string, reply func(*desk.Question) (desk.Reply, error)) error {
-	return a.within(func(p *place) error {
+	return a.within(ctx, f, func(p *place) error {
 		if err := p.answer(); err != nil {
 			return err
 		}
@@ -473,7 +480,7 @@ func (a *app) propose(q *inquiry, one *approval.Proposal) {
 
 // watchApprovals tells of what waits, and then of every change.
 func (a *app) watchApprovals(ctx context.Context, f *approvalsFlags) error {
-	return a.within(func(p *place) error {
+	return a.within(ctx, f, func(p *place) error {
 		after := int64(0)
 		for first := true; ; first = false {
 			all, err := p.List(ctx, approval.Filter{After: after})

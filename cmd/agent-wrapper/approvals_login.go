@@ -16,9 +16,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/server/client"
 )
 
-func (a *app) loginCommand() *cobra.Command {
-	var server string
-	cmd := &cobra.Command{
+func (a *app) loginCommand(f *approvalsFlags) *cobra.Command {
+	return &cobra.Command{
 		Use:   "login --server URL",
 		Short: "Keep your token for a server, to answer there",
 		Long: `login asks for the token that serve token create --role person has printed, or
@@ -27,15 +26,12 @@ that only you can read and that no agent reads without a question. It is never
 an argument: those are seen by every process of the machine.`,
 		Example: "  agent-wrapper approvals login --server https://approvals.example",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.login(cmd.Context(), server) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.login(cmd.Context(), f.server) },
 	}
-	addServer(cmd, &server)
-	return cmd
 }
 
-func (a *app) logoutCommand() *cobra.Command {
-	var server string
-	cmd := &cobra.Command{
+func (a *app) logoutCommand(f *approvalsFlags) *cobra.Command {
+	return &cobra.Command{
 		Use:     "logout --server URL",
 		Short:   "Forget your token for a server",
 		Long:    "logout removes the token from this machine. It still counts: serve token revoke\nends it at the server.",
@@ -46,19 +42,12 @@ func (a *app) logoutCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err = tokens.Forget(server); errors.Is(err, client.ErrNoToken) {
-				return usage("--server %s: %v", server, err)
+			if err = tokens.Forget(f.server); errors.Is(err, client.ErrNoToken) {
+				return usage("--server %s: %v", f.server, err)
 			}
-			return a.toldOf(err, "the token for %s is forgotten", server)
+			return a.toldOf(err, "the token for %s is forgotten", f.server)
 		},
 	}
-	addServer(cmd, &server)
-	return cmd
-}
-
-// addServer adds the flag that names a server.
-func addServer(cmd *cobra.Command, server *string) {
-	cmd.Flags().StringVar(server, "server", "", "`URL` of the approval service: https://HOST, or http:// on this machine")
 }
 
 // toldOf tells that something is done, if there is no error.

@@ -41,7 +41,7 @@ docs/protocol.md.`,
 	f.policyFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.stdio, "stdio", false, "needed: speak on standard input and output")
-	flags.StringVar(&f.approvals, "approvals", "none", "who is asked what the policies leave to a person: `stdio|local|none` (the program, any terminal of yours, or nobody)")
+	flags.StringVar(&f.approvals, "approvals", "none", "who is asked what the policies leave to a person: `stdio|local|URL|none` (the program, any terminal of yours, those who answer at a service, or nobody)")
 	complete(cmd, "approvals", "stdio", approvalsLocal, "none")
 	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
@@ -55,8 +55,8 @@ func (a *app) decide(ctx context.Context, f *decideFlags) (err error) {
 	switch {
 	case !f.stdio:
 		return usage("add --stdio: there is no other way to speak to decide yet")
-	case f.approvals != "stdio" && f.approvals != approvalsLocal && f.approvals != "none":
-		return usage("--approvals %q: it is stdio, local or none", f.approvals)
+	case f.approvals != "stdio" && f.approvals != approvalsLocal && !isServer(f.approvals) && f.approvals != "none":
+		return usage("--approvals %q: it is stdio, local, the URL of a server or none", f.approvals)
 	}
 	o, err := f.options()
 	if err != nil {
@@ -76,8 +76,8 @@ func (a *app) decide(ctx context.Context, f *decideFlags) (err error) {
 			return e, opening(err)
 		},
 	}
-	if f.approvals == approvalsLocal {
-		p, failed := asksAt(f.approvals, os.Getppid()) // the agent is the program, or what it starts
+	if f.approvals == approvalsLocal || isServer(f.approvals) {
+		p, failed := a.asksAt(f.approvals, os.Getppid()) // the agent is the program, or what it starts
 		if failed != nil {
 			return failed
 		}

@@ -35,7 +35,7 @@ type place struct {
 // placeAt opens the broker that a value of --approvals names.
 func placeAt(where string) (*place, error) {
 	if where != approvalsLocal {
-		return nil, usage("--approvals %q: it is %s", where, approvalsLocal)
+		return nil, usage("--approvals %q: it is %s or the URL of a server", where, approvalsLocal)
 	}
 	state := userDirs().State
 	if state == "" {
@@ -73,7 +73,10 @@ func userName() string {
 }
 
 // asksAt opens the broker at which the processes below root ask.
-func asksAt(where string, root int) (*place, error) {
+func (a *app) asksAt(where string, root int) (*place, error) {
+	if isServer(where) {
+		return a.askerAt(where)
+	}
 	p, err := placeAt(where)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.Var((*list)(&f.keepEnv), "keep-env", "`name` of a variable that is passed on although it is a cloud key; repeatable")
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty directory that is removed afterwards")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
-	flags.StringVar(&f.approvals, "approvals", "", "`local`: any terminal of yours may answer too (agent-wrapper approvals)")
+	flags.StringVar(&f.approvals, "approvals", "", "`local|URL`: any terminal of yours may answer too (agent-wrapper approvals), or those who answer at the service at a URL (docs/serve.md)")
 	complete(cmd, "approvals", approvalsLocal)
 	f.audit.add(flags)
 }

@@ -28,7 +28,7 @@ func (j *job) approver() (_ permission.Approver, end func() error, err error) {
 		person = j.terminal(o)
 	}
 	if j.flags.approvals != "" {
-		p, err := asksAt(j.flags.approvals, os.Getpid())
+		p, err := j.app.asksAt(j.flags.approvals, os.Getpid())
 		if err != nil {
 			return nil, nil, err
 		}

@@ -22,7 +22,7 @@ func main() { os.Exit(mainCode()) }
 func mainCode() int {
 	ctx, stop := heeding(context.Background(), endingSignals())
 	defer stop()
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, token: agentToken()}
 	return a.run(ctx, os.Args[1:])
 }
 
@@ -73,6 +73,7 @@ type app struct {
 	out, err io.Writer
 
 	began time.Time
+	token string // by which an agent asks at a server, "" for none
 	// outcome is that of a run whose result is written when the program ends; nil if
 	// none is.
 	outcome *report

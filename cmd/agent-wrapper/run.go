@@ -78,7 +78,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
 	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
-	flags.StringVar(&f.approvals, "approvals", "", "`local|stdio|exit`: who answers questions too: any terminal of yours (agent-wrapper approvals); or the program that started us, on standard input or with its next start (docs/protocol.md)")
+	flags.StringVar(&f.approvals, "approvals", "", "`local|URL|stdio|exit`: who answers questions too: any terminal of yours (agent-wrapper approvals); those who answer at the service at a URL (docs/serve.md); or the program that started us, on standard input or with its next start (docs/protocol.md)")
 	complete(cmd, "approvals", approvalsLocal, approvalsStdio, approvalsExit)
 	f.exit.add(flags)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
@@ -119,7 +119,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	defer closing(r, &err)
 	here := a.approver(f.noInput, r.events, r.screen, keeping(r.engine.Rules))
 	if f.approvals != "" {
-		p, failed := asksAt(f.approvals, os.Getpid())
+		p, failed := a.asksAt(f.approvals, os.Getpid())
 		if failed != nil {
 			return failed
 		}
@@ -197,7 +197,7 @@ func (r *driven) Close() error {
 
 // byEditor reports whether the program that started us answers the questions.
 func (f *runFlags) byEditor() bool {
-	return f.approvals != "" && f.approvals != approvalsLocal
+	return f.approvals != "" && f.approvals != approvalsLocal && !isServer(f.approvals)
 }
 
 // result returns what the result of a run is gathered in. It is written when the

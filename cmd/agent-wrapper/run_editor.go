@@ -47,7 +47,7 @@ func (a *app) runForEditor(ctx context.Context, f *runFlags) (err error) {
 func (f *runFlags) forEditor() error {
 	switch {
 	case f.approvals != approvalsStdio && f.approvals != approvalsExit:
-		return usage("--approvals %q: it is local, stdio or exit", f.approvals)
+		return usage("--approvals %q: it is local, the URL of a server, stdio or exit", f.approvals)
 	case f.approvals != approvalsExit && f.exit.given() != "":
 		return usage("--%s belongs to --approvals exit", f.exit.given())
 	case f.output != "" && f.output != outputJSONL:

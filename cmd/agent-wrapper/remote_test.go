@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/server"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+)
+
+// atServer are an agent's machine and a person's, and a service between them. Both are
+// this process here; the person's has the token of login.
+type atServer struct {
+	t     *testing.T
+	url   string
+	agent string // the token
+}
+
+func newAtServer(t *testing.T) *atServer {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	url, mint := approvalService(t)
+	s := &atServer{t, url, mint(server.RoleAgent, "ci")}
+	if code, out := s.person(mint(server.RolePerson, "ann"), "login"); code != codeDone {
+		t.Fatal(out)
+	}
+	return s
+}
+
+// person runs approvals at the server.
+func (s *atServer) person(stdin string, args ...string) (int, string) {
+	var out bytes.Buffer
+	a := &app{in: strings.NewReader(stdin), out: &out, err: &out}
+	code := a.run(s.t.Context(), append([]string{"approvals", "--server", s.url}, args...))
+	return code, out.String()
+}
+
+// exec runs a line that is asked about, with a token.
+func (s *atServer) exec(ctx context.Context, url, token, line string) (int, string) {
+	var out bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &out, token: token}
+	code := a.run(ctx, []string{"exec", "--approvals", url, "--isolated", "--ask", "Bash", "--", line})
+	return code, out.String()
+}
+
+// asked waits for the question and returns its id.
+func (s *atServer) asked() string {
+	s.t.Helper()
+	for {
+		code, out := s.person("", "list", "--json")
+		if code != codeDone {
+			s.t.Fatal(out)
+		}
+		var e struct{ ID string }
+		line, _, _ := strings.Cut(out, "\n")
+		if json.Unmarshal([]byte(line), &e) == nil && e.ID != "" {
+			return e.ID
+		}
+	}
+}
+
+// What is asked through a server is answered through it, from another process.
+func TestApprovalsAtServer(t *testing.T) {
+	s := newAtServer(t)
+	for _, tt := range []struct {
+		answer []string
+		code   int
+		want   string
+	}{
+		{[]string{"allow"}, codeDone, "ran-it"},
+		{[]string{"deny", "not on Fridays"}, codeDenied, "not run"},
+	} {
+		var code int
+		var out string
+		var running sync.WaitGroup
+		running.Go(func() { code, out = s.exec(t.Context(), s.url, s.agent, "echo ran-it") })
+		id := s.asked()
+		if _, shown := s.person("", "show", id); !strings.Contains(shown, "echo ran-it") {
+			t.Errorf("%s", shown)
+		}
+		args := append([]string{tt.answer[0], id}, tt.answer[1:]...)
+		if code, said := s.person("", args...); code != codeDone {
+			t.Errorf("%v: %d: %s", args, code, said)
+		}
+		running.Wait()
+		if code != tt.code || !strings.Contains(out, tt.want) {
+			t.Errorf("%v: %d: %s", args, code, out)
+		}
+		if code, said := s.person("", "allow", id); code != codeDenied || !strings.Contains(said, "too late") {
+			t.Errorf("a second answer: %d: %s", code, said)
+		}
+	}
+}
+
+// With the service gone, refusing or lying, and nobody here, what is asked is denied.
+func TestNoServer(t *testing.T) {
+	s := newAtServer(t)
+	for name, tt := range map[string]struct {
+		url, token string
+		code       int
+	}{
+		"gone":               {"http://127.0.0.1:1", s.agent, codeDenied},
+		"an unknown token":   {s.url, "awt_tabc_def", codeDenied},
+		"no token":           {s.url, "", codeUsage},
+		"over the network":   {"http://approvals.example", s.agent, codeUsage},
+		"a token in it":      {"https://secret@approvals.example", s.agent, codeUsage},
+		"no URL of a server": {"ftp://x", s.agent, codeUsage},
+	} {
+		code, out := s.exec(t.Context(), tt.url, tt.token, "touch ran")
+		if _, err := os.Stat("ran"); code != tt.code || err == nil || strings.Contains(out, s.agent) {
+			t.Errorf("%s: %d: %s", name, code, out)
+		}
+	}
+}
+
+// What an agent has started answers nothing, though the token of the person is there.
+func TestAgentAtServer(t *testing.T) {
+	s := newAtServer(t)
+	ctx, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.exec(ctx, s.url, s.agent, "echo ran-it") })
+	id := s.asked()
+	t.Setenv(claude.BelowRun, "1")
+	if code, out := s.person("", "allow", id); code != codeDenied || !strings.Contains(out, "started by an agent") {
+		t.Errorf("%d: %s", code, out)
+	}
+	end()
+	running.Wait()
+}
+
+// The token by which an agent's program asks is not in the environment of what it starts.
+func TestTokenIsTaken(t *testing.T) {
+	t.Setenv(tokenVariable, "awt_secret")
+	if got := agentToken(); got != "awt_secret" {
+		t.Errorf("%q", got)
+	}
+	if _, there := os.LookupEnv(tokenVariable); there {
+		t.Error("it is there still")
+	}
+	if agentToken() != "" {
+		t.Error("it is there twice")
+	}
+}
