@@ -21,7 +21,7 @@ func approvalService(t *testing.T) (url string, mint func(role, name string) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Options{Store: kept})
+	s, err := server.New(server.Options{Store: kept, Private: filepath.Join(t.TempDir(), "private")})
 	if err != nil {
 		t.Fatal(err)
 	}
