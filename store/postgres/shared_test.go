@@ -144,6 +144,32 @@ func TestListensAgain(t *testing.T) {
 	listening.Wait()
 }
 
+// A number that somebody makes up is not that of a change.
+func TestMadeUp(t *testing.T) {
+	url := server.Database(t)
+	s, err := open(t.Context(), url, options{notify: channel, listen: channel, poll: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	waiting := make(chan int64)
+	go func() {
+		seq, err := s.Wait(t.Context(), 0)
+		if err != nil {
+			t.Error(err)
+		}
+		waiting <- seq
+	}()
+	server.Exec(t, url, "NOTIFY agent_wrapper, '999999'")
+	e, err := opened(t, url).Submit(t.Context(), terms("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seq := <-waiting; seq != e.Seq {
+		t.Errorf("the number is %d, want %d", seq, e.Seq)
+	}
+}
+
 // A connection outlives a silence, and hears what comes then.
 func TestSilence(t *testing.T) {
 	url := server.Database(t)

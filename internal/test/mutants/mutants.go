@@ -28,6 +28,7 @@ type Mutant struct {
 	New   string
 	Pkg   string // package of the test, "./shell"; "" is that of the file
 	Test  string // must fail: "TestX" or "TestX/part_of_it"
+	Tags  string // build tags of the test
 }
 
 // pkg returns the package of the test.
@@ -48,7 +49,7 @@ func (m *Mutant) Kill(ctx context.Context, root, dir string) error {
 	if out, err := run(ctx, root, "build", "-overlay", overlay, "./"+path.Dir(m.File)); err != nil {
 		return fmt.Errorf("the mutant does not compile: %s", out)
 	}
-	out, err := run(ctx, root, "test", "-overlay", overlay, "-count=1", "-vet=off", "-run", pattern(m.Test), m.pkg())
+	out, err := run(ctx, root, "test", "-overlay", overlay, "-tags", m.Tags, "-count=1", "-vet=off", "-run", pattern(m.Test), m.pkg())
 	switch {
 	case strings.Contains(out, "[no tests to run]"):
 		return fmt.Errorf("there is no test %s in %s", m.Test, m.pkg())
@@ -85,13 +86,15 @@ func (m *Mutant) write(root, dir string) (string, error) {
 
 // Baseline runs the tests of the mutants without any mutation. They must pass.
 func Baseline(ctx context.Context, root string, table []Mutant) error {
-	tests := map[string][]string{}
+	type group struct{ pkg, tags string }
+	tests := map[group][]string{}
 	for i := range table {
 		top, _, _ := strings.Cut(table[i].Test, "/")
-		tests[table[i].pkg()] = append(tests[table[i].pkg()], top)
+		g := group{table[i].pkg(), table[i].Tags}
+		tests[g] = append(tests[g], top)
 	}
-	for pkg, names := range tests {
-		if out, err := run(ctx, root, "test", "-count=1", "-vet=off", "-run", "^("+strings.Join(names, "|")+")$", pkg); err != nil {
+	for g, names := range tests {
+		if out, err := run(ctx, root, "test", "-tags", g.tags, "-count=1", "-vet=off", "-run", "^("+strings.Join(names, "|")+")$", g.pkg); err != nil {
 			return fmt.Errorf("a test fails without any mutation: %s", out)
 		}
 	}
