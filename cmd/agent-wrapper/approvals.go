@@ -209,10 +209,47 @@ type inquiry struct {
 // readInquiry reads the question of an entry.
 func readInquiry(e approval.Entry) inquiry {
 	one := inquiry{Entry: e}
-	if err := json.Unmarshal(e.Question, &one.question); err != nil {
+	if err := json.Unmarshal(harmless(e.Question), &one.question); err != nil {
 		one.question = desk.Question{Ask: display.Ask{ID: e.ID, Digest: e.Digest, Tool: "?", Reason: "the question cannot be read: " + err.Error()}}
 	}
 	return one
+}
+
+// harmless returns a question without what a terminal would obey. A broker does not look
+// at what it carries, so it is not certain that package display has made it. The input
+// stays: it is shown only by package display.
+func harmless(question json.RawMessage) json.RawMessage {
+	var fields map[string]any
+	if json.Unmarshal(question, &fields) != nil {
+		return question
+	}
+	for name := range fields {
+		if name != "input" {
+			fields[name] = harmlessValue(fields[name])
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return question
+	}
+	return text
+}
+
+func harmlessValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		// What package display has spelled out stays so: <U+202E> is not spelled out again.
+		return strings.ReplaceAll(visible.Line(v), "<U+003C>", "<")
+	case []any:
+		for i := range v {
+			v[i] = harmlessValue(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = harmlessValue(v[name])
+		}
+	}
+	return v
 }
 
 // find returns the question with an id, or with one that begins so. What waits goes
@@ -343,7 +380,11 @@ func (a *app) showApproval(ctx context.Context, f *approvalsFlags, id string) er
 			return writeJSON(a.out, q.Entry)
 		}
 		o := display.TextOptions{Width: columns(a.out), Colour: isTerminal(a.out) && colours()}
-		_, err = io.WriteString(a.out, q.question.Text(o)+q.ways())
+		var ways strings.Builder
+		for line := range strings.Lines(q.ways()) {
+			ways.WriteString(cut(strings.TrimSuffix(line, "\n"), o.Width) + "\n")
+		}
+		_, err = io.WriteString(a.out, q.question.Text(o)+ways.String())
 		return err
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/broker"
+	"github.com/agent-wrapper/agent-wrapper/display"
 )
 
 // elsewhere runs agent-wrapper approvals in another process.
@@ -160,5 +161,22 @@ func TestAgentsDoNotAnswer(t *testing.T) {
 	succeeds(t, home, "k3f9ab", "list")
 	if e := theOnly(t, home); e.Status != approval.Pending {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestHostileQuestion: what a question from elsewhere says is shown, and not obeyed.
+func TestHostileQuestion(t *testing.T) {
+	e := approval.Entry{State: approval.State{Terms: approval.Terms{ID: "k3f9ab"}, Status: approval.Pending}, Question: json.RawMessage(
+		`{"id":"k3f9ab","tool":"B\u001b[2Jash","risk":"sa\u202efe","reason":"r\u001b]0;x\u0007","blocks":[{"title":"t\u001b[1m","lines":[{"segments":[{"text":"ls\u001b[8m\n"}]}]}],` +
+			`"choices":[{"key":"s","name":"session","label":"l\u001b","rungs":[{"label":"any\u001b[0m","rules":["R\u001b"]}]}],"input":{"command":"ls \u001b[2J"}}`)}
+	q := readInquiry(e)
+	for _, shown := range []string{"plain", "<U+202E>", "<U+003C>U+202E>", "a < b"} {
+		if got := harmlessValue(shown); got != shown {
+			t.Errorf("%q is shown as %q", shown, got)
+		}
+	}
+	text := q.line(e.Asked) + q.question.Text(display.TextOptions{Width: 80}) + q.ways()
+	if strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "[2J") {
+		t.Errorf("%q", text)
 	}
 }

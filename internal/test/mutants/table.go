@@ -9,6 +9,12 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "a question from elsewhere does not steer the terminal", File: "cmd/agent-wrapper/approvals.go",
+		Old:  `json.Unmarshal(harmless(e.Question), &one.question)`,
+		New:  `json.Unmarshal(e.Question, &one.question)`,
+		Test: "TestHostileQuestion",
+	},
+	{
 		Guard: "an answer is to the state under the lock", File: "broker/local.go",
 		Old:  `	if s, err = l.locked(id); err != nil {`,
 		New:  `	if err != nil {`,
