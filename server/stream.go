@@ -17,6 +17,9 @@ func streamRoutes() []route {
 		{method: "GET", path: "/api/events", access: agents | people, about: "WebSocket: what waits for an answer, and every change of approvals, sessions and commands; an agent sees its own",
 			query:  []param{{"after", "the cursor of the last message that was seen: approvals that changed since then come first"}},
 			stream: (*Server).showEvents, answer: "messages: see docs/serve.md", errors: []int{http.StatusTooManyRequests}},
+		{method: "GET", path: "/api/terminal/ws/{pty_session_id}", access: agents | people, about: "WebSocket: the output of a session, and the keyboard of the person who has it; an agent sees its own, and types nothing",
+			query:  []param{{"cursor", "that of the last output that was seen (default: all that is kept)"}},
+			stream: (*Server).showTerminal, answer: "messages: see docs/serve.md", errors: []int{http.StatusNotFound, http.StatusTooManyRequests}},
 	}
 }
 
@@ -193,6 +196,32 @@ func (o *socket) send(v any) error {
 		return err
 	}
 	return o.write(text)
+}
+
+// pinging pings until stop is called, and ends the socket if nobody is there.
+func (o *socket) pinging() (stop func()) {
+	quit := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		t := time.NewTicker(pingEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				if err := o.ping(); err != nil {
+					o.end(errLeft)
+				}
+			case <-o.ctx.Done():
+				return
+			case <-quit:
+				return
+			}
+		}
+	})
+	return func() {
+		close(quit)
+		running.Wait()
+	}
 }
 
 // ping finds out whether somebody is there.

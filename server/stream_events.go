@@ -7,6 +7,8 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
+	"github.com/agent-wrapper/agent-wrapper/store"
+	"github.com/agent-wrapper/agent-wrapper/terminal"
 )
 
 // approvalMessage is a message about an approval, as it is now.
@@ -21,6 +23,35 @@ type approvalMessage struct {
 type stateMessage struct {
 	Type   string `json:"type"`
 	Cursor int64  `json:"cursor"`
+}
+
+// sessionMessage is a message about a terminal session. After a change it has no more
+// than the record: who has the terminal, and what waits, the session's own path says.
+type sessionMessage struct {
+	Type    string      `json:"type"` // session
+	Session sessionInfo `json:"session"`
+}
+
+// commandMessage is a message about a command, as it is now.
+type commandMessage struct {
+	Type    string      `json:"type"` // command
+	Command commandInfo `json:"command"`
+}
+
+// commandStatus is a message about what became of the approval of a command.
+type commandStatus struct {
+	Type              string `json:"type"` // command_approval_status
+	ConversationID    string `json:"conversation_id"`
+	TerminalSessionID string `json:"terminal_session_id"`
+	Command           string `json:"command"`
+	Status            string `json:"status"` // pre_approved, approved, denied
+	Approved          bool   `json:"approved"`
+	Comment           string `json:"comment,omitempty"`
+}
+
+// stateOf returns the form of a session's record.
+func stateOf(rec *store.Session) sessionInfo {
+	return newSessionInfo(&terminal.Info{Session: *rec})
 }
 
 func approvalEvent(e *approval.Entry) (event, error) {
@@ -98,7 +129,7 @@ func (v *viewer) pass(e *event) error {
 		}
 		v.cursor = e.cursor
 	}
-	if !e.seen(v.call) {
+	if !v.server.shows(v.call, e) {
 		return nil
 	}
 	return v.out.write(e.text)
@@ -157,7 +188,17 @@ func (v *viewer) approvals() error {
 }
 
 // sessions sends the terminal sessions.
-func (v *viewer) sessions() error { return nil }
+func (v *viewer) sessions() error {
+	for _, i := range v.server.terminals.List() {
+		if !v.server.owns(v.call, &i.Session) {
+			continue
+		}
+		if err := v.out.send(sessionMessage{"session", newSessionInfo(&i)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // sleep waits; false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {

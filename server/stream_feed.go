@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
 // The limits of a feed: what it keeps for those who are slower.
@@ -26,16 +27,19 @@ type feed struct {
 
 // event is an event as it is sent.
 type event struct {
-	text   []byte
-	asker  approval.Principal // whose question it is about; or
-	owner  string             // the credential whose session it is about
-	cursor int64              // of an approval
+	text    []byte
+	asker   approval.Principal // whose question it is about; or
+	session *store.Session     // what it is about
+	cursor  int64              // of an approval
 }
 
-// seen reports whether the owner of a credential may see an event: an agent what is its
-// own.
-func (e *event) seen(c *call) bool {
-	return c.person() || e.owner != "" && e.owner == c.who.ID || e.asker.Name != "" && e.asker == c.principal()
+// shows reports whether the owner of a credential may see an event: an agent what is
+// its own.
+func (s *Server) shows(c *call, e *event) bool {
+	if e.session != nil {
+		return s.owns(c, e.session)
+	}
+	return c.person() || e.asker == c.principal()
 }
 
 // publish publishes an event.
@@ -125,4 +129,41 @@ func (s *Server) publishAfter(ctx context.Context, seq int64) (int64, error) {
 func newEvent(v any) (event, error) {
 	text, err := json.Marshal(v)
 	return event{text: text}, err
+}
+
+// terminalChanged publishes a session or a command that has changed. What became of the
+// question about a command is one more event.
+func (s *Server) terminalChanged(rec store.Session, c *store.Command) {
+	all := []any{sessionMessage{"session", stateOf(&rec)}}
+	if c != nil {
+		all = []any{commandMessage{"command", newCommandInfo(c)}}
+		if status := approvalStatus(c); status != "" {
+			all = append(all, commandStatus{
+				"command_approval_status", c.ConversationID, c.SessionID, c.Command, status, status != "denied", c.Comment,
+			})
+		}
+	}
+	for _, v := range all {
+		e, err := newEvent(v)
+		if err != nil {
+			s.log.Error("an event cannot be written", "error", err.Error())
+			continue
+		}
+		e.session = &rec
+		s.feed.publish(e)
+	}
+}
+
+// approvalStatus returns what became of the approval of a command that has just
+// changed, "" if that is not new.
+func approvalStatus(c *store.Command) string {
+	switch {
+	case c.State == store.CommandExecuting && c.ApprovalID == "":
+		return "pre_approved"
+	case c.State == store.CommandApproved:
+		return "approved"
+	case c.State == store.CommandDenied:
+		return "denied"
+	}
+	return ""
 }

@@ -73,6 +73,3 @@ func (s *shell) Close() error {
 	s.shells.mu.Unlock()
 	return s.decider.Close()
 }
-
-// terminalChanged is called after a session or a command has changed.
-func (s *Server) terminalChanged(store.Session, *store.Command) {}

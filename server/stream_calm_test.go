@@ -1,0 +1,88 @@
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+// What draws is passed on; what reaches beyond the terminal is not, in whatever pieces
+// it comes.
+func TestCalm(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"plain \x1b[1;31mred\x1b[0m\r\n", "plain \x1b[1;31mred\x1b[0m\r\n"},
+		{"\x1b[2J\x1b[H\x1b7\x1b8\x1bc\x1b(B\x1b[?1049h", "\x1b[2J\x1b[H\x1b7\x1b8\x1bc\x1b(B\x1b[?1049h"},
+		{"a\x1b]0;title\x07b", "ab"},
+		{"a\x1b]2;title\x1b\\b", "ab"},
+		{"a\x1b]52;c;cm0gLXJm\x07b", "ab"},
+		{"a\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\b", "alinkb"},
+		{"a\x1bP$qm\x1b\\b\x1bXsos\x1b\\c\x1b^pm\x1b\\d\x1b_apc\x1b\\e", "abcde"},
+		{"a\u009d0;title\u009cb\u0090dcs\u009cc", "abc"},
+		{"a\u009d0;title\x07b", "ab"},
+		{"a\x1b[21tb\x1b[22;0tc\u009b21td", "abcd"},
+		{"a\x1b]0;one\x1b]0;two\x07b", "ab"},
+		{"a\x1b]0;one\x1b[1mb", "a\x1b[1mb"},
+		{"a\x1b]0;one\x18b", "ab"},
+		{"a\x1b[1\x1b[31mb", "a\x1b[31mb"},
+		{"\x1b\x1b]0;t\x07a", "a"},
+		{"\x1b\x1b]0;t\x07]0;evil\x07", "]0;evil\x07"},
+		{"\xc2\x1b]0;t\x07\x9d0;evil\x07", "\ufffd\x9d0;evil\x07"},
+		{"\x1b\xc2\x9d0;t\x07]a", "]a"},
+		{"\u00e4\u00f6 caf\u00e9 \u20ac", "\u00e4\u00f6 caf\u00e9 \u20ac"},
+		{"\xc2\x1b]0;t\x07a", "\ufffda"},
+		{"a\x1b[" + strings.Repeat("1;", 500) + "mb", "a" + strings.Repeat("1;", 500)[maxCSI-2+1:] + "mb"},
+	} {
+		for size := 1; size <= len(tt.in); size++ {
+			var c calm
+			var out []byte
+			for rest := tt.in; rest != ""; {
+				n := min(size, len(rest))
+				out = c.append(out, []byte(rest[:n]))
+				rest = rest[n:]
+			}
+			if string(out) != tt.want {
+				t.Fatalf("%q in pieces of %d: got %q, want %q", tt.in, size, out, tt.want)
+			}
+			if c.seen != 0 {
+				t.Fatalf("%q: %d bytes are held", tt.in, c.seen)
+			}
+		}
+	}
+}
+
+// A string that never ends hides no more than its limit.
+func TestCalmForever(t *testing.T) {
+	var c calm
+	out := c.append(nil, []byte("\x1b]0;"+strings.Repeat("x", 2*maxString)+"end"))
+	if !strings.HasSuffix(string(out), "xend") || len(out) < maxString/2 {
+		t.Errorf("%d bytes are left", len(out))
+	}
+}
+
+// However it comes, nothing of a string is left, and what is held is bounded.
+func FuzzCalm(f *testing.F) {
+	for _, seed := range []string{"a\x1b]0;t\x07b", "\u009d0;t\u009c", "\x1b[21t", "\x1b\x1b\x1b[", "\xc2\xc2\x9d", "\x1b\x1b]0;t\x07]0;evil\x07"} {
+		f.Add([]byte(seed), 3)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, size int) {
+		size = max(1, min(size, 64))
+		var once, pieces calm
+		want := once.append(nil, in)
+		var got []byte
+		for rest := in; len(rest) > 0; {
+			n := min(size, len(rest))
+			got = pieces.append(got, rest[:n])
+			rest = rest[n:]
+		}
+		if string(got) != string(want) {
+			t.Fatalf("%q in pieces is %q, at once %q", in, got, want)
+		}
+		if len(once.held) > maxCSI+2 || once.seen > maxString+2 {
+			t.Fatalf("%d bytes are held", len(once.held))
+		}
+		for _, bad := range []string{"\x1b]", "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\u009d", "\u0090", "\u009f", "\u009e", "\u0098"} {
+			if strings.Contains(string(want), bad) {
+				t.Fatalf("%q lets %q pass: %q", in, bad, want)
+			}
+		}
+	})
+}
