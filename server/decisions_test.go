@@ -2,6 +2,9 @@ package server
 
 import (
 	"net/http"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,7 +180,10 @@ func TestRevokedAgent(t *testing.T) {
 	agent, id := p.token(RoleAgent, "chat", "stolen")
 	asked := p.post("/api/decisions", agent, bash("chmod 600 x"), 200)["approval_id"].(string)
 	p.want(p.do("POST", "/api/tokens/"+id+"/revoke", root, ""), 200, "")
-	for p.get("/api/approvals/"+asked, p.ann)["status"] == "pending" {
+	for end := time.Now().Add(20 * time.Second); p.get("/api/approvals/"+asked, p.ann)["status"] == "pending"; {
+		if time.Now().After(end) {
+			t.Fatal("its question waits still")
+		}
 	}
 	p.want(p.do("GET", "/api/decisions/"+asked, agent, ""), 401, "unauthorized")
 }
@@ -210,4 +216,32 @@ func TestRestart(t *testing.T) {
 		same(t, p.get("/api/decisions/"+id+"?wait=25", agent), "behavior", "allow")
 		p.want(p.do("GET", "/api/decisions/nothing", agent, ""), 404, "approval_not_found")
 	})
+}
+
+// TestManyWaiting: what waits for an answer is bounded. docs/performance.md has what
+// 2,000 questions should take.
+func TestManyWaiting(t *testing.T) {
+	n := 200
+	if os.Getenv("AW_LONG") != "" {
+		n = 2000
+	}
+	p := meet(t, Options{})
+	p.post("/api/decisions", p.agent, bash("ls"), 200) // opens the engine
+	idle := inUse()
+	for i := range n {
+		same(t, p.post("/api/decisions", p.agent, bash("chmod 600 file"+strconv.Itoa(i)), 200), "behavior", "ask")
+	}
+	more := inUse() - idle
+	t.Logf("%d questions wait: %d KiB in use", n, more>>10)
+	if limit := int64(n) * (256 << 10); more > limit {
+		t.Errorf("%d bytes, want at most %d", more, limit)
+	}
+}
+
+// inUse returns the memory of the process that is in use, stacks included.
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
 }

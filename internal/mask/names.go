@@ -144,7 +144,7 @@ var shapes = byFirst([]shape{
 	{"glpat-", 16}, {"gldt-", 16}, {"glrt-", 16}, {"glcbt-", 16}, {"glsa_", 16}, {"glc_", 24},
 	{"xoxa-", 8}, {"xoxb-", 8}, {"xoxe-", 8}, {"xoxp-", 8}, {"xoxr-", 8}, {"xoxs-", 8}, {"xapp-", 8}, {"xoxe.", 8},
 	{"AKIA", 16}, {"ASIA", 16}, {"ABIA", 16}, {"ACCA", 16}, {"AIza", 30}, {"ya29.", 16}, {"GOCSPX-", 16},
-	{"npm_", 20}, {"pypi-", 32}, {"hf_", 20}, {"dop_v1_", 32}, {"doo_v1_", 32}, {"shpat_", 24}, {"shpss_", 24},
+	{"awt_", 20}, {"awb_", 20}, {"npm_", 20}, {"pypi-", 32}, {"hf_", 20}, {"dop_v1_", 32}, {"doo_v1_", 32}, {"shpat_", 24}, {"shpss_", 24},
 	{"SG.", 32}, {"lin_api_", 20}, {"sntrys_", 20}, {"hvs.", 16}, {"hvb.", 16}, {"AGE-SECRET-KEY-1", 16},
 	{"dapi", 32}, {"sq0atp-", 16}, {"sq0csp-", 16}, {"key-", 32}, {"PMAK-", 32}, {"r8_", 32}, {"pplx-", 32}, {"gsk_", 32},
 	{"dckr_pat_", 16}, {"tfp_", 24}, {"atlasv1.", 24}, {"NRAK-", 20}, {"figd_", 20}, {"eyJ", 17},
