@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -134,7 +135,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 		return err
 	}
 	defer listener.Close() // for an error before it is served
-	unlock, err := claim(filepath.Join(dir, serveDir))
+	unlock, err := claim(filepath.Join(dir, serveDir), atomicfile.TryLock)
 	if err != nil {
 		return err
 	}
@@ -240,19 +241,29 @@ func (f *serveFlags) listener() (net.Listener, error) {
 	return l, nil
 }
 
-// claim makes this process the server of a directory.
-func claim(dir string) (unlock func(), err error) {
+// A server waits so long for the lock of a directory, and tries again after each pause:
+// the child that a killed server was about to start has it for a moment more.
+const (
+	lockPatience = time.Second
+	lockPause    = 10 * time.Millisecond
+)
+
+// claim makes this process the server of a directory, by a lock of it.
+func claim(dir string, lock func(dir string) (unlock func(), free bool, err error)) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the state directory cannot be made: %w", err)
 	}
-	unlock, free, err := atomicfile.TryLock(dir)
-	if err != nil {
-		return nil, err
+	again := time.NewTicker(lockPause)
+	defer again.Stop()
+	for end := time.Now().Add(lockPatience); ; <-again.C {
+		unlock, free, err := lock(dir)
+		if err != nil || free {
+			return unlock, err
+		}
+		if time.Now().After(end) {
+			return nil, usage("another server uses the state directory %s: end it, or give this one another --state", filepath.Dir(dir))
+		}
 	}
-	if !free {
-		return nil, usage("another server uses the state directory %s: end it, or give this one another --state", filepath.Dir(dir))
-	}
-	return unlock, nil
 }
 
 // log returns where the server tells an operator what happens.

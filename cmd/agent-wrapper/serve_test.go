@@ -97,3 +97,17 @@ func askedServer(t *testing.T, url, secret, line string) string {
 	}
 	return string(body)
 }
+
+// TestClaim: a lock that a killed server's child still has for a moment does not keep the
+// next server from its start.
+func TestClaim(t *testing.T) {
+	tries := 0
+	unlock, err := claim(t.TempDir(), func(string) (func(), bool, error) {
+		tries++
+		return func() {}, tries > 2, nil
+	})
+	if err != nil || tries != 3 {
+		t.Fatalf("%v after %d tries", err, tries)
+	}
+	unlock()
+}

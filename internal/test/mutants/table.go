@@ -3139,6 +3139,12 @@ func tellsWord`,
 		Test: "TestEndOnce",
 	},
 	{
+		Guard: "a server waits for what a killed one leaves for a moment", File: "cmd/agent-wrapper/serve.go",
+		Old:  `	lockPatience = time.Second`,
+		New:  `	lockPatience = 0`,
+		Test: "TestClaim",
+	},
+	{
 		Guard: "a command of a terminal is stored as executing before it starts", File: "terminal/execute.go",
 		Old: `	if err := s.update(from, &c.rec); err != nil {
 		c.rec.State = from
