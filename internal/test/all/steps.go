@@ -42,6 +42,7 @@ var steps = []step{
 	{"clients", clients},
 	{"nvim", nvim},
 	{"postgres", postgres},
+	{"serve", serve},
 	{"e2e", e2e},
 }
 
@@ -139,7 +140,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres, serve)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres,serve", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./internal/test/serve", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -323,8 +324,25 @@ func postgres(r *runner) {
 		r.Skip("postgres", "PostgreSQL is not installed")
 		return
 	}
-	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg", "./store/postgres")
+	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "./internal/test/pg", "./internal/test/serve", "./store/postgres")
 	r.goTest("-count=1", "-tags", "postgres", "-timeout", "1h", "-run", "WithPostgres$", "./terminal")
+}
+
+// serve kills servers with agents and people at work, and judges what is left; so it
+// does with two servers on one PostgreSQL, which crashes too. It shows the figures.
+func serve(r *runner) {
+	kills, tags := "10", "serve"
+	if r.long {
+		kills = "200"
+	}
+	if pg.Bin() != "" {
+		tags += ",postgres"
+	} else {
+		r.Skip("serve with PostgreSQL", "it is not installed")
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-tags", tags, "-timeout", "1h", "./internal/test/serve", "-args", "-kills", kills, "-seed", fmt.Sprint(r.seed))
 }
 
 // e2e tests with the real agent CLI.

@@ -42,7 +42,7 @@ func (m *Mutant) pkg() string {
 // Kill runs the mutant's test in the module at root, and returns nil if it
 // fails as it must. dir is a directory for the mutated file.
 func (m *Mutant) Kill(ctx context.Context, root, dir string) error {
-	overlay, err := m.write(root, dir)
+	overlay, err := m.Overlay(root, dir)
 	if err != nil {
 		return err
 	}
@@ -61,9 +61,9 @@ func (m *Mutant) Kill(ctx context.Context, root, dir string) error {
 	return nil
 }
 
-// write writes the mutated file and the overlay that refers to it, and returns
+// Overlay writes the mutated file and the overlay that refers to it, and returns
 // the path of the overlay.
-func (m *Mutant) write(root, dir string) (string, error) {
+func (m *Mutant) Overlay(root, dir string) (string, error) {
 	file := filepath.Join(root, filepath.FromSlash(m.File))
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 	seen, files := map[string]bool{}, map[string]bool{}
 	for i := range Table {
 		m := &Table[i]
-		if _, err := m.write(filepath.Join("..", "..", ".."), dir); err != nil {
+		if _, err := m.Overlay(filepath.Join("..", "..", ".."), dir); err != nil {
 			t.Errorf("%s: %v", m.Guard, err)
 		}
 		if seen[m.Guard] || m.Old == m.New {
