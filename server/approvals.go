@@ -209,6 +209,9 @@ func ownReply(a *api.Answer, id string, kind approval.Kind, name string) (json.R
 	case desk.Kind(r.Choice) != kind:
 		return nil, fail(http.StatusBadRequest, "bad_request", "the body: reply: choice %q is none of kind %q", r.Choice, a.Kind)
 	}
+	if string(r.Input) == "null" { // absent: the asker takes it for an edit
+		r.Input = nil
+	}
 	r.By = name
 	return json.Marshal(r)
 }

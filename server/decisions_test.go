@@ -27,6 +27,16 @@ func (p *parties) reply(secret, id, choice string, status int) map[string]any {
 	return p.post("/api/approvals/"+id+"/answer", secret, body, status)
 }
 
+// TestNullReply: null in a reply is nothing, and the answer counts.
+func TestNullReply(t *testing.T) {
+	p := meet(t, Options{})
+	id := p.post("/api/decisions", p.agent, bash("chmod 600 x"), 200)["approval_id"].(string)
+	digest := quote(p.get("/api/approvals/"+id, p.ann)["digest"].(string))
+	p.post("/api/approvals/"+id+"/answer", p.ann, `{"digest":`+digest+`,"kind":"approve","reply":{"id":`+quote(id)+`,"digest":`+digest+
+		`,"choice":"once","rung":null,"rules":null,"message":null,"input":null,"answers":null}}`, 200)
+	same(t, p.get("/api/decisions/"+id+"?wait=25", p.agent), "behavior", "allow", "by", "person")
+}
+
 // TestDecisions: what the policy allows or denies is told at once, and what it leaves to
 // a person is a question, whose end can be waited for.
 func TestDecisions(t *testing.T) {
