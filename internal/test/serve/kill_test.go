@@ -130,6 +130,7 @@ func (w *world) finish() {
 		s.end()
 		s.allowed()
 	}
+	w.judgeCopies()
 }
 
 // tell fails a test for everything that is wrong.
