@@ -138,10 +138,15 @@ func (s *Server) submit(c *call, sub *api.Submission) (api.Approval, error) {
 	if err != nil {
 		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: %v", err)
 	}
-	var q desk.Question
+	var q struct {
+		desk.Question
+		Resumption json.RawMessage `json:"resumption"`
+	}
 	switch err := strictjson.Decode(e.Question, &q, strictjson.IgnoreUnknown, strictjson.MaxSize(maxBody)); {
 	case err != nil:
 		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: question: %v", err)
+	case q.Resumption != nil: // by it a restart goes on with a tool use, in a role of the server's choice
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: question: resumption is the server's own")
 	case q.ID != e.ID || q.Digest != e.Digest:
 		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: the question has another id or digest")
 	case !validID(e.ID):

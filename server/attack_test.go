@@ -219,6 +219,8 @@ func TestSlowClients(t *testing.T) {
 		"header": "GET /healthz HTTP/1.1\r\nHost: " + address + "\r\nX-A: ",
 		"body": "POST /api/pair HTTP/1.1\r\nHost: " + address + "\r\nAuthorization: Bearer " + secret +
 			"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+		"body of a stranger": "POST /api/decisions HTTP/1.1\r\nHost: " + address + "\r\nContent-Length: 1000\r\n\r\n{",
+		"body for nobody":    "POST /nothing HTTP/1.1\r\nHost: " + address + "\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -111,22 +111,18 @@ func decode(body []byte, v any) error {
 	return nil
 }
 
-// body reads the body of a request. It has its time, so that a slow client keeps
-// nothing. The deadline ends with it: a wait would be taken for a client that is gone.
+// body reads the body of a request. Its deadline, see hurry, ends with it: a wait would
+// be taken for a client that is gone.
 func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBody {
 		return nil, &http.MaxBytesError{Limit: maxBody}
-	}
-	limit := http.NewResponseController(w)
-	if err := limit.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
-		return nil, err
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, fail(http.StatusRequestTimeout, "too_slow", "the body took too long")
 	}
 	if err == nil {
-		err = limit.SetReadDeadline(time.Time{})
+		err = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	if err != nil {
 		return nil, err

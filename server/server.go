@@ -182,6 +182,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answered{ResponseWriter: w}
 	defer s.recovered(out, r)
+	hurry(w, r)
 	s.protect(out.Header())
 	if err := s.own(r); err != nil {
 		s.metrics.refused("other_host_or_origin")
@@ -189,6 +190,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mux.ServeHTTP(out, r)
+}
+
+// hurry gives the body of a request its time, so that a slow client keeps nothing. It
+// counts also if nobody reads the body: net/http awaits the rest before it answers.
+func hurry(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // fails on a connection that is closed
+	}
 }
 
 // protect sets the headers of every answer.
