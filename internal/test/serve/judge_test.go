@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,11 @@ type command struct {
 	ApprovalID string `json:"approval_id"`
 	Exit       *int   `json:"exit_code"`
 	session    string
+}
+
+func (c command) String() string {
+	text, _ := json.Marshal(c)
+	return string(text)
 }
 
 // word returns what the command writes.
@@ -249,6 +255,10 @@ func (sc *scene) taken(v *vote) bool {
 	return false
 }
 
+// words finds what commands write. A shell that is ended while it writes leaves out the
+// line feed.
+var words = regexp.MustCompile(`[a-z]+-[0-9]+`)
+
 // ran counts how often each word was written.
 func (s *server) ran() map[string]int {
 	s.world.t.Helper()
@@ -257,7 +267,7 @@ func (s *server) ran() map[string]int {
 		s.world.t.Fatal(err)
 	}
 	all := map[string]int{}
-	for _, word := range strings.Fields(string(data)) {
+	for _, word := range words.FindAllString(string(data), -1) {
 		all[word]++
 	}
 	return all
