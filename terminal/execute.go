@@ -73,6 +73,7 @@ type command struct {
 	// With the lock of the session:
 	digest  string        // of the question
 	asks    int           // how often a question was put
+	tried   bool          // an answer was given to Approve
 	news    chan struct{} // closed at the next change of digest, or when it is over
 	result  Result        // what the agent is told
 	over    bool          // it runs, or never will
@@ -373,6 +374,7 @@ func (s *session) refuse(c *command, state store.CommandState, r Result) {
 		return
 	}
 	s.machine, s.at = next, nil
+	s.passed(c)
 	from := c.rec.State
 	c.rec.State = state
 	c.rec.Comment = cmp.Or(r.Error, r.Message)
@@ -431,6 +433,7 @@ func (s *session) begin(c *command) error {
 		return err
 	}
 	s.machine = next
+	s.passed(c)
 	s.tell("$ " + line(c.rec.Command))
 	began := time.Now()
 	c.console, err = s.run(c.rec.Command, c.rec.Dir)
@@ -448,6 +451,15 @@ func (s *session) begin(c *command) error {
 // line returns a command line as a terminal shows it.
 func line(command string) string {
 	return strings.ReplaceAll(visible.Command(command), "\n", "\r\n> ")
+}
+
+// passed notes the end of a question to which nobody has tried an answer by Approve: it
+// was withdrawn, has expired or was answered elsewhere. Whoever looks at it still, and
+// answers without its ID, would answer the next one.
+func (s *session) passed(c *command) {
+	if c.asks > 0 && !c.tried {
+		s.stale = true
+	}
 }
 
 // run starts a line in a shell of its own. The line is an argument, so that what was
@@ -525,8 +537,9 @@ func (s *session) over(c *command, state store.CommandState, exit *int, o audit.
 
 // Approve answers the question about the command that waits: e is an approval.Approve,
 // Deny or Edit, By a person. Without an ID it counts only if there was one question
-// about that command. reply is what the asker is told, a desk.Reply; nil makes one
-// for a plain answer. It returns when the command runs or will not.
+// about that command, and the one before did not go away unanswered. reply is what the
+// asker is told, a desk.Reply; nil makes one for a plain answer. It returns when the
+// command runs or will not.
 func (m *Manager) Approve(ctx context.Context, id string, e approval.Event, reply json.RawMessage) (Result, error) {
 	s, err := m.session(id)
 	if err != nil {
@@ -566,13 +579,14 @@ func (s *session) question(e *approval.Event) (*command, int, error) {
 	}
 	c := s.at
 	switch {
-	case e.ID == "" && c.asks > 1:
+	case e.ID == "" && (c.asks > 1 || s.stale):
 		return nil, 0, failure(Conflict, errors.New("the question has changed since it was first shown: quote its approval_id"))
 	case e.ID != "" && e.ID != c.rec.ApprovalID:
 		return nil, 0, failure(Conflict, errors.New("the answer is for another question than the one that is pending"))
 	case e.Digest != "" && e.Digest != c.digest:
 		return nil, 0, failure(Conflict, approval.ErrOther)
 	}
+	s.stale, c.tried = false, true
 	e.ID, e.Digest = c.rec.ApprovalID, c.digest
 	s.rec.Active = time.Now()
 	return c, c.asks, nil

@@ -186,6 +186,32 @@ func TestDenied(t *testing.T) {
 	}
 }
 
+// TestSwapped: an agent that withdraws a question and asks the next one does not get the
+// answer to the first, nor does one whose question has expired.
+func TestSwapped(t *testing.T) {
+	b := newBench(t)
+	id := b.begin()
+	first := b.execute(id, ": ask; echo harmless")
+	if _, err := b.store.Withdraw(t.Context(), first.ApprovalID, askingAgent, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.store.ends(t, first.CommandID, store.CommandDenied)
+	second := b.execute(id, ": ask; echo harm")
+	if _, err := b.Approve(t.Context(), id, answerOf(approval.Approve), nil); kindOf(err) != Conflict {
+		t.Errorf("an answer without an id is for the second question: %v", err)
+	}
+	e := answerOf(approval.Approve)
+	e.ID = second.ApprovalID
+	if r, err := b.Approve(t.Context(), id, e, nil); err != nil || !r.Executed {
+		t.Errorf("%+v, %v", r, err)
+	}
+	b.store.ends(t, second.CommandID, store.CommandCompleted)
+	b.execute(id, ": ask; echo again")
+	if r, err := b.Approve(t.Context(), id, answerOf(approval.Approve), nil); err != nil || !r.Executed {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestTakeOver: what is pending is cancelled, and no answer takes the terminal back.
 func TestTakeOver(t *testing.T) {
 	b := newBench(t)

@@ -30,6 +30,7 @@ type session struct {
 	size    size
 	decider Decider
 	gone    bool
+	stale   bool // the last question has gone away without an answer, see passed
 }
 
 func (m *Manager) newSession(rec store.Session) *session {

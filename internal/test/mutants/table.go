@@ -3177,9 +3177,15 @@ func tellsWord`,
 	},
 	{
 		Guard: "an answer without an id is not for a question that has changed", File: "terminal/execute.go",
-		Old:  `case e.ID == "" && c.asks > 1:`,
+		Old:  `case e.ID == "" && (c.asks > 1 || s.stale):`,
 		New:  `case false:`,
 		Test: "TestAskedTwice",
+	},
+	{
+		Guard: "an answer without an id is not for the question after one that went away", File: "terminal/execute.go",
+		Old:  `	if c.asks > 0 && !c.tried {`,
+		New:  `	if false {`,
+		Test: "TestSwapped",
 	},
 	{
 		Guard: "a server that stops uses up no approval", File: "terminal/execute.go",
