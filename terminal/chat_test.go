@@ -38,7 +38,7 @@ func TestChatFlushes(t *testing.T) {
 		if got := m.texts(); len(got) != 0 {
 			t.Errorf("before %v: %q", chatDelay, got)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got := m.texts(); len(got) != 1 || got[0] != "[TERMINAL] ab" {
 			t.Errorf("%q", got)

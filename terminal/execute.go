@@ -64,7 +64,6 @@ type Result struct {
 // command is a command that is at hand.
 type command struct {
 	rec      store.Command
-	force    bool
 	restored bool // from before a restart: it runs only after a question
 	input    []string
 	ctx      context.Context

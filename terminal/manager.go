@@ -195,6 +195,7 @@ func (m *Manager) session(id string) (*session, error) {
 	if s := m.sessions[id]; s != nil && !m.closed {
 		return s, nil
 	}
+	//lint:ignore ST1005 these are the words of the HTTP API (S4-05)
 	return nil, failure(NotFound, fmt.Errorf("Session not found: %s", id))
 }
 

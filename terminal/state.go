@@ -48,6 +48,7 @@ const (
 
 // The reasons why an event does not count.
 var (
+	//lint:ignore ST1005 these are the words of the HTTP API (S4-06)
 	errNoControl = errors.New("Agent does not have control")
 	errBusy      = errors.New("another command is pending or runs")
 	errNothing   = errors.New("no command is waiting for approval")

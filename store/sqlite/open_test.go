@@ -94,7 +94,7 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	filepath.WalkDir(filepath.Dir(dir), func(path string, d fs.DirEntry, err error) error {
+	filepath.WalkDir(filepath.Dir(dir), func(path string, d fs.DirEntry, _ error) error {
 		info, err := d.Info()
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
