@@ -85,6 +85,9 @@ type Terms struct {
 	Voters []Principal `json:"voters,omitzero"`
 	// Version is the version of the policy that asks.
 	Version string `json:"version,omitempty"`
+	// Lease is how long the asker may be silent until it counts as dead, at a broker that
+	// cannot see it; 0 means for ever.
+	Lease time.Duration `json:"lease,omitzero"`
 }
 
 // State is an approval. The zero value is one before its first event.

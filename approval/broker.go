@@ -22,6 +22,7 @@ type Entry struct {
 	Session string          `json:"session,omitempty"`
 	Asked   time.Time       `json:"asked,omitzero"`
 	Changed time.Time       `json:"changed,omitzero"`
+	Heard   time.Time       `json:"heard,omitzero"` // when the asker was last heard of, if there is a Lease
 	// Seq is the number of its last change. It grows over all entries of a broker and
 	// is never used twice.
 	Seq int64 `json:"seq"`
@@ -69,8 +70,14 @@ type Broker interface {
 // ErrUnknown is the error of a Broker for an ID that no approval has.
 var ErrUnknown = errors.New("there is no approval with this id")
 
-// Await waits until an approval is no longer pending, and returns it.
+// Await waits until an approval is no longer pending, and returns it. A Broker with a
+// method Await(ctx, id) has it wait: so it learns that the asker is still there.
 func Await(ctx context.Context, b Broker, id string) (Entry, error) {
+	if own, ok := b.(interface {
+		Await(ctx context.Context, id string) (Entry, error)
+	}); ok {
+		return own.Await(ctx, id)
+	}
 	for seen := int64(0); ; {
 		e, err := b.Get(ctx, id)
 		if err != nil || e.Status != Pending {

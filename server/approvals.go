@@ -25,7 +25,8 @@ func approvalRoutes() []route {
 				{"limit", "at most so many (default and most 1000)"}, {"wait", "if there is none, wait for a change so many seconds, at most 55"},
 			}, action: to((*Server).listApprovals)},
 		{method: "POST", path: "/api/approvals", access: agents, about: "put a question, once for an id and digest", action: to((*Server).submit), errors: conflict},
-		{method: "GET", path: "/api/approvals/{id}", access: agents | people, about: "one question, with its answer", action: to((*Server).getApproval), errors: conflict[:1]},
+		{method: "GET", path: "/api/approvals/{id}", access: agents | people, about: "one question, with its answer; its asker waits for it here, so that it is not abandoned",
+			query: []param{{"wait", "if it is pending, wait for the answer so many seconds, at most 55"}}, action: to((*Server).getApproval), errors: conflict[:1]},
 		{method: "POST", path: "/api/approvals/{id}/answer", access: people, about: "answer a question: the digest is that of what was shown", action: to((*Server).answer), errors: conflict},
 		{method: "POST", path: "/api/approvals/{id}/withdraw", access: agents | people, about: "withdraw a question", action: to((*Server).withdraw), errors: conflict},
 		{method: "POST", path: "/api/approvals/{id}/consume", access: agents, about: "use an approval up: once", action: to((*Server).consume), errors: conflict},
@@ -167,9 +168,26 @@ func validID(id string) bool {
 	return id != "" && id != "." && id != ".." && len(id) <= 200 && !slices.ContainsFunc([]rune(id), func(r rune) bool { return !ok(r) })
 }
 
-// getApproval returns an approval.
+// getApproval returns an approval, or waits for its answer.
 func (s *Server) getApproval(c *call, _ *none) (api.Approval, error) {
+	wait, err := waitOf(c)
+	if err != nil {
+		return api.Approval{}, err
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), wait)
+	defer cancel()
+	w := s.changes.watch(ctx, c.PathValue("id"))
 	e, err := s.entry(c)
+	if err == nil && e.Asker == c.principal() {
+		defer s.leases.here(&e)()
+	}
+	for err == nil && e.Status == approval.Pending {
+		if _, over := w.wait(ctx, e.Seq); over != nil {
+			err = ended(c.Context())
+			break
+		}
+		e, err = s.entry(c)
+	}
 	return s.outcome(c, e, err)
 }
 

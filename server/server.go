@@ -57,6 +57,7 @@ type Server struct {
 	failures    *limiter // of addresses that have none
 	metrics     *metrics
 	changes     *changes
+	leases      *leases
 	feed        feed
 	sockets     sockets
 	deciders    *deciders
@@ -92,7 +93,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		options: o, log: o.Log, credentials: newCredentials(o.Store),
 		rates: newLimiter(cmp.Or(o.Rate, 500)), failures: newLimiter(failureRate),
-		mux: http.NewServeMux(), changes: newChanges(o.Store),
+		mux: http.NewServeMux(), changes: newChanges(o.Store), leases: newLeases(time.Now()),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -125,6 +126,7 @@ func (s *Server) begin() error {
 	s.running.Go(func() {
 		s.changes.follow(s.ctx, func(err error) { s.log.Error("changes of approvals cannot be followed", "error", err.Error()) })
 	})
+	s.running.Go(func() { s.watchLeases(s.ctx) })
 	var err error
 	if s.terminals, err = terminal.Open(s.ctx, s.shells.options()); err != nil {
 		return err

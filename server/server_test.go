@@ -39,6 +39,13 @@ func (f *flaky) Tokens(ctx context.Context) ([]store.Token, error) {
 	return f.Store.Tokens(ctx)
 }
 
+func (f *flaky) Heard(ctx context.Context, at time.Time, ids []string) error {
+	if f.broken.Load() {
+		return errBroken
+	}
+	return f.Store.Heard(ctx, at, ids)
+}
+
 func (f *flaky) Check(ctx context.Context) error {
 	if f.broken.Load() {
 		return errBroken

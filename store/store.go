@@ -33,6 +33,13 @@ type Store interface {
 	// approval.Policy or approval.Tick.
 	Apply(ctx context.Context, id string, e approval.Event) (approval.Entry, error)
 
+	// Heard notes that the askers of approvals were heard of. That changes only
+	// Entry.Heard, and not of those without a Lease.
+	Heard(ctx context.Context, at time.Time, ids []string) error
+	// Lapse abandons the approvals whose asker was not heard of for its Lease until now,
+	// and returns them. Before since nobody could have heard of them.
+	Lapse(ctx context.Context, since, now time.Time) ([]approval.Entry, error)
+
 	// CreateToken adds a credential. The secret itself is never stored.
 	CreateToken(ctx context.Context, t Token) error
 	// Token returns the credential with the SHA-256 of its secret, also if it is

@@ -347,7 +347,21 @@ func (q *inquiry) line(now time.Time) string {
 		}
 	}
 	use := permission.ToolUse{Tool: q.question.Tool, Input: q.question.Input}
-	return fmt.Sprintf("%-7s %-4s %-8s %s: %s", q.ID, state, q.question.Risk, q.question.Tool, display.Summary(&use))
+	gone := ""
+	if silent := q.silent(now); silent > 0 {
+		gone = fmt.Sprintf("(its asker is gone for %s) ", age(silent))
+	}
+	return fmt.Sprintf("%-7s %-4s %-8s %s%s: %s", q.ID, state, q.question.Risk, gone, q.question.Tool, display.Summary(&use))
+}
+
+// silent returns for how long nothing was heard of the asker of a question that waits,
+// if it is so long that it seems to be gone; else 0.
+func (q *inquiry) silent(now time.Time) time.Duration {
+	d := now.Sub(q.Heard)
+	if q.Status != approval.Pending || q.Lease <= 0 || d < q.Lease/3 {
+		return 0
+	}
+	return d
 }
 
 // age returns a duration in its largest unit.
@@ -402,6 +416,9 @@ func (q *inquiry) ways() string {
 		return end + "\n"
 	}
 	var out strings.Builder
+	if silent := q.silent(time.Now()); silent > 0 {
+		fmt.Fprintf(&out, "\n  its asker is gone for %s: if it stays away, this is abandoned\n", age(silent))
+	}
 	out.WriteString("\n  agent-wrapper approvals …\n")
 	way := func(command, words string) { fmt.Fprintf(&out, "    %-28s %s\n", command, words) }
 	for _, c := range q.question.Choices {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/broker"
@@ -178,5 +179,24 @@ func TestHostileQuestion(t *testing.T) {
 	text := q.line(e.Asked) + q.question.Text(display.TextOptions{Width: 80}) + q.ways()
 	if strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "[2J") {
 		t.Errorf("%q", text)
+	}
+}
+
+// A question says that its asker is gone, if nothing was heard of it for long.
+func TestGone(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		lease, silent time.Duration
+		status        approval.Status
+		want          bool
+	}{
+		"there": {time.Minute, 10 * time.Second, approval.Pending, false}, "gone": {time.Minute, 30 * time.Second, approval.Pending, true},
+		"no lease": {0, time.Hour, approval.Pending, false}, "settled": {time.Minute, time.Hour, approval.Denied, false},
+	} {
+		q := &inquiry{}
+		q.Lease, q.Status, q.Heard = tt.lease, tt.status, now.Add(-tt.silent)
+		if got := strings.Contains(q.line(now), "its asker is gone for 30s"); got != tt.want {
+			t.Errorf("%s: %s", name, q.line(now))
+		}
 	}
 }

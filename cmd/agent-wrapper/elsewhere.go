@@ -96,8 +96,9 @@ func (p *place) approver(here permission.Approver, e *engine.Engine, menu desk.M
 			break
 		}
 	}
+	// Not p itself: approval.Await asks a client of a server to wait.
 	o := broker.Options{
-		Broker: p, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace, Warn: warn,
+		Broker: p.Broker, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace, Warn: warn,
 		Terms: func(ask *permission.Request) approval.Terms {
 			t, err := demands.Terms(ask, "", approval.Principal{}, time.Now())
 			if err != nil {

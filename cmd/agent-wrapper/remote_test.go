@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -97,6 +101,34 @@ func TestApprovalsAtServer(t *testing.T) {
 			t.Errorf("a second answer: %d: %s", code, said)
 		}
 	}
+}
+
+// Who asks waits by a request that names the question: so the service knows that the asker
+// is there.
+func TestAskerIsHeard(t *testing.T) {
+	s := newAtServer(t)
+	to, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := make(chan string, 10)
+	through := httputil.NewSingleHostReverseProxy(to)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("wait") {
+			waits <- r.URL.Path
+		}
+		r.Host = to.Host
+		through.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	var running sync.WaitGroup
+	running.Go(func() { s.exec(t.Context(), proxy.URL, s.agent, "echo ran-it") })
+	id := s.asked()
+	if got, want := <-waits, "/api/approvals/"+id; got != want {
+		t.Errorf("it waits at %s, not at %s", got, want)
+	}
+	s.person("", "allow", id)
+	running.Wait()
 }
 
 // With the service gone, refusing or lying, and nobody here, what is asked is denied.

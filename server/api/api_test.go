@@ -28,6 +28,7 @@ func entry() approval.Entry {
 		State: approval.State{
 			Terms: approval.Terms{
 				ID: "k7", Digest: "1:ab", Asker: agent, Expires: noon, Quorum: 2, Voters: []approval.Principal{anna, ben}, Version: "v",
+				Lease: time.Minute,
 			},
 			Status: approval.Denied, By: anna, Message: "no", Input: json.RawMessage(`{"a":1}`),
 			Votes: []approval.Vote{
@@ -36,7 +37,7 @@ func entry() approval.Entry {
 			},
 		},
 		Question: json.RawMessage(`{"q":1}`), Reply: json.RawMessage(`{"r":1}`), Reason: "gone", Project: "/w", Session: "s",
-		Asked: noon, Changed: noon, Seq: 9,
+		Asked: noon, Changed: noon, Heard: noon, Seq: 9,
 	}
 }
 

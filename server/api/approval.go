@@ -3,7 +3,7 @@
 //
 //	GET  /                ?status=pending,approved&project=&session=&after=&limit=&wait=  List
 //	POST /                Submission  →  Approval
-//	GET  /{id}                        →  Approval
+//	GET  /{id}         ?wait=         →  Approval
 //	POST /{id}/answer     Answer      →  Approval
 //	POST /{id}/withdraw   Withdrawal  →  Approval
 //	POST /{id}/consume    Use         →  Approval
@@ -44,6 +44,8 @@ type Approval struct {
 	Quorum    int             `json:"quorum,omitempty"`
 	Voters    []Principal     `json:"voters,omitzero"` // absent: anyone but the asker
 	Version   string          `json:"version,omitempty"`
+	Lease     int             `json:"lease,omitempty"` // as in Submission
+	Heard     *time.Time      `json:"heard,omitempty"` // when the asker was last heard of, if there is a lease
 }
 
 // Principal is an approval.Principal.
@@ -81,6 +83,9 @@ type Submission struct {
 	Quorum    int             `json:"quorum,omitempty"`
 	Voters    []Principal     `json:"voters,omitzero"`
 	Version   string          `json:"version,omitempty"`
+	// Lease is how many seconds the asker may be silent until the question is abandoned;
+	// 0 means for ever. A GET of the approval by its asker, with wait, is what is heard.
+	Lease int `json:"lease,omitempty"`
 }
 
 // Answer is the answer of a person. Reply is the desk.Reply, which the asker applies;
@@ -113,7 +118,10 @@ func FromEntry(e approval.Entry) Approval {
 		ID: e.ID, Digest: e.Digest, Status: e.Status.String(), Seq: e.Seq, Project: e.Project, Session: e.Session,
 		Question: e.Question, Reply: e.Reply, Reason: e.Reason, Asker: FromPrincipal(e.Asker), Message: e.Message, Input: e.Input,
 		Asked: e.Asked, Changed: e.Changed, ExpiresAt: fromTime(e.Expires), Quorum: e.Quorum,
-		Voters: fromPrincipals(e.Voters), Version: e.Version,
+		Voters: fromPrincipals(e.Voters), Version: e.Version, Lease: int(e.Lease / time.Second),
+	}
+	if e.Lease > 0 {
+		a.Heard = fromTime(e.Heard)
 	}
 	if e.By != (approval.Principal{}) {
 		by := FromPrincipal(e.By)
@@ -130,8 +138,12 @@ func (a *Approval) Entry() (e approval.Entry, err error) {
 	e.ID, e.Digest, e.Seq, e.Project, e.Session = a.ID, a.Digest, a.Seq, a.Project, a.Session
 	e.Question, e.Reply, e.Reason, e.Message, e.Input = a.Question, a.Reply, a.Reason, a.Message, a.Input
 	e.Asked, e.Changed, e.Quorum, e.Version = a.Asked, a.Changed, a.Quorum, a.Version
+	e.Lease = time.Duration(a.Lease) * time.Second
 	if a.ExpiresAt != nil {
 		e.Expires = *a.ExpiresAt
+	}
+	if a.Heard != nil {
+		e.Heard = *a.Heard
 	}
 	if err := e.Status.UnmarshalText([]byte(a.Status)); err != nil {
 		return e, err
@@ -169,11 +181,15 @@ func (v *Vote) vote() (vote approval.Vote, err error) {
 	return vote, err
 }
 
+// maxLease is the longest lease in seconds.
+const maxLease = 24 * 60 * 60
+
 // FromSubmission returns the form in which an entry is submitted.
 func FromSubmission(e approval.Entry) Submission {
 	return Submission{
 		ID: e.ID, Digest: e.Digest, Project: e.Project, Session: e.Session, Question: e.Question,
 		ExpiresAt: fromTime(e.Expires), Quorum: e.Quorum, Voters: fromPrincipals(e.Voters), Version: e.Version,
+		Lease: int(e.Lease / time.Second),
 	}
 }
 
@@ -181,6 +197,10 @@ func FromSubmission(e approval.Entry) Submission {
 func (s *Submission) Entry(asker approval.Principal) (e approval.Entry, err error) {
 	e.ID, e.Digest, e.Asker, e.Quorum, e.Version = s.ID, s.Digest, asker, s.Quorum, s.Version
 	e.Project, e.Session, e.Question = s.Project, s.Session, s.Question
+	if s.Lease < 0 || s.Lease > maxLease {
+		return e, fmt.Errorf("lease: it is at most %d seconds", maxLease)
+	}
+	e.Lease = time.Duration(s.Lease) * time.Second
 	if s.ExpiresAt != nil {
 		e.Expires = *s.ExpiresAt
 	}

@@ -15,8 +15,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 )
 
-// Submit submits a question. Who asks is the owner of the token.
+// lease is how long the server waits for an asker of which it hears nothing: longer than
+// a server takes to be started anew.
+const lease = time.Minute
+
+// Submit submits a question. Who asks is the owner of the token, and has to wait for the
+// answer by Await: the server abandons the question when nobody has for a minute.
 func (c *Client) Submit(ctx context.Context, e approval.Entry) (approval.Entry, error) {
+	e.Lease = lease
 	r := &request{method: http.MethodPost, body: api.FromSubmission(e), patience: short}
 	got, _, err := c.one(ctx, r, e.ID, e.Digest)
 	if err == nil && !got.Final() {
@@ -85,6 +91,21 @@ func (c *Client) Consume(ctx context.Context, id, digest string) (approval.Entry
 func (c *Client) Get(ctx context.Context, id string) (approval.Entry, error) {
 	got, _, err := c.one(ctx, &request{method: http.MethodGet, id: id, patience: long}, id, "")
 	return got, err
+}
+
+// Await waits until an approval is no longer pending, and returns it.
+func (c *Client) Await(ctx context.Context, id string) (approval.Entry, error) {
+	query := url.Values{"wait": {strconv.Itoa(int(poll / time.Second))}}
+	for {
+		began := time.Now()
+		e, _, err := c.one(ctx, &request{method: http.MethodGet, id: id, query: query, wait: poll, patience: long}, id, "")
+		if err != nil || e.Status != approval.Pending {
+			return e, err
+		}
+		if time.Since(began) < firstPause && !pause(ctx, firstPause) { // it does not wait
+			return e, context.Cause(ctx)
+		}
+	}
 }
 
 // one sends a request that is answered by one approval, which has to have this ID and

@@ -141,6 +141,10 @@ func (e *everybody) Get(ctx context.Context, id string) (approval.Entry, error) 
 	return plain(e.Client.Get(ctx, id))
 }
 
+func (e *everybody) Await(ctx context.Context, id string) (approval.Entry, error) {
+	return plain(e.Client.Await(ctx, id))
+}
+
 func (e *everybody) List(ctx context.Context, f approval.Filter) ([]approval.Entry, error) {
 	all, err := e.Client.List(ctx, f)
 	for i := range all {
@@ -159,6 +163,7 @@ func plain(entry approval.Entry, err error) (approval.Entry, error) {
 	if json.Unmarshal(entry.Reply, &r) == nil && r.By != "" {
 		entry.Reply = json.RawMessage(`{"by":"` + r.By + `","choice":"once"}`)
 	}
+	entry.Lease, entry.Heard = 0, time.Time{} // the client's
 	for i := range entry.Votes {
 		entry.Votes[i].Credential = "" // the server's to say
 	}

@@ -29,7 +29,7 @@ func Run(t *testing.T, place Place) {
 		"approval": testApproval, "submit": testSubmit, "quorum": testQuorum, "expiry": testExpiry, "list": testList, "wait": testWait,
 		"answers": testAnswers, "consume": testConsume, "tokens": testTokens, "sessions": testSessions, "versions": testVersions,
 		"commands": testCommands, "recover": testRecover, "chat": testChat, "grants": testGrants, "audit": testAudit, "bytes": testBytes,
-		"check": testCheck,
+		"check": testCheck, "leases": testLeases,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, place(t)) })
 	}
@@ -237,6 +237,58 @@ func testWait(t *testing.T, open func() store.Store) {
 	}
 	entry(two.Answer(ctx, answer(approval.Deny, asked, ada), nil))
 	waiting.Wait()
+}
+
+// testLeases: what has a lease is abandoned when its asker is silent for so long, by any
+// server; what has none, or is heard of, is not.
+func testLeases(t *testing.T, open func() store.Store) {
+	ctx, entry := t.Context(), must[approval.Entry](t)
+	one, two := open(), open()
+	var asked time.Time
+	for _, id := range []string{"never", "silent", "heard", "used", "approved"} {
+		q := question(id)
+		if id != "never" {
+			q.Lease = time.Minute
+		}
+		e := entry(one.Submit(ctx, q))
+		if e.Heard.IsZero() != (id == "never") {
+			t.Errorf("%s was heard of at %v", id, e.Heard)
+		}
+		asked = e.Asked
+	}
+	for _, id := range []string{"used", "approved"} {
+		entry(one.Answer(ctx, answer(approval.Approve, question(id), ada), nil))
+	}
+	entry(one.Consume(ctx, "used", "1:used"))
+	before := entry(two.Get(ctx, "heard"))
+	at := asked.Add(50 * time.Second)
+	if err := two.Heard(ctx, at, []string{"heard", "never", "unknown"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Heard(ctx, asked, []string{"heard"}); err != nil { // late news
+		t.Fatal(err)
+	}
+	lapse := func(since, now time.Time, want string) {
+		t.Helper()
+		gone := must[[]approval.Entry](t)(one.Lapse(ctx, since, now))
+		var ids []string
+		for _, e := range gone {
+			ids = append(ids, e.ID+" "+e.Status.String())
+		}
+		slices.Sort(ids)
+		equal(t, strings.Join(ids, ", "), want)
+	}
+	lapse(asked.Add(-time.Hour), asked.Add(59*time.Second), "")
+	lapse(asked.Add(time.Hour), asked.Add(time.Hour+59*time.Second), "") // a server that was just started
+	lapse(asked.Add(-time.Hour), asked.Add(61*time.Second), "approved abandoned, silent abandoned")
+	now := entry(two.Get(ctx, "heard"))
+	equal(t, now.Heard, at)
+	equal(t, now.Seq, before.Seq) // it is no change
+	equal(t, entry(two.Get(ctx, "never")).Heard, time.Time{})
+	equal(t, entry(two.Get(ctx, "used")).Status, approval.Consumed)
+	lapse(asked.Add(-time.Hour), at.Add(time.Minute), "heard abandoned")
+	lapse(asked.Add(-time.Hour), at.Add(1e6*time.Second), "")
+	equal(t, entry(two.Get(ctx, "never")).Status, approval.Pending)
 }
 
 // testAnswers: of many who answer, exactly one wins, and the others hear who.

@@ -192,6 +192,24 @@ var Table = []Mutant{
 		Test: "TestManyStreams",
 	},
 	{
+		Guard: "who waits for an answer is not gone", File: "server/leases.go",
+		Old:  "	for id := range l.waits {\n		l.heard[id] = true\n	}\n",
+		New:  "",
+		Test: "TestAskerIsGone",
+	},
+	{
+		Guard: "a person who looks is no sign of the asker", File: "server/approvals.go",
+		Old:  "	if err == nil && e.Asker == c.principal() {\n		defer s.leases",
+		New:  "	if err == nil {\n		defer s.leases",
+		Test: "TestAskerIsGone",
+	},
+	{
+		Guard: "a server that was just started gives askers time", File: "server/leases.go",
+		Old:  "Lapse(ctx, l.since, now)",
+		New:  "Lapse(ctx, time.Time{}, now)",
+		Test: "TestLeaseAfterRestart",
+	},
+	{
 		Guard: "an agent's token is no environment of what it runs", File: "cmd/agent-wrapper/remote.go",
 		Old:  `_ = os.Unsetenv(tokenVariable) // cannot fail for this name`,
 		New:  ``,

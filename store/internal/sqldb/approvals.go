@@ -6,16 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 )
 
-const approvalColumns = `SELECT seq, project, session, asked, changed, state, question, reply, reason FROM approvals`
+const approvalColumns = `SELECT seq, project, session, asked, changed, heard, state, question, reply, reason FROM approvals`
 
 func scanEntry(row scanner) (e approval.Entry, err error) {
 	var state, question, reply, reason []byte
-	if err := row.Scan(&e.Seq, &e.Project, &e.Session, instant{&e.Asked}, instant{&e.Changed}, &state, &question, &reply, &reason); err != nil {
+	if err := row.Scan(&e.Seq, &e.Project, &e.Session, instant{&e.Asked}, instant{&e.Changed}, instant{&e.Heard}, &state, &question, &reply, &reason); err != nil {
 		return e, err
 	}
 	e.Question, e.Reply, e.Reason = question, reply, string(reason)
@@ -30,6 +31,9 @@ func (d *DB) Submit(ctx context.Context, e approval.Entry) (approval.Entry, erro
 		return approval.Entry{}, err
 	}
 	out := approval.Entry{State: s, Question: e.Question, Project: e.Project, Session: e.Session, Asked: now.UTC()}
+	if s.Lease > 0 {
+		out.Heard = now.UTC()
+	}
 	err = d.write(ctx, func(tx *sql.Tx) error {
 		there, err := d.entry(ctx, tx, e.ID)
 		if err == nil {
@@ -65,11 +69,11 @@ func (d *DB) put(ctx context.Context, tx *sql.Tx, e *approval.Entry, now time.Ti
 	}
 	e.Changed = now.UTC()
 	err = exec(ctx, tx, errRace, `INSERT INTO approvals
-		(id, seq, status, project, session, expires, asked, changed, state, question, reply, reason)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		(id, seq, status, project, session, expires, asked, changed, state, question, reply, reason, lease, heard)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT `+conflict,
 		e.ID, e.Seq, e.Status.String(), e.Project, e.Session, nanos(e.Expires), nanos(e.Asked), nanos(e.Changed),
-		state, []byte(e.Question), []byte(e.Reply), []byte(e.Reason))
+		state, []byte(e.Question), []byte(e.Reply), []byte(e.Reason), int64(e.Lease), nanos(e.Heard))
 	if err != nil || d.dialect.Notify == nil {
 		return err
 	}
@@ -87,9 +91,14 @@ func (d *DB) told(e approval.Entry, err error) (approval.Entry, error) {
 // change applies an event to an approval. set sets the other fields of the entry if
 // the event counts.
 func (d *DB) change(ctx context.Context, id string, event approval.Event, set func(*approval.Entry)) (e approval.Entry, err error) {
+	return d.changeIf(ctx, id, event, func(*approval.Entry) bool { return true }, set)
+}
+
+// changeIf is change if a condition holds in the transaction.
+func (d *DB) changeIf(ctx context.Context, id string, event approval.Event, holds func(*approval.Entry) bool, set func(*approval.Entry)) (e approval.Entry, err error) {
 	var lost error // the reason why the event does not count
 	err = d.write(ctx, func(tx *sql.Tx) error {
-		if e, err = d.entry(ctx, tx, id); err != nil {
+		if e, err = d.entry(ctx, tx, id); err != nil || !holds(&e) {
 			return err
 		}
 		event.At = d.dialect.Now()
@@ -137,6 +146,45 @@ func (d *DB) Apply(ctx context.Context, id string, event approval.Event) (approv
 		return d.change(ctx, id, event, func(*approval.Entry) {})
 	}
 	return approval.Entry{}, approval.ErrEvent
+}
+
+// Heard notes that askers were heard of.
+func (d *DB) Heard(ctx context.Context, at time.Time, ids []string) error {
+	for part := range slices.Chunk(ids, 500) {
+		c := conditions{args: []any{nanos(at)}, text: " WHERE lease > 0 AND heard < $1"}
+		oneOf(&c, "id", part)
+		err := d.write(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `UPDATE approvals SET heard = $1`+c.text, c.args...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lapse abandons approvals whose askers are silent.
+func (d *DB) Lapse(ctx context.Context, since, now time.Time) (gone []approval.Entry, err error) {
+	silent := func(e *approval.Entry) bool {
+		last := e.Heard
+		if last.Before(since) {
+			last = since
+		}
+		return e.Lease > 0 && !now.Before(last.Add(e.Lease))
+	}
+	late, err := readAll(ctx, d, scanText, `SELECT id FROM approvals WHERE lease > 0 AND status IN ('pending', 'approved')
+		AND heard <= $1 - lease AND lease <= $2 LIMIT 1000`, now.UnixNano(), int64(now.Sub(since)))
+	for _, id := range late {
+		e, err := d.changeIf(ctx, id, approval.Event{Kind: approval.Die}, silent, func(*approval.Entry) {})
+		if err != nil {
+			return gone, err
+		}
+		if e.Status == approval.Abandoned {
+			gone = append(gone, e)
+		}
+	}
+	return gone, err
 }
 
 // Get returns an approval.
