@@ -6385,7 +6385,7 @@ var programs = [...]Program{
 	{Name: "column", Operands: Reads, Options: options226, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "comm", Operands: Reads, Options: options227, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options228, Risk: 41, Ends: true, Plain: true, Special: "command"},
-	{Name: "command-not-found", Operands: Unread, Options: options17},
+	{Name: "command-not-found", Operands: Unread, Options: options16},
 	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options229}, Risk: 2, Special: "compgen"},
 	{Name: "complete", Style: POSIX, Operands: Unread, Options: options230, Shared: [][]Option{options229}, Risk: 2, Special: "complete"},
 	{Name: "compopt", Style: POSIX, Options: options231},
@@ -8691,6 +8691,7 @@ var options9 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--json"}},
 	{Names: names{"--all"}},
+	{Names: names{"--server"}, Value: Required},
 }
 
 var options10 = []Option{
@@ -8703,11 +8704,13 @@ var options10 = []Option{
 	{Names: names{"--times"}, Value: Required},
 	{Names: names{"--input"}, Value: Required},
 	{Names: names{"--message"}, Value: Required},
+	{Names: names{"--server"}, Value: Required},
 }
 
 var options11 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--json"}},
+	{Names: names{"--server"}, Value: Required},
 }
 
 var options12 = []Option{
@@ -8715,25 +8718,21 @@ var options12 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--session"}},
 	{Names: names{"--rung"}, Value: Required},
-}
-
-var options13 = []Option{
-	{Names: names{"-h", "--help"}},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var subs14 = []Program{
+var subs13 = []Program{
 	{Name: "allow", Path: names{"approvals", "allow"}, Options: options10, Workdir: true, Home: ".local/state/agent-wrapper/approvals"},
 	{Name: "answer", Path: names{"approvals", "answer"}, Options: options11, Workdir: true, Home: ".local/state/agent-wrapper/approvals"},
 	{Name: "deny", Path: names{"approvals", "deny"}, Options: options12, Workdir: true, Home: ".local/state/agent-wrapper/approvals"},
 	{Name: "list", Path: names{"approvals", "list"}, Options: options9, Workdir: true},
-	{Name: "login", Path: names{"approvals", "login"}, Options: options13, Workdir: true, Home: ".local/state/agent-wrapper/approvals"},
-	{Name: "logout", Path: names{"approvals", "logout"}, Options: options13, Workdir: true, Home: ".local/state/agent-wrapper/approvals"},
+	{Name: "login", Path: names{"approvals", "login"}, Options: options11, Workdir: true, Home: ".local/state/agent-wrapper/approvals"},
+	{Name: "logout", Path: names{"approvals", "logout"}, Options: options11, Workdir: true, Home: ".local/state/agent-wrapper/approvals"},
 	{Name: "show", Path: names{"approvals", "show"}, Options: options11, Workdir: true},
 	{Name: "watch", Path: names{"approvals", "watch"}, Options: options11, Workdir: true},
 }
 
-var options15 = []Option{
+var options14 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--workspace"}, Value: Required},
@@ -8763,7 +8762,7 @@ var options15 = []Option{
 	{Names: names{"--approvals"}, Value: Required},
 }
 
-var options16 = []Option{
+var options15 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--search"}, Value: Required},
@@ -8773,24 +8772,29 @@ var options16 = []Option{
 	{Names: names{"--json"}},
 }
 
-var options17 = []Option{
+var options16 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options18 = []Option{
+var options17 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--session"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
+var options18 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--json"}},
+}
+
 var subs19 = []Program{
-	{Name: "clear", Path: names{"exec", "session", "clear"}, Options: options18, Workdir: true, Special: "supervised", Home: ".local/state/agent-wrapper/exec-sessions/sessions.json"},
-	{Name: "list", Path: names{"exec", "session", "list"}, Options: options11, Workdir: true, Special: "supervised"},
+	{Name: "clear", Path: names{"exec", "session", "clear"}, Options: options17, Workdir: true, Special: "supervised", Home: ".local/state/agent-wrapper/exec-sessions/sessions.json"},
+	{Name: "list", Path: names{"exec", "session", "list"}, Options: options18, Workdir: true, Special: "supervised"},
 }
 
 var subs20 = []Program{
-	{Name: "history", Path: names{"exec", "history"}, Options: options16, Workdir: true, Special: "supervised"},
-	{Name: "session", Operands: Unread, Path: names{"exec", "session"}, Options: options17, Subs: subs19, Workdir: true, Special: "supervised"},
+	{Name: "history", Path: names{"exec", "history"}, Options: options15, Workdir: true, Special: "supervised"},
+	{Name: "session", Operands: Unread, Path: names{"exec", "session"}, Options: options16, Subs: subs19, Workdir: true, Special: "supervised"},
 }
 
 var options21 = []Option{
@@ -8842,6 +8846,8 @@ var options27 = []Option{
 }
 
 var subs28 = []Program{
+	{Name: "backup", Operands: Writes, Path: names{"serve", "backup"}, Options: options27, Workdir: true},
+	{Name: "restore", Operands: Reads, Path: names{"serve", "restore"}, Options: options27, Workdir: true, Home: ".local/state/agent-wrapper/serve.db"},
 	{Name: "token", Operands: Unread, Path: names{"serve", "token"}, Options: options27, Workdir: true, Home: ".local/state/agent-wrapper/serve.db"},
 }
 
@@ -8871,24 +8877,24 @@ var options31 = []Option{
 
 var subs32 = []Program{
 	{Name: "init", Path: names{"whitelist", "init"}, Options: options30, Workdir: true, Home: ".smartergpt/allowed-commands.json"},
-	{Name: "schema", Path: names{"whitelist", "schema"}, Options: options17, Workdir: true},
+	{Name: "schema", Path: names{"whitelist", "schema"}, Options: options16, Workdir: true},
 	{Name: "validate", Path: names{"whitelist", "validate"}, Options: options31, Workdir: true},
 }
 
 var subs33 = []Program{
-	{Name: "approvals", Operands: Unread, Path: names{"approvals"}, Options: options9, Subs: subs14, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options15, Subs: subs20, Ends: true, Workdir: true, Special: "supervised"},
-	{Name: "execute", Operands: Unread, Path: names{"execute"}, Options: options17, Workdir: true, Home: ".local/state/agent-wrapper/audit.jsonl"},
-	{Name: "hallucinations", Operands: Unread, Path: names{"hallucinations"}, Options: options17, Subs: subs24, Workdir: true},
-	{Name: "help", Path: names{"help"}, Options: options17, Workdir: true},
+	{Name: "approvals", Operands: Unread, Path: names{"approvals"}, Options: options9, Subs: subs13, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options14, Subs: subs20, Ends: true, Workdir: true, Special: "supervised"},
+	{Name: "execute", Operands: Unread, Path: names{"execute"}, Options: options16, Workdir: true, Home: ".local/state/agent-wrapper/audit.jsonl"},
+	{Name: "hallucinations", Operands: Unread, Path: names{"hallucinations"}, Options: options16, Subs: subs24, Workdir: true},
+	{Name: "help", Path: names{"help"}, Options: options16, Workdir: true},
 	{Name: "init", Path: names{"init"}, Options: options25, Workdir: true, Home: ".config/agent-wrapper/agent-wrapper.toml"},
 	{Name: "resume", Path: names{"resume"}, Options: options23, Workdir: true, Home: ".local/state/agent-wrapper/hallucinations/journal.jsonl"},
 	{Name: "run", Operands: Unread, Path: names{"run"}, Options: options26, Workdir: true},
 	{Name: "serve", Operands: Unread, Path: names{"serve"}, Options: options27, Subs: subs28, Workdir: true},
 	{Name: "trust", Operands: Reads, Path: names{"trust"}, Options: options29, Workdir: true, Home: ".local/state/agent-wrapper/trust.json"},
-	{Name: "untrust", Path: names{"untrust"}, Options: options17, Workdir: true, Home: ".local/state/agent-wrapper/trust.json"},
-	{Name: "version", Path: names{"version"}, Options: options17, Workdir: true},
-	{Name: "whitelist", Operands: Unread, Path: names{"whitelist"}, Options: options17, Subs: subs32, Workdir: true},
+	{Name: "untrust", Path: names{"untrust"}, Options: options16, Workdir: true, Home: ".local/state/agent-wrapper/trust.json"},
+	{Name: "version", Path: names{"version"}, Options: options16, Workdir: true},
+	{Name: "whitelist", Operands: Unread, Path: names{"whitelist"}, Options: options16, Subs: subs32, Workdir: true},
 }
 
 var options34 = []Option{

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,27 +30,39 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// The catalogue knows every flag of exec and its subcommands, and whether the
-// flag takes a value. A flag that is misread could hide the command.
-func TestCatalogueOfExec(t *testing.T) {
+// The catalogue knows every flag of exec, approvals and the subcommands of serve, and
+// whether the flag takes a value. A flag that is misread could hide the command.
+func TestCatalogueOfFlags(t *testing.T) {
 	t.Parallel()
 	a := &app{}
-	for path, flags := range map[string]*pflag.FlagSet{
-		"": a.execCommand().Flags(), "history": a.execHistoryCommand().Flags(),
-		"session list": a.execSessionListCommand().Flags(), "session clear": a.execSessionClearCommand().Flags(),
-	} {
-		flags.VisitAll(func(f *pflag.Flag) {
-			words := []shell.Word{{Text: "agent-wrapper"}, {Text: "exec"}}
-			for _, name := range strings.Fields(path) {
-				words = append(words, shell.Word{Text: name})
-			}
-			words = append(words, shell.Word{Text: "--" + f.Name}, shell.Word{Text: "value"})
-			scan := shell.ScanWords(program.Lookup("agent-wrapper"), words)
-			last := scan.Args[len(scan.Args)-1]
-			if takes := f.NoOptDefVal == ""; last.Kind == shell.ArgUnlisted || takes != (last.Kind == shell.ArgOption && last.ValueAt == len(words)-1) {
-				t.Errorf("exec %s --%s: %+v", path, f.Name, last)
-			}
-		})
+	catalogued(t, a.execCommand())
+	catalogued(t, a.approvalsCommand())
+	for _, sub := range a.serveCommand().Commands() {
+		if sub.Name() != "token" { // held whatever follows
+			catalogued(t, sub, "serve")
+		}
+	}
+}
+
+// catalogued checks the flags of a command below others, and those of its subcommands.
+func catalogued(t *testing.T, cmd *cobra.Command, above ...string) {
+	path := append(slices.Clip(above), cmd.Name())
+	words := []shell.Word{{Text: "agent-wrapper"}}
+	for _, name := range path {
+		words = append(words, shell.Word{Text: name})
+	}
+	check := func(f *pflag.Flag) {
+		words := append(slices.Clip(words), shell.Word{Text: "--" + f.Name}, shell.Word{Text: "value"})
+		scan := shell.ScanWords(program.Lookup("agent-wrapper"), words)
+		at := slices.IndexFunc(scan.Args, func(arg shell.Arg) bool { return arg.Word == len(words)-2 })
+		if at < 0 || scan.Args[at].Kind != shell.ArgOption || (f.NoOptDefVal == "") != (scan.Args[at].ValueAt == len(words)-1) {
+			t.Errorf("%s --%s: %+v", strings.Join(path, " "), f.Name, scan.Args)
+		}
+	}
+	cmd.LocalFlags().VisitAll(check)
+	cmd.InheritedFlags().VisitAll(check)
+	for _, sub := range cmd.Commands() {
+		catalogued(t, sub, path...)
 	}
 }
 
