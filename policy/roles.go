@@ -110,10 +110,11 @@ func (s *RisksSpec) untrusted(other *RisksSpec) []Item {
 	usual := RisksSpec{Safe: Item{Text: "allow"}, Moderate: Item{Text: "ask"}, High: Item{Text: "ask"}}
 	for _, k := range riskKeys {
 		own, answer := s.items()[k.name], other.items()[k.name]
+		least := rank(*usual.items()[k.name]) // a role may be looser
 		switch {
-		case rank(*answer) > max(rank(*own), rank(*usual.items()[k.name])):
+		case rank(*answer) > max(rank(*own), int(permission.Allow)) && rank(*answer) >= least:
 			*own = *answer
-		case *answer != Item{} && rank(*answer) < max(rank(*own), rank(*usual.items()[k.name])):
+		case *answer != Item{} && rank(*answer) < max(rank(*own), least):
 			out = append(out, Item{fmt.Sprintf("risks.%s = %q", k.name, answer.Text), answer.Source})
 		}
 	}

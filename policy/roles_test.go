@@ -74,6 +74,12 @@ func TestRoleIsNotTaken(t *testing.T) {
 			t.Errorf("%s: %v, %v", line, d.Behavior, ignored)
 		}
 	}
+	asks := roleSource(t, Project, false, "[risks]\nmoderate = \"ask\"")
+	for _, trusted := range []string{`role = "admin"`, "[risks]\nmoderate = \"allow\"", "role = \"strict\"\n[roles.strict]\nmoderate = \"allow\""} {
+		if d, ignored := decideUnder(t, "git push", false, roleSource(t, User, true, trusted), asks); d.Behavior != permission.Ask || len(ignored) != 0 {
+			t.Errorf("%s is not narrowed: %v (%s), %v", trusted, d.Behavior, d.Reason, ignored)
+		}
+	}
 	held := roleSource(t, Managed, true, `role = "chat"`)
 	if d, ignored := decideUnder(t, "git push", false, held, roleSource(t, Flags, true, `role = "admin"`)); d.Behavior != permission.Ask || len(ignored) != 1 {
 		t.Errorf("a managed role is replaced: %v, %v", d.Behavior, ignored)

@@ -2787,9 +2787,15 @@ func tellsWord`,
 	},
 	{
 		Guard: "an untrusted file loosens nothing by its risk", File: "policy/roles.go",
-		Old:  `case rank(*answer) > max(rank(*own), rank(*usual.items()[k.name])):`,
+		Old:  `case rank(*answer) > max(rank(*own), int(permission.Allow)) && rank(*answer) >= least:`,
 		New:  `case rank(*answer) > rank(*own):`,
 		Test: "TestLawUntrustedRisks",
+	},
+	{
+		Guard: "an untrusted file that asks by risk narrows what a role allows", File: "policy/roles.go",
+		Old:  `int(permission.Allow)) && rank(*answer) >= least:`,
+		New:  `int(permission.Allow)) && rank(*answer) > least:`,
+		Test: "TestRoleIsNotTaken",
 	},
 	{
 		Guard: "a role of a managed policy stays", File: "policy/merge.go",
