@@ -149,6 +149,20 @@ func TestUnrecordedDenies(t *testing.T) {
 	}
 }
 
+// TestHides: what is hidden from agents is not read, in any mode, nor what lies below it.
+func TestHides(t *testing.T) {
+	o := site(t, map[string]string{"work/mine.toml": `mode = "bypassPermissions"`})
+	o.Policy, o.Hide = filepath.Join(o.Dir, "mine.toml"), []string{filepath.Join(o.Dir, "store.db"), filepath.Join(o.Dir, "private")}
+	e := opened(t, o)
+	for line, want := range map[string]permission.Behavior{
+		"cat store.db": permission.Ask, "cat private/x": permission.Ask, "cp -r private /tmp/y": permission.Ask, "cat main.go": permission.Allow,
+	} {
+		if d := e.Explain(bash(e, line), nil); d.Behavior != want {
+			t.Errorf("%s: %s", line, d.Behavior)
+		}
+	}
+}
+
 // TestGuards: files that decide what the agent may do are guarded by default,
 // even in bypassPermissions.
 func TestGuards(t *testing.T) {

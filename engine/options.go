@@ -42,6 +42,9 @@ type Options struct {
 	// Guard are further files that decide what the agent may do. Like those that
 	// the engine knows, they are not written without a question, in any mode.
 	Guard []string
+	// Hide are further files and directories with what is not for agents: credentials, or
+	// what people and other agents do. They are not read without a question, in any mode.
+	Hide []string
 	// Protect are further files that can make a program run another; see protect
 	// in package policy.
 	Protect []string

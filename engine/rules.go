@@ -53,6 +53,9 @@ func Load(o Options) (*Rules, error) {
 	r.look = whitelist.Files{Dir: place.Workspace, Path: os.Getenv("PATH")}
 	r.Guard(o.guarded(place)...)
 	r.Policy.Credentials = append(r.Policy.Credentials, o.dirs().Credentials())
+	for _, file := range o.Hide {
+		r.Policy.Credentials = append(r.Policy.Credentials, absolute(file))
+	}
 	r.Policy.Protect = append(r.Policy.Protect, moved(place)...)
 	for _, file := range o.Protect {
 		r.Policy.Protect = append(r.Policy.Protect, permission.ProtectedFile(absolute(file)))

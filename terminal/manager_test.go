@@ -290,8 +290,8 @@ func TestPersonsShell(t *testing.T) {
 	if second.Command != "false" || *second.Exit != 1 || second.Dir != "/" {
 		t.Errorf("%+v", second)
 	}
-	typing("read -rs password; sh -c 'echo jo''b; exec sleep 1000'\r")
-	b.store.until(t, "the third line", func() bool { return len(b.store.commands) == 3 })
+	typing("stty -echo; echo no ech''o; read -r password; stty echo; sh -c 'echo jo''b; exec sleep 1000'\r")
+	b.shows(id, "no echo\r\n")
 	typing("hunter2\r")
 	b.shows(id, "job\r\n")
 	if _, err := b.Release(t.Context(), id, "anna", false); kindOf(err) != Conflict {
@@ -313,6 +313,9 @@ func TestPersonsShell(t *testing.T) {
 	}
 	if info, _ := b.Get(id); info.Dir != "/" {
 		t.Errorf("the person's directory does not carry over: %s", info.Dir)
+	}
+	if said, err := os.ReadFile(filepath.Join(b.options.Private, id+"."+shellSaid)); err != nil || len(said) > 0 {
+		t.Errorf("what was typed can be read: %q, %v", said, err)
 	}
 	if strings.Contains(b.store.chat(), "hunter2") {
 		t.Error("what was typed without an echo is in the chat")

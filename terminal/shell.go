@@ -72,6 +72,7 @@ func (s *session) startShell() error {
 		sh.listen()
 		sh.lost()
 		file.Close()
+		s.warn(os.Truncate(said, 0)) // what was typed may be secret
 	}()
 	return nil
 }

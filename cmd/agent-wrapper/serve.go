@@ -203,9 +203,12 @@ func (f *serveFlags) engineOptions(dir string) (*engine.Options, error) {
 	}
 	o.Settings.Profile = "terminal"
 	o.NoAdvice = true // a person can be asked at any time
+	// The store has what all agents do, the directory of the server what is typed in terminals.
+	o.Hide = []string{filepath.Join(dir, serveDir)}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".turn"} {
-		o.Guard = append(o.Guard, filepath.Join(dir, storeFile+suffix))
+		o.Hide = append(o.Hide, filepath.Join(dir, storeFile+suffix))
 	}
+	o.Guard = append(o.Guard, o.Hide...)
 	return o, nil
 }
 

@@ -42,8 +42,13 @@ func TestServe(t *testing.T) {
 	if got := askedServer(t, at.Listening, secret, "ls"); !strings.Contains(got, `"behavior":"allow"`) {
 		t.Errorf("%s", got)
 	}
-	if got := askedServer(t, at.Listening, secret, "cp x "+filepath.Join(state, storeFile)); !strings.Contains(got, `"behavior":"ask"`) {
-		t.Errorf("the store is not guarded: %s", got)
+	for _, line := range []string{
+		"cp x " + filepath.Join(state, storeFile), "cat " + filepath.Join(state, storeFile), "strings " + filepath.Join(state, storeFile+"-wal"),
+		"cat " + filepath.Join(state, serveDir, "terminals", "*.said"), "grep -r password " + state, "touch " + filepath.Join(state, serveDir, "terminals", "x.env"),
+	} {
+		if got := askedServer(t, at.Listening, secret, line); !strings.Contains(got, `"behavior":"ask"`) {
+			t.Errorf("%s: %s", line, got)
+		}
 	}
 	end()
 	if code := <-ended; code != codeDone {

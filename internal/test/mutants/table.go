@@ -3391,6 +3391,19 @@ func tellsWord`,
 		Test: "TestForgedResumption",
 	},
 	{
+		Guard: "the store and what is typed in terminals are not read unasked", File: "engine/rules.go",
+		Old:  `	for _, file := range o.Hide {`,
+		New:  `	for _, file := range o.Hide[:0] {`,
+		Test: "TestHides",
+	},
+	{
+		Guard: "what a person typed does not lie about", File: "terminal/shell.go",
+		Old: `		s.warn(os.Truncate(said, 0)) // what was typed may be secret
+`,
+		New:  ``,
+		Test: "TestPersonsShell",
+	},
+	{
 		Guard: "an answer says the same as its reply", File: "server/approvals.go",
 		Old:  `	case desk.Kind(r.Choice) != kind:`,
 		New:  `	case false:`,
