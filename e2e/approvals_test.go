@@ -3,9 +3,14 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -60,6 +65,138 @@ func TestApprovalsElsewhere(t *testing.T) {
 		}
 		if res, _ := m.result("itself"); !strings.Contains(res.Text, "answer it yourself") {
 			t.Errorf("what the agent is told: %s", short(res.Text))
+		}
+	})
+}
+
+// approvalService is agent-wrapper serve in a box, in a home of its own.
+type approvalService struct {
+	box *box
+	url string
+}
+
+func startService(t *testing.T, b *box) *approvalService {
+	t.Helper()
+	s := &approvalService{box: b}
+	cmd := exec.Command(binary(t), "serve", "--listen", "127.0.0.1:0", "--json")
+	cmd.Dir, cmd.Env, cmd.Stderr = b.Dir, s.env("server"), io.Discard
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the service: %v", err)
+		}
+	})
+	var ready struct{ Listening string }
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		t.Fatal(err)
+	}
+	s.url = ready.Listening
+	return s
+}
+
+// env is the environment of a program beside the agent: its home is another one.
+func (s *approvalService) env(who string) []string {
+	return s.box.env("HOME="+s.box.Dir+"/"+who, "XDG_RUNTIME_DIR="+s.box.Dir+"/"+who)
+}
+
+// do runs agent-wrapper in the home of the server or of the person.
+func (s *approvalService) do(who, stdin string, args ...string) (string, error) {
+	cmd := exec.Command(binary(s.box.t), args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = s.box.Dir, s.env(who), strings.NewReader(stdin)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%q: %w: %s", args, err, &complaints)
+	}
+	return string(out), err
+}
+
+// token creates a credential and returns its secret.
+func (s *approvalService) token(role, name string) string {
+	s.box.t.Helper()
+	out, err := s.do("server", "", "serve", "token", "create", "--role", role, "--name", name)
+	if err != nil {
+		s.box.t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// answer waits for a question at the service and answers it as the person.
+func (s *approvalService) answer(how ...string) error {
+	for range 600 {
+		out, err := s.do("person", "", "approvals", "--server", s.url, "list", "--json")
+		if err != nil {
+			return err
+		}
+		var e struct{ ID string }
+		if json.NewDecoder(strings.NewReader(out)).Decode(&e) == nil {
+			_, err = s.do("person", "", append([]string{"approvals", "--server", s.url, how[0], e.ID}, how[1:]...)...)
+			return err
+		}
+	}
+	return errors.New("nothing was asked")
+}
+
+// TestApprovalsAtService has what a real agent CLI asks for answered through a real
+// service by agent-wrapper approvals in another process. What the agent runs has neither
+// token, and what it types at the service is held.
+func TestApprovalsAtService(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		s := startService(t, b)
+		agent, person := s.token("agent", "ci"), s.token("person", "ann")
+		if _, err := s.do("person", person, "approvals", "login", "--server", s.url); err != nil {
+			t.Fatal(err)
+		}
+		b.write("repo/look.sh", "env; cat /proc/self/environ /proc/$PPID/environ /proc/$PPID/cmdline; cat ~/.local/state/agent-wrapper/*.json; true\n")
+		m := startModel(t, script{"main": {
+			{{Name: "made", Tool: "Bash", Input: in{"command": "touch made", "description": "d"}}},
+			{{Name: "no", Tool: "Bash", Input: in{"command": "touch never", "description": "d"}}},
+			{{Name: "look", Tool: "Bash", Input: in{"command": "sh look.sh", "description": "d"}}},
+			{{Name: "itself", Tool: "Bash", Input: in{"command": binary(t) + " approvals --server " + s.url + " allow a", "description": "d"}}},
+		}})
+		answered := make(chan error, 1)
+		go func() {
+			answered <- errors.Join(s.answer("allow"), s.answer("deny", "not on Fridays"), s.answer("deny", "answer it yourself"))
+		}()
+		res := wrapped{
+			release: r, profile: profile{Env: []string{"AGENT_WRAPPER_TOKEN=" + agent}},
+			Policy: []string{"--approvals", s.url, "--allow", "Bash", "--ask", "Bash(touch:*)"},
+		}.run(t, b, m, startWeb(t, b))
+		if err := <-answered; err != nil || res.Code != 0 {
+			t.Fatalf("exit code %d, %v: %s", res.Code, err, res.Errors)
+		}
+		if !b.has("repo/made") || b.has("repo/never") {
+			t.Error("what was allowed did not run, or what was denied did")
+		}
+		for call, want := range map[string]string{"no": "not on Fridays", "itself": "answer it yourself", "look": "HOME=" + b.Home} {
+			if got, _ := m.result(call); !strings.Contains(got.Text, want) {
+				t.Errorf("%s: the agent is told %s", call, short(got.Text))
+			}
+		}
+		for name, secret := range map[string]string{"agent's": agent, "person's": person} {
+			if look, _ := m.result("look"); strings.Contains(look.Text, secret) {
+				t.Errorf("what the agent runs has the %s token", name)
+			}
+			for _, file := range []string{"audit.jsonl", "wire.jsonl"} {
+				if strings.Contains(b.readFile(file), secret) {
+					t.Errorf("the %s token is in %s", name, file)
+				}
+			}
+			if secret == "" || strings.Contains(res.Out+res.Errors, secret) {
+				t.Errorf("the %s token is shown", name)
+			}
 		}
 	})
 }
