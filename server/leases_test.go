@@ -57,6 +57,7 @@ func TestAskerIsGone(t *testing.T) {
 	waiting.Go(func() { p.askFor(ctx, "a") })
 	p.waits("a", 1)
 	now := time.Now()
+	p.lapses(now)
 	p.lapses(now.Add(2 * time.Minute))
 	p.status("a", "pending")
 	kill()

@@ -374,7 +374,7 @@ func TestConsumedTwice(t *testing.T) {
 		if e, err := c.Consume(t.Context(), "k7/2", "1:ab"); err != nil || e.Status != approval.Consumed {
 			t.Errorf("%+v, %v", e, err)
 		}
-		c, _ = talking(t, used)
+		c, _ = talking(t, used, entry(status(approval.Consumed)))
 		if _, err := c.Consume(t.Context(), "k7/2", "1:ab"); err == nil {
 			t.Error("consumed twice")
 		}
