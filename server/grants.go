@@ -36,9 +36,7 @@ func (s *Server) lookAtGrants(ctx context.Context) error {
 	now := time.Now()
 	for i := range kept {
 		g := approval.Grant(kept[i])
-		// Recall takes those of one person; here everybody who may answer may have.
 		if s.credentials.person(g.Person) && g.Counts(g.Person, s.options.Workspace, now) {
-			g.Person = everybody
 			all = append(all, g)
 		}
 	}
@@ -71,8 +69,8 @@ func (c *credentials) person(name string) bool {
 	return false
 }
 
-// recall has the decider heed what is remembered now. Where several have to approve,
-// nothing is: it would be the answer of one.
+// recall has the decider heed what is remembered now of those who may answer by its
+// policy. Where several have to approve, nothing is: it would be the answer of one.
 func (d *decider) recall(s *Server) {
 	s.grants.mu.Lock()
 	all, version := s.grants.all, s.grants.version
@@ -83,10 +81,15 @@ func (d *decider) recall(s *Server) {
 		return
 	}
 	d.recalled = version
-	if demands := d.Demands(); len(demands.Quorum) > 0 {
-		all = nil
+	demands := d.Demands()
+	var count []approval.Grant // Recall takes those of one person; here they are of all who may answer
+	for _, g := range all {
+		if len(demands.Quorum) == 0 && (demands.People == nil || slices.Contains(demands.People, g.Person)) {
+			g.Person = everybody
+			count = append(count, g)
+		}
 	}
-	if err := d.Recall(everybody, all); err != nil {
+	if err := d.Recall(everybody, count); err != nil {
 		s.log.Warn("what is remembered", "error", err.Error())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 )
@@ -62,6 +63,22 @@ func TestRevokedPersonsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, p.post("/api/decisions", p.agent, bash("chmod 600 file.txt"), 200), "behavior", "ask")
+}
+
+// TestOthersRules: what somebody had remembered who may answer no more counts no more.
+func TestOthersRules(t *testing.T) {
+	for people, want := range map[string]string{"ann": "allow", "ben": "ask"} {
+		dir := workspace(t)
+		p := meet(t, Options{Workspace: dir, Open: opener(t, dir, "[approvals]\npeople = [\""+people+"\"]\n")})
+		p.get("/api/rules", p.ann) // has the server look at the credentials
+		now := time.Now()
+		if err := p.keep(t.Context(), []approval.Grant{{
+			Person: "ann", Project: p.options.Workspace, Rule: "Bash(chmod 600 file.txt)", Risk: "moderate", Created: now, Expires: now.Add(time.Hour),
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, p.post("/api/decisions", p.agent, bash("chmod 600 file.txt"), 200), "behavior", want)
+	}
 }
 
 // TestQuorum: what several have to approve, one person does not, twice or for all time.
