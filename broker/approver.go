@@ -25,10 +25,11 @@ type Here interface {
 type Options struct {
 	Broker approval.Broker
 	// Here is asked at the same time, and the first answer counts; nil: nobody is here.
-	// What several persons have to approve is not asked here.
+	// What several persons have to approve, or only others, is not asked here.
 	Here Here
 	// Person is the name under which an answer from Here is one at the broker. "" is for
-	// a process that may not answer there: an answer from Here withdraws the question.
+	// a process that may not answer there: an answer from Here withdraws the question,
+	// and what only certain people may approve is not asked here.
 	Person string
 	// Agent is the name of who asks; "" is "agent".
 	Agent string
@@ -165,7 +166,7 @@ func (c *call) put(q desk.Question) error {
 	c.round = r
 	c.opened(r)
 	r.ctx, r.hide = context.WithCancelCause(c.ctx)
-	if r.entry.Status == approval.Pending && c.o.Here != nil && c.terms.Quorum <= 1 {
+	if r.entry.Status == approval.Pending && c.asksHere() {
 		r.here = make(chan result, 1)
 		r.all.Go(func() {
 			answer, err := c.o.Here.Ask(r.ctx, c.ask, func(a permission.Answer) error { return c.claim(r, a) })

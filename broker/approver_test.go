@@ -606,6 +606,40 @@ func TestSeveralPersons(t *testing.T) {
 	})
 }
 
+// TestNotHere: what only others may approve is not asked here, also if the broker is
+// away.
+func TestNotHere(t *testing.T) {
+	onlyAnna := func(*permission.Request) approval.Terms { return approval.Terms{Voters: []approval.Principal{anna}} }
+	for _, me := range []string{"", "me"} {
+		here := newPerson()
+		play(t, "for anna, here is "+me, Options{Here: here, Person: me, Terms: onlyAnna}, func(s *scene) {
+			end := s.asks(s.Context(), about(t, "Bash", install))
+			e := s.only()
+			if len(s.warned) != 1 || !strings.Contains(s.warned[0], "it is for anna to approve Bash: agent-wrapper approvals show "+e.ID) {
+				s.Errorf("%q", s.warned)
+			}
+			if err := s.answers(e, anna, desk.Reply{Choice: desk.Once}); err != nil {
+				s.Fatal(err)
+			}
+			s.allowed(end(), "anna")
+			if heard := here.heard(); heard != "" {
+				s.Errorf("here: %q", heard)
+			}
+		})
+	}
+	away := &failing{}
+	away.submit.Store(true)
+	play(t, "the broker is away", Options{Broker: away, Here: newPerson(), Person: "me", Terms: onlyAnna}, func(s *scene) {
+		s.denied(s.asks(s.Context(), about(t, "Bash", install))(), "nobody can be asked")
+	})
+	here := newPerson()
+	play(t, "here is anna", Options{Here: here, Person: "anna", Terms: onlyAnna}, func(s *scene) {
+		end := s.asks(s.Context(), about(t, "Bash", install))
+		here.says <- permission.Answer{Behavior: permission.Allow}
+		s.allowed(end(), "anna")
+	})
+}
+
 // TestResumed: a question with an ID of its own finds its answer again.
 func TestResumed(t *testing.T) {
 	fixed := func(*permission.Request) approval.Terms { return approval.Terms{ID: "command-1"} }

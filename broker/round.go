@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,16 +92,34 @@ func (c *call) submit(q desk.Question) (*round, error) {
 		State: approval.State{Terms: t}, Question: text, Project: c.o.Project, Session: c.ask.Use.Session,
 	})
 	switch {
-	case err == nil && t.Quorum > 1 && c.o.Here != nil:
-		c.o.Warn(fmt.Sprintf("%d people have to approve %s: agent-wrapper approvals show %s", t.Quorum, q.Tool, t.ID))
+	case err == nil && c.o.Here != nil && !c.asksHere():
+		c.o.Warn(fmt.Sprintf("%s to approve %s: agent-wrapper approvals show %s", who(&t), q.Tool, t.ID))
 	case err == nil:
-	case c.o.Here == nil || t.Quorum > 1 || refuses(err):
+	case !c.asksHere() || refuses(err):
 		return nil, fmt.Errorf("nobody can be asked: %w", err)
 	default:
 		c.o.Warn("this is only asked here: " + err.Error())
 		r.alone, r.entry.Status = true, approval.Pending
 	}
 	return r, nil
+}
+
+// asksHere reports whether somebody is here whose answer is enough.
+func (c *call) asksHere() bool {
+	t, person := &c.terms, approval.Principal{Role: approval.Person, Name: c.o.Person}
+	return c.o.Here != nil && t.Quorum <= 1 && (t.Voters == nil || slices.Contains(t.Voters, person))
+}
+
+// who returns who has to approve what is not asked here, for a person.
+func who(t *approval.Terms) string {
+	if t.Quorum > 1 {
+		return fmt.Sprintf("%d people have", t.Quorum)
+	}
+	var names []string
+	for _, v := range t.Voters {
+		names = append(names, v.Name)
+	}
+	return "it is for " + strings.Join(names, ", ")
 }
 
 // refused is the error of an answer from here that does not count.

@@ -3434,6 +3434,18 @@ func tellsWord`,
 		Test: "TestRevokedPersonsRules",
 	},
 	{
+		Guard: "what somebody had remembered who may answer no more counts no more", File: "server/grants.go",
+		Old:  `demands.People == nil || slices.Contains(demands.People, g.Person)`,
+		New:  `true || demands.People == nil`,
+		Test: "TestOthersRules",
+	},
+	{
+		Guard: "who is here answers only as one of the people who may", File: "broker/round.go",
+		Old:  `(t.Voters == nil || slices.Contains(t.Voters, person))`,
+		New:  `(true || slices.Contains(t.Voters, person))`,
+		Test: "TestNotHere",
+	},
+	{
 		Guard: "an answer for a session is for that session", File: "server/decisions.go",
 		Old:  `deciderKey{c.who.ID, u.Session, role}`,
 		New:  `deciderKey{c.who.ID, "", role}`,
