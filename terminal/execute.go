@@ -185,15 +185,17 @@ func (s *session) accept(ctx context.Context, r Request) (*command, error) {
 	return c, nil
 }
 
-// existing returns a directory, or if it was removed the nearest one above it.
+// existing returns a directory without links, or if it was removed the nearest one
+// above it.
 func existing(dir string) string {
-	for {
-		info, err := os.Stat(dir)
-		if err == nil && info.IsDir() || dir == filepath.Dir(dir) {
-			return dir
-		}
-		dir = filepath.Dir(dir)
+	real, err := filepath.EvalSymlinks(dir)
+	if info, statErr := os.Stat(real); err == nil && statErr == nil && info.IsDir() {
+		return real
 	}
+	if dir == filepath.Dir(dir) {
+		return dir
+	}
+	return existing(filepath.Dir(dir))
 }
 
 // bashInput is the input of the tool use that is decided.
@@ -424,6 +426,10 @@ func (s *session) begin(c *command) error {
 	next, err := s.machine.step(start, c.rec.ID)
 	if err != nil {
 		return err
+	}
+	// A link that has taken its place leads to where nobody has decided about it.
+	if real, err := filepath.EvalSymlinks(c.rec.Dir); err != nil || real != c.rec.Dir {
+		return fmt.Errorf("%s is not the directory any more in which the command was to run", c.rec.Dir)
 	}
 	from := c.rec.State
 	c.rec.State = store.CommandExecuting

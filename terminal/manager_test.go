@@ -212,6 +212,39 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
+// TestDirectorySwapped: a command does not run where a link leads that has taken the
+// place of its directory since it was shown.
+func TestDirectorySwapped(t *testing.T) {
+	b := newBench(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, other := filepath.Join(dir, "shown"), filepath.Join(dir, "other")
+	if err := errors.Join(os.Mkdir(shown, 0o700), os.Mkdir(other, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	info, err := b.Create(t.Context(), store.Session{AgentID: "bot", Dir: shown})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.execute(info.ID, ": ask; touch there")
+	if err := errors.Join(os.Remove(shown), os.Symlink(other, shown)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Approve(t.Context(), info.ID, answerOf(approval.Approve), nil); err != nil || got.Status != "error" || got.Executed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	b.store.ends(t, r.CommandID, store.CommandFailed)
+	if left, _ := os.ReadDir(other); len(left) > 0 {
+		t.Error("it ran elsewhere")
+	}
+	r = b.execute(info.ID, "touch there") // is decided where the link leads
+	if c := b.store.ends(t, r.CommandID, store.CommandCompleted); c.Dir != other {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestTakeOver: what is pending is cancelled, and no answer takes the terminal back.
 func TestTakeOver(t *testing.T) {
 	b := newBench(t)

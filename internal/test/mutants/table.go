@@ -3206,6 +3206,12 @@ func tellsWord`,
 		Test: "TestAskedTwice",
 	},
 	{
+		Guard: "a command does not run where a new link leads", File: "terminal/execute.go",
+		Old:  `err != nil || real != c.rec.Dir {`,
+		New:  `err != nil {`,
+		Test: "TestDirectorySwapped",
+	},
+	{
 		Guard: "an answer without an id is not for the question after one that went away", File: "terminal/execute.go",
 		Old:  `	if c.asks > 0 && !c.tried {`,
 		New:  `	if false {`,
