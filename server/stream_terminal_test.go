@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -34,8 +35,10 @@ func (p *parties) watch(session, secret, query string) *view {
 // read reads until a message of a type comes, and collects the output before it.
 func (v *view) read(kind string) shown {
 	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	defer cancel()
 	for {
-		_, text, err := v.Read(v.t.Context())
+		_, text, err := v.Read(ctx)
 		if err != nil {
 			v.t.Fatalf("no %s: %v; output %q", kind, err, v.text)
 		}

@@ -192,6 +192,36 @@ var Table = []Mutant{
 		Test: "TestManyStreams",
 	},
 	{
+		Guard: "an agent types nothing", File: "server/stream_terminal.go",
+		Old:  `if !t.call.person() {`,
+		New:  `if false {`,
+		Test: "TestTerminalKeyboard",
+	},
+	{
+		Guard: "what is typed for a command is typed for that one", File: "server/stream_terminal.go",
+		Old:  `if i.Running != k.CommandID {`,
+		New:  `if false {`,
+		Test: "TestTerminalKeyboard",
+	},
+	{
+		Guard: "output does not reach beyond the terminal", File: "server/stream_terminal.go",
+		Old:  `t.ready = t.calm.append(t.ready, out.Data)`,
+		New:  `t.ready = append(t.ready, out.Data...)`,
+		Test: "TestTerminalSequences",
+	},
+	{
+		Guard: "an open stream ends with its credential", File: "server/stream.go",
+		Old:  `ctx, end := context.WithCancelCause(c.Context())`,
+		New:  `ctx, end := context.WithCancelCause(context.WithoutCancel(c.Context()))`,
+		Test: "TestRevokedStream",
+	},
+	{
+		Guard: "a browser's stream says of which page it is", File: "server/origin.go",
+		Old:  `if r.Header.Get("Upgrade") != "" && r.Header.Get("Origin") == "" {`,
+		New:  `if false {`,
+		Test: "TestPairing",
+	},
+	{
 		Guard: "who waits for an answer is not gone", File: "server/leases.go",
 		Old:  "	for id := range l.waits {\n		l.heard[id] = true\n	}\n",
 		New:  "",
