@@ -36,6 +36,9 @@ type Options struct {
 	Private string
 	// MostSessions is how many terminal sessions there may be at once; 0 means 10.
 	MostSessions int
+	// Environ is the environment of which terminal sessions are given a part, see
+	// terminal.Options; nil is that of this process.
+	Environ []string
 	// Hosts are further names, with a port unless it is the scheme's own, under which
 	// the server is reached. The address that it listens on counts anyway.
 	Hosts []string

@@ -25,7 +25,7 @@ type shells struct {
 func (t *shells) options() terminal.Options {
 	o := &t.server.options
 	return terminal.Options{
-		Store: o.Store, Server: o.Name, Private: o.Private, Most: o.MostSessions,
+		Store: o.Store, Server: o.Name, Private: o.Private, Most: o.MostSessions, Environ: o.Environ,
 		Decider: t.decider, Approver: t.approver, Changed: t.server.terminalChanged,
 		Warn: func(text string) { t.server.log.Warn(text) },
 	}

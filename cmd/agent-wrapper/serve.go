@@ -28,6 +28,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/store"
 	"github.com/agent-wrapper/agent-wrapper/store/postgres"
 	"github.com/agent-wrapper/agent-wrapper/store/sqlite"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
 // storeFlags say where the service keeps what it knows.
@@ -157,6 +158,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	s, err := server.New(server.Options{
 		Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err), Name: name, Record: at.Record, Workspace: at.Workspace,
 		Private: filepath.Join(dir, serveDir, "terminals"), MostSessions: f.sessions,
+		Environ: append(os.Environ(), claude.BelowRun+"=1"), // an agent is at its terminals
 		Open: func(agent, role string, warn func(string)) (*engine.Engine, error) {
 			mine, settings := *o, *o.Settings
 			settings.Role = role

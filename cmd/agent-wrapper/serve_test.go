@@ -50,6 +50,21 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %s", line, got)
 		}
 	}
+	// What runs in a terminal is known as started by an agent.
+	var begun, command struct {
+		Session string `json:"session_id"`
+		Command string `json:"command_id"`
+		Status  string `json:"status"`
+		Exit    *int   `json:"exit_code"`
+	}
+	decode(t, told(t, "POST", at.Listening+"/api/agent-terminal/sessions", secret, `{"conversation_id":"talk"}`), &begun)
+	decode(t, told(t, "POST", at.Listening+"/api/agent-terminal/sessions/"+begun.Session+"/execute", secret, `{"command":"test \"$AGENT_WRAPPER_RUN\" = 1","description":"why not"}`), &command)
+	for tries := 0; command.Exit == nil && tries < 1000; tries++ {
+		decode(t, told(t, "GET", at.Listening+"/api/agent-terminal/commands/"+command.Command, secret, ""), &command)
+	}
+	if command.Exit == nil || *command.Exit != 0 {
+		t.Errorf("%+v", command)
+	}
 	end()
 	if code := <-ended; code != codeDone {
 		t.Errorf("it ended with %d: %s", code, log.String())
@@ -85,7 +100,21 @@ func askedServer(t *testing.T, url, secret, line string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/api/decisions", bytes.NewReader(input))
+	return told(t, "POST", url+"/api/decisions", secret, string(input))
+}
+
+// decode reads an answer.
+func decode(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// told returns the answer to a request.
+func told(t *testing.T, method, url, secret, body string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +125,11 @@ func askedServer(t *testing.T, url, secret, line string) string {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(body)
+	return string(text)
 }
 
 // TestClaim: a lock that a killed server's child still has for a moment does not keep the

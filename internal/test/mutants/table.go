@@ -63,6 +63,12 @@ var Table = []Mutant{
 		Test: "TestAgentsDoNotAnswer", Pkg: "./cmd/agent-wrapper",
 	},
 	{
+		Guard: "what runs in a terminal of serve does not answer", File: "cmd/agent-wrapper/serve.go",
+		Old:  `append(os.Environ(), claude.BelowRun+"=1")`,
+		New:  `append(os.Environ(), claude.BelowRun+"=")`,
+		Test: "TestServe", Pkg: "./cmd/agent-wrapper",
+	},
+	{
 		Guard: "init asks about a fetch from a host that the line names", File: "policy/init.go",
 		Old:  `slices.Concat(gitAsks, gitHosts)`,
 		New:  `slices.Concat(gitAsks, gitHosts[:0])`,
