@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/store"
 	"github.com/agent-wrapper/agent-wrapper/terminal"
@@ -29,7 +30,7 @@ func sessionRoutes() []route {
 		{method: "GET", path: sessionsPath, access: agents | people, about: "the sessions of this server; an agent sees its own",
 			query: []param{{"agent_id", "of the agent"}, {"conversation_id", "of the chat"}}, action: to((*Server).listSessions)},
 		{method: "GET", path: sessionPath, access: agents | people, about: "one session, with its commands", action: to((*Server).getSession), errors: changed[:1]},
-		{method: "DELETE", path: sessionPath, access: agents | people, about: "end a session, and what runs in it", action: to((*Server).deleteSession), errors: changed},
+		{method: "DELETE", path: sessionPath, access: agents | people, about: "end a session, and what runs in it; an agent only one that nobody has taken over", action: to((*Server).deleteSession), errors: changed},
 		{method: "POST", path: sessionPath + "/execute", access: agents, about: "run a command, if it is allowed or approved", action: to((*Server).execute), errors: changed},
 		{method: "POST", path: sessionPath + "/approve", access: people, about: "answer the question about the command that waits", action: to((*Server).approve), errors: changed},
 		{method: "POST", path: sessionPath + "/interrupt", access: people, about: "take the terminal over; with signal, end what runs", action: to((*Server).interrupt), errors: changed},
@@ -124,6 +125,8 @@ func (s *Server) createSession(c *call, b *creation) (sessionInfo, error) {
 		return sessionInfo{}, fail(http.StatusForbidden, "insufficient_permissions", "agent_role: that of this credential is %s", c.who.AgentRole)
 	case len(b.AgentID) > maxText || len(b.ConversationID) > maxText || len(b.Host) > maxText:
 		return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: agent_id, conversation_id and host have at most %d bytes", maxText)
+	case visible.Line(b.AgentID+b.ConversationID+b.Host) != b.AgentID+b.ConversationID+b.Host: // a NUL, PostgreSQL does not store
+		return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: agent_id, conversation_id and host have no control characters")
 	}
 	dir := s.options.Workspace
 	if b.Dir != "" {
@@ -215,9 +218,12 @@ type deletion struct {
 	SessionID string `json:"session_id"`
 }
 
-// deleteSession ends a session.
+// deleteSession ends a session. An agent does so while the terminal is its own.
 func (s *Server) deleteSession(c *call, _ *none) (deletion, error) {
 	i, err := s.session(c)
+	if err == nil && !c.person() && i.State != "agent_control" { // it would end what the person runs
+		err = fail(http.StatusForbidden, "user_has_control", "Agent does not have control")
+	}
 	if err == nil {
 		err = terminalError(s.terminals.CloseSession(c.Context(), i.ID, "by "+c.who.Name))
 	}

@@ -257,6 +257,10 @@ func TestWhoAnswers(t *testing.T) {
 	p.want(p.do("POST", sessionsPath, p.agent, `{"agent_role":"admin"}`), 403, "insufficient_permissions")
 	p.want(p.do("POST", sessionsPath, p.agent, `{"agent_id":"other"}`), 403, "other_agent")
 	p.want(p.do("POST", sessionsPath, p.agent, `{"dir":"/etc"}`), 400, "bad_request")
+	for _, body := range []string{`{"agent_id":"bot/\u0000"}`, `{"conversation_id":"a\u001b[2J"}`, `{"host":"a\u202eb"}`} {
+		p.want(p.do("POST", sessionsPath, p.agent, body), 400, "bad_request")
+	}
+	same(t, p.post(sessionsPath, p.agent, `{"agent_id":"bot/zwei","conversation_id":"Gespräch 1"}`, 200), "status", "created")
 	same(t, p.post(session+"/approve", p.ben, `{"approved":true,"user_id":"ben"}`, 200), "executed", true)
 	p.want(p.do("POST", session+"/approve", p.ann, `{"approved":true}`), 409, "conflict") // a second time
 }
@@ -273,4 +277,14 @@ func TestCommandBytes(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.options.Workspace, "two")); err == nil {
 		t.Error("it ran")
 	}
+}
+
+// TestDeleteTaken: an agent does not end the session of which a person has the terminal.
+func TestDeleteTaken(t *testing.T) {
+	p := meet(t, Options{})
+	session := p.begin()
+	p.post(session+"/interrupt", p.ann, `{}`, 200)
+	p.want(p.do("DELETE", session, p.agent, ""), 403, "user_has_control")
+	p.post(session+"/release", p.ann, `{}`, 200)
+	p.want(p.do("DELETE", session, p.agent, ""), 200, "")
 }

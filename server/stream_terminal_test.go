@@ -206,7 +206,7 @@ func TestTerminalEnds(t *testing.T) {
 	if code := ann.gone(); code != websocket.StatusMessageTooBig {
 		t.Error(code)
 	}
-	if r := p.do("DELETE", session, p.agent, ""); r.status != 200 {
+	if r := p.do("DELETE", session, p.ann, ""); r.status != 200 {
 		t.Fatal(r)
 	}
 	ben.read("terminal_closed")

@@ -3458,6 +3458,12 @@ func tellsWord`,
 		Test: "TestWhoAnswers",
 	},
 	{
+		Guard: "an agent does not end what a person has taken over", File: "server/sessions.go",
+		Old:  `!c.person() && i.State != "agent_control" {`,
+		New:  `false {`,
+		Test: "TestDeleteTaken",
+	},
+	{
 		Guard: "another name in the body is refused", File: "server/sessions.go",
 		Old:  `	if name == "" || name == c.who.Name || name == c.who.ID {`,
 		New:  `	if true {`,
