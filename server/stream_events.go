@@ -25,8 +25,8 @@ type stateMessage struct {
 	Cursor int64  `json:"cursor"`
 }
 
-// sessionMessage is a message about a terminal session. After a change it has no more
-// than the record: who has the terminal, and what waits, the session's own path says.
+// sessionMessage is a message about a terminal session, as it is when it is sent: like
+// GET of the session, with the command that runs or waits. One that is closed has neither.
 type sessionMessage struct {
 	Type    string      `json:"type"` // session
 	Session sessionInfo `json:"session"`
@@ -131,6 +131,11 @@ func (v *viewer) pass(e *event) error {
 	}
 	if !v.server.shows(v.call, e) {
 		return nil
+	}
+	if e.whole {
+		if i, err := v.server.terminals.Get(e.session.ID); err == nil {
+			return v.out.send(sessionMessage{"session", newSessionInfo(&i)})
+		} // it is closed: its record is all that there is
 	}
 	return v.out.write(e.text)
 }

@@ -30,6 +30,7 @@ type event struct {
 	text    []byte
 	asker   approval.Principal // whose question it is about; or
 	session *store.Session     // what it is about
+	whole   bool               // the session itself: text is its record alone
 	cursor  int64              // of an approval
 }
 
@@ -149,7 +150,7 @@ func (s *Server) terminalChanged(rec store.Session, c *store.Command) {
 			s.log.Error("an event cannot be written", "error", err.Error())
 			continue
 		}
-		e.session = &rec
+		e.session, e.whole = &rec, c == nil
 		s.feed.publish(e)
 	}
 }

@@ -236,3 +236,33 @@ func TestSessionEvents(t *testing.T) {
 	p.ask("1", "other") // the first thing that the other agent sees
 	blind.is("approval 1 pending")
 }
+
+// A session that has changed comes with the same fields as in a snapshot: also with the
+// command that runs.
+func TestSessionEventIsWhole(t *testing.T) {
+	p := meet(t, Options{})
+	session := p.begin()
+	p.execute(session, "cat") // until somebody types
+	v := p.dial("/api/events", p.ann)
+	if got := p.post(session+"/interrupt", p.ann, `{}`, 200); got["state"] == "agent_control" {
+		t.Fatal(got)
+	}
+	var m sessionMessage
+	for m.Session.State != "user_control" {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		_, text, err := v.Read(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), `"type":"session"`) {
+			if err := json.Unmarshal(text, &m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := p.get(session, p.ann)
+	if m.Session.Running == "" || want["running"] != m.Session.Running || m.Session.Person != "ann" {
+		t.Errorf("%+v, and the session itself is %v", m.Session, want)
+	}
+}
