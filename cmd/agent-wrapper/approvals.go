@@ -139,7 +139,7 @@ func (a *app) approvalsWatchCommand(f *approvalsFlags) *cobra.Command {
 }
 
 // allows returns the reply of allow.
-func (f *approvalsFlags) allows(*desk.Question) (desk.Reply, error) {
+func (f *approvalsFlags) allows(q *desk.Question) (desk.Reply, error) {
 	r := desk.Reply{Choice: desk.Once, For: int(f.limit / time.Second), Times: f.times}
 	switch {
 	case f.input != "":
@@ -153,11 +153,11 @@ func (f *approvalsFlags) allows(*desk.Question) (desk.Reply, error) {
 	case f.session || f.rung != 0:
 		r.Choice = desk.Session
 	}
-	return r, f.rungInto(&r)
+	return r, f.rungInto(&r, q)
 }
 
 // denies returns the reply of deny.
-func (f *approvalsFlags) denies(*desk.Question) (desk.Reply, error) {
+func (f *approvalsFlags) denies(q *desk.Question) (desk.Reply, error) {
 	r := desk.Reply{Choice: desk.Deny, Message: f.message}
 	switch {
 	case f.never || f.rung != 0:
@@ -165,13 +165,18 @@ func (f *approvalsFlags) denies(*desk.Question) (desk.Reply, error) {
 	case strings.TrimSpace(f.message) != "":
 		r.Choice = desk.Words
 	}
-	return r, f.rungInto(&r)
+	return r, f.rungInto(&r, q)
 }
 
 // rungInto adds the rung, which people count from 1.
-func (f *approvalsFlags) rungInto(r *desk.Reply) error {
+func (f *approvalsFlags) rungInto(r *desk.Reply, q *desk.Question) error {
 	if f.rung < 0 {
 		return usage("--rung %d: the first is 1", f.rung)
+	}
+	for _, c := range q.Choices {
+		if c.Name == r.Choice && f.rung > len(c.Rungs) {
+			return usage("--rung %d: there are %d (agent-wrapper approvals show %s)", f.rung, len(c.Rungs), q.ID)
+		}
 	}
 	if f.rung > 0 {
 		at := f.rung - 1

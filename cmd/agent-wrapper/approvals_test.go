@@ -59,6 +59,9 @@ func TestApprovalsElsewhere(t *testing.T) {
 	for _, line := range []string{"npm install left-pad", "allow " + first.ID + " --rung 2", "deny " + first.ID + " [MESSAGE]"} {
 		succeeds(t, home, line, "show", first.ID[:3])
 	}
+	if out, code := elsewhere(t, home, "allow", first.ID, "--rung", "9"); code != codeUsage || !strings.Contains(out, "--rung 9: there are 2") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
 	succeeds(t, home, first.ID, "list")
 	succeeds(t, home, "allowed "+first.ID+": Bash: npm install left-pad\n  with the rule Bash(npm install:*)", "allow", first.ID[:3], "--rung", "2")
 	x.wait("(no longer asked about Bash: approved by ")
