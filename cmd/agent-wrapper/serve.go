@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -205,8 +206,10 @@ func (f *serveFlags) engineOptions(dir string) (*engine.Options, error) {
 	}
 	o.Settings.Profile = "terminal"
 	o.NoAdvice = true // a person can be asked at any time
-	// The store has what all agents do, the directory of the server what is typed in terminals.
-	o.Hide = []string{filepath.Join(dir, serveDir)}
+	// The store has what all agents do, the directory of the server what is typed in
+	// terminals, and its process the environment that commands get only a part of.
+	self := filepath.Join("/proc", strconv.Itoa(os.Getpid()))
+	o.Hide = []string{filepath.Join(dir, serveDir), self, filepath.Join(self, "environ")} // environ also of $PPID
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".turn"} {
 		o.Hide = append(o.Hide, filepath.Join(dir, storeFile+suffix))
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,7 @@ func TestServe(t *testing.T) {
 	for _, line := range []string{
 		"cp x " + filepath.Join(state, storeFile), "cat " + filepath.Join(state, storeFile), "strings " + filepath.Join(state, storeFile+"-wal"),
 		"cat " + filepath.Join(state, serveDir, "terminals", "*.said"), "grep -r password " + state, "touch " + filepath.Join(state, serveDir, "terminals", "x.env"),
+		"cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", "cat /proc/$PPID/environ",
 	} {
 		if got := askedServer(t, at.Listening, secret, line); !strings.Contains(got, `"behavior":"ask"`) {
 			t.Errorf("%s: %s", line, got)
