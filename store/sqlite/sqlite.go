@@ -25,8 +25,9 @@ const application = 0x61677772 // "agwr"
 // minSize is the size of the smallest database in bytes.
 const minSize = 512
 
-// The codes of errors of SQLite that are told in other words.
+// The codes of errors of SQLite that are told in other words, or tried again.
 const (
+	codeBusy    = 5
 	codeCorrupt = 11
 	codeNotADB  = 26
 )
@@ -57,10 +58,34 @@ func openAt(ctx context.Context, path string, now func() time.Time) (*Store, err
 		return nil, errors.Join(fmt.Errorf("open the store: %w", err), lock.Close())
 	}
 	s := &Store{path: path, files: []*os.File{lock, queue}}
-	if s.DB, err = open(ctx, path, now, func() (func(), error) { return turn(queue) }); err != nil {
+	if s.DB, err = openSoon(ctx, path, now, func() (func(), error) { return turn(queue) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store %s: %w", path, explained(err)), s.unlock())
 	}
 	return s, nil
+}
+
+// SQLite does not wait for another process that changes the journal of a new database,
+// or removes that of one which nobody else has open; both take moments.
+const (
+	openFor   = 5 * time.Second
+	openEvery = 10 * time.Millisecond
+)
+
+// openSoon is open, but waits for such a process.
+func openSoon(ctx context.Context, path string, now func() time.Time, turn func() (func(), error)) (*sqldb.DB, error) {
+	ctx, cancel := context.WithTimeout(ctx, openFor)
+	defer cancel()
+	for {
+		db, err := open(ctx, path, now, turn)
+		if e := new(sqlite.Error); !errors.As(err, &e) || e.Code()&0xff != codeBusy {
+			return db, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(openEvery):
+		}
+	}
 }
 
 func open(ctx context.Context, path string, now func() time.Time, turn func() (func(), error)) (*sqldb.DB, error) {
