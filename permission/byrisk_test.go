@@ -83,6 +83,18 @@ func TestDeniedByRisk(t *testing.T) {
 			t.Errorf("%s: %s [%s]", tt.line, d.Reason, d.RuleSource)
 		}
 	}
+	// A rule that asks about all of a tool still asks where the risk denies nothing.
+	for _, tt := range []struct {
+		spec
+		use ToolUse
+	}{
+		{spec{risk: true, allow: "Bash", ask: "Edit"}, using("Bash", "rm x")},
+		{spec{ask: "WebFetch", rules: []patterns.GranularSpec{{Tools: []string{"WebFetch"}, Domains: []string{"github.com"}, Action: patterns.Allow}}}, using("WebFetch", "https://github.com/x")},
+	} {
+		if d := tt.answered(t, answering(t, tt.spec, 0, Deny, Ask), tt.use); d.Behavior != Ask {
+			t.Errorf("%+v: %s (%s)", tt.spec, outcome(d), d.Reason)
+		}
+	}
 	if d := (spec{risk: true}).answered(t, answering(t, spec{risk: true}, 0, Deny, Deny), using("mcp__x__y", "{}")); d.Behavior != Deny {
 		t.Errorf("a tool that is not known: %s", outcome(d))
 	}
@@ -106,7 +118,8 @@ func TestLawByRisk(t *testing.T) {
 			rt.Fatalf("%v %v %v loosens %s to %s", safe, moderate, high, outcome(before), outcome(strict))
 		}
 		loose := s.answered(t, answering(t, s, 0, Allow, 0), use)
-		if loose.Behavior < before.Behavior && (loose.Behavior != Allow || loose.Risk != risk.Moderate || before.Held) {
+		named := s.allow != "" || s.sessionAllow != "" || len(s.rules) > 0 // what is more than moderate
+		if loose.Behavior < before.Behavior && (loose.Behavior != Allow || loose.Risk != risk.Moderate && !named || before.Held) {
 			rt.Fatalf("what is moderate runs, and %s becomes %s", outcome(before), outcome(loose))
 		}
 	})

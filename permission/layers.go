@@ -283,9 +283,11 @@ func (e *evaluation) asks(i int) bool {
 	return e.askList(i, e.strict(i)).given() || e.rules(i, e.strict(i)).behavior == Ask
 }
 
-// strict reports whether only rules with a specifier count for an action.
+// strict reports whether only rules with a specifier count for an action. One that
+// needs no rule is not denied by its risk, so that any rule may ask about it.
 func (e *evaluation) strict(i int) bool {
-	return e.tier3(i) || e.acts[i].does != nil && e.byRisk(i).Behavior == Deny
+	a := &e.acts[i]
+	return e.tier3(i) || a.does != nil && !a.free && !a.chore && e.byRisk(i).Behavior == Deny
 }
 
 func (e *evaluation) tier3(i int) bool {
@@ -427,10 +429,10 @@ func (e *evaluation) bounded(i int) bool {
 
 // named reports whether only ask rules with a specifier count for an action, as
 // in tier 3. Bare rules still count for an action that the policy itself has put
-// there: otherwise a rule that names it would allow it where a bare one used to
-// ask.
+// there, or denies by its risk: otherwise a rule that names it would allow it where
+// a bare one used to ask.
 func (e *evaluation) named(i int, certain bool) bool {
-	return e.strict(i) && (certain || !e.acts[i].lifted)
+	return e.strict(i) && (certain || e.tier3(i) && !e.acts[i].lifted)
 }
 
 func (e *evaluation) askList(i int, certain bool) answer {
