@@ -61,9 +61,9 @@ func agent(t testing.TB, at **fake, script func(f *fake)) wrapper.Starter {
 }
 
 func (f *fake) play(script func(f *fake)) {
-	defer close(f.done)
 	defer f.out.Close()
 	defer f.ours[0].Close() // as the pipes of a process are closed when it ends
+	defer close(f.done)     // before: who reads the end of its output does not kill it any more
 	defer func() {
 		if r := recover(); r != nil && r != errGone {
 			panic(r)
