@@ -134,7 +134,10 @@ func TestAgentsList(t *testing.T) {
 	if len(all["approvals"].([]any)) != 2 {
 		t.Errorf("%v", all)
 	}
-	same(t, p.get("/api/approvals?status=denied", p.ann), "seq", all["seq"])
+	// The server hears of its own changes a moment later; what it says is never ahead.
+	if none := p.get("/api/approvals?status=denied", p.ann); none["seq"].(float64) > all["seq"].(float64) || len(none["approvals"].([]any)) > 0 {
+		t.Errorf("%v, after %v", none, all["seq"])
+	}
 	for _, query := range []string{"status=maybe", "limit=0", "after=-1", "wait=x", "token=x", "limit=1&limit=2"} {
 		p.want(p.do("GET", "/api/approvals?"+query, p.ann, ""), 400, "bad_request")
 	}
