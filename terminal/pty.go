@@ -15,11 +15,12 @@ import (
 // size is the size of a terminal in characters. The zero value is 80 by 24.
 type size struct{ columns, rows uint16 }
 
-func (s size) window() *pty.Winsize {
+// orUsual returns the size, or the usual one if there is none.
+func (s size) orUsual() size {
 	if s.columns == 0 || s.rows == 0 {
-		s = size{80, 24}
+		return size{80, 24}
 	}
-	return &pty.Winsize{Cols: s.columns, Rows: s.rows}
+	return s
 }
 
 // console is a program on a pseudo-terminal of its own.
@@ -35,6 +36,8 @@ const (
 	// silence is how long a terminal is read on when its program has ended, since
 	// what has left the session may hold it open.
 	silence = 200 * time.Millisecond
+	// held is more than a pseudo-terminal holds that was not read (64 KiB on Linux).
+	held = 1 << 20
 	// patience is how long a program may leave its input unread before what is typed
 	// is refused.
 	patience = 2 * time.Second
@@ -49,10 +52,13 @@ func open(args []string, dir string, env []string, at size, output func([]byte))
 		return nil, fmt.Errorf("no pseudo-terminal: %w", err)
 	}
 	defer tty.Close()
+	if master, err = pollable(master); err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir, cmd.Env = dir, env
 	c := &console{master: master, read: make(chan struct{})}
-	if err = pty.Setsize(master, at.window()); err == nil {
+	if err = setSize(master, at.orUsual()); err == nil {
 		c.leader, err = process.StartLeader(cmd, tty)
 	}
 	if err != nil {
@@ -67,18 +73,36 @@ func open(args []string, dir string, env []string, at size, output func([]byte))
 	return c, nil
 }
 
-// drain reads the terminal to its end: on Linux the error EIO.
+// drain reads the terminal to its end: on Linux the error EIO. Once the program has
+// ended that is also silence, or more than can have been written before.
 func (c *console) drain(output func([]byte)) {
 	defer close(c.read)
 	buf := make([]byte, pieceSize)
-	for {
+	for rest := held; rest > 0; {
+		over := c.over()
+		if over {
+			c.master.SetReadDeadline(time.Now().Add(silence)) // output may have taken long
+		}
 		n, err := c.master.Read(buf)
 		if n > 0 {
 			output(buf[:n])
 		}
-		if err != nil {
+		if over {
+			rest -= n
+		}
+		if err != nil && (over || !errors.Is(err, os.ErrDeadlineExceeded)) {
 			return
 		}
+	}
+}
+
+// over reports whether the program has ended.
+func (c *console) over() bool {
+	select {
+	case <-c.leader.Ended():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -101,7 +125,7 @@ func (c *console) write(p []byte) error {
 	return err
 }
 
-func (c *console) resize(at size) error { return pty.Setsize(c.master, at.window()) }
+func (c *console) resize(at size) error { return setSize(c.master, at.orUsual()) }
 
 // busy reports whether a job has the foreground in place of the program.
 func (c *console) busy() bool { return !c.leader.InFront(c.master) }

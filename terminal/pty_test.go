@@ -170,6 +170,63 @@ func TestStop(t *testing.T) {
 	gone(t, pids(t, s.text())[0])
 }
 
+// TestHeldOpen: what has left the session and holds the terminal open keeps nobody
+// waiting for the end of a command.
+func TestHeldOpen(t *testing.T) {
+	c, s := opened(t, "setsid sh -c 'echo $$ away; exec sleep 1000' & read -r go; exit 5")
+	s.until(t, "away")
+	away := pids(t, s.text())[0]
+	defer func() {
+		if p, err := os.FindProcess(away); err == nil {
+			p.Kill()
+		}
+	}()
+	if err := c.write([]byte("go\r")); err != nil {
+		t.Fatal(err)
+	}
+	if exit := c.wait(); exit != 5 || !alive(away) {
+		t.Errorf("%d, %q", exit, s.text())
+	}
+}
+
+// TestSlowReader: what a program wrote before its end is read, however long the pieces
+// take to be stored.
+func TestSlowReader(t *testing.T) {
+	var got int
+	c, err := open(bashLine("head -c 20000 /dev/zero"), t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}, size{}, func(p []byte) {
+		if got == 0 {
+			<-time.After(2 * silence)
+		}
+		got += len(p)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.wait(); got != 20000 {
+		t.Errorf("%d bytes", got)
+	}
+	c, err = open(bashLine("setsid sh -c 'while echo on; do :; done' & sleep 0.1"), t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}, size{}, func([]byte) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.wait() // it ends, and the terminal is gone for what goes on writing
+}
+
+// TestUnread: what a program does not read does not keep the person waiting.
+func TestUnread(t *testing.T) {
+	c, s := opened(t, "stty raw -echo; echo ready; exec sleep 1000")
+	s.until(t, "ready")
+	var err error
+	for range 100 {
+		if err = c.write(make([]byte, maxTyped)); err != nil {
+			break
+		}
+	}
+	if err == nil || err.Error() != "the program does not read its input" {
+		t.Error(err)
+	}
+}
+
 func TestBusy(t *testing.T) {
 	s := newScreen()
 	c, err := open([]string{"bash", "--norc", "--noprofile", "-i"}, t.TempDir(), []string{"PATH=" + os.Getenv("PATH"), "TERM=dumb", "PS1=ready> ", "HISTFILE="}, size{}, s.put)

@@ -1,0 +1,10 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package terminal
+
+import "os"
+
+// pollable returns the file: there are no pseudo-terminals that could be opened.
+func pollable(master *os.File) (*os.File, error) { return master, nil }
+
+func setSize(*os.File, size) error { return nil }
