@@ -26,13 +26,19 @@ func newChanges(b approval.Broker) *changes {
 
 // begin finds out how far the store is: nobody watches what was before.
 func (c *changes) begin(ctx context.Context) error {
-	some, err := c.broker.List(ctx, approval.Filter{Limit: 1})
-	if err != nil || len(some) == 0 {
-		return err
-	}
-	c.told, err = c.broker.Wait(ctx, 0)
+	var err error
+	c.told, err = c.latest(ctx)
 	c.changed(c.told)
 	return err
+}
+
+// latest returns the newest change in the store, which follow may not have heard of yet.
+func (c *changes) latest(ctx context.Context) (int64, error) {
+	some, err := c.broker.List(ctx, approval.Filter{Limit: 1})
+	if err != nil || len(some) == 0 {
+		return 0, err
+	}
+	return c.broker.Wait(ctx, 0)
 }
 
 // pause is how long the store is left alone after an error.
@@ -69,6 +75,7 @@ func (c *changes) once(ctx context.Context) error {
 			c.tell(all[i].ID, all[i].Seq)
 			c.told = all[i].Seq
 		}
+		c.changed(c.told) // there may be more by now than there was
 		if len(all) < maxList {
 			return nil
 		}

@@ -145,7 +145,7 @@ func (v *viewer) pass(e *event) error {
 // perhaps once more.
 func (v *viewer) snapshot(kind string) error {
 	v.at = v.server.feed.end()
-	newest, err := v.server.changes.newest(v.out.ctx, v.cursor)
+	newest, err := v.server.changes.latest(v.out.ctx)
 	if err != nil {
 		return err
 	}

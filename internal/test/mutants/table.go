@@ -1215,7 +1215,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a bare ask still asks about what a policy put into tier 3", File: "permission/layers.go",
-		Old: `return e.strict(i) && (certain || !e.acts[i].lifted)`,
+		Old: `return e.strict(i) && (certain || e.tier3(i) && !e.acts[i].lifted)`,
 		New: `return e.strict(i)`,
 		Pkg: "./policy", Test: "TestOverrides",
 	},
@@ -2811,7 +2811,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "what is denied by its risk needs a rule that names it", File: "permission/layers.go",
-		Old:  `return e.tier3(i) || e.acts[i].does != nil && e.byRisk(i).Behavior == Deny`,
+		Old:  `return e.tier3(i) || a.does != nil && !a.free && !a.chore && e.byRisk(i).Behavior == Deny`,
 		New:  `return e.tier3(i)`,
 		Test: "TestDeniedByRisk",
 	},
