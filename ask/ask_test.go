@@ -357,6 +357,7 @@ func TestFieldDecidesNothing(t *testing.T) {
 		p := newPerson(Options{})
 		a := p.approve(t.Context(), ask(npm))
 		time.Sleep(grace)
+		synctest.Wait() // the question takes keys by now
 		p.types("w")
 		time.Sleep(grace)
 		for _, key := range []string{"o", "s", "\x1b[Z", "\t", "\x1b[I", "yes\ryes", "\x1b[200~a\rb\x1b[201~", "\x1bo"} {
