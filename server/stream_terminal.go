@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/calm"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/terminal"
 )
@@ -64,8 +65,7 @@ type watched struct {
 	server *Server
 	call   *call
 	id     string // of the session
-	calm   calm
-	ready  []byte // what is not sent yet, since its last character has only begun
+	calm   calm.Filter
 	buf    bytes.Buffer
 }
 
@@ -118,7 +118,7 @@ func (t *watched) show(o *socket, view *terminal.View) error {
 			return nil // the socket has ended
 		}
 		if out.Lost > 0 {
-			t.calm, t.ready = calm{}, nil
+			t.calm = calm.Filter{}
 			if err := o.send(lostMessage{"lost", out.Lost, out.At}); err != nil {
 				return err
 			}
@@ -132,19 +132,17 @@ func (t *watched) show(o *socket, view *terminal.View) error {
 // output sends a piece of output. The cursor is that of what was sent: a sequence or a
 // character that has only begun comes again for a client that comes back with it.
 func (t *watched) output(o *socket, out *terminal.Output) error {
-	t.ready = t.calm.append(t.ready, out.Data)
-	n := whole(t.ready)
-	if n == 0 {
+	text, held := t.calm.Text(out.Data)
+	if len(text) == 0 {
 		return nil
 	}
-	cursor := out.At + int64(len(out.Data)-t.calm.seen-(len(t.ready)-n))
+	cursor := out.At + int64(len(out.Data)-held)
 	t.buf.Reset()
 	e := json.NewEncoder(&t.buf)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(outputMessage{"output", string(t.ready[:n]), max(cursor, 0)}); err != nil {
+	if err := e.Encode(outputMessage{"output", string(text), max(cursor, 0)}); err != nil {
 		return err
 	}
-	t.ready = append(t.ready[:0], t.ready[n:]...)
 	return o.write(t.buf.Bytes())
 }
 

@@ -211,8 +211,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "output does not reach beyond the terminal", File: "server/stream_terminal.go",
-		Old:  `t.ready = t.calm.append(t.ready, out.Data)`,
-		New:  `t.ready = append(t.ready, out.Data...)`,
+		Old:  `text, held := t.calm.Text(out.Data)`,
+		New:  `text, held := out.Data, 0`,
 		Test: "TestTerminalSequences",
 	},
 	{

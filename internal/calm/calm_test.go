@@ -1,8 +1,9 @@
-package server
+package calm
 
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // What draws is passed on; what reaches beyond the terminal is not, in whatever pieces
@@ -32,7 +33,7 @@ func TestCalm(t *testing.T) {
 		{"a\x1b[" + strings.Repeat("1;", 500) + "mb", "a" + strings.Repeat("1;", 500)[maxCSI-2+1:] + "mb"},
 	} {
 		for size := 1; size <= len(tt.in); size++ {
-			var c calm
+			var c Filter
 			var out []byte
 			for rest := tt.in; rest != ""; {
 				n := min(size, len(rest))
@@ -51,10 +52,44 @@ func TestCalm(t *testing.T) {
 
 // A string that never ends hides no more than its limit.
 func TestCalmForever(t *testing.T) {
-	var c calm
+	var c Filter
 	out := c.append(nil, []byte("\x1b]0;"+strings.Repeat("x", 2*maxString)+"end"))
 	if !strings.HasSuffix(string(out), "xend") || len(out) < maxString/2 {
 		t.Errorf("%d bytes are left", len(out))
+	}
+}
+
+// texts returns the text of an output that comes in pieces, and how much is held at the end.
+func texts(in []byte, size int) (all string, held int) {
+	var c Filter
+	for len(in) > 0 {
+		var text []byte
+		n := min(size, len(in))
+		text, held = c.Text(in[:n])
+		all += string(text)
+		in = in[n:]
+	}
+	return all, held
+}
+
+// A character or a sequence that has only begun is held, and what is held is told.
+func TestText(t *testing.T) {
+	for _, tt := range []struct {
+		in, want string
+		held     int
+	}{
+		{"\u20ac", "\u20ac", 0},
+		{"a\u20ac\xe2\x82", "a\u20ac", 2},
+		{"a\xf0\x9f\x98", "a", 3},
+		{"a\xff\x82\x82\x82\x82", "a\xff\x82\x82\x82\x82", 0},
+		{"a\x1b[1", "a", 3},
+		{"\xe2\x82\x1b]0;x", "", 7}, // it may go on behind the string
+	} {
+		for size := 1; size <= len(tt.in); size++ {
+			if got, held := texts([]byte(tt.in), size); got != tt.want || held != tt.held {
+				t.Errorf("%q in pieces of %d: %q, %d bytes held", tt.in, size, got, held)
+			}
+		}
 	}
 }
 
@@ -65,7 +100,7 @@ func FuzzCalm(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte, size int) {
 		size = max(1, min(size, 64))
-		var once, pieces calm
+		var once, pieces Filter
 		want := once.append(nil, in)
 		var got []byte
 		for rest := in; len(rest) > 0; {
@@ -75,6 +110,9 @@ func FuzzCalm(f *testing.F) {
 		}
 		if string(got) != string(want) {
 			t.Fatalf("%q in pieces is %q, at once %q", in, got, want)
+		}
+		if text, held := texts(in, size); held > len(in) || string(want[:len(text)]) != text || !utf8.ValidString(text) && utf8.Valid(want) {
+			t.Fatalf("%q in pieces is %q, and %d bytes are held", in, text, held)
 		}
 		if len(once.held) > maxCSI+2 || once.seen > maxString+2 {
 			t.Fatalf("%d bytes are held", len(once.held))

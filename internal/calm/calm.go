@@ -1,12 +1,18 @@
-package server
+// Package calm takes out of a terminal's output what a program can do to the one who
+// watches: strings that a terminal obeys (OSC, DCS, SOS, PM, APC: its title, the
+// clipboard, links, what it answers as if it had been typed) and the reports and changes
+// of its window (CSI … t). What draws stays. (ECMA-48, 5.6 and 8.3.89; xterm, Control
+// Sequences)
+package calm
 
 import "unicode/utf8"
 
-// calm takes out of a terminal's output what a program can do to the one who watches:
-// strings that a terminal obeys (OSC, DCS, SOS, PM, APC: its title, the clipboard, links,
-// what it answers as if it had been typed) and the reports and changes of its window
-// (CSI … t). What draws stays. (ECMA-48, 5.6 and 8.3.89; xterm, Control Sequences)
-type calm struct {
+// Filter is the filter of one output, which may come in any pieces. The zero value is one
+// at the beginning of the output.
+type Filter struct {
+	buf  []byte // text since the last call, and before it
+	sent int    // that much of it was returned
+
 	in   place
 	held []byte // what has begun and is passed on if it turns out to be harmless
 	seen int    // bytes since the text before it
@@ -40,8 +46,19 @@ const (
 	c1        = 0xc2
 )
 
+// Text returns what is left of the next piece of the output, as whole characters of
+// UTF-8 as far as it is UTF-8, and how many bytes at the end of the piece are not in it
+// yet, since a sequence or a character has only begun. The text is valid until the next
+// call.
+func (c *Filter) Text(p []byte) (text []byte, held int) {
+	begun := copy(c.buf, c.buf[c.sent:])
+	c.buf = c.append(c.buf[:begun], p)
+	c.sent = whole(c.buf)
+	return c.buf[:c.sent], c.seen + len(c.buf) - c.sent
+}
+
 // append appends what is left of p to out.
-func (c *calm) append(out, p []byte) []byte {
+func (c *Filter) append(out, p []byte) []byte {
 	for len(p) > 0 {
 		if c.in == inText {
 			n := textual(p)
@@ -67,7 +84,7 @@ func textual(p []byte) int {
 }
 
 // take handles one byte, which is not simple text.
-func (c *calm) take(out []byte, b byte) []byte {
+func (c *Filter) take(out []byte, b byte) []byte {
 	c.seen++
 	switch c.in {
 	case inText:
@@ -90,19 +107,19 @@ func (c *calm) take(out []byte, b byte) []byte {
 }
 
 // text passes on what was held.
-func (c *calm) text(out []byte) []byte {
+func (c *Filter) text(out []byte) []byte {
 	c.in, c.seen = inText, 0
 	return append(out, c.held...)
 }
 
 // drop drops what was held.
-func (c *calm) drop(out []byte) []byte {
+func (c *Filter) drop(out []byte) []byte {
 	c.in, c.seen = inText, 0
 	return out
 }
 
 // escaped handles the byte behind ESC.
-func (c *calm) escaped(out []byte, b byte) []byte {
+func (c *Filter) escaped(out []byte, b byte) []byte {
 	switch b {
 	case ']', 'P', 'X', '^', '_':
 		c.in = inString
@@ -119,7 +136,7 @@ func (c *calm) escaped(out []byte, b byte) []byte {
 
 // control handles the byte behind 0xc2: U+0080 to U+009F are the control characters
 // that ESC and a letter stand for.
-func (c *calm) control(out []byte, b byte) []byte {
+func (c *Filter) control(out []byte, b byte) []byte {
 	switch {
 	case b == 0x90 || b == 0x98 || b >= 0x9d && b <= 0x9f:
 		c.in = inString
@@ -135,7 +152,7 @@ func (c *calm) control(out []byte, b byte) []byte {
 }
 
 // sequence handles a byte of a control sequence.
-func (c *calm) sequence(out []byte, b byte) []byte {
+func (c *Filter) sequence(out []byte, b byte) []byte {
 	switch {
 	case b == escape:
 		return c.take(c.drop(out), b)
@@ -152,7 +169,7 @@ func (c *calm) sequence(out []byte, b byte) []byte {
 }
 
 // string handles a byte of a string.
-func (c *calm) string(out []byte, b byte) []byte {
+func (c *Filter) string(out []byte, b byte) []byte {
 	was := c.in
 	c.in = inString
 	switch {
