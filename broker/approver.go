@@ -41,8 +41,11 @@ type Options struct {
 	// Terms returns what is asked of an answer: Expires, Quorum, Voters and the ID of the
 	// question, if it needs a certain one. Nil: one person, at any time.
 	Terms func(ask *permission.Request) approval.Terms
-	// Warn is told, in words for a person, when something is asked only here, or anew.
-	// It may be nil.
+	// Show is the command that shows a question, to which its ID is added; "" is
+	// "agent-wrapper approvals show".
+	Show string
+	// Warn is told, in words for a person, when something is asked only here, only
+	// elsewhere, or anew. It may be nil.
 	Warn func(text string)
 }
 
@@ -61,7 +64,7 @@ type Approver struct {
 
 // New returns an Approver.
 func New(o Options) *Approver {
-	o.Agent = cmp.Or(o.Agent, "agent")
+	o.Agent, o.Show = cmp.Or(o.Agent, "agent"), cmp.Or(o.Show, "agent-wrapper approvals show")
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}

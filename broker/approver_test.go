@@ -494,7 +494,7 @@ func TestUselessAnswers(t *testing.T) {
 		first := s.only()
 		settle(s, first, approval.Approve, `{"choice":"session","rung":9}`)
 		second := s.only()
-		if second.ID == first.ID || len(s.warned) != 1 || !strings.Contains(s.warned[0], "the answer of anna does not count") {
+		if second.ID == first.ID || len(s.warned) != 3 || !strings.Contains(s.warned[1], "the answer of anna does not count") {
 			s.Errorf("%q", s.warned)
 		}
 		s.ended(first.ID, approval.Cancelled, "agent")

@@ -92,8 +92,8 @@ func (c *call) submit(q desk.Question) (*round, error) {
 		State: approval.State{Terms: t}, Question: text, Project: c.o.Project, Session: c.ask.Use.Session,
 	})
 	switch {
-	case err == nil && c.o.Here != nil && !c.asksHere():
-		c.o.Warn(fmt.Sprintf("%s to approve %s: agent-wrapper approvals show %s", who(&t), q.Tool, t.ID))
+	case err == nil && !c.asksHere():
+		c.o.Warn(fmt.Sprintf("%s to approve %s: %s %s", who(&t), q.Tool, c.o.Show, t.ID))
 	case err == nil:
 	case !c.asksHere() || refuses(err):
 		return nil, fmt.Errorf("nobody can be asked: %w", err)
@@ -112,8 +112,11 @@ func (c *call) asksHere() bool {
 
 // who returns who has to approve what is not asked here, for a person.
 func who(t *approval.Terms) string {
-	if t.Quorum > 1 {
+	switch {
+	case t.Quorum > 1:
 		return fmt.Sprintf("%d people have", t.Quorum)
+	case t.Voters == nil:
+		return "somebody elsewhere has"
 	}
 	var names []string
 	for _, v := range t.Voters {

@@ -38,9 +38,10 @@ func (a *app) approvalsCommand() *cobra.Command {
 		Use:   "approvals",
 		Short: "See and answer what agents ask in other terminals",
 		Long: `approvals answers the questions of agents that were started with
---approvals local, by this user on this machine. The first answer counts, here
-or where the agent runs; whoever comes later is told who was first. Without a
-subcommand it is approvals list.
+--approvals local, by this user on this machine, and with --server URL those at
+a service (see serve), with the token that approvals login keeps. The first
+answer counts, here or where the agent runs; whoever comes later is told who was
+first. Without a subcommand it is approvals list.
 
 An id may be shortened as long as it means one question. An agent may not
 answer: what it starts is refused. That is no boundary against a program that
@@ -49,7 +50,8 @@ runs as the same user; see docs/approvals.md.`,
   agent-wrapper approvals
   agent-wrapper approvals show k3f9
   agent-wrapper approvals allow k3f9 --rung 2
-  agent-wrapper approvals deny k3f9 "use pnpm"`,
+  agent-wrapper approvals deny k3f9 "use pnpm"
+  agent-wrapper approvals --server https://approvals.example`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listApprovals(cmd.Context(), f) },
 	}
@@ -175,7 +177,7 @@ func (f *approvalsFlags) rungInto(r *desk.Reply, q *desk.Question) error {
 	}
 	for _, c := range q.Choices {
 		if c.Name == r.Choice && f.rung > len(c.Rungs) {
-			return usage("--rung %d: there are %d (agent-wrapper approvals show %s)", f.rung, len(c.Rungs), q.ID)
+			return usage("--rung %d: there are %d (%s show %s)", f.rung, len(c.Rungs), approvalsAt(f.server), q.ID)
 		}
 	}
 	if f.rung > 0 {
@@ -259,8 +261,8 @@ func harmlessValue(v any) any {
 
 // find returns the question with an id, or with one that begins so. What waits goes
 // first.
-func find(ctx context.Context, b approval.Broker, id string) (inquiry, error) {
-	all, err := b.List(ctx, approval.Filter{})
+func (p *place) find(ctx context.Context, id string) (inquiry, error) {
+	all, err := p.List(ctx, approval.Filter{})
 	if err != nil {
 		return inquiry{}, err
 	}
@@ -281,7 +283,7 @@ func find(ctx context.Context, b approval.Broker, id string) (inquiry, error) {
 	}
 	switch len(found) {
 	case 0:
-		return inquiry{}, usage("no question has an id that begins with %q: agent-wrapper approvals lists them", id)
+		return inquiry{}, usage("no question has an id that begins with %q: %s lists them%s", id, approvalsAt(p.server), p.others())
 	case 1:
 		return readInquiry(found[0]), nil
 	}
@@ -327,8 +329,33 @@ func (a *app) listApprovals(ctx context.Context, f *approvalsFlags) error {
 		if len(all) == 0 && !f.json {
 			a.say("no question waits for an answer")
 		}
+		a.tellOthers(f, p)
 		return nil
 	})
+}
+
+// others returns which other places the user can answer at, "" if there are none: the
+// servers, for this machine.
+func (p *place) others() string {
+	tokens, err := userTokens()
+	if p.server != "" || err != nil {
+		return ""
+	}
+	servers, err := tokens.Servers()
+	switch {
+	case err != nil || len(servers) == 0: // with --server the error is told
+		return ""
+	case len(servers) == 1:
+		return "; you also answer at a server: " + approvalsAt(servers[0])
+	}
+	return "; you also answer at servers, with --server: " + strings.Join(servers, ", ")
+}
+
+// tellOthers tells a person which other places there are, in one line.
+func (a *app) tellOthers(f *approvalsFlags, p *place) {
+	if others := p.others(); others != "" && !f.json {
+		a.say("these are the questions of this machine%s", others)
+	}
 }
 
 // putApproval writes an entry as a line.
@@ -391,7 +418,7 @@ func cut(line string, width int) string {
 // showApproval shows a question as its terminal does, and the commands that answer it.
 func (a *app) showApproval(ctx context.Context, f *approvalsFlags, id string) error {
 	return a.within(ctx, f, func(p *place) error {
-		q, err := find(ctx, p, id)
+		q, err := p.find(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -399,17 +426,14 @@ func (a *app) showApproval(ctx context.Context, f *approvalsFlags, id string) er
 			return writeJSON(a.out, q.Entry)
 		}
 		o := display.TextOptions{Width: columns(a.out), Colour: isTerminal(a.out) && colours()}
-		var ways strings.Builder
-		for line := range strings.Lines(q.ways()) {
-			ways.WriteString(cut(strings.TrimSuffix(line, "\n"), o.Width) + "\n")
-		}
-		_, err = io.WriteString(a.out, q.question.Text(o)+ways.String())
+		_, err = io.WriteString(a.out, q.question.Text(o)+q.ways(approvalsAt(f.server), o.Width))
 		return err
 	})
 }
 
-// ways returns how a question was answered, or the commands that answer it.
-func (q *inquiry) ways() string {
+// ways returns how a question was answered, or the commands that answer it: at is how
+// they begin.
+func (q *inquiry) ways(at string, width int) string {
 	if q.Status != approval.Pending {
 		end := "\n  it is " + q.Status.String()
 		if q.By.Name != "" {
@@ -418,14 +442,16 @@ func (q *inquiry) ways() string {
 		if why := cmp.Or(q.Reason, q.Message); why != "" {
 			end += ": " + visible.Line(why)
 		}
-		return end + "\n"
+		return wrapped(end, "  : ", width)
 	}
 	var out strings.Builder
 	if silent := q.silent(time.Now()); silent > 0 {
 		fmt.Fprintf(&out, "\n  its asker is gone for %s: if it stays away, this is abandoned\n", age(silent))
 	}
-	out.WriteString("\n  agent-wrapper approvals …\n")
-	way := func(command, words string) { fmt.Fprintf(&out, "    %-28s %s\n", command, words) }
+	out.WriteString("\n  " + at + " …\n")
+	way := func(command, words string) {
+		out.WriteString(wrapped(fmt.Sprintf("    %-28s %s", command, words), strings.Repeat(" ", 31)+": ", width))
+	}
 	for _, c := range q.question.Choices {
 		switch c.Name {
 		case desk.Once:
@@ -451,6 +477,35 @@ func (q *inquiry) ways() string {
 	return out.String()
 }
 
+// wrapped breaks a line at a width, at blanks where possible. The lines that follow begin
+// with a text that tells them from lines of their own.
+func wrapped(line, next string, width int) string {
+	var out strings.Builder
+	for runes := []rune(line); ; runes = append([]rune(next), runes...) {
+		n := len(runes)
+		if room := max(width, len(next)+20); n > room {
+			n = room
+			if blank := lastBlank(runes[:n]); blank > len(next)+(n-len(next))/2 {
+				n = blank + 1
+			}
+		}
+		out.WriteString(string(runes[:n]) + "\n")
+		if runes = runes[n:]; len(runes) == 0 {
+			return out.String()
+		}
+	}
+}
+
+// lastBlank returns the index of the last blank, -1 if there is none.
+func lastBlank(line []rune) int {
+	for i, r := range slices.Backward(line) {
+		if r == ' ' {
+			return i
+		}
+	}
+	return -1
+}
+
 // settle answers a question. The digest that is sent is that of what was read, and what
 // is told is what was answered.
 func (a *app) settle(ctx context.Context, f *approvalsFlags, id string, reply func(*desk.Question) (desk.Reply, error)) error {
@@ -458,7 +513,7 @@ func (a *app) settle(ctx context.Context, f *approvalsFlags, id string, reply fu
 		if err := p.answer(); err != nil {
 			return err
 		}
-		q, err := find(ctx, p, id)
+		q, err := p.find(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -519,14 +574,14 @@ func (a *app) answered(ctx context.Context, p *place, q inquiry, event *approval
 		return err
 	}
 	for _, one := range approval.Propose(past, p.person, q.Project, nil, time.Now()) {
-		a.propose(&q, &one)
+		a.propose(p, &q, &one)
 	}
 	return nil
 }
 
 // propose tells of a rule that would answer for what a person approves again and again.
 // It keeps nothing.
-func (a *app) propose(q *inquiry, one *approval.Proposal) {
+func (a *app) propose(p *place, q *inquiry, one *approval.Proposal) {
 	fmt.Fprintf(a.out, "\nYou have allowed this %d times here:\n", one.Times)
 	for _, rule := range one.Rules {
 		fmt.Fprintf(a.out, "  %s\n", visible.Line(rule))
@@ -537,13 +592,17 @@ func (a *app) propose(q *inquiry, one *approval.Proposal) {
 	}
 	rung := slices.IndexFunc(q.question.Choices[at].Rungs, func(r display.Rung) bool { return slices.Equal(r.Rules, one.Rules) })
 	if rung >= 0 {
-		fmt.Fprintf(a.out, "To have it allowed from now on, answer the next such question with:\n  agent-wrapper approvals allow ID --always --rung %d\n", rung+1)
+		fmt.Fprintf(a.out, "To have it allowed from now on, answer the next such question with:\n  %s allow ID --always --rung %d\n", approvalsAt(p.server), rung+1)
 	}
 }
 
 // watchApprovals tells of what waits, and then of every change.
 func (a *app) watchApprovals(ctx context.Context, f *approvalsFlags) error {
 	return a.within(ctx, f, func(p *place) error {
+		if !f.json {
+			a.say("to answer, in another terminal: %s show ID", approvalsAt(f.server))
+		}
+		a.tellOthers(f, p)
 		after := int64(0)
 		for first := true; ; first = false {
 			all, err := p.List(ctx, approval.Filter{After: after})

@@ -179,9 +179,23 @@ func TestHostileQuestion(t *testing.T) {
 			t.Errorf("%q is shown as %q", shown, got)
 		}
 	}
-	text := q.line(e.Asked) + q.question.Text(display.TextOptions{Width: 80}) + q.ways()
+	text := q.line(e.Asked) + q.question.Text(display.TextOptions{Width: 80}) + q.ways("agent-wrapper approvals", 80)
 	if strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "[2J") {
 		t.Errorf("%q", text)
+	}
+}
+
+// Nothing of a label is cut, and what follows on the next line is no line of its own.
+func TestWrapped(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"", "\n"},
+		{"  way words", "  way words\n"},
+		{"  way some words that go on and on", "  way some words that go\n     : on and on\n"},
+		{"  way " + strings.Repeat("x", 40), "  way " + strings.Repeat("x", 21) + "\n     : " + strings.Repeat("x", 19) + "\n"},
+	} {
+		if got := wrapped(tt.line, "     : ", 27); strings.ReplaceAll(got, " \n", "\n") != tt.want {
+			t.Errorf("%q is wrapped as %q, want %q", tt.line, got, tt.want)
+		}
 	}
 }
 

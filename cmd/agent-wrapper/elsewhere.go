@@ -29,7 +29,8 @@ type place struct {
 	asks   func(root int) error // makes known that the processes below root ask
 	answer func() error         // why this process may not answer, nil if it may
 	close  func() error
-	alone  bool // all who answer there are one person
+	alone  bool   // all who answer there are one person
+	server string // its URL, "" for this machine
 }
 
 // placeAt opens the broker that a value of --approvals names.
@@ -98,7 +99,8 @@ func (p *place) approver(here permission.Approver, e *engine.Engine, menu desk.M
 	}
 	// Not p itself: approval.Await asks a client of a server to wait.
 	o := broker.Options{
-		Broker: p.Broker, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace, Warn: warn,
+		Broker: p.Broker, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace,
+		Show: approvalsAt(p.server) + " show", Warn: warn,
 		Terms: func(ask *permission.Request) approval.Terms {
 			t, err := demands.Terms(ask, "", approval.Principal{}, time.Now())
 			if err != nil {

@@ -340,13 +340,29 @@ func (j *job) do(ctx context.Context) error {
 	}
 	j.keepRules()
 	if res.Behavior != permission.Allow {
-		return &coded{codeDenied, fmt.Errorf("not run: %s", visible.Line(res.Reason))}
+		return &coded{codeDenied, fmt.Errorf("not run: %s", visible.Line(whyNot(&res)))}
 	}
 	var in bashInput
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
 	return j.run(ctx, in.Command)
+}
+
+// whyNot returns why a line is not run. If a person has denied it, the words of that
+// person come first.
+func whyNot(res *permission.Result) string {
+	said := res.Message
+	switch a := res.Approval; {
+	case res.By != "person":
+		return res.Reason
+	case a != nil && len(a.People) > 0:
+		said = "denied by " + a.People[len(a.People)-1].Name
+		if a.Comment != "" {
+			said += ": " + a.Comment
+		}
+	}
+	return said + " (" + res.Reason + ")"
 }
 
 // run runs the line that was decided.

@@ -21,6 +21,15 @@ func agentToken() string {
 	return token
 }
 
+// approvalsAt returns the beginning of the commands for what is asked at a server, or with
+// "" on this machine.
+func approvalsAt(server string) string {
+	if server == "" {
+		return "agent-wrapper approvals"
+	}
+	return "agent-wrapper approvals --server " + shellWord(server)
+}
+
 // isServer reports whether a value of --approvals is the URL of a server.
 func isServer(where string) bool {
 	return strings.HasPrefix(where, "https://") || strings.HasPrefix(where, "http://")
@@ -37,7 +46,7 @@ func (a *app) askerAt(server string) (*place, error) {
 		return nil, usage("--approvals: %v", err)
 	}
 	return &place{
-		Broker: c, asks: func(int) error { return nil }, close: closed(c),
+		Broker: c, asks: func(int) error { return nil }, close: closed(c), server: server,
 		answer: func() error { return errors.New("the token of an agent does not answer") },
 	}, nil
 }
@@ -71,7 +80,7 @@ func (a *app) personAt(ctx context.Context, server string) (*place, error) {
 		c.Close()
 		return nil, err
 	}
-	return &place{Broker: c, person: who.Name, close: closed(c), answer: mayAnswerThere}, nil
+	return &place{Broker: c, person: who.Name, close: closed(c), answer: mayAnswerThere, server: server}, nil
 }
 
 // mayAnswerThere is mayAnswer for a server: what an agent of this machine started does

@@ -79,15 +79,23 @@ func TestApprovalsAtServer(t *testing.T) {
 		want   string
 	}{
 		{[]string{"allow"}, codeDone, "ran-it"},
-		{[]string{"deny", "not on Fridays"}, codeDenied, "not run"},
+		{[]string{"deny"}, codeDenied, "not run: denied by ann ("},
+		{[]string{"deny", "not on Fridays"}, codeDenied, "not run: denied by ann: not on Fridays ("},
 	} {
 		var code int
 		var out string
 		var running sync.WaitGroup
 		running.Go(func() { code, out = s.exec(t.Context(), s.url, s.agent, "echo ran-it") })
 		id := s.asked()
-		if _, shown := s.person("", "show", id); !strings.Contains(shown, "echo ran-it") {
+		at := "agent-wrapper approvals --server " + s.url
+		if _, shown := s.person("", "show", id); !strings.Contains(shown, "echo ran-it") || !strings.Contains(shown, at+" …") {
 			t.Errorf("%s", shown)
+		}
+		if _, wrong := s.person("", "allow", id, "--rung", "9"); !strings.Contains(wrong, at+" show "+id) {
+			t.Errorf("%s", wrong)
+		}
+		if _, here := said(t, "approvals", "show", id); !strings.Contains(here, at) {
+			t.Errorf("%s", here)
 		}
 		args := append([]string{tt.answer[0], id}, tt.answer[1:]...)
 		if code, said := s.person("", args...); code != codeDone {
@@ -97,10 +105,44 @@ func TestApprovalsAtServer(t *testing.T) {
 		if code != tt.code || !strings.Contains(out, tt.want) {
 			t.Errorf("%v: %d: %s", args, code, out)
 		}
+		if !strings.Contains(out, at+" show "+id) {
+			t.Errorf("who waits is not told where to answer: %s", out)
+		}
 		if code, said := s.person("", "allow", id); code != codeDenied || !strings.Contains(said, "too late") {
 			t.Errorf("a second answer: %d: %s", code, said)
 		}
 	}
+}
+
+// Without --server a person is told, in one line, that there are servers too; a program
+// that reads JSON is not.
+func TestAnswersElsewhereToo(t *testing.T) {
+	s := newAtServer(t)
+	for _, args := range [][]string{{"approvals"}, {"approvals", "list"}} {
+		if code, out := said(t, args...); code != codeDone || strings.Count(out, "approvals --server "+s.url+"\n") != 1 {
+			t.Errorf("%v: %d: %s", args, code, out)
+		}
+	}
+	if _, out := said(t, "approvals", "--json"); out != "" {
+		t.Errorf("%s", out)
+	}
+	if _, out := s.person("", "list"); strings.Contains(out, "you also answer") {
+		t.Errorf("%s", out)
+	}
+	if code, out := s.person("", "logout"); code != codeDone {
+		t.Fatal(out)
+	}
+	if _, out := said(t, "approvals"); strings.Contains(out, "you also answer") {
+		t.Errorf("%s", out)
+	}
+}
+
+// said runs a command line and returns its exit code and all that it wrote.
+func said(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	var out bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &out}
+	return a.run(t.Context(), args), out.String()
 }
 
 // Who asks waits by a request that names the question: so the service knows that the asker

@@ -161,10 +161,11 @@ func (a *app) tokenList(ctx context.Context, f *storeFlags, asJSON bool) (err er
 		return nil
 	}
 	out := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "ID\tROLE\tNAME\tCREATED\tSTATE")
+	fmt.Fprintln(out, "ID\tROLE\tNAME\tCREATED\tCOUNTS (UTC)")
 	for i := range all {
-		row := newTokenRow(&all[i])
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", row.ID, row.role(), row.Name, row.Created, row.state(time.Now(), &all[i]))
+		t := &all[i]
+		row := newTokenRow(t)
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", row.ID, row.role(), row.Name, t.Created.UTC().Format(time.DateOnly), countsUntil(t, time.Now()))
 	}
 	return out.Flush()
 }
@@ -176,17 +177,17 @@ func (r *tokenRow) role() string {
 	return r.Role
 }
 
-// state says whether a credential counts.
-func (r *tokenRow) state(now time.Time, t *store.Token) string {
+// countsUntil says in a few words until when a credential counts.
+func countsUntil(t *store.Token, now time.Time) string {
 	switch {
-	case r.Revoked != "":
-		return "revoked " + r.Revoked
-	case r.Expires == "":
-		return "counts until it is revoked"
+	case !t.Revoked.IsZero():
+		return "revoked " + t.Revoked.UTC().Format(time.DateOnly)
+	case t.Expires.IsZero():
+		return "until revoked"
 	case !now.Before(t.Expires):
-		return "expired " + r.Expires
+		return "expired " + t.Expires.UTC().Format(time.DateOnly)
 	}
-	return "counts until " + r.Expires
+	return "until " + t.Expires.UTC().Format("2006-01-02 15:04")
 }
 
 func (a *app) tokenRevokeCommand() *cobra.Command {

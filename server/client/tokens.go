@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
@@ -49,6 +51,16 @@ func (t Tokens) Of(server string) (string, error) {
 		return "", ErrNoToken
 	}
 	return found.Token, checkToken(found.Token)
+}
+
+// Servers returns the URLs of the servers of which the file has a token, sorted. The error
+// says why the file cannot be used.
+func (t Tokens) Servers() ([]string, error) {
+	all, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(all.Servers)), nil
 }
 
 // Keep keeps the token for a server in place of an earlier one.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,9 @@ func TestTokensOfUser(t *testing.T) {
 		}
 	}
 	if got, err := file.Of("https://a"); got != "awt_1" || err != nil {
+		t.Error(got, err)
+	}
+	if got, err := file.Servers(); !slices.Equal(got, []string{"http://127.0.0.1:7", "https://a"}) || err != nil {
 		t.Error(got, err)
 	}
 	if info, err := os.Stat(file.File); err != nil || info.Mode().Perm() != 0o600 {
