@@ -362,6 +362,9 @@ var editors = []string{"sed", "tee"}
 // unlink are ln and rm for a single file.
 var writers = []string{"mkdir", "touch", "rm", "rmdir", "cp", "mv", "ln", "install", "chmod", "link", "unlink"}
 
+// makers lists the writers that create the directories on the way to their operands.
+var makers = []string{"mkdir", "install"}
+
 // mayChange reports whether a change is covered.
 func (j *judge) mayChange(c effectbox.Change) bool {
 	if j.free || !protected(c.Path) && j.byRule(c.Path) || j.temporary(c) {
@@ -427,7 +430,7 @@ func (j *judge) exactly(i int) bool {
 }
 
 // spelt reports whether a rule for the program names a path in its words. A
-// path names the directories above it as well: mkdir -p creates them.
+// path names the directories above it as well: mkdir -p and install -D create them.
 func (j *judge) spelt(i int, name string) bool {
 	s := j.got.Started[i]
 	for _, r := range j.rules.allow {
@@ -438,7 +441,7 @@ func (j *judge) spelt(i int, name string) bool {
 			if !path.IsAbs(word) {
 				word = s.Dir + "/" + word
 			}
-			if at := j.resolve(word, true); at == name || standard(s.Argv[0]) == "mkdir" && inside(at, name) {
+			if at := j.resolve(word, true); at == name || slices.Contains(makers, standard(s.Argv[0])) && inside(at, name) {
 				return true
 			}
 		}
@@ -463,7 +466,7 @@ func (j *judge) operand(s effectbox.Started, name string) bool {
 		if !path.IsAbs(arg) {
 			arg = s.Dir + "/" + arg
 		}
-		if standard(s.Argv[0]) == "mkdir" && j.passed(arg, name) {
+		if slices.Contains(makers, standard(s.Argv[0])) && j.passed(arg, name) {
 			return true
 		}
 		at := j.resolve(arg, false)
@@ -477,8 +480,8 @@ func (j *judge) operand(s effectbox.Started, name string) bool {
 	return false
 }
 
-// passed reports whether mkdir -p creates a directory on the way to another: a
-// of a/../b, which is named in the operand.
+// passed reports whether a maker creates a directory on the way to another: a of
+// a/../b, which is named in the operand.
 func (j *judge) passed(arg, name string) bool {
 	for at := strings.Index(arg, "/.."); at >= 0; {
 		if j.resolve(arg[:at], false) == name {
