@@ -63,6 +63,7 @@ type Server struct {
 	leases      *leases
 	feed        feed
 	sockets     sockets
+	audience    audience
 	deciders    *deciders
 	decisions   *decisions
 	workers     *workers

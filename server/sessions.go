@@ -70,6 +70,7 @@ type sessionInfo struct {
 	Dir             string            `json:"dir"`
 	Running         string            `json:"running,omitempty"` // the id of the command that runs
 	Person          string            `json:"person,omitempty"`  // who has the terminal
+	Since           time.Time         `json:"since,omitzero"`    // when state was entered; absent: before a restart of the server
 	Metadata        json.RawMessage   `json:"metadata,omitempty"`
 	CreatedAt       time.Time         `json:"created_at"`
 	LastActivity    time.Time         `json:"last_activity"`
@@ -78,7 +79,7 @@ type sessionInfo struct {
 func newSessionInfo(i *terminal.Info) sessionInfo {
 	return sessionInfo{
 		Status: "success", SessionID: i.ID, AgentID: i.AgentID, AgentRole: i.AgentRole, ConversationID: i.ConversationID, Host: i.Host,
-		State: i.State, PendingApproval: i.Pending, PTYSessionID: i.PTYID, Dir: i.Dir, Running: i.Running, Person: i.Person,
+		State: i.State, PendingApproval: i.Pending, PTYSessionID: i.PTYID, Dir: i.Dir, Running: i.Running, Person: i.Person, Since: i.Since.UTC(),
 		Metadata: i.Metadata, CreatedAt: i.Created.UTC(), LastActivity: i.Active.UTC(),
 	}
 }
@@ -90,6 +91,7 @@ type commandInfo struct {
 	ConversationID string    `json:"conversation_id"`
 	Command        string    `json:"command"`
 	Description    string    `json:"description,omitempty"` // by the agent
+	By             string    `json:"by"`                    // agent, or the name of the person who typed it
 	Dir            string    `json:"dir"`
 	Status         string    `json:"status"` // pending_approval, approved, executing, denied, forbidden, completed, failed, cancelled, unknown
 	Risk           string    `json:"risk,omitempty"`
@@ -103,7 +105,7 @@ type commandInfo struct {
 
 func newCommandInfo(c *store.Command) commandInfo {
 	return commandInfo{
-		CommandID: c.ID, SessionID: c.SessionID, ConversationID: c.ConversationID, Command: c.Command, Description: c.Description, Dir: c.Dir,
+		CommandID: c.ID, SessionID: c.SessionID, ConversationID: c.ConversationID, Command: c.Command, Description: c.Description, By: c.By, Dir: c.Dir,
 		Status: string(c.State), Risk: c.Risk, Reasons: c.Reasons, ApprovalID: c.ApprovalID, Comment: c.Comment, ExitCode: c.Exit,
 		Timestamp: c.Created.UTC(), Changed: c.Changed.UTC(),
 	}
@@ -334,6 +336,7 @@ func (s *Server) hand(c *call, h *handing, do handover) (terminal.Handover, erro
 		return terminal.Handover{}, err
 	}
 	out, err := do(c.Context(), i.ID, c.who.Name, h.Signal)
+	s.audience.touch(i.ID) // also what could not be stored, or is half done
 	if err == nil {
 		s.log.Info("a terminal was handed over", "session", i.ID, "state", out.NewState, "by", c.who.Name, "credential", c.who.ID)
 	}

@@ -135,6 +135,7 @@ func newEvent(v any) (event, error) {
 // terminalChanged publishes a session or a command that has changed. What became of the
 // question about a command is one more event.
 func (s *Server) terminalChanged(rec store.Session, c *store.Command) {
+	s.audience.touch(rec.ID)
 	all := []any{sessionMessage{"session", stateOf(&rec)}}
 	if c != nil {
 		all = []any{commandMessage{"command", newCommandInfo(c)}}

@@ -2,10 +2,13 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/calm"
@@ -35,8 +38,26 @@ type (
 		Type         string `json:"type"`
 		SessionID    string `json:"session_id"`
 		PTYSessionID string `json:"pty_session_id"`
-		State        string `json:"state"`
-		Person       string `json:"person,omitempty"` // who has the terminal
+		Stream       string `json:"stream"` // a cursor counts in the stream of this name only: after a restart of the server it is another one
+		holder
+	}
+	// holder is who has the terminal, and how large it is.
+	holder struct {
+		State   string    `json:"state"`
+		Person  string    `json:"person,omitempty"`
+		Since   time.Time `json:"since,omitzero"` // absent: before a restart of the server
+		Columns uint16    `json:"cols"`
+		Rows    uint16    `json:"rows"`
+	}
+	stateChange struct {
+		Type string `json:"type"` // state
+		holder
+	}
+	// viewersMessage names the people who watch, oneself too. An agent is not told: it is
+	// not to know when nobody looks.
+	viewersMessage struct {
+		Type   string   `json:"type"` // viewers
+		People []string `json:"people"`
 	}
 	outputMessage struct {
 		Type    string `json:"type"` // output
@@ -88,11 +109,53 @@ func (s *Server) showTerminal(w http.ResponseWriter, c *call) {
 	}
 	t := &watched{server: s, call: c, id: i.ID}
 	s.upgrade(w, c, t.hear, func(o *socket) error {
-		if err := o.send(connected{"connected", i.ID, i.PTYID, i.State, i.Person}); err != nil {
+		now := holderOf(i)
+		if err := o.send(connected{"connected", i.ID, i.PTYID, i.Stream, now}); err != nil {
 			return err
 		}
+		ctx, stop := context.WithCancel(o.ctx)
+		var telling sync.WaitGroup
+		telling.Go(func() { t.tell(ctx, o, now) })
+		defer telling.Wait()
+		defer stop()
 		return t.show(o, view)
 	})
+}
+
+func holderOf(i *terminal.Info) holder {
+	return holder{i.State, i.Person, i.Since.UTC(), i.Columns, i.Rows}
+}
+
+// tell tells who has the terminal and who watches, whenever that changes, until ctx ends.
+func (t *watched) tell(ctx context.Context, o *socket, had holder) {
+	person := ""
+	if t.call.person() {
+		person = t.call.who.Name
+	}
+	defer t.server.audience.enter(t.id, person)()
+	var told []string
+	for {
+		people, changed := t.server.audience.look(t.id)
+		i, err := t.server.terminals.Get(t.id)
+		if err != nil {
+			return // it is closed, which the output's end tells
+		}
+		if now := holderOf(&i); now != had {
+			had, err = now, o.send(stateChange{"state", now})
+		}
+		if err == nil && person != "" && !slices.Equal(people, told) {
+			told, err = people, o.send(viewersMessage{"viewers", people})
+		}
+		if err != nil {
+			o.end(err)
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // sessionOf returns the session whose terminal has an id, if the credential may see it.
@@ -181,6 +244,7 @@ func (t *watched) obey(o *socket, k *keys) (doneMessage, error) {
 	case "input", "terminal_stdin":
 		return doneMessage{}, t.typed(o, k)
 	case "resize":
+		defer t.server.audience.touch(t.id)
 		return doneMessage{}, m.Resize(t.id, who, k.Columns, k.Rows)
 	case "signal":
 		return doneMessage{Type: "signal_sent", Signal: k.Signal}, m.Signal(o.ctx, t.id, who, k.Signal)
@@ -210,6 +274,7 @@ func (t *watched) typed(o *socket, k *keys) error {
 
 // control takes the terminal over, or gives it back.
 func (t *watched) control(o *socket, action string) (err error) {
+	defer t.server.audience.touch(t.id)
 	switch action {
 	case "pause":
 		_, err = t.server.terminals.Interrupt(o.ctx, t.id, t.call.who.Name, false)

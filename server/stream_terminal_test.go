@@ -4,23 +4,29 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
 
 // shown is any message of a terminal's stream.
 type shown struct {
-	Type, Content, Code, Message, State, Signal, Action, Person string
-	Cursor, Bytes                                               int64
+	Type, Content, Code, Message, State, Signal, Action, Person, Stream string
+	Cursor, Bytes                                                       int64
+	Cols, Rows                                                          int
+	Since                                                               time.Time
+	People                                                              []string
 }
 
 // view is a viewer of a terminal.
 type view struct {
 	*peer
-	text string // all output
-	last shown
+	text    string // all output
+	last    shown
+	viewers []string
 }
 
 // watch opens the stream of a session's terminal.
@@ -47,8 +53,11 @@ func (v *view) read(kind string) shown {
 			v.t.Fatal(err)
 		}
 		v.last = m
-		if m.Type == "output" {
+		switch m.Type {
+		case "output":
 			v.text += m.Content
+		case "viewers":
+			v.viewers = m.People
 		}
 		if m.Type == kind {
 			return m
@@ -170,6 +179,84 @@ func TestTerminalKeyboard(t *testing.T) {
 	}
 	ann.say(`{"type":"workflow_control","action":"resume"}`)
 	ann.read("workflow_control_ack")
+}
+
+// seen reads until these people watch.
+func (v *view) seen(people ...string) {
+	v.t.Helper()
+	for !slices.Equal(v.read("viewers").People, people) {
+	}
+}
+
+// Who watches is known to people by name, each once, however many streams there are; an
+// agent is not told.
+func TestTerminalAudience(t *testing.T) {
+	p := meet(t, Options{})
+	session, other := p.begin(), p.begin()
+	agent := p.watch(session, p.agent, "")
+	ann := p.watch(session, p.ann, "")
+	ann.seen("ann")
+	p.watch(other, p.ben, "").seen("ben")
+	ben := p.watch(session, p.ben, "")
+	ann.seen("ann", "ben")
+	ben.seen("ann", "ben")
+	twice := p.watch(session, p.ben, "")
+	twice.seen("ann", "ben")
+	ben.CloseNow()
+	p.execute(session, "echo mid''way")
+	ann.until("midway")
+	if ann.last.Type == "viewers" {
+		t.Errorf("%+v", ann.last)
+	}
+	twice.CloseNow()
+	ann.seen("ann")
+	agent.until("midway")
+	ann.say(`{"type":"workflow_control","action":"pause"}`)
+	for agent.read("state").State != "user_control" {
+	}
+	if agent.viewers != nil {
+		t.Errorf("an agent was told who watches: %v", agent.viewers)
+	}
+}
+
+// Who has the terminal, since when, and its size are told when they change.
+func TestTerminalState(t *testing.T) {
+	p := meet(t, Options{})
+	session := p.begin()
+	ben := p.watch(session, p.ben, "")
+	if m := ben.last; m.State != "agent_control" || m.Person != "" || m.Cols != 80 || m.Rows != 24 || m.Since.IsZero() || m.Stream == "" {
+		t.Errorf("%+v", m)
+	}
+	before := ben.last
+	p.post(session+"/interrupt", p.ann, `{}`, 200)
+	had := ben.read("state")
+	for had.State != "user_control" {
+		had = ben.read("state")
+	}
+	if had.Person != "ann" || !had.Since.After(before.Since) {
+		t.Errorf("%+v", had)
+	}
+	if since := p.get(session, p.ben)["since"]; since != had.Since.Format(time.RFC3339Nano) {
+		t.Errorf("the session has %v, its stream %v", since, had.Since)
+	}
+	ann := p.watch(session, p.ann, "")
+	if ann.last.Stream != before.Stream {
+		t.Error("the stream has another name")
+	}
+	ann.say(`{"type":"resize","cols":100,"rows":40}`)
+	if m := ben.read("state"); m.Cols != 100 || m.Rows != 40 || m.Person != "ann" {
+		t.Errorf("%+v", m)
+	}
+	ann.say(`{"type":"workflow_control","action":"resume"}`)
+	for had.State != "agent_control" {
+		had = ben.read("state")
+	}
+	if had.Person != "" || had.Cols != 100 {
+		t.Errorf("%+v", had)
+	}
+	if of := p.watch(p.begin(), p.ann, ""); of.last.Stream == before.Stream {
+		t.Error("another session's stream has the same name")
+	}
 }
 
 // A terminal is found by its own id, and only by who may see it.

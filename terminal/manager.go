@@ -221,6 +221,7 @@ func (m *Manager) Create(ctx context.Context, s store.Session) (Info, error) {
 		return Info{}, err
 	}
 	live := m.newSession(rec)
+	live.since = rec.Created
 	m.mu.Lock()
 	m.sessions[rec.ID] = live
 	m.mu.Unlock()

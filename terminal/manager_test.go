@@ -419,6 +419,10 @@ func TestRestart(t *testing.T) {
 	}
 	x := b.execute(runs, "echo once >>"+ran+"; echo begun; read -r x")
 	b.shows(runs, "\r\nbegun")
+	before, err := b.Get(runs)
+	if err != nil || before.Since.IsZero() {
+		t.Errorf("%+v, %v", before, err)
+	}
 	b.Close()
 	b.store.ends(t, x.CommandID, store.CommandFailed) // the server ended in order
 	b.store.mu.Lock()
@@ -432,6 +436,9 @@ func TestRestart(t *testing.T) {
 	b.open()
 	b.store.ends(t, x.CommandID, store.CommandUnknown)
 	b.shows(runs, "unknown")
+	if after, err := b.Get(runs); err != nil || !after.Since.IsZero() || after.Stream == before.Stream {
+		t.Errorf("%+v, %v", after, err)
+	}
 	b.store.ends(t, changed.CommandID, store.CommandCancelled)
 	if info, err := b.Get(taken); err != nil || info.State != userControl || info.Person != "anna" {
 		t.Errorf("%+v, %v", info, err)

@@ -18,6 +18,7 @@ type session struct {
 	id      string
 	created time.Time
 	stream  stream
+	named   string // the stream, see Info
 	chat    *chat
 	typing  sync.Mutex // one after another types
 
@@ -26,6 +27,7 @@ type session struct {
 	machine machine
 	at      *command      // the one at hand
 	turn    chan struct{} // closed at the next change of machine.state
+	since   time.Time     // of that state; zero if it was entered at an earlier server
 	shell   *shell
 	size    size
 	decider Decider
@@ -36,6 +38,7 @@ type session struct {
 func (m *Manager) newSession(rec store.Session) *session {
 	s := &session{
 		Manager: m, id: rec.ID, created: rec.Created, rec: rec, machine: machine{state: rec.State}, turn: make(chan struct{}),
+		named: random(),
 	}
 	s.chat = m.chats.open(rec)
 	return s
@@ -46,6 +49,13 @@ type Info struct {
 	store.Session
 	Pending *Pending // nil if nobody is asked
 	Running string   // the id of the command that runs, "" if none does
+	// Since is when State was entered; zero if that was before a restart of the server.
+	Since time.Time
+	// Columns and Rows are the size of the terminal.
+	Columns, Rows uint16
+	// Stream names the output: a position counts only in the stream that it is of. After
+	// a restart it is another one.
+	Stream string
 }
 
 // Pending is a command that waits for an answer.
@@ -64,7 +74,8 @@ type Pending struct {
 func (s *session) info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := Info{Session: s.rec}
+	at := s.size.orUsual()
+	i := Info{Session: s.rec, Since: s.since, Columns: at.columns, Rows: at.rows, Stream: s.named}
 	switch c := s.at; s.machine.phase {
 	case asked:
 		i.Pending = &Pending{
@@ -100,7 +111,7 @@ func (s *session) save(ctx context.Context) error {
 
 // enter sets the state of the machine, and stores it.
 func (s *session) enter(ctx context.Context, next machine) error {
-	s.machine, s.rec.State = next, next.state
+	s.machine, s.rec.State, s.since = next, next.state, time.Now()
 	close(s.turn)
 	s.turn = make(chan struct{})
 	return s.save(ctx)

@@ -204,6 +204,12 @@ var Table = []Mutant{
 		Test: "TestTerminalKeyboard",
 	},
 	{
+		Guard: "an agent does not know who watches", File: "server/stream_terminal.go",
+		Old:  `if err == nil && person != "" && !slices`,
+		New:  `if err == nil && !slices`,
+		Test: "TestTerminalAudience",
+	},
+	{
 		Guard: "what is typed for a command is typed for that one", File: "server/stream_terminal.go",
 		Old:  `if i.Running != k.CommandID {`,
 		New:  `if false && i.Running != k.CommandID {`,
