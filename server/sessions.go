@@ -63,7 +63,7 @@ type sessionInfo struct {
 	AgentRole       string            `json:"agent_role"`
 	ConversationID  string            `json:"conversation_id"`
 	Host            string            `json:"host"`
-	State           string            `json:"state"` // agent_control, user_interrupt, user_control, agent_resume
+	State           string            `json:"state"` // agent_control, user_interrupt, user_control, agent_resume; closed, in events only
 	PendingApproval *terminal.Pending `json:"pending_approval"`
 	CommandHistory  []commandInfo     `json:"command_history,omitempty"`
 	PTYSessionID    string            `json:"pty_session_id"`

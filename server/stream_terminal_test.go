@@ -19,6 +19,7 @@ type shown struct {
 	Cols, Rows                                                          int
 	Since                                                               time.Time
 	People                                                              []string
+	Session                                                             struct{ State string }
 }
 
 // view is a viewer of a terminal.
@@ -320,6 +321,11 @@ func TestSessionEvents(t *testing.T) {
 	late.read("snapshot")
 	late.read("session")
 	late.read("current")
+	if r := p.do("DELETE", session, p.ann, ""); r.status != 200 {
+		t.Fatal(r)
+	}
+	for v.read("session").Session.State != "closed" {
+	}
 	p.ask("1", "other") // the first thing that the other agent sees
 	blind.is("approval 1 pending")
 }

@@ -281,7 +281,12 @@ func (m *Manager) CloseSession(ctx context.Context, id, why string) error {
 	m.mu.Lock()
 	delete(m.sessions, id)
 	m.mu.Unlock()
-	return m.options.Store.DeleteSession(ctx, rec)
+	if err := m.options.Store.DeleteSession(ctx, rec); err != nil {
+		return err
+	}
+	rec.State = closed
+	m.options.Changed(rec, nil)
+	return nil
 }
 
 // Subscribe returns a viewer of a session's output from a position on, 0 for all that

@@ -9,6 +9,7 @@ const (
 	userInterrupt = "user_interrupt" // the agent is held; what a person types waits
 	userControl   = "user_control"   // what a person types runs, without approval
 	agentResume   = "agent_resume"   // the person has let go; nobody runs anything yet
+	closed        = "closed"         // the session is gone: told, never stored
 )
 
 // phase is what becomes of the command that is at hand in a session.
