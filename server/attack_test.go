@@ -197,7 +197,7 @@ func TestBodies(t *testing.T) {
 func TestPaths(t *testing.T) {
 	h := listen(t, Options{})
 	secret, _ := h.token(RolePerson, "", "ann")
-	for _, path := range []string{"/", "/nothing", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api/..%2f..%2fetc/passwd", "//etc/passwd", "/api/tokens/..%2F../revoke"} {
+	for _, path := range []string{"/nothing", "/static/", "/static/..%2f..%2fetc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api/..%2f..%2fetc/passwd", "//etc/passwd", "/api/tokens/..%2F../revoke"} {
 		r := h.do("GET", path, secret, "")
 		if r.status != 404 && r.status != 405 || strings.Contains(r.body, "root:") {
 			t.Errorf("%s: %d %s", path, r.status, r.body)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
+	"github.com/agent-wrapper/agent-wrapper/server/page"
 	"github.com/agent-wrapper/agent-wrapper/store"
 	"github.com/agent-wrapper/agent-wrapper/terminal"
 )
@@ -115,6 +116,8 @@ func New(o Options) (*Server, error) {
 		rt := &routes()[i]
 		s.mux.HandleFunc(rt.method+" "+rt.path, s.serve(rt))
 	}
+	s.mux.Handle("/{$}", page.Handler())
+	s.mux.Handle("/static/", page.Handler())
 	s.mux.HandleFunc("/", s.nowhere)
 	s.openapi = describe(routes())
 	return s, nil

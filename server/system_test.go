@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,4 +89,20 @@ func TestLowered(t *testing.T) {
 			t.Errorf("%s as %q: %s, %v", tt.own, tt.wanted, role, ok)
 		}
 	}
+}
+
+// The page is for anyone, as its files say nothing by themselves; for other hosts and
+// pages there is none.
+func TestPageIsServed(t *testing.T) {
+	h := listen(t, Options{})
+	r := h.do("GET", "/", "", "")
+	policy := r.header.Get("Content-Security-Policy")
+	if r.status != http.StatusOK || !strings.Contains(policy, "script-src 'self'") || r.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Fatalf("the page: %d, %v", r.status, r.header)
+	}
+	if policy := h.do("GET", "/api/me", "", "").header.Get("Content-Security-Policy"); strings.Contains(policy, "script-src") {
+		t.Errorf("an answer of the API has the policy %q", policy)
+	}
+	h.want(h.do("GET", "/", "", "", "Host", "evil.example"), http.StatusForbidden, "other_host")
+	h.want(h.do("GET", "/static/main.js", "", "", "Origin", "http://evil.example"), http.StatusForbidden, "other_origin")
 }

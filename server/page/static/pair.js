@@ -1,0 +1,46 @@
+// The screen of a browser that the server does not know.
+
+import { h, replace } from './dom.js';
+import * as api from './api.js';
+
+// show asks for a one-time code. done is called with who the browser is then.
+export function show(root, why, done) {
+  const input = h('input', {
+    id: 'code', name: 'code', autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', placeholder: 'xxxx-xxxx-xxxx-xxxx',
+    maxLength: 40, 'aria-describedby': 'pair-why', class: 'mono',
+  });
+  const told = h('p', { id: 'pair-why', role: 'status', class: 'pair-why' }, why);
+  const button = h('button', { class: 'button primary', type: 'submit' }, 'Pair this browser');
+  const form = h('form', {
+    on: {
+      submit: async (e) => {
+        e.preventDefault();
+        button.disabled = true;
+        try {
+          done(await api.pair(input.value.trim()));
+        } catch (err) {
+          told.textContent = words(err);
+          input.focus();
+          input.select();
+        }
+        button.disabled = false;
+      },
+    },
+  }, h('label', { for: 'code' }, 'One-time code'), h('div', { class: 'row' }, input, button));
+  replace(root, h('main', { class: 'pair', id: 'main', tabIndex: -1 },
+    h('h1', null, 'agent-wrapper'),
+    h('p', null, 'Here people answer what their agents ask. This browser is not paired with the server yet.'),
+    told, form,
+    h('details', null, h('summary', null, 'Where the code comes from'),
+      h('p', null, 'The server prints a link with a code when it is started in a terminal. Another one, which counts for ten minutes, is made there, not in a terminal of an agent, by'),
+      h('pre', { class: 'mono' }, 'agent-wrapper serve token create --role person --name NAME --browser'))));
+  document.title = 'agent-wrapper';
+  input.focus();
+}
+
+// words says why a code did not let the browser in.
+export function words(err) {
+  if (err.status === 401) return 'This code does not count: it was used, has expired, or is another server’s. Make a new one.';
+  if (err.status === 429) return 'Too many attempts. Wait a second.';
+  return err.message;
+}
