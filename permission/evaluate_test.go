@@ -133,6 +133,63 @@ func TestHeldByGuard(t *testing.T) {
 	)
 }
 
+// "A run of agent-wrapper whose subcommand is known only when it runs is held like the
+// one that decides most", whatever starts it.
+func TestUnknownSubcommandsOfOursAreHeld(t *testing.T) {
+	s := spec{mode: "bypassPermissions", allow: "Bash", sessionAllow: "Bash"}
+	for _, line := range []string{
+		`agent-wrapper $X allow k3f9`,
+		`agent-wrapper "$X" allow k3f9`,
+		`agent-wrapper "$@"`,
+		`agent-wrapper approvals "$X" k3f9`,
+		`agent-wrapper approvals al$X k3f9`,
+		`agent-wrapper approvals a* k3f9`,
+		`agent-wrapper serve "$X" create --role person`,
+		`agent-wrapper "--server=$X" "$Y" allow k3f9`,
+		`agent-wrapper --server https://x.example approvals allow k3f9`,
+		`agent-wrapper {approvals,allow} k3f9`,
+		`agent-wrapper $(cat f)`,
+		`./bin/agent-wrapper whitelist "$X"`,
+		`echo approvals allow k3f9 | xargs agent-wrapper`,
+		`echo approvals | xargs -I{} agent-wrapper {} allow k3f9`,
+		`xargs -I{} sh -c 'agent-wrapper {} allow k3f9' < f`,
+		`find approvals -maxdepth 0 -exec agent-wrapper {} allow k3f9 \;`,
+		`parallel agent-wrapper {} allow k3f9 ::: approvals`,
+		`parallel agent-wrapper ::: approvals`,
+		`env -u AGENT_WRAPPER_RUN agent-wrapper $X`,
+		`sudo -u me setsid agent-wrapper $X`,
+		`watch agent-wrapper $X`,
+		`su -c "agent-wrapper $X" me`,
+		`sh -c "agent-wrapper $X allow k3f9"`,
+		`sh -c "cd x && agent-wrapper '$X' allow k3f9"`,
+		`sh -c 'agent-wrapper "$@"' _ approvals allow k3f9`,
+		`eval "agent-wrapper $X"`,
+		`eval agent-wrapper '$X'`,
+		`agent-wrapper exec -- "agent-wrapper $X"`,
+	} {
+		check(t, s, row{"Bash: " + line, "ask guard held"})
+	}
+	for _, line := range []string{ // what they name otherwise, or certainly not
+		`agent-wrapper --help`,
+		`agent-wrapper version`,
+		`agent-wrapper check Bash "$X" --policy $F`,
+		`agent-wrapper explain $X`,
+		`agent-wrapper --prompt "$P" --allow Bash,Read`,
+		`agent-wrapper run --prompt "$P" $FLAGS`,
+		`agent-wrapper decide --approvals "$URL"`,
+		`agent-wrapper policy "$X"`,
+		`agent-wrapper approvals list $X`,
+		`agent-wrapper exec -- $X`,
+		`find . -name '*.toml' -exec agent-wrapper policy validate {} \;`,
+		`ls agent-wrapper $X`,
+		`sh -c "$X"`,
+		`sh -c "cd agent-wrapper && $X"`,
+		`sh -c "go test $X ./cmd/agent-wrapper/..."`,
+	} {
+		check(t, s, row{"Bash: " + line, "allow session-allow Bash"})
+	}
+}
+
 func TestUnsandboxedIsHeld(t *testing.T) {
 	s := spec{mode: "bypassPermissions", allow: "Bash", sessionAllow: "Bash"}
 	tests := []struct{ input, want string }{

@@ -110,6 +110,22 @@ func (w *walker) nested(text string, d Dialect, s *scope, parent int, what strin
 	return end.any()
 }
 
+// aside walks text in a state, and returns its actions, which are none of the line's.
+// What cannot be read has none. The limits of the line count for it.
+func (w *walker) aside(text string, s *scope) []Action {
+	if w.again += len(text); w.depth >= maxNesting || w.again > maxAgain {
+		return nil
+	}
+	x := newWalker(w.opt, "")
+	x.quick, x.recurse, x.unit = true, x, &unit{dialect: w.unit.dialect}
+	x.depth, x.steps, x.again = w.depth+1, w.steps, w.again
+	_, _, _ = x.run(text, w.unit.dialect, s, -1)
+	actions := x.facts.Actions
+	w.steps, w.again = x.steps, x.again
+	x.free()
+	return actions
+}
+
 // Readable reports whether text is a complete command line that the parser can read,
 // without an unclosed loop or quote. Text beyond the limits of Analyze is not
 // readable.

@@ -100,7 +100,11 @@ func (e *effector) plugin() {
 // homeFile writes a file of the user's that the subcommand exists to write (kubectl
 // config set).
 func (e *effector) homeFile() {
-	if name := e.sub().Home; name != "" {
+	name := e.sub().Home
+	if name == "" && isOwn(e.prog) {
+		name = mayName(e.prog, e.words[1:])
+	}
+	if name != "" {
 		e.write(joinPath(known(e.w.opt.Home), Word{Text: name}), NeedNone, false, "settings of "+e.prog.Name)
 	}
 }

@@ -11,6 +11,7 @@ import (
 func (e *effector) runText(text Word, what string, missing bool) {
 	if missing || !text.Known() {
 		e.w.opaque(e.index, MayRun, causeCommandUnknown, what)
+		e.ownText(text)
 		return
 	}
 	e.runsInner()
@@ -120,8 +121,7 @@ func (e *effector) runsText(rest []Word, what string) {
 	if len(rest) == 0 {
 		return
 	}
-	text, ok := joinWords(rest)
-	e.runText(Word{Text: text}, what, !ok)
+	e.runText(joinWords(rest), what, false)
 }
 
 // script handles a program file as the first operand. The contents of files are not

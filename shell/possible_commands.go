@@ -262,9 +262,6 @@ func (c *possibleCommands) suffix(head Word, rest []Word, clear bool) {
 	c.run(words)
 }
 
-// anyWords stands for words of which nothing is known.
-func anyWords() Word { return Word{Holes: []Hole{{Kind: AnyText}}, Split: true} }
-
 // withoutSlashes is a name whose beginning is known: what it goes on with leads to no
 // program elsewhere.
 func withoutSlashes(w Word) Word {
@@ -280,9 +277,6 @@ func withoutSlashes(w Word) Word {
 // shellOnly are names that only a shell runs: what stands behind one of them is a
 // suffix, or a text, of its own.
 var shellOnly = set(".", "source", "eval", "exec", "builtin", "trap", "alias", "set", "export", "declare", "local", "read", "let", "r", "fc", "coproc")
-
-// unquoted is what a shell leaves of quotes that are in pairs.
-var unquoted = strings.NewReplacer("'", "", `"`, "", `\`, "")
 
 // shallow adds a command of which only the words are looked at.
 func (c *possibleCommands) shallow(words []Word) {

@@ -101,7 +101,7 @@ func TestGitAliases(t *testing.T) {
 		found := ""
 		for _, a := range Analyze(line, Options{Dir: "/p", Home: "/h", Workspace: "/p"}).Actions {
 			if a.Kind == Command && a.Parent >= 0 {
-				found, _ = joinWords(a.Words)
+				found = joinWords(a.Words).Text
 			}
 		}
 		if found != want {

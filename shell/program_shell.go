@@ -47,13 +47,14 @@ func (e *effector) eval() outcome {
 		rest = rest[1:]
 		e.w.bashOnly("-- behind eval")
 	}
-	text, ok := joinWords(rest)
-	if !ok {
+	text := joinWords(rest)
+	if !text.Known() {
 		e.odd(causeEvalUnknown)
+		e.ownText(text)
 		return same(e.s.in(unknown()))
 	}
 	s := e.s.with(func(c *scope) { c.set = nil })
-	e.w.recurse.nested(text, e.w.unit.dialect, s, e.index, "eval")
+	e.w.recurse.nested(text.Text, e.w.unit.dialect, s, e.index, "eval")
 	if e.w.unit.moves {
 		return same(s.in(unknown()))
 	}
@@ -187,6 +188,7 @@ func (e *effector) supervised() {
 func (e *effector) runLine(text Word) {
 	if !text.Known() {
 		e.odd(causeLineUnknown)
+		e.ownText(text)
 		return
 	}
 	e.w.recurse.nested(text.Text, Bash, e.child(), e.index, "agent-wrapper exec")
@@ -195,6 +197,7 @@ func (e *effector) runLine(text Word) {
 func (e *effector) shellText(text Word) {
 	if !text.Known() {
 		e.odd(causeShellText, e.prog.Name)
+		e.ownText(text)
 		return
 	}
 	e.w.recurse.nested(text.Text, dialectOf(e.prog.Name), e.child(), e.index, e.prog.Name+" -c")

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // xargs runs a command with unknown words from standard input.
 func (e *effector) xargs() {
@@ -44,8 +47,19 @@ func (e *effector) xargsReplace() (string, bool) {
 	return "", false
 }
 
-// parallel reads the files of arguments behind :::: (parallel(1)).
+// parallel reads the files of arguments behind :::: (parallel(1)), and puts what it reads
+// in place of {} or behind the command.
 func (e *effector) parallel() {
+	line := slices.Clone(e.operandWords(0))
+	if end := slices.IndexFunc(line, func(w Word) bool { return strings.HasPrefix(w.Text, ":::") }); end >= 0 {
+		line = line[:end]
+	}
+	for i := range line {
+		if strings.Contains(line[i].Text, "{") {
+			line[i] = unknown()
+		}
+	}
+	e.ownText(joinWords(append(line, anyWords())))
 	files := false
 	for _, w := range e.words[1:] {
 		switch strings.TrimSuffix(w.Text, "+") {

@@ -56,6 +56,8 @@ type recursion interface {
 	// nested walks text that a command runs as a child of the action parent, and
 	// returns the state after it. what names the text in messages.
 	nested(text string, d Dialect, s *scope, parent int, what string) *scope
+	// aside walks text beside the line, and returns its actions.
+	aside(text string, s *scope) []Action
 	// simple walks the words of a command.
 	simple(words []Word, f frame, s *scope) outcome
 	// effects adds a command and its effects according to the catalogue.

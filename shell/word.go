@@ -14,6 +14,12 @@ func known(text string) Word {
 
 func unknown() Word { return Word{Holes: []Hole{{At: 0, Kind: AnyText}}} }
 
+// anyWords stands for words of which nothing is known.
+func anyWords() Word { return Word{Holes: []Hole{{Kind: AnyText}}, Split: true} }
+
+// unquoted is what a shell leaves of quotes that are in pairs.
+var unquoted = strings.NewReplacer("'", "", `"`, "", `\`, "")
+
 func sameWord(a, b *Word) bool {
 	return a.Text == b.Text && a.Split == b.Split && slices.Equal(a.Holes, b.Holes)
 }
@@ -103,18 +109,23 @@ func joinText(a, b Word) Word {
 	return out
 }
 
-func joinWords(words []Word) (string, bool) {
+// joinWords returns words with blanks between them, as one text.
+func joinWords(words []Word) Word {
 	var sb strings.Builder
+	var out Word
 	for i := range words {
-		if !words[i].Known() {
-			return "", false
-		}
 		if i > 0 {
 			sb.WriteByte(' ')
 		}
+		for _, h := range words[i].Holes {
+			h.At += sb.Len()
+			out.Holes = append(out.Holes, h)
+		}
 		sb.WriteString(words[i].Text)
+		out.Split = out.Split || words[i].Split
 	}
-	return sb.String(), true
+	out.Text = sb.String()
+	return out
 }
 
 // holeFor replaces text in a word with a hole.

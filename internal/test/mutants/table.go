@@ -21,6 +21,24 @@ var Table = []Mutant{
 		Test: "TestLocalsHaveOneWinner",
 	},
 	{
+		Guard: "a subcommand of ours that is known only when it runs", File: "shell/command.go",
+		Old:  `	if name == "" && isOwn(e.prog) {`,
+		New:  `	if false {`,
+		Test: "TestUnknownSubcommandsOfOursAreHeld", Pkg: "./permission",
+	},
+	{
+		Guard: "our program in a line that is known only when it runs", File: "shell/effect_own.go",
+		Old:  `a.Parent >= 0 && isOwn(actions[a.Parent].Program) {`,
+		New:  `a.Parent >= 0 && false {`,
+		Test: "TestUnknownSubcommandsOfOursAreHeld", Pkg: "./permission",
+	},
+	{
+		Guard: "an option of ours that may take the next word", File: "shell/effect_own.go",
+		Old:  `		if option || value {`,
+		New:  `		if option || value && false {`,
+		Test: "TestUnknownSubcommandsOfOursAreHeld", Pkg: "./permission",
+	},
+	{
 		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
 		Old:  `	if r.uses(answer) {`,
 		New:  `	if false {`,
