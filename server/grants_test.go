@@ -40,8 +40,9 @@ func TestAutoApprove(t *testing.T) {
 	p.want(p.do("POST", revoke, p.ben, ""), 404, "not_found")
 	p.want(p.do("POST", revoke, p.agent, ""), 403, "insufficient_permissions")
 	p.want(p.do("POST", revoke, p.ann, ""), 200, "")
-	same(t, p.execute(session, "chmod 600 file.txt"), "status", "approval_required")
-	p.post(session+"/approve", p.ann, `{"approved":false}`, 200)
+	got := p.execute(session, "chmod 600 file.txt")
+	same(t, got, "status", "approval_required")
+	p.post(session+"/approve", p.ann, `{"approved":false,"approval_id":`+quote(got["approval_id"].(string))+`}`, 200)
 
 	same(t, p.execute(session, "sudo ls"), "status", "approval_required")
 	p.want(p.do("POST", session+"/approve", p.ann, `{"approved":true,"auto_approve_future":true}`), 400, "not_offered")

@@ -133,7 +133,8 @@ func TestExecute(t *testing.T) {
 
 	got = p.execute(session, "chmod 777 file.txt")
 	same(t, got, "status", "approval_required", "risk", "moderate")
-	got = p.post(session+"/approve", p.ann, `{"approved":true}`, 200)
+	p.want(p.do("POST", session+"/approve", p.ann, `{"approved":true}`), 409, "conflict") // a second click on the first
+	got = p.post(session+"/approve", p.ann, `{"approved":true,"approval_id":`+quote(got["approval_id"].(string))+`}`, 200)
 	same(t, got, "status", "approved", "command", "chmod 777 file.txt", "executed", true)
 	p.finished(got)
 	history := p.get(session+"/history", p.agent)["commands"].([]any)

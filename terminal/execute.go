@@ -72,7 +72,8 @@ type command struct {
 	// With the lock of the session:
 	digest  string        // of the question
 	asks    int           // how often a question was put
-	tried   bool          // an answer was given to Approve
+	asked   time.Time     // when it was last
+	by      answerers     // who has given an answer to Approve
 	news    chan struct{} // closed at the next change of digest, or when it is over
 	result  Result        // what the agent is told
 	over    bool          // it runs, or never will
@@ -81,7 +82,7 @@ type command struct {
 }
 
 func newCommand(rec store.Command) *command {
-	c := &command{rec: rec, input: needsInput(rec.Command, rec.Dir), news: make(chan struct{}), ended: make(chan struct{})}
+	c := &command{rec: rec, input: needsInput(rec.Command, rec.Dir), by: answerers{}, news: make(chan struct{}), ended: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
 }
@@ -339,7 +340,7 @@ func (s *session) asked(c *command, why noted, e approval.Entry) {
 		return
 	}
 	s.machine = next
-	c.digest, c.asks = e.Digest, c.asks+1
+	c.digest, c.asks, c.asked = e.Digest, c.asks+1, time.Now()
 	c.rec.Risk, c.rec.Reasons, c.rec.ApprovalID = why.risk, why.reasons, e.ID
 	s.warn(s.update(c.rec.State, &c.rec))
 	c.result = Result{Status: statusRequired, ApprovalID: e.ID, Digest: e.Digest, Warning: warning(why.risk)}
@@ -458,13 +459,34 @@ func line(command string) string {
 	return strings.ReplaceAll(visible.Command(command), "\n", "\r\n> ")
 }
 
-// passed notes the end of a question to which nobody has tried an answer by Approve: it
-// was withdrawn, has expired or was answered elsewhere. Whoever looks at it still, and
-// answers without its ID, would answer the next one.
+// answerers are people, each with the credential that they answer with.
+type answerers map[[2]string]bool
+
+func answerer(e *approval.Event) [2]string { return [2]string{e.By.Name, e.Credential} }
+
+// passed notes the end of a question, and who has answered it.
 func (s *session) passed(c *command) {
-	if c.asks > 0 && !c.tried {
-		s.stale = true
+	if c.asks > 0 {
+		s.before = c.by
 	}
+}
+
+// deliberate is how long a question has to be there before an answer without its ID
+// counts for it. A double click is faster: the second one was meant for the question
+// before.
+const deliberate = time.Second
+
+// plain reports whether an answer without an ID is certainly for the question about the
+// command at hand. Who has not answered the question before may look at that one still:
+// it was withdrawn, has expired, or somebody else has answered it.
+func (s *session) plain(c *command, e *approval.Event) bool {
+	switch {
+	case c.asks > 1:
+		return false
+	case s.before == nil:
+		return true
+	}
+	return s.before[answerer(e)] && time.Since(c.asked) >= deliberate
 }
 
 // run starts a line in a shell of its own. The line is an argument, so that what was
@@ -541,8 +563,9 @@ func (s *session) over(c *command, state store.CommandState, exit *int, o audit.
 }
 
 // Approve answers the question about the command that waits: e is an approval.Approve,
-// Deny or Edit, By a person. Without an ID it counts only if there was one question
-// about that command, and the one before did not go away unanswered. reply is what the
+// Deny or Edit, By a person. Without an ID it counts only if it is certainly for that
+// question: the first of the session, or one that is there for a second while the person
+// has answered the one before, with the same Credential. reply is what the
 // asker is told, a desk.Reply; nil makes one for a plain answer. It returns when the
 // command runs or will not.
 func (m *Manager) Approve(ctx context.Context, id string, e approval.Event, reply json.RawMessage) (Result, error) {
@@ -584,14 +607,14 @@ func (s *session) question(e *approval.Event) (*command, int, error) {
 	}
 	c := s.at
 	switch {
-	case e.ID == "" && (c.asks > 1 || s.stale):
-		return nil, 0, failure(Conflict, errors.New("the question has changed since it was first shown: quote its approval_id"))
+	case e.ID == "" && !s.plain(c, e):
+		return nil, 0, failure(Conflict, errors.New("the answer may be for the question before: quote the approval_id of this one"))
 	case e.ID != "" && e.ID != c.rec.ApprovalID:
 		return nil, 0, failure(Conflict, errors.New("the answer is for another question than the one that is pending"))
 	case e.Digest != "" && e.Digest != c.digest:
 		return nil, 0, failure(Conflict, approval.ErrOther)
 	}
-	s.stale, c.tried = false, true
+	c.by[answerer(e)] = true
 	e.ID, e.Digest = c.rec.ApprovalID, c.digest
 	s.rec.Active = time.Now()
 	return c, c.asks, nil

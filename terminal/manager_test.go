@@ -197,6 +197,7 @@ func TestSwapped(t *testing.T) {
 	}
 	b.store.ends(t, first.CommandID, store.CommandDenied)
 	second := b.execute(id, ": ask; echo harm")
+	b.rests(id)
 	if _, err := b.Approve(t.Context(), id, answerOf(approval.Approve), nil); kindOf(err) != Conflict {
 		t.Errorf("an answer without an id is for the second question: %v", err)
 	}
@@ -207,8 +208,60 @@ func TestSwapped(t *testing.T) {
 	}
 	b.store.ends(t, second.CommandID, store.CommandCompleted)
 	b.execute(id, ": ask; echo again")
+	b.rests(id)
 	if r, err := b.Approve(t.Context(), id, answerOf(approval.Approve), nil); err != nil || !r.Executed {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// rests has the question of a session be there for as long as an answer without an id
+// needs it to be.
+func (b *bench) rests(id string) {
+	b.t.Helper()
+	s, err := b.session(id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at.asked = s.at.asked.Add(-deliberate)
+}
+
+// TestDoubleClick: a second answer without an id, meant for the question that the first
+// one settled, is none to the next question; nor is that of somebody who looks at a
+// question which another has answered.
+func TestDoubleClick(t *testing.T) {
+	b := newBench(t)
+	id := b.begin()
+	r := b.execute(id, ": ask; echo first")
+	click := answerOf(approval.Approve)
+	click.Credential = "laptop"
+	if got, err := b.Approve(t.Context(), id, click, nil); err != nil || !got.Executed {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	b.store.ends(t, r.CommandID, store.CommandCompleted)
+	r = b.execute(id, ": ask; echo second")
+	if _, err := b.Approve(t.Context(), id, click, nil); kindOf(err) != Conflict {
+		t.Fatalf("the second click: %v", err)
+	}
+	b.rests(id)
+	elsewhere := click
+	elsewhere.Credential = "phone"
+	other := answerOf(approval.Approve)
+	other.By.Name, other.Credential = "ben", "laptop"
+	for _, e := range []approval.Event{elsewhere, other} {
+		if _, err := b.Approve(t.Context(), id, e, nil); kindOf(err) != Conflict {
+			t.Errorf("%s at the %s may look at the first question: %v", e.By.Name, e.Credential, err)
+		}
+	}
+	if got, err := b.Approve(t.Context(), id, click, nil); err != nil || !got.Executed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	b.store.ends(t, r.CommandID, store.CommandCompleted)
+	third := b.execute(id, ": ask; echo third")
+	other.ID = third.ApprovalID
+	if got, err := b.Approve(t.Context(), id, other, nil); err != nil || !got.Executed {
+		t.Errorf("with the id, at once: %+v, %v", got, err)
 	}
 }
 

@@ -32,7 +32,7 @@ type session struct {
 	size    size
 	decider Decider
 	gone    bool
-	stale   bool // the last question has gone away without an answer, see passed
+	before  answerers // of the question before, nil if there was none; see plain
 }
 
 func (m *Manager) newSession(rec store.Session) *session {

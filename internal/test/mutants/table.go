@@ -3261,8 +3261,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "an answer without an id is not for a question that has changed", File: "terminal/execute.go",
-		Old:  `case e.ID == "" && (c.asks > 1 || s.stale):`,
-		New:  `case false:`,
+		Old:  `	case c.asks > 1:`,
+		New:  `	case false:`,
 		Test: "TestAskedTwice",
 	},
 	{
@@ -3273,9 +3273,15 @@ func tellsWord`,
 	},
 	{
 		Guard: "an answer without an id is not for the question after one that went away", File: "terminal/execute.go",
-		Old:  `	if c.asks > 0 && !c.tried {`,
-		New:  `	if false {`,
+		Old:  `	return s.before[answerer(e)] && time`,
+		New:  `	return time`,
 		Test: "TestSwapped",
+	},
+	{
+		Guard: "the second half of a double click is no answer", File: "terminal/execute.go",
+		Old:  `[answerer(e)] && time.Since(c.asked) >= deliberate`,
+		New:  `[answerer(e)]`,
+		Test: "TestDoubleClick",
 	},
 	{
 		Guard: "a server that stops uses up no approval", File: "terminal/execute.go",
