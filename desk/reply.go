@@ -39,18 +39,28 @@ type Reply struct {
 
 // Event returns the event of an approval for a reply to a question that another process
 // asks. The error says that the reply is for another question, or is none to this one;
-// what only the process that asks can know, its Desk checks.
+// what only the process that asks can know, such as whether a rule may be kept, its Desk
+// checks.
 func (r *Reply) Event(q *Question, by approval.Principal) (approval.Event, error) {
 	if r.ID != q.ID || r.Digest != q.Digest {
 		return approval.Event{}, approval.ErrOther
 	}
 	shown := waiting{Question: *q, choices: q.Choices}
-	if err := shown.offers(r); err != nil {
-		return approval.Event{}, err
-	}
-	rules, err := shown.rules(r)
+	said, err := shown.reads(r)
 	if err != nil {
 		return approval.Event{}, err
+	}
+	return shown.event(said, by), nil
+}
+
+// reads returns what a reply says, as far as the question itself tells what may be said.
+func (q *waiting) reads(r *Reply) (permission.Answer, error) {
+	if err := q.offers(r); err != nil {
+		return permission.Answer{}, err
+	}
+	rules, err := q.rules(r)
+	if err != nil {
+		return permission.Answer{}, err
 	}
 	said := Says(r.Choice, rules)
 	said.Message = r.Message
@@ -59,12 +69,12 @@ func (r *Reply) Event(q *Question, by approval.Principal) (approval.Event, error
 		said.For, said.Times, err = r.limit()
 	case Edit:
 		if said.Input = r.Input; r.Input == nil {
-			err = errNoEdit
+			err = errors.New("input: it is what choice edit has decided in place of the tool use")
 		}
 	case Answers:
 		said.Input, err = answered(q.Input, r.Answers)
 	}
-	return shown.event(said, by), err
+	return said, err
 }
 
 // offers checks that a question has the choice of a reply, which has nothing else.
@@ -88,27 +98,17 @@ func Kind(choice string) approval.Kind {
 
 // says returns what a reply says to the evaluator. The error is about the reply.
 func (q *waiting) says(r *Reply) (permission.Answer, error) {
-	if err := q.offers(r); err != nil {
-		return permission.Answer{}, err
-	}
-	rules, err := q.rules(r)
+	said, err := q.reads(r)
 	if err != nil {
 		return permission.Answer{}, err
 	}
-	said := Says(r.Choice, rules)
-	said.Message = r.Message
 	for _, rule := range r.Rules {
 		if err := q.ask.CanKeep(list(said), rule); err != nil {
 			return permission.Answer{}, fmt.Errorf("rules: %s cannot be kept: %w", rule, err)
 		}
 	}
-	switch r.Choice {
-	case While:
-		said.For, said.Times, err = r.limit()
-	case Edit:
-		said.Input, err = q.edited(r.Input)
-	case Answers:
-		said.Input, err = answered(q.ask.Use.Input, r.Answers)
+	if r.Choice == Edit {
+		err = q.edited(r.Input)
 	}
 	return said, err
 }
@@ -188,24 +188,15 @@ func (r *Reply) limit() (time.Duration, int, error) {
 	return time.Duration(r.For) * time.Second, r.Times, nil
 }
 
-// errNoEdit is the error of an edit without an input.
-var errNoEdit = errors.New("input: it is what choice edit has decided in place of the tool use")
-
-// edited returns the input of an edit.
-func (q *waiting) edited(input json.RawMessage) (json.RawMessage, error) {
-	if input == nil {
-		return nil, errNoEdit
-	}
+// edited checks that the input of an edit can be decided, and is another one.
+func (q *waiting) edited(input json.RawMessage) error {
 	edited := q.ask
 	edited.Use.Input = input
 	digest, err := approval.Digest(&edited)
-	switch {
-	case err != nil:
-		return nil, err
-	case digest == q.Digest:
-		return nil, errors.New("input: nothing was edited: choose once to allow the tool use as it is")
+	if err == nil && digest == q.Digest {
+		err = errors.New("input: nothing was edited: choose once to allow the tool use as it is")
 	}
-	return input, nil
+	return err
 }
 
 // asked is the part of an AskUserQuestion input that an answer is about.

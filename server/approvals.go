@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -202,41 +205,77 @@ func (s *Server) entry(c *call) (approval.Entry, error) {
 
 // answer settles an approval by the answer of a person: the owner of the credential.
 func (s *Server) answer(c *call, a *api.Answer) (api.Approval, error) {
-	id := c.PathValue("id")
-	event, err := a.Event(id, c.principal(), time.Now())
+	event, err := a.Event(c.PathValue("id"), c.principal(), time.Now())
 	if err != nil {
 		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: %v", err)
 	}
-	event.Credential = c.who.ID
-	if a.Reply, err = ownReply(a, id, event.Kind, c.who.Name); err != nil {
+	r, err := ownReply(a, &event)
+	if err != nil {
 		return s.outcome(c, approval.Entry{}, err)
 	}
-	e, err := s.options.Store.Answer(c.Context(), event, a.Reply)
-	if err == nil {
-		s.log.Info("a question was answered", "approval", id, "answer", a.Kind, "by", c.who.Name, "credential", c.who.ID)
+	e, err := s.entry(c)
+	if err == nil && e.Status == approval.Pending { // else it says who was first
+		event, err = replied(&e, r, a, event)
+	}
+	if err != nil {
+		return s.outcome(c, approval.Entry{}, err)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return api.Approval{}, err
+	}
+	event.Credential = c.who.ID
+	if e, err = s.options.Store.Answer(c.Context(), event, text); err == nil {
+		s.log.Info("a question was answered", "approval", e.ID, "answer", a.Kind, "by", c.who.Name, "credential", c.who.ID)
 	}
 	return s.outcome(c, e, err)
 }
 
-// ownReply returns the reply of an answer with its author's name. The asker applies it,
-// after checks of its own; here it has to be about the question that is settled, and
-// to say the same. An unknown choice denies.
-func ownReply(a *api.Answer, id string, kind approval.Kind, name string) (json.RawMessage, error) {
-	var r desk.Reply
-	if err := strictjson.Decode(a.Reply, &r, strictjson.NullAbsent, strictjson.MaxSize(maxBody)); err != nil {
-		return nil, fail(http.StatusBadRequest, "bad_request", "the body: reply: %v", err)
+// ownReply returns the reply of an answer, with the name of who gives it. It is about the
+// approval that the event is for.
+func ownReply(a *api.Answer, e *approval.Event) (*desk.Reply, error) {
+	r := new(desk.Reply)
+	if err := strictjson.Decode(a.Reply, r, strictjson.NullAbsent, strictjson.MaxSize(maxBody)); err != nil {
+		return nil, badReply(err)
 	}
-	switch {
-	case r.ID != id || r.Digest != a.Digest:
+	if r.ID != e.ID || r.Digest != e.Digest {
 		return nil, approval.ErrOther
-	case desk.Kind(r.Choice) != kind:
-		return nil, fail(http.StatusBadRequest, "bad_request", "the body: reply: choice %q is none of kind %q", r.Choice, a.Kind)
 	}
 	if string(r.Input) == "null" { // absent: the asker takes it for an edit
 		r.Input = nil
 	}
-	r.By = name
-	return json.Marshal(r)
+	r.By = e.By.Name
+	return r, nil
+}
+
+// replied returns the event of a reply to the question of an entry. The asker applies
+// the reply after the same check, so that an answer which it would not take is refused
+// here, where the person is told. What else the answer has must say the same; its message
+// may be a comment to an approval.
+func replied(e *approval.Entry, r *desk.Reply, a *api.Answer, answer approval.Event) (approval.Event, error) {
+	var q desk.Question
+	if err := json.Unmarshal(e.Question, &q); err != nil { // it was checked when it was put
+		return answer, fmt.Errorf("the question of %s: %w", e.ID, err)
+	}
+	event, err := r.Event(&q, answer.By)
+	switch {
+	case errors.Is(err, approval.ErrOther):
+		return answer, err
+	case err != nil:
+		return answer, badReply(err)
+	case event.Kind != answer.Kind:
+		return answer, badReply(fmt.Errorf("choice %q is none of that kind", r.Choice))
+	case a.Scope != "" && answer.Scope != event.Scope, answer.Rules != nil && !slices.Equal(answer.Rules, event.Rules),
+		answer.For != 0 && answer.For != event.For, answer.Times != 0 && answer.Times != event.Times:
+		return answer, badReply(errors.New("scope, rules, for or times beside it say something else"))
+	}
+	event.At, event.Message = answer.At, cmp.Or(event.Message, answer.Message)
+	return event, nil
+}
+
+// badReply is the error of a reply that is none to its question.
+func badReply(err error) error {
+	return fail(http.StatusBadRequest, "bad_request", "the body: reply: %v", err)
 }
 
 // withdraw ends a question. An agent withdraws its own.

@@ -37,6 +37,43 @@ func TestNullReply(t *testing.T) {
 	same(t, p.get("/api/decisions/"+id+"?wait=25", p.agent), "behavior", "allow", "by", "person")
 }
 
+// TestReplies: what the asker would not take is refused when it is given, and the question
+// still waits. What counts is the reply: what stands beside it may only say the same.
+func TestReplies(t *testing.T) {
+	p := meet(t, Options{})
+	id := p.post("/api/decisions", p.agent, bash("npm install left-pad"), 200)["approval_id"].(string)
+	digest := quote(p.get("/api/approvals/"+id, p.ann)["digest"].(string))
+	answer := func(beside, reply string) string {
+		return `{"digest":` + digest + `,` + beside + `,"reply":{"id":` + quote(id) + `,"digest":` + digest + `,` + reply + `}}`
+	}
+	for _, tt := range []struct{ beside, reply, want string }{
+		{`"kind":"approve"`, `"choice":"once","message":"why not"`, "message does not go with choice once"},
+		{`"kind":"approve"`, `"choice":"session","rung":9`, "rung 9: the choice has"},
+		{`"kind":"approve"`, `"choice":"while","times":1`, "times: 1"},
+		{`"kind":"approve"`, `"choice":"always"`, `choice \"always\" is not offered`},
+		{`"kind":"approve"`, `"choice":"anything"`, `choice \"anything\" is not offered`},
+		{`"kind":"deny"`, `"choice":"words"`, "message: it is what"},
+		{`"kind":"edit"`, `"choice":"edit"`, "input: it is what"},
+		{`"kind":"approve"`, `"choice":"deny"`, "none of that kind"},
+		{`"kind":"approve","scope":"once"`, `"choice":"session"`, "say something else"},
+		{`"kind":"approve","rules":["Bash(npm:*)"]`, `"choice":"session","rung":0`, "say something else"},
+		{`"kind":"approve","for":"1h"`, `"choice":"while","for":60`, "say something else"},
+		{`"kind":"approve","times":3`, `"choice":"while","times":2`, "say something else"},
+	} {
+		resp := p.do("POST", "/api/approvals/"+id+"/answer", p.ann, answer(tt.beside, tt.reply))
+		if p.want(resp, 400, "bad_request"); !strings.Contains(string(resp.body), tt.want) {
+			t.Errorf("%s, %s: %s", tt.beside, tt.reply, resp.body)
+		}
+	}
+	same(t, p.get("/api/approvals/"+id, p.ann), "status", "pending")
+	got := p.post("/api/approvals/"+id+"/answer", p.ann, answer(`"kind":"approve","message":"for the demo"`, `"choice":"session","rung":1`), 200)
+	vote := got["votes"].([]any)[0].(map[string]any)
+	if rules := vote["rules"].([]any); got["message"] != "for the demo" || vote["scope"] != "session" || len(rules) != 1 || rules[0] != "Bash(npm install:*)" {
+		t.Errorf("%v", got)
+	}
+	same(t, p.get("/api/decisions/"+id+"?wait=25", p.agent), "behavior", "allow")
+}
+
 // TestDecisions: what the policy allows or denies is told at once, and what it leaves to
 // a person is a question, whose end can be waited for.
 func TestDecisions(t *testing.T) {

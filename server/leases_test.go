@@ -12,7 +12,7 @@ import (
 // leased submits a question with a lease.
 func (p *parties) leased(id string) {
 	p.t.Helper()
-	p.post("/api/approvals", p.agent, `{"id":"`+id+`","digest":"1:d","project":"/w","session":"s","lease":60,"question":{"id":"`+id+`","digest":"1:d"}}`, 200)
+	p.post("/api/approvals", p.agent, `{"id":"`+id+`","digest":"1:d","project":"/w","session":"s","lease":60,"question":{"id":"`+id+`","digest":"1:d","choices":[{"name":"once"},{"name":"deny"}]}}`, 200)
 }
 
 // lapses looks for askers that are gone, at a time.

@@ -80,7 +80,7 @@ func (a *app) personAt(ctx context.Context, server string) (*place, error) {
 		c.Close()
 		return nil, err
 	}
-	return &place{Broker: c, person: who.Name, close: closed(c), answer: mayAnswerThere, server: server}, nil
+	return &place{Broker: c, person: who.Name, server: server, close: closed(c), answer: mayAnswerThere}, nil
 }
 
 // mayAnswerThere is mayAnswer for a server: what an agent of this machine started does

@@ -88,8 +88,9 @@ type Submission struct {
 	Lease int `json:"lease,omitempty"`
 }
 
-// Answer is the answer of a person. Reply is the desk.Reply, which the asker applies;
-// the other fields are those of the event that settles the approval.
+// Answer is the answer of a person. Reply is the desk.Reply, which settles the approval and
+// which the asker applies. Digest and Kind belong to it; Message may be a comment to an
+// approval; the other fields may be left out, and otherwise say what the reply says.
 type Answer struct {
 	Digest  string          `json:"digest"`
 	Kind    string          `json:"kind"` // approve, deny, edit

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/broker"
 	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/brokertest"
 	"github.com/agent-wrapper/agent-wrapper/server"
 	"github.com/agent-wrapper/agent-wrapper/server/client"
@@ -100,16 +101,22 @@ func (e *everybody) of(p approval.Principal) *client.Client {
 }
 
 type wrapped struct {
-	ID     string          `json:"id"`
-	Digest string          `json:"digest"`
-	Suite  json.RawMessage `json:"suite"`
+	ID      string           `json:"id"`
+	Digest  string           `json:"digest"`
+	Choices []display.Choice `json:"choices"`
+	Suite   json.RawMessage  `json:"suite"`
+}
+
+// choices are all that the suite's answers need.
+var choices = []display.Choice{
+	{Name: desk.Once}, {Name: desk.While, Rungs: []display.Rung{{Label: "any make", Rules: []string{"Bash(make:*)"}}}}, {Name: desk.Edit}, {Name: desk.Deny},
 }
 
 func (e *everybody) Submit(ctx context.Context, entry approval.Entry) (approval.Entry, error) {
 	if entry.Asker != theAgent || entry.ID == "" { // the server cannot be told so
 		return approval.Entry{}, approval.ErrTerms
 	}
-	text, err := json.Marshal(wrapped{entry.ID, entry.Digest, entry.Question})
+	text, err := json.Marshal(wrapped{entry.ID, entry.Digest, choices, entry.Question})
 	if err != nil {
 		return approval.Entry{}, err
 	}
@@ -121,12 +128,20 @@ func (e *everybody) Answer(ctx context.Context, event approval.Event, reply json
 	if event.By == (approval.Principal{Role: approval.Person}) { // who has no credential
 		return approval.Entry{}, approval.ErrNoSay
 	}
-	choice := map[approval.Kind]string{approval.Approve: desk.Once, approval.Deny: desk.Deny, approval.Edit: desk.Edit}[event.Kind]
-	text, err := json.Marshal(desk.Reply{ID: event.ID, Digest: event.Digest, Choice: choice})
+	r := desk.Reply{ID: event.ID, Digest: event.Digest, Rules: event.Rules, For: int(event.For / time.Second), Times: event.Times, Input: event.Input}
+	r.Choice = map[approval.Kind]string{approval.Approve: desk.Once, approval.Deny: desk.Deny, approval.Edit: desk.Edit}[event.Kind]
+	if event.Times > 0 {
+		r.Choice = desk.While
+	}
+	text, err := json.Marshal(r)
 	if err != nil {
 		return approval.Entry{}, err
 	}
-	return plain(e.of(event.By).Answer(ctx, event, text))
+	got, err := plain(e.of(event.By).Answer(ctx, event, text))
+	if err != nil && r.Choice == desk.Edit && r.Input == nil { // the server says that the reply needs one
+		err = approval.ErrEvent
+	}
+	return got, err
 }
 
 func (e *everybody) Withdraw(ctx context.Context, id string, by approval.Principal, reason string) (approval.Entry, error) {

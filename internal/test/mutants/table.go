@@ -3477,9 +3477,21 @@ func tellsWord`,
 	},
 	{
 		Guard: "an answer says the same as its reply", File: "server/approvals.go",
-		Old:  `	case desk.Kind(r.Choice) != kind:`,
+		Old:  `	case event.Kind != answer.Kind:`,
 		New:  `	case false:`,
 		Test: "TestForged",
+	},
+	{
+		Guard: "an answer that its asker would not take is refused", File: "server/approvals.go",
+		Old:  `	if err == nil && e.Status == approval.Pending {`,
+		New:  `	if false {`,
+		Test: "TestReplies",
+	},
+	{
+		Guard: "what stands beside a reply says the same", File: "server/approvals.go",
+		Old:  `	case a.Scope != "" && answer.Scope`,
+		New:  `	case false && answer.Scope`,
+		Test: "TestReplies",
 	},
 	{
 		Guard: "a session is only its agent's", File: "server/sessions.go",

@@ -312,7 +312,7 @@ func (a *actor) broker() {
 	defer c.Close()
 	for a.goes() {
 		id := "own-" + strconv.FormatUint(a.rand.Uint64(), 36)
-		question := fmt.Sprintf(`{"id":%q,"digest":%q,"tool":"Bash","input":{"command":"make"}}`, id, "1:aa")
+		question := fmt.Sprintf(`{"id":%q,"digest":%q,"tool":"Bash","input":{"command":"make"},"choices":[{"name":"once"},{"name":"deny"}]}`, id, "1:aa")
 		b.note(id, func(v *vote) { v.owner, v.digest = "broker", "1:aa" })
 		a.world.tick()
 		_, err := c.Submit(a.alive, approval.Entry{
