@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/desk"
@@ -134,6 +135,8 @@ func (c *call) answer(shown <-chan desk.Question, decided <-chan result) (permis
 			err = c.elsewhere(s)
 		case by := <-c.round.shared:
 			err = c.together(by)
+		case <-c.late():
+			err = c.expired()
 		case h := <-c.round.here:
 			if h.err == nil {
 				return h.answer, nil
@@ -150,6 +153,22 @@ func (c *call) answer(shown <-chan desk.Question, decided <-chan result) (permis
 			return permission.Answer{}, err
 		}
 	}
+}
+
+// late gets a value when the time for an answer is over and no broker ends the question.
+func (c *call) late() <-chan time.Time {
+	if !c.round.isAlone() || c.terms.Expires.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(c.terms.Expires))
+}
+
+// expired takes a question away to which nobody has answered in time, and returns the
+// error of that.
+func (c *call) expired() error {
+	c.round.stop(&approval.Settled{Status: approval.Expired})
+	_, err := (&approval.State{Status: approval.Expired}).Answer()
+	return err
 }
 
 // put asks a question of the desk at the broker and here, in place of the one before.
@@ -201,6 +220,10 @@ func (c *call) elsewhere(s settled) error {
 	}
 	if !r.endsWith(&s.entry) {
 		return nil // the answer comes from here
+	}
+	if s.entry.Status == approval.Abandoned && c.terms.ID == "" && r.age() >= leastAge {
+		c.o.Warn("nothing was heard of this process where it asks, perhaps since the machine slept: it is asked anew")
+		return c.put(r.question)
 	}
 	r.stop(&approval.Settled{Status: s.entry.Status, By: s.entry.By})
 	reply, err := replyOf(&s.entry)

@@ -353,6 +353,7 @@ type failing struct {
 	approval.Broker
 	submit, answer, get, consume atomic.Bool
 	used                         atomic.Bool // somebody else is faster to use an approval up
+	gone                         atomic.Bool // it abandons what is asked, once
 }
 
 var errLost = errors.New("connection refused")
@@ -375,7 +376,11 @@ func (f *failing) Get(ctx context.Context, id string) (approval.Entry, error) {
 	if f.get.Load() {
 		return approval.Entry{}, errLost
 	}
-	return f.Broker.Get(ctx, id)
+	e, err := f.Broker.Get(ctx, id)
+	if f.gone.CompareAndSwap(true, false) {
+		e.Status = approval.Abandoned
+	}
+	return e, err
 }
 
 func (f *failing) Consume(ctx context.Context, id, digest string) (approval.Entry, error) {
@@ -455,6 +460,87 @@ func TestBrokerFails(t *testing.T) {
 		}
 		s.denied(end(), "the approval cannot be used: connection refused")
 	})
+}
+
+// TestSlept: a question whose asker counted as gone, and is not, is asked anew, here too.
+// What is abandoned as soon as it is asked is not asked again and again.
+func TestSlept(t *testing.T) {
+	fails, here := &failing{}, newPerson()
+	slept := func(s *scene, d time.Duration) {
+		time.Sleep(d)
+		fails.gone.Store(true)
+		submitElse(s)
+		synctest.Wait()
+	}
+	play(t, "asked anew", Options{Broker: fails}, func(s *scene) {
+		end := s.asks(s.Context(), about(t, "Bash", install))
+		first := s.pending()[0]
+		slept(s, time.Hour)
+		var second approval.Entry
+		for _, e := range s.pending() {
+			if e.Asker == first.Asker && e.ID != first.ID {
+				second = e
+			}
+		}
+		if err := s.answers(second, anna, desk.Reply{Choice: desk.Once}); err != nil {
+			s.Fatal(err)
+		}
+		s.allowed(end(), "anna")
+	})
+	play(t, "here too", Options{Broker: fails, Here: here, Person: "me"}, func(s *scene) {
+		end := s.asks(s.Context(), about(t, "Bash", install))
+		slept(s, time.Hour)
+		here.says <- allow()
+		s.allowed(end(), "me")
+		if got := here.heard(); got != "it is asked anew; counts" {
+			s.Errorf("here: %q", got)
+		}
+	})
+	play(t, "at once", Options{Broker: fails}, func(s *scene) {
+		end := s.asks(s.Context(), about(t, "Bash", install))
+		slept(s, time.Second)
+		s.denied(end(), "the question counts as abandoned")
+	})
+}
+
+// TestTimeAlone: without the broker the time to answer ends here.
+func TestTimeAlone(t *testing.T) {
+	terms := func(*permission.Request) approval.Terms { return approval.Terms{Expires: time.Now().Add(time.Minute)} }
+	fails, here := &failing{}, newPerson()
+	fails.submit.Store(true)
+	play(t, "from the beginning", Options{Broker: fails, Here: here, Person: "me", Terms: terms}, func(s *scene) {
+		end := s.asks(s.Context(), about(t, "Bash", install))
+		time.Sleep(time.Minute - time.Second)
+		synctest.Wait()
+		if got := here.heard(); got != "" {
+			s.Errorf("here: %q", got)
+		}
+		s.denied(end(), "nobody settled it in time: context deadline exceeded")
+		if got := here.heard(); got != "the approval is expired already" {
+			s.Errorf("here: %q", got)
+		}
+	})
+	fails, here = &failing{}, newPerson()
+	play(t, "lost meanwhile", Options{Broker: fails, Here: here, Person: "me", Terms: terms}, func(s *scene) {
+		end := s.asks(s.Context(), about(t, "Bash", install))
+		fails.get.Store(true)
+		submitElse(s)
+		s.denied(end(), "nobody settled it in time: context deadline exceeded")
+	})
+	fails, here = &failing{}, newPerson()
+	fails.submit.Store(true)
+	play(t, "in time", Options{Broker: fails, Here: here, Person: "me", Terms: terms}, func(s *scene) {
+		end := s.asks(s.Context(), about(t, "Bash", install))
+		time.Sleep(time.Minute - time.Second)
+		here.says <- allow()
+		s.allowed(end(), "")
+	})
+	for expires, want := range map[time.Time]error{time.Now().Add(-time.Second): &approval.Settled{Status: approval.Expired}, time.Now().Add(time.Hour): nil} {
+		c := &call{Approver: New(Options{}), terms: approval.Terms{Expires: expires}}
+		if err := c.claim(&round{alone: true}, allow()); (err == nil) != (want == nil) || err != nil && err.Error() != want.Error() {
+			t.Errorf("an answer at the moment when it is lost: %v, want %v", err, want)
+		}
+	}
 }
 
 // submitElse changes something at the broker, so that whoever waits looks.

@@ -20,6 +20,7 @@ import (
 // round is a question as it is asked once, with an ID of its own.
 type round struct {
 	question desk.Question // of the desk
+	asked    time.Time
 	ask      *permission.Request
 	ctx      context.Context
 	hide     context.CancelCauseFunc // takes the question away here
@@ -47,6 +48,21 @@ func (r *round) stop(why error) {
 	r.hide(why)
 	r.all.Wait()
 	r.here, r.settled = nil, nil
+}
+
+// leastAge is how old a question is at least that is asked anew because it was abandoned.
+// A broker that abandons at once would otherwise be asked without end.
+const leastAge = 30 * time.Second
+
+// age returns how long ago it was asked, by the clock of the wall: the other one stands
+// still while the machine sleeps.
+func (r *round) age() time.Duration { return time.Now().Round(0).Sub(r.asked.Round(0)) }
+
+// isAlone reports whether the broker cannot be used.
+func (r *round) isAlone() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.alone
 }
 
 // endsWith takes down the end of a question at the broker, unless its answer comes from
@@ -77,7 +93,7 @@ const idLength = 6
 // submit puts a question to the broker. If it cannot be used, the question is asked here
 // alone, if somebody is here.
 func (c *call) submit(q desk.Question) (*round, error) {
-	r := &round{question: q, ask: &c.ask, shared: make(chan string, 1)}
+	r := &round{question: q, asked: time.Now(), ask: &c.ask, shared: make(chan string, 1)}
 	t := c.terms
 	if t.ID == "" {
 		t.ID = strings.ToLower(rand.Text()[:idLength])
@@ -150,6 +166,9 @@ func (c *call) claim(r *round, a permission.Answer) error {
 			c.o.Warn("this answer counts only here: " + err.Error())
 			r.alone = true
 		}
+	}
+	if e := c.terms.Expires; r.alone && !e.IsZero() && !time.Now().Before(e) {
+		return &refused{&approval.Settled{Status: approval.Expired}}
 	}
 	r.won = true
 	return nil

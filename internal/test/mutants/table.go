@@ -51,6 +51,24 @@ var Table = []Mutant{
 		Test: "TestBothAtOnce",
 	},
 	{
+		Guard: "without the broker the time to answer ends here", File: "broker/approver.go",
+		Old:  `	if !c.round.isAlone() || c.terms.Expires.IsZero() {`,
+		New:  `	if true {`,
+		Test: "TestTimeAlone",
+	},
+	{
+		Guard: "an answer that only counts here is in time", File: "broker/round.go",
+		Old:  `!time.Now().Before(e) {`,
+		New:  `e.Before(e) {`,
+		Test: "TestTimeAlone",
+	},
+	{
+		Guard: "what is abandoned at once is not asked again and again", File: "broker/approver.go",
+		Old:  ` && r.age() >= leastAge {`,
+		New:  ` {`,
+		Test: "TestSlept",
+	},
+	{
 		Guard: "a reply says what settled its approval", File: "broker/round.go",
 		Old:  `	if desk.Kind(reply.Choice) != kinds[e.Status] {`,
 		New:  `	if kinds == nil {`,
