@@ -18,6 +18,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/process"
 	lang "github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
@@ -429,9 +430,11 @@ func (s *session) begin(c *command) error {
 		return err
 	}
 	// A link that has taken its place leads to where nobody has decided about it.
-	if real, err := filepath.EvalSymlinks(c.rec.Dir); err != nil || real != c.rec.Dir {
-		return fmt.Errorf("%s is not the directory any more in which the command was to run", c.rec.Dir)
+	dir, err := process.OpenDir(c.rec.Dir)
+	if err != nil {
+		return err
 	}
+	defer dir.Close()
 	from := c.rec.State
 	c.rec.State = store.CommandExecuting
 	if err := s.update(from, &c.rec); err != nil {
@@ -442,7 +445,7 @@ func (s *session) begin(c *command) error {
 	s.passed(c)
 	s.tell("$ " + line(c.rec.Command))
 	began := time.Now()
-	c.console, err = s.run(c.rec.Command, c.rec.Dir)
+	c.console, err = s.run(c.rec.Command, c.rec.Dir, dir)
 	if err != nil {
 		s.over(c, store.CommandFailed, nil, audit.Outcome{Failed: true, Note: "it was not started: " + err.Error()})
 		c.finish(Result{Status: statusError, Error: err.Error()})
@@ -489,21 +492,21 @@ func (s *session) plain(c *command, e *approval.Event) bool {
 	return s.before[answerer(e)] && time.Since(c.asked) >= deliberate
 }
 
-// run starts a line in a shell of its own. The line is an argument, so that what was
+// run starts a line in a shell of its own, in the directory at, which is called dir. The line is an argument, so that what was
 // decided is what runs; the shell reads one file of ours, which has it tell the
 // directory at its end.
-func (s *session) run(text, dir string) (*console, error) {
-	at, rc := s.private(directory), s.private(startup)
-	if err := os.Remove(at); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (s *session) run(text, dir string, at *process.Dir) (*console, error) {
+	told, rc := s.private(directory), s.private(startup)
+	if err := os.Remove(told); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	tell := fmt.Sprintf("unset BASH_ENV\ntrap %s EXIT\n", quoted("builtin pwd -P 2>/dev/null >|"+quoted(at)))
+	tell := fmt.Sprintf("unset BASH_ENV\ntrap %s EXIT\n", quoted("builtin pwd -P 2>/dev/null >|"+quoted(told)))
 	if err := os.WriteFile(rc, []byte(tell), 0o600); err != nil {
 		return nil, err
 	}
 	env := append(slices.Clone(s.env), pagers...)
 	env = append(env, "PWD="+dir, "BASH_ENV="+rc)
-	return open([]string{"bash", "--norc", "-c", "--", text}, dir, env, s.size, s.output)
+	return open([]string{"bash", "--norc", "-c", "--", text}, at.Path(), env, s.size, s.output)
 }
 
 // pagers has programs that page their output on a terminal (git, man, systemctl) write

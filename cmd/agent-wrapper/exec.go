@@ -375,7 +375,7 @@ func (j *job) run(ctx context.Context, line string) error {
 		}
 		env = append(env, "KUBECONFIG="+path)
 	}
-	res, err := j.command(line, env).Run(ctx)
+	res, err := j.start(ctx, line, env)
 	if recErr := j.engine.Outcome(j.outcome(res, err)); recErr != nil {
 		return errors.Join(err, fmt.Errorf("the command ran (exit code %d), and that cannot be recorded: %w", res.Exit, recErr))
 	}
@@ -391,11 +391,22 @@ func (j *job) run(ctx context.Context, line string) error {
 	return exit(res.Exit)
 }
 
+// start runs the line in the directory that was decided about: a link that has taken its
+// place leads elsewhere.
+func (j *job) start(ctx context.Context, line string, env []string) (process.Result, error) {
+	dir, err := process.OpenDir(j.use.Dir)
+	if err != nil {
+		return process.Result{}, &process.NotStarted{Program: j.flags.shell, Err: err}
+	}
+	defer dir.Close()
+	return j.command(line, dir.Path(), env).Run(ctx)
+}
+
 // command returns the shell's command for the line.
-func (j *job) command(line string, env []string) *process.Command {
+func (j *job) command(line, dir string, env []string) *process.Command {
 	sh := shells[filepath.Base(j.flags.shell)]
 	args := slices.Concat([]string{j.flags.shell}, sh.options, []string{"-c", "--", line})
-	return &process.Command{Args: args, Dir: j.use.Dir, Env: env, Stdin: j.in, Stdout: j.out, Stderr: j.err, Limit: j.flags.limit}
+	return &process.Command{Args: args, Dir: dir, Env: env, Stdin: j.in, Stdout: j.out, Stderr: j.err, Limit: j.flags.limit}
 }
 
 // outcome returns the record of a command that was started, or failed to start.

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -74,6 +77,31 @@ func (silent) Approve(ctx context.Context, _ permission.Request) (permission.Ans
 	return permission.Answer{}, ctx.Err()
 }
 
+// TestExecDirectory: a line does not run where a link leads that has taken the place of
+// the directory since the line was decided.
+func TestExecDirectory(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged, other := filepath.Join(root, "judged"), filepath.Join(root, "other")
+	if err := errors.Join(os.Mkdir(other, 0o700), os.Symlink(other, judged)); err != nil {
+		t.Fatal(err)
+	}
+	f := &execFlags{}
+	f.add(&cobra.Command{})
+	j := &job{app: &app{}, flags: f}
+	for _, dir := range []string{judged, other} {
+		j.use.Dir = dir
+		_, err := j.start(t.Context(), "touch there", []string{"PATH=" + os.Getenv("PATH")})
+		left, _ := os.ReadDir(other)
+		if refused := errors.As(err, new(*process.NotStarted)); refused != (dir == judged) || refused == (len(left) > 0) {
+			t.Errorf("in %s: %v, and there is %v", dir, err, left)
+		}
+	}
+}
+
 // By default a command may take 30 s, and a question waits for 60 s (S1-x4)
 // before it is denied.
 func TestExecWaits(t *testing.T) {
@@ -81,7 +109,7 @@ func TestExecWaits(t *testing.T) {
 	f := &execFlags{}
 	f.add(&cobra.Command{})
 	j := &job{app: &app{}, flags: f}
-	if got := j.command("ls", nil).Limit; got != 30*time.Second {
+	if got := j.command("ls", "", nil).Limit; got != 30*time.Second {
 		t.Errorf("the limit of a command is %v, want 30s", got)
 	}
 	if f.ttl != time.Hour {

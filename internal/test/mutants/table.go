@@ -3284,10 +3284,25 @@ func tellsWord`,
 		Test: "TestAskedTwice",
 	},
 	{
-		Guard: "a command does not run where a new link leads", File: "terminal/execute.go",
-		Old:  `err != nil || real != c.rec.Dir {`,
-		New:  `err != nil {`,
-		Test: "TestDirectorySwapped",
+		Guard: "a command does not run where a new link leads", File: "process/dir_linux.go",
+		Old:  `unix.O_DIRECTORY | unix.O_NOFOLLOW`,
+		New:  `unix.O_DIRECTORY`,
+		Test: "TestDirectorySwapped", Pkg: "./terminal",
+	},
+	{
+		Guard: "a command runs in the directory that was looked at", File: "terminal/execute.go",
+		Old:  `text}, at.Path(), env`,
+		New:  `text}, dir, env`,
+		Test: "TestDirectorySwappedAtStart",
+	},
+	{
+		Guard: "a line of exec does not run where a new link leads", File: "cmd/agent-wrapper/exec.go",
+		Old: `	dir, err := process.OpenDir(j.use.Dir)
+`,
+		New: `	real, err := filepath.EvalSymlinks(j.use.Dir)
+	dir, _ := process.OpenDir(real)
+`,
+		Test: "TestExecDirectory",
 	},
 	{
 		Guard: "an answer without an id is not for the question after one that went away", File: "terminal/execute.go",
