@@ -12,15 +12,7 @@ import (
 // SDKs of npm are real, with scripted models, in a network namespace that has only
 // loopback; those of Python are not to be had everywhere, and have stand-ins.
 func clients(r *runner) {
-	dir, err := os.MkdirTemp("", "agent-wrapper-clients")
-	if err != nil {
-		r.Fail(err.Error())
-		return
-	}
-	defer os.RemoveAll(dir)
-	os.Setenv("AW_BINARY", filepath.Join(dir, "agent-wrapper"))
-	defer os.Unsetenv("AW_BINARY")
-	r.check("agent-wrapper for the clients", "go", "build", "-o", os.Getenv("AW_BINARY"), "./cmd/agent-wrapper")
+	defer r.binary("the clients")()
 	r.check("tsc", "npm", "--prefix", "clients/typescript", "run", "pretest")
 	if namespace, why := r.namespace(); why != "" {
 		r.Skip("clients/typescript", why)
@@ -30,6 +22,35 @@ func clients(r *runner) {
 	}
 	r.check("mypy", "sh", "-c", "cd clients/python && exec mypy")
 	r.counted("clients/python", unittestCounts, "sh", "-c", "cd clients/python && exec timeout 120 python3 -m unittest")
+}
+
+// page tests the page of serve in a real Chromium, in a network namespace that has only
+// loopback.
+func page(r *runner) {
+	defer r.binary("the page")()
+	namespace, why := r.namespace()
+	if why != "" {
+		r.Skip("server/page", why)
+		return
+	}
+	test := "cd server/page/test && ip link set lo up && exec node --test --test-timeout=300000 --test-reporter=tap *.test.mjs"
+	r.counted("server/page", tapCounts, append(namespace, "sh", "-c", test)...)
+}
+
+// binary builds an agent-wrapper for tests that are not Go's, and names it in AW_BINARY
+// until the returned function is called.
+func (r *runner) binary(who string) func() {
+	dir, err := os.MkdirTemp("", "agent-wrapper-test")
+	if err != nil {
+		r.Fail(err.Error())
+		return func() {}
+	}
+	os.Setenv("AW_BINARY", filepath.Join(dir, "agent-wrapper"))
+	r.check("agent-wrapper for "+who, "go", "build", "-o", os.Getenv("AW_BINARY"), "./cmd/agent-wrapper")
+	return func() {
+		os.Unsetenv("AW_BINARY")
+		os.RemoveAll(dir)
+	}
 }
 
 // namespace returns the command that starts another in a network namespace of its own,

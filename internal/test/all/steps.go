@@ -40,6 +40,7 @@ var steps = []step{
 	{"manuals", manuals},
 	{"fuzz", fuzz},
 	{"clients", clients},
+	{"page", page},
 	{"nvim", nvim},
 	{"postgres", postgres},
 	{"serve", serve},
@@ -48,7 +49,7 @@ var steps = []step{
 
 // debian holds the programs with which tests compare, and their packages.
 var debian = map[string]string{
-	"bash": "bash", "dash": "dash", "zsh": "zsh", "mypy": "mypy", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
+	"bash": "bash", "dash": "dash", "zsh": "zsh", "mypy": "mypy", "chromium": "chromium", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
 	// programs that the effects test runs
 	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
 	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils", "luacheck": "lua-check",
@@ -72,6 +73,7 @@ func install(r *runner) {
 	r.installNeovim()
 	r.installNPM("e2e")
 	r.installNPM("clients/typescript", "--omit=optional") // the agent CLI is that of e2e
+	r.installNPM("server/page/test")
 }
 
 func (r *runner) installNPM(dir string, flags ...string) {
