@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -76,6 +77,16 @@ func Scan(r io.Reader, f *Filter, each func(e *Entry, line []byte) error) error 
 		return each(e, line)
 	})
 	return err
+}
+
+// Asked returns what the tool was asked for, as a person would write it. It may have
+// characters that a terminal would interpret.
+func (e *Entry) Asked() string { return inputText(e.Tool, e.Input) }
+
+// AsSent reports whether the input and the directory of a decision are what was decided
+// about: not if a secret in them is masked, or if they were too long to be kept.
+func (e *Entry) AsSent() bool {
+	return e.Cut == 0 && (e.Masked == 0 || !strings.Contains(string(e.Input)+e.Dir, mask.Mark))
 }
 
 // inputText returns an input for a person: what the tool is asked for if one

@@ -87,6 +87,19 @@ func Lint(s *Spec) ([]Finding, error) {
 	return l.findings, nil
 }
 
+// LintOf returns the findings of Lint about the rules of one source, by its name.
+func LintOf(s *Spec, name string) ([]Finding, error) {
+	l, err := newLinter(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range l.rules {
+		l.done[r] = r.item.Source.Name != name
+	}
+	l.run()
+	return slices.DeleteFunc(l.findings, func(f Finding) bool { return f.Source.Name != name }), nil
+}
+
 // lintPlace is where rules are tried. Any place would do, since the paths of
 // rules are relative to it.
 var lintPlace = patterns.Place{Workspace: defaultDir, Home: defaultHome}

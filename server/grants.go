@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ import (
 func ruleRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/rules", access: people, about: "approvals that are remembered: auto_approve_future; one's own, or all for an administrator", action: to((*Server).rules)},
+		{method: "POST", path: "/api/rules", access: people, about: "remember a rule that a question of the record has offered, as auto_approve_future does", action: to((*Server).createRule), errors: []int{409, 503}},
+		{method: "GET", path: "/api/rules/proposals", access: people, about: "rules that would answer what this person approves again and again", action: to((*Server).proposals)},
+		{method: "POST", path: "/api/rules/try", access: people, about: "what a rule would have changed in the newest decisions of the record, and its lint", action: to((*Server).tryRule), errors: []int{503}},
 		{method: "POST", path: "/api/rules/{id}/revoke", access: people, about: "end one, for all that comes after", action: to((*Server).revokeRule), errors: []int{404}},
 	}
 }
@@ -72,26 +76,46 @@ func (c *credentials) person(name string) bool {
 // recall has the decider heed what is remembered now of those who may answer by its
 // policy. Where several have to approve, nothing is: it would be the answer of one.
 func (d *decider) recall(s *Server) {
-	s.grants.mu.Lock()
-	all, version := s.grants.all, s.grants.version
-	s.grants.mu.Unlock()
+	all, version := s.grants.now()
 	d.recalling.Lock()
 	defer d.recalling.Unlock()
 	if version == d.recalled {
 		return
 	}
 	d.recalled = version
-	demands := d.Demands()
-	var count []approval.Grant // Recall takes those of one person; here they are of all who may answer
+	if err := d.Recall(everybody, heeded(all, d.Demands())); err != nil {
+		s.log.Warn("what is remembered", "error", err.Error())
+	}
+}
+
+// now returns the grants, and their version.
+func (g *grants) now() ([]approval.Grant, int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all, g.version
+}
+
+// heeded returns the grants of those who may answer, as those of everybody: Recall takes
+// those of one person.
+func heeded(all []approval.Grant, demands approval.Demands) (count []approval.Grant) {
 	for _, g := range all {
-		if len(demands.Quorum) == 0 && (demands.People == nil || slices.Contains(demands.People, g.Person)) {
+		if unheeded(demands, g.Person) == nil {
 			g.Person = everybody
 			count = append(count, g)
 		}
 	}
-	if err := d.Recall(everybody, count); err != nil {
-		s.log.Warn("what is remembered", "error", err.Error())
+	return count
+}
+
+// unheeded returns why nothing that a person has remembered counts, nil if it does.
+func unheeded(demands approval.Demands, person string) error {
+	switch {
+	case len(demands.Quorum) > 0:
+		return errors.New("several people have to approve by the policy: nobody decides for all of them from now on")
+	case demands.People != nil && !slices.Contains(demands.People, person):
+		return errors.New("by the policy you are none of those who may answer")
 	}
+	return nil
 }
 
 // remember returns what "and from now on" keeps of a question about a command. The
@@ -108,11 +132,12 @@ func (s *Server) remember(session, person string) ([]approval.Grant, error) {
 	return all, nil
 }
 
-// keep keeps grants, for the decisions after this one.
+// keep keeps grants, for the decisions after this one, and gives them IDs.
 func (s *Server) keep(ctx context.Context, all []approval.Grant) error {
-	for _, g := range all {
+	for i := range all {
+		g := &all[i]
 		g.ID = "g" + random(10)
-		if err := s.options.Store.CreateGrant(ctx, store.Grant(g)); err != nil {
+		if err := s.options.Store.CreateGrant(ctx, store.Grant(*g)); err != nil {
 			return err
 		}
 		s.log.Info("an approval is remembered", "rule", g.ID, "by", g.Person)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
@@ -14,13 +15,15 @@ import (
 // recordRoutes are the routes of the record of decisions.
 func recordRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/audit", access: people, about: "the record of decisions and outcomes, the oldest first",
+		{method: "GET", path: "/api/audit", access: people, about: "the record of decisions and outcomes, the oldest first; with before, the newest first",
 			query: []param{
-				{"after", "only lines after this seq"}, {"limit", "at most so many (default and most 1000)"},
+				{"after", "only lines after this seq"}, {"before", "only lines before this seq, from the newest; 0: from the end"}, {"limit", "at most so many (default and most 1000)"},
 				{"session", "of the agent"}, {"agent", "the subagent"}, {"tool", "by name"}, {"behavior", "allow, ask, deny"},
 				{"kind", "begin, decision, outcome, note, torn"}, {"rule", "a part of the rule"}, {"text", "a part of the line"},
 				{"since", "RFC 3339"}, {"until", "RFC 3339"},
 			}, action: to((*Server).audit)},
+		{method: "GET", path: "/api/audit/state", access: people, about: "whether the record is as it was written: lines that came since the last time are verified, a part at a time",
+			query: []param{{"whole", "true: begin at the first line"}}, action: to((*Server).auditState)},
 	}
 }
 
@@ -29,7 +32,13 @@ type recordList struct {
 	Lines []json.RawMessage `json:"lines"` // as they stand in the record: see docs/audit.md
 	// After is the seq of the last line: the next after.
 	After uint64 `json:"after"`
+	// Before is the next before; absent if nothing is left. There may be more though
+	// there are fewer lines than the limit: a request looks at maxLook bytes.
+	Before uint64 `json:"before,omitempty"`
 }
+
+// maxLook is how many bytes of the record one request looks through backwards.
+const maxLook = 16 << 20
 
 // errEnough ends the reading of the record.
 var errEnough = errors.New("enough")
@@ -41,6 +50,14 @@ func (s *Server) audit(c *call, _ *none) (recordList, error) {
 	if err != nil {
 		return out, err
 	}
+	back := c.URL.Query().Has("before")
+	before, err := number(c, "before", 0, 1<<62, 0)
+	if err == nil && back && after > 0 {
+		err = fail(http.StatusBadRequest, "bad_request", "the query: after and before do not go together")
+	}
+	if err != nil {
+		return out, err
+	}
 	file, err := os.Open(s.options.Record)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil // nothing was decided yet
@@ -49,6 +66,9 @@ func (s *Server) audit(c *call, _ *none) (recordList, error) {
 		return out, err
 	}
 	defer file.Close()
+	if back {
+		return backwards(c, file, f, uint64(before), int(limit))
+	}
 	out.After = uint64(after)
 	err = audit.Scan(file, f, func(e *audit.Entry, line []byte) error {
 		if e.Seq <= uint64(after) {
@@ -65,6 +85,131 @@ func (s *Server) audit(c *call, _ *none) (recordList, error) {
 		err = nil
 	}
 	return out, err
+}
+
+// backwards reads the record from the newest line.
+func backwards(c *call, file *os.File, f *audit.Filter, before uint64, limit int) (recordList, error) {
+	out := recordList{Lines: []json.RawMessage{}}
+	info, err := file.Stat()
+	if err != nil {
+		return out, err
+	}
+	out.Before, err = audit.ScanBack(file, info.Size(), before, maxLook, f, func(e *audit.Entry, line []byte) error {
+		out.Lines = append(out.Lines, append(json.RawMessage(nil), line...))
+		out.After = max(out.After, e.Seq)
+		if len(out.Lines) == limit || c.Context().Err() != nil {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return out, err
+}
+
+// chainState is how the chain of the record stands.
+type chainState struct {
+	Lines    int        `json:"lines"`    // that were verified
+	Records  uint64     `json:"records"`  // seq of the last of them
+	Head     string     `json:"head"`     // its hash; "" if there is none
+	Known    uint64     `json:"known"`    // up to this seq the head proves that nothing is missing; 0 without a head
+	Old      int        `json:"old"`      // lines of version 1, which have no chain
+	Torn     int        `json:"torn"`     // lines that a crash tore
+	Bytes    int64      `json:"bytes"`    // that were verified
+	Size     int64      `json:"size"`     // of the record
+	Done     bool       `json:"done"`     // all was verified; otherwise ask again
+	Verified *time.Time `json:"verified"` // when all was; null: not yet
+	Whole    *time.Time `json:"whole"`    // when the first line was
+	Faults   []finding  `json:"faults"`   // what is not as it was written
+	Notes    []finding  `json:"notes"`
+}
+
+// finding is what is worth knowing about a line; 0 stands for the whole record.
+type finding struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// maxNotes is how many notes about a record are told.
+const maxNotes = 20
+
+func findings(all []audit.Finding) []finding {
+	out := []finding{}
+	for _, f := range all[:min(len(all), maxNotes)] {
+		out = append(out, finding(f))
+	}
+	return out
+}
+
+// chain verifies the record. One request at a time does so; the others are told what it
+// had found before.
+type chain struct {
+	verifying sync.Mutex
+	watch     *audit.Watch
+
+	mu   sync.Mutex
+	last chainState
+}
+
+// maxVerified is how many bytes of the record one request verifies.
+const maxVerified = 64 << 20
+
+// auditState says whether the record is as it was written.
+func (s *Server) auditState(c *call, _ *none) (chainState, error) {
+	whole := c.URL.Query().Get("whole")
+	if whole != "" && whole != "true" {
+		return chainState{}, fail(http.StatusBadRequest, "bad_request", "the query: whole: it is true, or left out")
+	}
+	k := &s.chain
+	if !k.verifying.TryLock() {
+		out := k.known()
+		out.Done = false
+		return out, nil
+	}
+	defer k.verifying.Unlock()
+	if k.watch == nil {
+		k.watch = audit.NewWatch(s.options.Record, s.options.Head)
+	}
+	if whole != "" {
+		k.watch.Again()
+	}
+	p, err := k.watch.Next(maxVerified)
+	if errors.Is(err, fs.ErrNotExist) {
+		p, err = &audit.Progress{}, nil // nothing was decided yet
+	}
+	if err != nil {
+		return chainState{}, err
+	}
+	return k.note(p, time.Now()), nil
+}
+
+// known returns what is known.
+func (k *chain) known() chainState {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last.Faults == nil {
+		k.last.Faults, k.last.Notes = []finding{}, []finding{}
+	}
+	return k.last
+}
+
+// note keeps how far the record is verified, and returns it.
+func (k *chain) note(p *audit.Progress, now time.Time) chainState {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	next := chainState{
+		Lines: p.Lines, Records: p.Records, Head: p.Head, Known: p.Known, Old: p.Old, Torn: p.Torn, Bytes: p.Bytes, Size: p.Size,
+		Done: p.Done(), Verified: k.last.Verified, Whole: k.last.Whole, Faults: findings(p.Faults), Notes: findings(p.Notes),
+	}
+	if p.Anew {
+		next.Whole = when(now)
+	}
+	if next.Done {
+		next.Verified = when(now)
+	}
+	k.last = next
+	return next
 }
 
 // recordFilter reads the query of the record.

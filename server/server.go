@@ -29,8 +29,10 @@ type Options struct {
 	// Open opens an engine for one session of an agent, by the agent's name and role. The
 	// server closes it. Warn is for its Options.
 	Open func(agent, role string, warn func(string)) (*engine.Engine, error)
-	// Record is the file to which the engines record.
-	Record string
+	// Rules loads the rules by which Open decides for agents of a role, without a record.
+	Rules func(role string) (*engine.Rules, error)
+	// Record is the file to which the engines record, Head that of its head.
+	Record, Head string
 	// Workspace is the absolute directory in which sessions begin.
 	Workspace string
 	// Private is a directory for files of terminal sessions that only this user can read.
@@ -69,6 +71,8 @@ type Server struct {
 	decisions   *decisions
 	workers     *workers
 	grants      grants
+	chain       chain
+	trying      chan struct{} // is sent to while a rule is tried
 	shells      *shells
 	terminals   *terminal.Manager
 	mux         *http.ServeMux
@@ -98,7 +102,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		options: o, log: o.Log, credentials: newCredentials(o.Store),
 		rates: newLimiter(cmp.Or(o.Rate, 500)), failures: newLimiter(failureRate),
-		mux: http.NewServeMux(), changes: newChanges(o.Store), leases: newLeases(time.Now()),
+		mux: http.NewServeMux(), changes: newChanges(o.Store), leases: newLeases(time.Now()), trying: make(chan struct{}, 1),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -120,6 +120,17 @@ func openerWith(t testing.TB, dir, text string, sync audit.Sync) func(string, st
 	}
 }
 
+// ruler loads the rules of an opener.
+func ruler(t testing.TB, dir, text string) func(string) (*engine.Rules, error) {
+	t.Helper()
+	spec, state := terminalProfile(t, text), t.TempDir()
+	return func(role string) (*engine.Rules, error) {
+		mine := *spec
+		mine.Role = role
+		return engine.Load(engine.Options{Dir: dir, Dirs: &engine.Dirs{State: state}, Isolated: true, Settings: &mine, NoAdvice: true})
+	}
+}
+
 // terminalProfile returns a policy under profile terminal.
 func terminalProfile(t testing.TB, text string) *policy.Spec {
 	t.Helper()
@@ -146,6 +157,9 @@ func listen(t testing.TB, o Options) *harness {
 	}
 	if o.Open == nil {
 		o.Open = opener(t, o.Workspace, "")
+	}
+	if o.Rules == nil {
+		o.Rules = ruler(t, o.Workspace, "")
 	}
 	if o.Private == "" {
 		o.Private = t.TempDir()

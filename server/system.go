@@ -1,9 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/store"
@@ -18,8 +20,10 @@ func systemRoutes() []route {
 		{method: "GET", path: "/openapi.json", about: "this description", stream: (*Server).showAPI, answer: "OpenAPI 3.1"},
 		{method: "POST", path: "/api/pair", about: "let a browser in by a one-time code: sets the cookie, and returns the half that every request carries as " + pageHeader,
 			stream: (*Server).pair, answer: "who the browser is now", errors: []int{400, 401, 413, 415, 429}},
+		{method: "POST", path: "/api/pair/code", access: people, about: "a one-time code with which another device of the same person is let in, for ten minutes", action: to((*Server).pairCode), errors: []int{409}},
 		{method: "GET", path: "/api/me", access: agents | people, about: "whose credential this is", action: to((*Server).me)},
 		{method: "GET", path: "/api/tokens", access: people, about: "credentials: one's own, or all for an administrator", action: to((*Server).tokens)},
+		{method: "POST", path: "/api/tokens", access: admins, about: "create the credential of an agent; the answer has its secret, once", action: to((*Server).createToken), errors: []int{409}},
 		{method: "POST", path: "/api/tokens/{id}/revoke", access: people, about: "end a credential at once, with what it has open", action: to((*Server).revokeToken), errors: []int{404}},
 	}
 }
@@ -119,8 +123,23 @@ func (s *Server) me(c *call, _ *none) (identity, error) { return identityOf(c.wh
 // credential is a credential in a list. Its secret is kept nowhere.
 type credential struct {
 	identity
-	Created time.Time  `json:"created"`
+	Kind    string     `json:"kind"`    // browser, code (that lets one in), program
+	Created time.Time  `json:"created"` // of a browser: when it was paired
 	Revoked *time.Time `json:"revoked,omitempty"`
+}
+
+func newCredential(t *store.Token) credential {
+	return credential{identityOf(t), kindOf(t.ID), t.Created.UTC(), when(t.Revoked)}
+}
+
+// kindOf returns the kind of the credential with an ID.
+func kindOf(id string) string {
+	for kind, name := range map[string]string{browser: "browser", code: "code"} {
+		if strings.HasPrefix(id, kind) {
+			return name
+		}
+	}
+	return "program"
 }
 
 // credentialList is the answer of GET /api/tokens.
@@ -134,7 +153,7 @@ func (s *Server) tokens(c *call, _ *none) (credentialList, error) {
 	out := credentialList{[]credential{}}
 	for i := range all {
 		if mayManage(c, &all[i]) {
-			out.Tokens = append(out.Tokens, credential{identityOf(&all[i]), all[i].Created.UTC(), when(all[i].Revoked)})
+			out.Tokens = append(out.Tokens, newCredential(&all[i]))
 		}
 	}
 	return out, err
@@ -161,7 +180,93 @@ func (s *Server) revokeToken(c *call, _ *none) (credential, error) {
 			return credential{}, err
 		}
 		s.log.Info("a credential was revoked", "credential", id, "by", c.who.ID)
-		return credential{identityOf(&all[i]), all[i].Created.UTC(), when(time.Now())}, nil
+		out := newCredential(&all[i])
+		out.Revoked = when(time.Now())
+		return out, nil
 	}
 	return credential{}, fail(http.StatusNotFound, "not_found", "there is no such credential, or it is another's")
+}
+
+// maxCodes is how many one-time codes of a person count at once.
+const maxCodes = 5
+
+// pairingCode is a one-time code.
+type pairingCode struct {
+	Code    string    `json:"code"`
+	Name    string    `json:"name"`
+	Role    string    `json:"role"`
+	Expires time.Time `json:"expires"`
+}
+
+// pairCode creates a one-time code of the person whose credential it is.
+func (s *Server) pairCode(c *call, _ *none) (pairingCode, error) {
+	now := time.Now()
+	all, err := s.options.Store.Tokens(c.Context())
+	if err != nil {
+		return pairingCode{}, err
+	}
+	open := 0
+	for i := range all {
+		if t := &all[i]; kindOf(t.ID) == "code" && t.Name == c.who.Name && valid(t, now) {
+			open++
+		}
+	}
+	if open >= maxCodes {
+		return pairingCode{}, fail(http.StatusConflict, "too_many_codes", "%d codes of yours count already: use one, revoke one, or wait ten minutes", open)
+	}
+	t, text, err := MintCode(c.who.Role, c.who.Name, now)
+	if err == nil {
+		err = s.options.Store.CreateToken(c.Context(), t)
+	}
+	if err != nil {
+		return pairingCode{}, err
+	}
+	s.log.Info("a code for another device was created", "code", t.ID, "name", t.Name, "by", c.who.ID)
+	return pairingCode{text, t.Name, t.Role, t.Expires.UTC()}, nil
+}
+
+// tokenWanted is the body of POST /api/tokens. It is for agents only: who could create
+// people would be as many of them as a quorum needs.
+type tokenWanted struct {
+	Name      string `json:"name"`
+	AgentRole string `json:"agent_role,omitempty"` // absent means chat
+	Days      int    `json:"days,omitempty"`       // absent means until it is revoked
+}
+
+// createdToken is a credential with its secret.
+type createdToken struct {
+	credential
+	Secret string `json:"secret"`
+}
+
+// maxTokenDays is the longest time in days for which a credential is created.
+const maxTokenDays = 3650
+
+// createToken creates the credential of an agent.
+func (s *Server) createToken(c *call, in *tokenWanted) (createdToken, error) {
+	if in.Days < 0 || in.Days > maxTokenDays {
+		return createdToken{}, fail(http.StatusBadRequest, "bad_request", "the body: days: 1 to %d", maxTokenDays)
+	}
+	now, end := time.Now(), time.Time{}
+	if in.Days > 0 {
+		end = now.AddDate(0, 0, in.Days)
+	}
+	t, secret, err := Mint(RoleAgent, cmp.Or(in.AgentRole, agentRoles[0]), in.Name, now, end)
+	if err != nil {
+		return createdToken{}, fail(http.StatusBadRequest, "bad_request", "the body: %v", err)
+	}
+	all, err := s.options.Store.Tokens(c.Context())
+	if err != nil {
+		return createdToken{}, err
+	}
+	for i := range all {
+		if all[i].Name == t.Name && all[i].Role != RoleAgent {
+			return createdToken{}, fail(http.StatusConflict, "conflict", "name: that is a person's name: give another")
+		}
+	}
+	if err := s.options.Store.CreateToken(c.Context(), t); err != nil {
+		return createdToken{}, err
+	}
+	s.log.Info("a credential was created", "credential", t.ID, "name", t.Name, "role", t.Role, "by", c.who.ID)
+	return createdToken{newCredential(&t), secret}, nil
 }

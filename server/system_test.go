@@ -106,3 +106,51 @@ func TestPageIsServed(t *testing.T) {
 	h.want(h.do("GET", "/", "", "", "Host", "evil.example"), http.StatusForbidden, "other_host")
 	h.want(h.do("GET", "/static/main.js", "", "", "Origin", "http://evil.example"), http.StatusForbidden, "other_origin")
 }
+
+// TestPairCode: a person lets in another device of the same person, which is listed as
+// that and revoked as that. Codes are few.
+func TestPairCode(t *testing.T) {
+	p := meet(t, Options{})
+	root, _ := p.token(RoleAdmin, "", "root")
+	p.want(p.do("POST", "/api/pair/code", p.agent, ""), 403, "insufficient_permissions")
+	p.want(p.do("POST", "/api/pair/code", p.ann, `{"name":"ben"}`), 400, "bad_request")
+	for secret, want := range map[string]string{p.ann: "ann person", root: "root admin"} {
+		got := p.post("/api/pair/code", secret, "", 200)
+		me := p.post("/api/pair", "", `{"code":`+quote(got["code"].(string))+`}`, 200)
+		if text := me["name"].(string) + " " + me["role"].(string); text != want {
+			t.Errorf("%s is let in, want %s", text, want)
+		}
+		p.want(p.do("POST", "/api/pair", "", `{"code":`+quote(got["code"].(string))+`}`), 401, "unauthorized")
+	}
+	kinds := map[string]int{}
+	for _, one := range p.get("/api/tokens", p.ann)["tokens"].([]any) {
+		kinds[one.(map[string]any)["kind"].(string)]++
+	}
+	if kinds["browser"] != 1 || kinds["program"] != 1 || kinds["code"] != 1 {
+		t.Errorf("%v", kinds)
+	}
+	for range maxCodes {
+		p.post("/api/pair/code", p.ann, "", 200)
+	}
+	p.want(p.do("POST", "/api/pair/code", p.ann, ""), 409, "too_many_codes")
+	p.post("/api/pair/code", p.ben, "", 200)
+}
+
+// TestCreateToken: an administrator creates agents, and nobody who answers.
+func TestCreateToken(t *testing.T) {
+	p := meet(t, Options{})
+	root, _ := p.token(RoleAdmin, "", "root")
+	p.want(p.do("POST", "/api/tokens", p.ann, `{"name":"ci"}`), 403, "insufficient_permissions")
+	p.want(p.do("POST", "/api/tokens", p.agent, `{"name":"ci"}`), 403, "insufficient_permissions")
+	for _, body := range []string{`{"name":""}`, `{"name":"a b"}`, `{"name":"ci","role":"person"}`, `{"name":"ci","agent_role":"god"}`, `{"name":"ci","days":-1}`} {
+		p.want(p.do("POST", "/api/tokens", root, body), 400, "bad_request")
+	}
+	p.want(p.do("POST", "/api/tokens", root, `{"name":"ann"}`), 409, "conflict")
+	got := p.post("/api/tokens", root, `{"name":"ci","agent_role":"automation","days":3}`, 200)
+	same(t, got, "role", "agent", "agent_role", "automation", "name", "ci", "kind", "program")
+	secret := got["secret"].(string)
+	same(t, p.get("/api/me", secret), "name", "ci", "role", "agent")
+	if r := p.do("GET", "/api/tokens", root, ""); strings.Contains(r.body, secret) || strings.Contains(p.logs.text(), secret) {
+		t.Error("the secret is told again")
+	}
+}

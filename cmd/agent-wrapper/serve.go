@@ -156,17 +156,21 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	head, err := userDirs().Head(at.Record)
+	if err != nil {
+		return err
+	}
 	s, err := server.New(server.Options{
-		Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err), Name: name, Record: at.Record, Workspace: at.Workspace,
+		Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err), Name: name, Record: at.Record, Head: head, Workspace: at.Workspace,
 		Private: filepath.Join(dir, serveDir, "terminals"), MostSessions: f.sessions,
 		Environ: append(os.Environ(), claude.BelowRun+"=1"), // an agent is at its terminals
 		Open: func(agent, role string, warn func(string)) (*engine.Engine, error) {
-			mine, settings := *o, *o.Settings
-			settings.Role = role
-			mine.Agent, mine.Warn, mine.Settings = agent, warn, &settings
+			mine := inRole(o, role)
+			mine.Agent, mine.Warn = agent, warn
 			e, err := engine.Open(mine)
 			return e, opening(err)
 		},
+		Rules: func(role string) (*engine.Rules, error) { return load(new(inRole(o, role))) },
 	})
 	if err != nil {
 		return err
@@ -176,6 +180,14 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 		return err
 	}
 	return s.Serve(ctx, listener)
+}
+
+// inRole returns the options for agents of a role.
+func inRole(o *engine.Options, role string) engine.Options {
+	mine, settings := *o, *o.Settings
+	settings.Role = role
+	mine.Settings = &settings
+	return mine
 }
 
 // serverName returns the name of the server whose directory it is. It is made up once.

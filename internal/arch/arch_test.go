@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"store/storetest":          {"store", "approval"},
 	"cmd/agent-wrapper":        {"*"},
 	"e2e":                      {"*"},
-	"server":                   {"server/api", "server/page", "store", "approval", "audit", "broker", "desk", "engine", "permission", "terminal"},
+	"server":                   {"server/api", "server/page", "store", "approval", "audit", "broker", "desk", "engine", "patterns", "permission", "risk", "terminal"},
 	"server/api":               {"approval", "permission"},
 	"server/page":              {},
 	"server/client":            {"server/api", "approval"},
