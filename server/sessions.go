@@ -400,7 +400,10 @@ func (s *Server) pending(c *call, _ *none) (pendingInfo, error) {
 type chatList struct {
 	Status         string      `json:"status"`
 	ConversationID string      `json:"conversation_id"`
-	Messages       []chatEntry `json:"messages"`
+	// Last is the seq of the conversation's last entry. The seqs have no gaps, so that it
+	// is what to count back from. An agent is not told how much others wrote.
+	Last     int64       `json:"last,omitzero"`
+	Messages []chatEntry `json:"messages"`
 }
 
 // chatEntry is an entry of a conversation.
@@ -428,8 +431,13 @@ func (s *Server) chat(c *call, _ *none) (chatList, error) {
 	if err != nil {
 		return chatList{}, err
 	}
+	out := chatList{"success", i.ConversationID, 0, []chatEntry{}}
+	if c.person() {
+		if out.Last, err = s.options.Store.LastChat(c.Context(), i.ConversationID); err != nil {
+			return chatList{}, err
+		}
+	}
 	all, err := s.options.Store.Chat(c.Context(), i.ConversationID, after, int(limit))
-	out := chatList{"success", i.ConversationID, []chatEntry{}}
 	for _, e := range all {
 		if c.person() || e.SessionID == i.ID {
 			out.Messages = append(out.Messages, chatEntry{e.Seq, e.SessionID, e.Sender, e.Type, e.Text, e.Time.UTC()})

@@ -224,6 +224,12 @@ func TestChat(t *testing.T) {
 		first := messages[0].(map[string]any)
 		same(t, first, "sender", "terminal", "message_type", "terminal_output")
 		same(t, list, "conversation_id", "talk")
+		if _, told := list["last"]; told {
+			t.Error("an agent is told how long the conversation is")
+		}
+		if last, _ := p.get(session+"/chat?limit=1", p.ann)["last"].(float64); last < float64(len(messages)) {
+			t.Errorf("the last of at least %d is %v", len(messages), last)
+		}
 		if strings.HasPrefix(first["text"].(string), "[TERMINAL] ") {
 			return
 		}

@@ -80,6 +80,8 @@ type Store interface {
 	AppendChat(ctx context.Context, entries ...Chat) ([]Chat, error)
 	// Chat returns up to limit entries of a conversation with numbers after after.
 	Chat(ctx context.Context, conversation string, after int64, limit int) ([]Chat, error)
+	// LastChat returns the number of a conversation's last entry, 0 if there is none.
+	LastChat(ctx context.Context, conversation string) (int64, error)
 
 	// CreateGrant adds a remembered approval.
 	CreateGrant(ctx context.Context, g Grant) error

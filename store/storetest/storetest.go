@@ -536,7 +536,9 @@ func testChat(t *testing.T, open func() store.Store) {
 		if len(list) != 40 {
 			t.Errorf("%d entries", len(list))
 		}
+		equal(t, must[int64](t)(open().LastChat(ctx, conversation)), int64(40))
 	}
+	equal(t, must[int64](t)(open().LastChat(ctx, "none")), int64(0))
 	equal(t, chat(stores[0].Chat(ctx, "c", 0, 1))[0].Type, "terminal_output")
 }
 

@@ -47,6 +47,12 @@ func (d *DB) Chat(ctx context.Context, conversation string, after int64, limit i
 		` ORDER BY seq`+c.limit(limit), c.args...)
 }
 
+// LastChat returns the number of a conversation's last entry.
+func (d *DB) LastChat(ctx context.Context, conversation string) (int64, error) {
+	return readOne(ctx, d, func(row scanner) (last int64, err error) { return last, row.Scan(&last) },
+		`SELECT coalesce(max(seq), 0) FROM chat WHERE conversation = $1`, conversation)
+}
+
 // AppendAudit adds lines of a server's record.
 func (d *DB) AppendAudit(ctx context.Context, server string, after int64, lines ...[]byte) error {
 	if len(lines) == 0 {
