@@ -398,8 +398,8 @@ func (s *Server) pending(c *call, _ *none) (pendingInfo, error) {
 
 // chatList is a part of a conversation.
 type chatList struct {
-	Status         string      `json:"status"`
-	ConversationID string      `json:"conversation_id"`
+	Status         string `json:"status"`
+	ConversationID string `json:"conversation_id"`
 	// Last is the seq of the conversation's last entry. The seqs have no gaps, so that it
 	// is what to count back from. An agent is not told how much others wrote.
 	Last     int64       `json:"last,omitzero"`
