@@ -50,7 +50,7 @@ export class Stage {
   }
 
   /** stranger opens a browser of its own that is not paired, and is nowhere yet. */
-  async stranger(name = "", options = {}) {
+  async stranger(name = "", { plugged, ...options } = {}) {
     const context = await (await browser()).newContext({
       viewport: { width: 1280, height: 800 },
       colorScheme: "light",
@@ -66,6 +66,7 @@ export class Stage {
     this.watch(context, tab);
     const page = new Page(this.world, tab, name);
     this.pages.push(page);
+    if (plugged) await page.plug();
     return page;
   }
 

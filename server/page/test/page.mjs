@@ -31,30 +31,145 @@ export class Page {
     await this.tab.evaluate((route) => (location.hash = route), `#${route}`);
   }
 
-  /** list is the list of what waits. */
+  /** list is what waits. */
   get list() {
-    return this.role("listbox", /waiting/i);
+    return this.role("region", "What waits");
   }
 
   /** row is the entry of the list that is about a text. */
   row(text) {
-    return this.list.getByRole("option").filter({ hasText: text });
+    return this.list.getByRole("link").filter({ hasText: text });
   }
 
-  /** chosen is the entry of the list that is shown beside it. */
-  get chosen() {
-    return this.list.getByRole("option", { selected: true });
-  }
-
-  /** question is what is shown of the chosen one. */
+  /** question is what is shown of the one that is chosen. */
   get question() {
-    return this.role("region", /question/i);
+    return this.role("article", "The question");
+  }
+
+  /** form is where more is said with an answer. */
+  form(name) {
+    return this.role("form", name);
   }
 
   /** choose shows a question, by its text in the list. */
   async choose(text) {
     await this.row(text).click();
     await this.question.getByText(text).first().waitFor();
+  }
+
+  /** ready lets the time pass in which what has just changed cannot be answered. */
+  async ready() {
+    const start = await this.tab.evaluate(() => performance.now());
+    await this.tab.waitForFunction((start) => performance.now() - start > 360, start);
+  }
+
+  /** stopClock stops the page's time. */
+  async stopClock() {
+    await this.tab.clock.install();
+    await this.tab.clock.pauseAt(Date.now() + 1000);
+  }
+
+  /** passes lets the page's time pass. */
+  passes(milliseconds) {
+    return this.tab.clock.runFor(milliseconds);
+  }
+
+  /** unplug cuts what the server tells, and nothing else. */
+  async unplug() {
+    this.unplugged = true;
+    for (const socket of this.sockets) await socket.close();
+  }
+
+  /** plug has what the server tells go through this page's hands, for unplug. */
+  async plug() {
+    this.sockets = [];
+    await this.tab.routeWebSocket(/\/api\/events/, (socket) => {
+      if (this.unplugged) return socket.close();
+      this.sockets.push(socket);
+      socket.connectToServer();
+    });
+  }
+
+  /** answer presses the button of an answer. */
+  async answer(name) {
+    await this.button(name).waitFor();
+    await this.ready();
+    await this.button(name).click();
+  }
+
+  /** approve approves what is shown. */
+  approve() {
+    return this.answer("Approve once");
+  }
+
+  /** say fills in the form of an answer, and sends it. */
+  async say(answer, form, fill, send) {
+    await this.answer(answer);
+    await fill(this.form(form));
+    await this.ready();
+    await this.form(form).getByRole("button", { name: send, exact: true }).click();
+  }
+
+  /** denyWith denies what is shown with words for the agent. */
+  denyWith(words) {
+    return this.say("Deny with words…", "Deny, and say why", (form) => form.getByLabel("What the agent is told").fill(words), "Deny");
+  }
+
+  /** forLonger approves what is shown and keeps the rules with a label. */
+  forLonger(span, rung) {
+    return this.say("For longer…", "Approve this, and what is like it", async (form) => {
+      await form.getByRole("radio", { name: span }).check();
+      await form.getByRole("radio", { name: rung }).check();
+    }, "Approve and keep");
+  }
+
+  /** edit has another command decided in place of the one that is shown. */
+  edit(command) {
+    return this.say("Edit…", "Edit what would be done", (form) => form.getByLabel("command").fill(command), "Have it decided");
+  }
+
+  /** waiting returns how many questions wait, by the page. */
+  async waiting(n) {
+    await this.tab.getByRole("navigation").getByText(new RegExp(`^${n} waiting$`)).waitFor();
+  }
+
+  /** settled waits until a view is shown, and the requests that it began have ended. */
+  async settled() {
+    await this.tab.getByRole("main").getByRole("heading").first().waitFor();
+    await this.tab.waitForLoadState("networkidle");
+  }
+
+  /** overflow is by how many pixels the page is wider than the screen. */
+  overflow() {
+    return this.tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  }
+
+  /** terminal is the screen of a session. */
+  get terminal() {
+    return this.tab.getByRole("region", { name: /^Terminal[.,]/ });
+  }
+
+  /** terminalShows waits until a text is on the screen. */
+  terminalShows(text) {
+    return until(`the terminal shows ${text}`, async () => (await this.terminal.textContent()).replaceAll("\u00a0", " ").includes(text));
+  }
+
+  /** take takes the terminal over. */
+  async take() {
+    await this.button("Take Control").click();
+    await this.says(/^You have the terminal/);
+  }
+
+  /** release gives it back. */
+  async release() {
+    await this.button("Release Control").click();
+    await this.says(/^The agent has the terminal/);
+  }
+
+  /** type types into the terminal. */
+  async type(text) {
+    await this.role("textbox", /^Terminal input/).focus();
+    await this.tab.keyboard.type(text);
   }
 
   /** focused is the role and name of what has the focus. */
