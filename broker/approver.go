@@ -59,8 +59,9 @@ type Options struct {
 type Approver struct {
 	o Options
 
-	mu   sync.Mutex
-	open map[*round]bool // what waits at the broker
+	mu     sync.Mutex
+	open   map[*round]bool   // what waits at the broker
+	parked map[string]*round // those of open for which nobody waits here, by ID
 }
 
 // New returns an Approver.
@@ -72,7 +73,7 @@ func New(o Options) *Approver {
 	if o.Terms == nil {
 		o.Terms = func(*permission.Request) approval.Terms { return approval.Terms{} }
 	}
-	return &Approver{o: o, open: map[*round]bool{}}
+	return &Approver{o: o, open: map[*round]bool{}, parked: map[string]*round{}}
 }
 
 // result is an answer, or why there is none.
@@ -90,18 +91,45 @@ type call struct {
 	desk  *desk.Desk
 	all   sync.WaitGroup // its goroutines
 	round *round         // the question as it is asked now
+
+	parks    bool   // it does not wait
+	returned bool   // the question was put before
+	together string // who has answered it together with another since
 }
 
 // Approve waits for the answer to a question. The error is that of ctx, or says why
 // there is no answer.
 func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+	return (&call{ask: ask, terms: a.o.Terms(&ask), round: &round{}}).approve(ctx, a)
+}
+
+// Park is Approve without the wait, of a question that outlasts its caller: once it
+// waits at the broker, the error is permission.ErrParked. When its entry has changed
+// there, or ctx has ended, Park is called again with the same question and the ID of the
+// entry, also by another process; the first time, id is "". So it comes to an answer, or
+// to another question that waits, in place of one whose answer does not count. Nobody is
+// asked Here.
+func (a *Approver) Park(ctx context.Context, ask permission.Request, id string) (permission.Answer, error) {
+	c := &call{ask: ask, terms: a.o.Terms(&ask), parks: true, returned: id != ""}
+	c.round = a.unpark(id)
+	if c.returned {
+		c.terms.ID = id
+	}
+	select {
+	case c.together = <-c.round.shared:
+	default:
+	}
+	return c.approve(ctx, a)
+}
+
+func (c *call) approve(ctx context.Context, a *Approver) (permission.Answer, error) {
 	within, end := context.WithCancel(ctx)
-	c := &call{Approver: a, ctx: within, ask: ask, terms: a.o.Terms(&ask)}
+	c.Approver, c.ctx = a, within
 	defer end()
 	shown, decided := make(chan desk.Question), make(chan result, 1)
 	c.desk = c.newDesk(shown)
 	c.all.Go(func() {
-		answer, err := c.desk.Approve(within, ask)
+		answer, err := c.desk.Approve(within, c.ask)
 		decided <- result{answer, err}
 	})
 	out, err := c.answer(shown, decided)
@@ -125,7 +153,6 @@ func (c *call) newDesk(shown chan<- desk.Question) *desk.Desk {
 
 // answer asks until there is an answer.
 func (c *call) answer(shown <-chan desk.Question, decided <-chan result) (permission.Answer, error) {
-	c.round = &round{}
 	for {
 		var err error
 		select {
@@ -134,7 +161,7 @@ func (c *call) answer(shown <-chan desk.Question, decided <-chan result) (permis
 		case s := <-c.round.settled:
 			err = c.elsewhere(s)
 		case by := <-c.round.shared:
-			err = c.together(by)
+			err = c.alike(by)
 		case <-c.late():
 			err = c.expired()
 		case h := <-c.round.here:
@@ -177,15 +204,23 @@ func (c *call) put(q desk.Question) error {
 	if before.hide != nil {
 		c.close(before)
 		before.stop(errAnew)
-		if c.terms.ID != "" {
+		if c.terms.ID != "" && !c.parks {
 			return fmt.Errorf("%w, and this one has an id that is used up", errAnew)
 		}
+		c.terms.ID, c.returned = "", false
+	}
+	if c.together != "" {
+		return c.answered(q)
 	}
 	r, err := c.submit(q)
 	if err != nil {
 		return err
 	}
 	c.round = r
+	if c.parks && r.entry.Status == approval.Pending {
+		c.park(r)
+		return permission.ErrParked
+	}
 	c.opened(r)
 	r.ctx, r.hide = context.WithCancelCause(c.ctx)
 	if r.entry.Status == approval.Pending && c.asksHere() {
@@ -230,6 +265,9 @@ func (c *call) elsewhere(s settled) error {
 	if err != nil {
 		return err
 	}
+	if c.returned && s.entry.Status == approval.Approved && !r.shows(&s.entry) {
+		return c.anew(errOutdated)
+	}
 	reply.ID, reply.Digest = r.question.ID, r.question.Digest
 	if _, err := c.desk.Answer(*reply); err != nil {
 		return c.anew(err)
@@ -263,8 +301,18 @@ func (c *call) anew(why error) error {
 	return nil // the desk asks anew
 }
 
-// together answers with the answer that a person gave to another question.
-func (c *call) together(by string) error {
+// answered answers a question that was parked together with another.
+func (c *call) answered(q desk.Question) error {
+	by := c.together
+	c.together = ""
+	r := &round{question: q, ask: &c.ask, entry: c.round.entry, ended: true}
+	r.ctx, r.hide = context.WithCancelCause(c.ctx)
+	c.round = r
+	return c.alike(by)
+}
+
+// alike answers with the answer that a person gave to another question.
+func (c *call) alike(by string) error {
 	c.round.stop(&approval.Settled{Status: approval.Approved, By: approval.Principal{Role: approval.Person, Name: by}})
 	q := &c.round.question
 	if _, err := c.desk.Answer(desk.Reply{ID: q.ID, Digest: q.Digest, Choice: desk.Once, By: by}); err != nil {
@@ -290,6 +338,9 @@ func (c *call) notHere(err error) error {
 // without an answer is withdrawn. Ctx is that of the caller.
 func (c *call) end(ctx context.Context, answer permission.Answer, err error) (permission.Answer, error) {
 	r := c.round
+	if errors.Is(err, permission.ErrParked) {
+		return permission.Answer{}, err
+	}
 	if err != nil {
 		c.withdraw(r, err.Error())
 		return permission.Answer{}, err

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -271,6 +272,48 @@ func (a *Approver) opened(r *round) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open[r] = true
+}
+
+// park has a round wait for which no call does. It is no more than what another answer
+// needs that is for both.
+func (c *call) park(r *round) {
+	ask := c.ask
+	rest := &round{ask: &ask, shared: make(chan string, 1)}
+	rest.entry.Terms = r.entry.Terms
+	rest.entry.Status = r.entry.Status
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[rest], c.parked[r.entry.ID] = true, rest
+}
+
+// unpark returns the round that waits with an ID, for a call alone. One that another
+// process has parked is empty but for the ID.
+func (a *Approver) unpark(id string) *round {
+	a.mu.Lock()
+	r := a.parked[id]
+	delete(a.parked, id)
+	a.mu.Unlock()
+	if r == nil {
+		r = &round{}
+		r.entry.ID = id
+	}
+	a.close(r)
+	return r
+}
+
+// errOutdated is why an answer to what was shown does not count.
+var errOutdated = errors.New("what it would do is not what was shown any more")
+
+// shows reports whether the entry of a question that is put again shows what would be
+// shown now, so that an answer to it counts.
+func (r *round) shows(e *approval.Entry) bool {
+	var then desk.Question
+	if err := strictjson.Decode(e.Question, &then, strictjson.IgnoreUnknown, strictjson.MaxSize(maxEntry)); err != nil {
+		return false
+	}
+	was, errWas := json.Marshal(then.Blocks)
+	is, errIs := json.Marshal(r.question.Blocks)
+	return errWas == nil && errIs == nil && bytes.Equal(was, is)
 }
 
 // close takes a round out of what waits: it belongs to its call alone then.

@@ -120,7 +120,7 @@ func (d *Desk) Approve(ctx context.Context, ask permission.Request) (permission.
 // put makes a question and lets it wait.
 func (d *Desk) put(ctx context.Context, ask *permission.Request) (*waiting, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, &ended{err, whyWithdrawn(ctx)}
 	}
 	digest, err := approval.Digest(ask)
 	if err != nil {

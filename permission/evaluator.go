@@ -45,21 +45,68 @@ const (
 	ByAdvice = "advice"
 )
 
+// ErrParked is the error of an Approver that has put its question where it lasts, and
+// does not wait for the answer. Nothing is decided then: see Parked.
+var ErrParked = errors.New("the question waits for its answer")
+
+// Parked is the error of CanUseTool for a tool use about which an Approver has returned
+// ErrParked. Nothing is recorded, and the result that comes with it denies; what is
+// decided is the result of Resume.
+type Parked struct {
+	evaluator *Evaluator
+	use       settling
+}
+
+func (p *Parked) Error() string { return ErrParked.Error() }
+
+// Unwrap returns ErrParked.
+func (p *Parked) Unwrap() error { return ErrParked }
+
+// Resume goes on with the tool use where its question was put: the Approver is asked
+// the same again, and all that follows is as in CanUseTool, whose results it has. It
+// must be called once, since another *Parked is the error if the question still waits.
+func (p *Parked) Resume(ctx context.Context) (Result, error) {
+	return p.evaluator.goOn(ctx, &p.use)
+}
+
+// settling is a tool use that is being decided.
+type settling struct {
+	sent     ToolUse  // as the agent sent it
+	use      *ToolUse // as a person has edited it
+	rec      Record
+	at       *seat
+	by       string
+	edit     *Approval // the answer that has edited it
+	asks     int
+	question *Request // is put to the Approver; nil: it has to be judged
+}
+
 // CanUseTool decides a tool use: by the policy, or by asking a person. The
 // decision is recorded before it is returned. An error comes with a result that
 // denies. Once ctx has ended nothing is allowed, and the cause of its end is
 // the reason.
 func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
-	at := &seat{gone: ctx.Err() != nil}
-	res, err := v.recorded(ctx, use, at)
-	v.Session.ended(at, &res)
+	decided := use
+	return v.goOn(ctx, &settling{
+		sent: use, use: &decided, rec: Record{Use: use, Knowledge: v.Policy.knowledge().in(v.Session.standing())},
+		at: &seat{gone: ctx.Err() != nil}, by: byRule,
+	})
+}
+
+// goOn decides a tool use and records the decision, unless its question is parked.
+func (v *Evaluator) goOn(ctx context.Context, t *settling) (Result, error) {
+	res, err := v.settle(ctx, t)
+	if errors.Is(err, ErrParked) {
+		t.question.forget()
+		return failure(res.Decision, err), &Parked{v, *t}
+	}
+	res, err = v.recorded(ctx, t, res, err)
+	v.Session.ended(t.at, &res)
 	return res, err
 }
 
-// recorded decides a tool use and records the decision.
-func (v *Evaluator) recorded(ctx context.Context, use ToolUse, at *seat) (Result, error) {
-	decided, r := use, Record{Use: use, Knowledge: v.Policy.knowledge().in(v.Session.standing())}
-	res, err := v.settle(ctx, &decided, &r, at)
+// recorded records the decision on a tool use and returns what is told of it.
+func (v *Evaluator) recorded(ctx context.Context, t *settling, res Result, err error) (Result, error) {
 	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
 		res = failure(res.Decision, context.Cause(ctx)) // the caller has stopped waiting, so it will not run
 	}
@@ -69,11 +116,11 @@ func (v *Evaluator) recorded(ctx context.Context, use ToolUse, at *seat) (Result
 	if err != nil {
 		res = failure(res.Decision, err)
 	}
-	r.Result = res
-	if !bytes.Equal(decided.Input, use.Input) {
-		r.Edited = decided.Input
+	t.rec.Result = res
+	if !bytes.Equal(t.use.Input, t.sent.Input) {
+		t.rec.Edited = t.use.Input
 	}
-	if recErr := v.record(ctx, r); recErr != nil {
+	if recErr := v.record(ctx, t.rec); recErr != nil {
 		err = errors.Join(err, fmt.Errorf("the decision cannot be recorded: %w", recErr))
 		return failure(res.Decision, err), err
 	}
@@ -104,76 +151,97 @@ func caught(who string, err *error) {
 }
 
 // settle decides a tool use. A result without an error and without an allow is
-// a deny. An edit changes the input of use. The record is completed with what
-// was read.
-func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record, at *seat) (res Result, err error) {
+// a deny. An edit changes the input of its use. The record is completed with what
+// was read. With ErrParked the question waits, and settle goes on with its answer.
+func (v *Evaluator) settle(ctx context.Context, t *settling) (res Result, err error) {
 	defer caught("the decision", &err)
-	by, edit := byRule, (*Approval)(nil)
-	for range maxAsks {
-		at.asked = false
-		read, d, now := v.decide(use, at)
-		rec.noteRead(read)
-		if by == byRule && v.advises(use, &d) {
-			read.release()
-			return advised(d), nil
-		}
-		if !v.admits(&d, at) {
-			continue // a limit was reached meanwhile
-		}
-		if d.Behavior != Ask {
-			after, ok, err := v.Session.spend(d.spent())
-			if err != nil {
-				return Result{}, err
+	for ; t.asks < maxAsks; t.asks++ {
+		if t.question == nil {
+			if res, done, err := v.judged(t); done || err != nil {
+				return res, err
 			}
-			if !ok {
-				continue // a grant has ended meanwhile
-			}
-			d.Grants = append(after, d.recalled()...)
 		}
-		if d.Behavior != Ask {
-			v.madeBy(read, d.Behavior)
-			read.release()
-			return Result{Decision: d, UpdatedInput: use.Input, By: by, Approval: edit}, nil
-		}
-		if v.Approver != nil && !v.Session.putTo(at) {
+		if t.question == nil {
 			continue
 		}
-		r := v.request(*use, d, read, now)
-		ans, err := v.ask(ctx, r)
-		if err != nil {
-			if !wasAsked(err) {
-				v.Session.unasked(at)
-			}
-			return v.unanswered(d, err), nil
+		res, done, err := v.asked(ctx, t)
+		if done || err != nil {
+			return res, err
 		}
-		if ans.Behavior != Allow {
-			return v.refusedBy(r, ans), nil
-		}
-		edited := ans.Input != nil && !d.Question && !sameInput(ans.Input, use.Input)
-		if edited {
-			use.Input, by, edit = ans.Input, byPerson, ans.Approval
-			continue // an edited input is decided again
-		}
-		read, again, now := v.decide(use, at) // read again, including the file system
-		rec.noteRead(read)
-		switch {
-		case again.Behavior == Ask && !reflect.DeepEqual(again, d):
-			continue // the question has changed since the answer
-		case again.Behavior != Ask && again.Behavior != Allow:
-			return Result{Decision: again, By: byRule}, nil // denied in the meantime
-		}
-		if !v.Session.renew(at) || !v.admits(&again, at) {
-			continue
-		}
-		if _, ok, err := v.Session.spend(again.spent()); err != nil {
-			return Result{}, err
-		} else if !ok {
-			continue
-		}
-		v.madeBy(read, Allow)
-		return v.approved(v.request(*use, d, read, now), ans)
+		t.question = nil
 	}
 	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
+}
+
+// judged judges a tool use. Done says that there is a result; otherwise there is a
+// question, or it has to be judged anew.
+func (v *Evaluator) judged(t *settling) (res Result, done bool, err error) {
+	t.at.asked = false
+	read, d, now := v.decide(t.use, t.at)
+	t.rec.noteRead(read)
+	if t.by == byRule && v.advises(t.use, &d) {
+		read.release()
+		return advised(d), true, nil
+	}
+	if !v.admits(&d, t.at) {
+		return Result{}, false, nil // a limit was reached meanwhile
+	}
+	if d.Behavior != Ask {
+		after, ok, err := v.Session.spend(d.spent())
+		if err != nil || !ok { // a grant has ended meanwhile
+			return Result{}, false, err
+		}
+		d.Grants = append(after, d.recalled()...)
+		v.madeBy(read, d.Behavior)
+		read.release()
+		return Result{Decision: d, UpdatedInput: t.use.Input, By: t.by, Approval: t.edit}, true, nil
+	}
+	if v.Approver != nil && !v.Session.putTo(t.at) {
+		return Result{}, false, nil
+	}
+	r := v.request(*t.use, d, read, now)
+	t.question = &r
+	return Result{}, false, nil
+}
+
+// asked puts the question of a tool use. Done says that there is a result; otherwise it
+// has to be judged anew.
+func (v *Evaluator) asked(ctx context.Context, t *settling) (res Result, done bool, err error) {
+	r := t.question
+	ans, err := v.ask(ctx, *r)
+	switch {
+	case errors.Is(err, ErrParked):
+		return Result{}, false, err // t keeps the question
+	case err != nil:
+		if !wasAsked(err) {
+			v.Session.unasked(t.at)
+		}
+		return v.unanswered(r.Decision, err), true, nil
+	case ans.Behavior != Allow:
+		return v.refusedBy(*r, ans), true, nil
+	}
+	edited := ans.Input != nil && !r.Decision.Question && !sameInput(ans.Input, t.use.Input)
+	if edited {
+		t.use.Input, t.by, t.edit = ans.Input, byPerson, ans.Approval
+		return Result{}, false, nil // an edited input is decided again
+	}
+	read, again, now := v.decide(t.use, t.at) // read again, including the file system
+	t.rec.noteRead(read)
+	switch {
+	case again.Behavior == Ask && !reflect.DeepEqual(again, r.Decision):
+		return Result{}, false, nil // the question has changed since the answer
+	case again.Behavior != Ask && again.Behavior != Allow:
+		return Result{Decision: again, By: byRule}, true, nil // denied in the meantime
+	}
+	if !v.Session.renew(t.at) || !v.admits(&again, t.at) {
+		return Result{}, false, nil
+	}
+	if _, ok, err := v.Session.spend(again.spent()); err != nil || !ok {
+		return Result{}, false, err
+	}
+	v.madeBy(read, Allow)
+	res, err = v.approved(v.request(*t.use, r.Decision, read, now), ans)
+	return res, true, err
 }
 
 // advises reports whether the agent is told the advice of a decision. If it was told

@@ -77,7 +77,8 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading, now *standin
 		return r
 	}
 	r.Place, r.Version, r.tools = v.Policy.Place, v.Policy.Version, v.Policy.Tools
-	r.notes = &notes{rules: map[listed]*keepable{}, then: map[listed]Decision{}, secret: map[string]bool{}}
+	r.notes = new(notes)
+	r.notes.forget()
 	if read != nil {
 		r.notes.text = strings.Join(read.lines(), "\n")
 		r.foreign = read.runsForeign()
@@ -106,6 +107,13 @@ func (v *Evaluator) place() patterns.Place {
 	return v.Session.place
 }
 
+// forget drops what is cached, so that a request may wait for long.
+func (r *Request) forget() {
+	if r.notes != nil {
+		r.notes.forget()
+	}
+}
+
 // notes caches results about a request: about rules that might be kept, and
 // about the decisions under sets of them.
 type notes struct {
@@ -116,6 +124,13 @@ type notes struct {
 	// text is the command line of the tool use, or else its input; masked is its
 	// recorded form. "" means not computed yet.
 	text, masked string
+}
+
+// forget drops what is cached; it is found out anew when it is needed.
+func (n *notes) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.rules, n.then, n.secret = map[listed]*keepable{}, map[listed]Decision{}, map[string]bool{}
 }
 
 // listed is the text of a rule with its list.

@@ -179,7 +179,8 @@ func (s *Server) getApproval(c *call, _ *none) (api.Approval, error) {
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), wait)
 	defer cancel()
-	w := s.changes.watch(ctx, c.PathValue("id"))
+	w := s.changes.watch(c.PathValue("id"))
+	defer s.changes.forget(w)
 	e, err := s.entry(c)
 	if err == nil && e.Asker == c.principal() {
 		defer s.leases.here(&e)()

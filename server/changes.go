@@ -129,29 +129,38 @@ func (c *changes) wait(ctx context.Context, seq int64) bool {
 
 // watch is told of the changes of one approval.
 type watch struct {
-	mu   sync.Mutex
-	seq  int64
-	next chan struct{} // closed at the next change
+	id string
+
+	mu    sync.Mutex
+	seq   int64
+	next  chan struct{} // closed at the next change, if somebody waits
+	after int64
+	call  func() // at a change after it, once; nil for none
 }
 
-// watch watches an approval until ctx ends. No change after the call is missed.
-func (c *changes) watch(ctx context.Context, id string) *watch {
-	w := &watch{next: make(chan struct{})}
+// watch watches an approval. No change after the call is missed, until forget.
+func (c *changes) watch(id string) *watch {
+	w := &watch{id: id}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.watches[id] == nil {
 		c.watches[id] = map[*watch]bool{}
 	}
 	c.watches[id][w] = true
-	context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.watches[id], w)
-		if len(c.watches[id]) == 0 {
-			delete(c.watches, id)
-		}
-	})
 	return w
+}
+
+// forget ends a watch, which may be nil.
+func (c *changes) forget(w *watch) {
+	if w == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.watches[w.id], w)
+	if len(c.watches[w.id]) == 0 {
+		delete(c.watches, w.id)
+	}
 }
 
 // tell tells those who watch an approval of a change.
@@ -166,16 +175,39 @@ func (c *changes) tell(id string, seq int64) {
 func (w *watch) changed(seq int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if seq > w.seq {
-		w.seq = seq
+	if seq <= w.seq {
+		return
+	}
+	w.seq = seq
+	if w.next != nil {
 		close(w.next)
-		w.next = make(chan struct{})
+		w.next = nil
+	}
+	w.tell()
+}
+
+// then has f called once, at a change after seq. It must not block.
+func (w *watch) then(seq int64, f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.after, w.call = seq, f
+	w.tell()
+}
+
+// tell calls what waits for a change. The caller holds mu.
+func (w *watch) tell() {
+	if w.call != nil && w.seq > w.after {
+		w.call()
+		w.call = nil
 	}
 }
 
 // wait waits for a change after seq.
 func (w *watch) wait(ctx context.Context, seq int64) (int64, error) {
 	w.mu.Lock()
+	if w.next == nil {
+		w.next = make(chan struct{})
+	}
 	now, next := w.seq, w.next
 	w.mu.Unlock()
 	if now > seq {

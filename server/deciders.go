@@ -40,7 +40,7 @@ func (s *Server) newDecider(agent, role string) (*decider, error) {
 }
 
 // asks returns who asks the questions of a decider at a broker. Id gives the ID of a
-// question that may come again after a restart; nil: each has a new one.
+// question that is put again after a restart; nil: each that is not parked has a new one.
 func (d *decider) asks(s *Server, b approval.Broker, agent string, id func(*permission.Request) string) *broker.Approver {
 	menu := desk.Menu{Session: d.Session, Edit: true}
 	if d.Keeps() {
@@ -60,25 +60,35 @@ func (d *decider) asks(s *Server, b approval.Broker, agent string, id func(*perm
 	})
 }
 
-// Approve asks. Whoever decides learns of the question by asked, see asking.
+// Approve asks. Whoever decides learns of the question by an asking; without one, it
+// waits for the answer.
 func (d *decider) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
-	if _, ok := ctx.Value(askingKey{}).(*asking); !ok {
-		ctx = context.WithValue(ctx, askingKey{}, &asking{})
+	if a, ok := ctx.Value(askingKey{}).(*asking); ok {
+		answer, err := d.approver.Park(ctx, ask, a.id)
+		if !errors.Is(err, permission.ErrParked) {
+			a.id = "" // the next question is another one
+		}
+		return answer, err
 	}
 	d.ask.Store(&ask)
 	defer d.ask.Store(nil)
-	return d.approver.Approve(ctx, ask)
+	return d.approver.Approve(context.WithValue(ctx, watchKey{}, new(atomic.Pointer[watch])), ask)
 }
 
-// askingKey is the key of the asking in a context.
-type askingKey struct{}
+// askingKey is the key of the asking in a context, and watchKey that of the watch on a
+// question for whose answer Approve waits.
+type (
+	askingKey struct{}
+	watchKey  struct{}
+)
 
-// asking is what a tool use that is being decided needs to know of its questions.
+// asking is what a tool use that may have to wait needs to know of its questions.
 type asking struct {
-	asked func(approval.Entry)                  // is called when a question can be answered; may be nil
-	mark  func(question []byte) ([]byte, error) // adds to a question what a restart needs; may be nil
-	watch *watch                                // of the last question
-	mu    sync.Mutex
+	asked func(approval.Entry)                  // is called with each that is put
+	mark  func(question []byte) ([]byte, error) // adds to a question what a restart needs
+	id    string                                // of the present one; "": there is none
+	seq   int64                                 // of its last change that is known
+	watch *watch                                // is told of the next one
 }
 
 // link is the store to the approvers of this server. A question is watched by its id,
@@ -90,34 +100,36 @@ type link struct {
 
 // Submit puts a question.
 func (l *link) Submit(ctx context.Context, e approval.Entry) (approval.Entry, error) {
-	a := ctx.Value(askingKey{}).(*asking)
-	if a.mark != nil {
+	a, parks := ctx.Value(askingKey{}).(*asking)
+	if parks {
 		var err error
 		if e.Question, err = a.mark(e.Question); err != nil {
 			return approval.Entry{}, err
 		}
 	}
-	w := l.server.changes.watch(ctx, e.ID)
+	w := l.server.changes.watch(e.ID)
 	got, err := l.Broker.Submit(ctx, e)
-	if err != nil {
+	switch {
+	case err != nil:
+		l.server.changes.forget(w)
 		return got, err
-	}
-	a.mu.Lock()
-	a.watch = w
-	a.mu.Unlock()
-	if a.asked != nil {
+	case parks:
+		l.server.changes.forget(a.watch)
+		a.id, a.seq, a.watch = got.ID, got.Seq, w
 		a.asked(got)
+	default:
+		context.AfterFunc(ctx, func() { l.server.changes.forget(w) })
+		ctx.Value(watchKey{}).(*atomic.Pointer[watch]).Store(w)
 	}
 	return got, nil
 }
 
 // Wait waits for a change of the question.
 func (l *link) Wait(ctx context.Context, after int64) (int64, error) {
-	a := ctx.Value(askingKey{}).(*asking)
-	a.mu.Lock()
-	w := a.watch
-	a.mu.Unlock()
-	return w.wait(ctx, after)
+	if at, ok := ctx.Value(watchKey{}).(*atomic.Pointer[watch]); ok {
+		return at.Load().wait(ctx, after)
+	}
+	return l.Broker.Wait(ctx, after)
 }
 
 // errStays is why a question is not withdrawn.

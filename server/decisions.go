@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,37 +97,58 @@ func (u *use) toolUse(workspace string) permission.ToolUse {
 	}
 }
 
-// waiting is a tool use that is being decided.
+// waiting is a tool use that is being decided, or waits for the answer to a question.
+// Nothing runs for one that waits: see Server.park.
 type waiting struct {
-	owner string              // name of the agent
-	done  chan struct{}       // closed at the end
-	asked chan approval.Entry // gets the first question
+	owner   string // name of the agent
+	decider *decider
+	ctx     context.Context // ends with the credential
+	release func()          // of ctx and decider
+	resume  resumption
+	found   string // the ID of the question with which a restart went on; "" for none
+	asking  asking
 
-	mu     sync.Mutex
-	entry  approval.Entry // the last question
-	ids    []string       // of all questions
-	result decision
-	failed error
+	mu      sync.Mutex
+	ids     []string // of all questions; of the last one:
+	expires time.Time
+	parked  *permission.Parked // goes on with it; nil while it is being decided
+	stop    func() bool        // ctx does not end it any more
+	done    chan struct{}      // closed at the end, if there was a question
+	ended   bool
+	result  decision
+	failed  error
 }
 
 // finish sets the end.
 func (w *waiting) finish(d decision, err error) {
 	w.mu.Lock()
-	w.result, w.failed = d, err
-	w.mu.Unlock()
-	close(w.done)
+	defer w.mu.Unlock()
+	w.result, w.failed, w.ended = d, err, true
+	if w.done != nil {
+		close(w.done)
+	}
 }
 
 // told returns how it stands.
 func (w *waiting) told() (decision, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	select {
-	case <-w.done:
+	if w.ended {
 		return w.result, w.failed
-	default:
-		return decision{Behavior: "ask", ApprovalID: w.entry.ID, Expires: when(w.entry.Expires)}, nil
 	}
+	return decision{Behavior: "ask", ApprovalID: w.ids[len(w.ids)-1], Expires: when(w.expires)}, nil
+}
+
+// take returns what goes on with a tool use, once; nil if it does not wait.
+func (w *waiting) take() *permission.Parked {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.parked
+	w.parked = nil
+	if p != nil {
+		w.stop()
+	}
+	return p
 }
 
 // decisions are the tool uses about which somebody was asked, by the IDs of the
@@ -147,13 +171,17 @@ var errWaiting = fail(http.StatusTooManyRequests, "too_many_waiting", "%d tool u
 func (d *decisions) add(w *waiting, e approval.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(w.ids) == 0 {
-		d.waiting[w.owner]++
-	}
-	d.byID[e.ID] = w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ids, w.entry = append(w.ids, e.ID), e
+	if d.byID[e.ID] == w {
+		return
+	}
+	if len(w.ids) == 0 {
+		d.waiting[w.owner]++
+		w.done = make(chan struct{})
+	}
+	d.byID[e.ID] = w
+	w.ids, w.expires = append(w.ids, e.ID), e.Expires
 }
 
 // end forgets a tool use that was decided, after a while.
@@ -171,6 +199,13 @@ func (d *decisions) end(w *waiting) {
 			delete(d.byID, id)
 		}
 	})
+}
+
+// all returns those that are not forgotten.
+func (d *decisions) all() []*waiting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.byID))
 }
 
 // full reports whether an agent has as many as it may.
@@ -203,17 +238,9 @@ func (s *Server) decide(c *call, u *use) (decision, error) {
 	if err != nil {
 		return decision{}, err
 	}
-	w := &waiting{owner: c.who.Name, done: make(chan struct{}), asked: make(chan approval.Entry, 1)}
-	resume := &resumption{Server: s.options.Name, Credential: c.who.ID, Role: role, Use: *u}
-	s.workers.run(func() {
-		defer release()
-		s.run(d, w, resume)
-	})
-	select {
-	case <-w.done:
-	case <-w.asked:
-	case <-c.Context().Done():
-		return decision{}, context.Cause(c.Context())
+	w := s.newWaiting(d, release, &resumption{Server: s.options.Name, Credential: c.who.ID, Role: role, Use: *u}, c.who.Name)
+	if !s.works.do(func() { s.run(w, nil) }) {
+		return decision{}, errEnds
 	}
 	out, err := w.told()
 	if err == nil {
@@ -222,30 +249,76 @@ func (s *Server) decide(c *call, u *use) (decision, error) {
 	return out, err
 }
 
-// run decides a tool use, as long as its credential counts.
-func (s *Server) run(d *decider, w *waiting, r *resumption) {
-	ctx, let := s.credentials.hold(s.ctx, r.Credential)
-	defer let()
-	first := true
-	ctx = context.WithValue(ctx, askingKey{}, &asking{mark: r.mark, asked: func(e approval.Entry) {
-		s.decisions.add(w, e)
-		if first {
-			first = false
-			w.asked <- e
-		}
-	}})
-	d.recall(s)
-	res, err := d.CanUseTool(ctx, r.Use.toolUse(d.Place.Workspace))
-	switch {
-	case s.ctx.Err() != nil && len(w.ids) > 0:
-		w.finish(decision{}, errEnds)
-	case err != nil:
-		s.log.Error("a tool use could not be decided", "agent", w.owner, "error", err.Error())
-		w.finish(newDecision(&res), nil)
-	default:
-		w.finish(newDecision(&res), nil)
+// newWaiting returns a tool use that is to be decided as long as its credential counts,
+// also if its client has gone, or the server ends meanwhile.
+func (s *Server) newWaiting(d *decider, release func(), r *resumption, owner string) *waiting {
+	ctx, let := s.credentials.hold(context.Background(), r.Credential)
+	w := &waiting{owner: owner, decider: d, ctx: ctx, release: func() { let(); release() }, resume: *r}
+	w.asking = asking{mark: w.resume.mark, asked: func(e approval.Entry) { s.decisions.add(w, e) }}
+	return w
+}
+
+// run decides a tool use, or goes on with one that has waited.
+func (s *Server) run(w *waiting, p *permission.Parked) {
+	ctx := context.WithValue(w.ctx, askingKey{}, &w.asking)
+	w.decider.recall(s)
+	var res permission.Result
+	var err error
+	if p == nil {
+		res, err = w.decider.CanUseTool(ctx, w.resume.Use.toolUse(w.decider.Place.Workspace))
+	} else {
+		res, err = p.Resume(ctx)
 	}
+	if errors.As(err, &p) {
+		s.park(w, p)
+		return
+	}
+	if err != nil {
+		s.log.Error("a tool use could not be decided", "agent", w.owner, "error", err.Error())
+	}
+	s.settle(w, newDecision(&res), nil)
+	if w.found == "" {
+		return
+	}
+	by := approval.Principal{Role: approval.Agent, Name: w.owner}
+	if _, err := (&link{s.options.Store, s}).Withdraw(context.WithoutCancel(ctx), w.found, by, "it is decided otherwise since the server was restarted"); err == nil {
+		s.log.Info("a question is not asked any more", "approval", w.found)
+	}
+}
+
+// settle ends a tool use, with a decision or a failure.
+func (s *Server) settle(w *waiting, d decision, err error) {
+	s.changes.forget(w.asking.watch)
+	w.finish(d, err)
 	s.decisions.end(w)
+	w.release()
+}
+
+// park has a tool use wait until its question changes, or its credential ends. Only
+// what goes on with it is kept: no goroutine waits.
+func (s *Server) park(w *waiting, p *permission.Parked) {
+	wake := func() {
+		s.works.later(func() {
+			if p := w.take(); p != nil {
+				s.run(w, p)
+			}
+		})
+	}
+	watch, seq := w.asking.watch, w.asking.seq
+	w.mu.Lock()
+	w.parked, w.stop = p, context.AfterFunc(w.ctx, wake)
+	w.mu.Unlock()
+	watch.then(seq, wake)
+	if s.ctx.Err() != nil {
+		s.leave(w)
+	}
+}
+
+// leave leaves a tool use that waits to the next start of the server.
+func (s *Server) leave(w *waiting) {
+	if w.take() != nil {
+		s.settle(w, decision{}, errEnds)
+	}
 }
 
 // errEnds is the error of what waits when the server ends.
@@ -267,6 +340,8 @@ func (s *Server) decided(c *call, _ *none) (decision, error) {
 		select {
 		case <-w.done:
 		case <-timer.C:
+		case <-s.ctx.Done():
+			return decision{}, errEnds
 		case <-c.Context().Done():
 			return decision{}, context.Cause(c.Context())
 		}
@@ -326,24 +401,16 @@ func (s *Server) resume(ctx context.Context) error {
 	return nil
 }
 
-// again decides a tool use anew whose question is in the store.
+// again decides a tool use anew whose question is in the store. It waits there again, in
+// the session that it belongs to.
 func (s *Server) again(e *approval.Entry, r *resumption) error {
-	id := e.ID
-	d, err := s.newDecider(e.Asker.Name, r.Role)
+	d, release, err := s.deciders.use(deciderKey{r.Credential, r.Use.Session, r.Role}, e.Asker.Name)
 	if err != nil {
 		return err
 	}
-	d.approver = d.asks(s, s.options.Store, e.Asker.Name, func(*permission.Request) string { return id })
-	w := &waiting{owner: e.Asker.Name, done: make(chan struct{}), asked: make(chan approval.Entry, 1)}
+	w := s.newWaiting(d, release, r, e.Asker.Name)
+	w.found, w.asking.id = e.ID, e.ID
 	s.decisions.add(w, *e)
-	s.running.Go(func() {
-		s.run(d, w, r)
-		if _, err := (&link{s.options.Store, s}).Withdraw(context.WithoutCancel(s.ctx), id, e.Asker, "it is decided otherwise since the server was restarted"); err == nil {
-			s.log.Info("a question is not asked any more", "approval", id)
-		}
-		if err := d.Close(); err != nil {
-			s.log.Error("the record cannot be closed", "error", err.Error())
-		}
-	})
+	s.works.later(func() { s.run(w, nil) })
 	return nil
 }

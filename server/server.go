@@ -69,7 +69,7 @@ type Server struct {
 	audience    audience
 	deciders    *deciders
 	decisions   *decisions
-	workers     *workers
+	works       works
 	grants      grants
 	chain       chain
 	trying      chan struct{} // is sent to while a rule is tried
@@ -111,7 +111,6 @@ func New(o Options) (*Server, error) {
 	s.metrics = newMetrics(s.credentials.open)
 	s.deciders = &deciders{server: s, open: map[deciderKey]*decider{}}
 	s.decisions = &decisions{byID: map[string]*waiting{}, waiting: map[string]int{}}
-	s.workers = newWorkers()
 	s.shells = &shells{server: s, open: map[string]*decider{}}
 	if err := s.begin(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -159,7 +158,10 @@ func (s *Server) Close() error {
 		err = s.terminals.Close()
 	}
 	s.running.Wait()
-	s.workers.all.Wait()
+	s.works.close()
+	for _, w := range s.decisions.all() {
+		s.leave(w)
+	}
 	return errors.Join(err, s.deciders.close())
 }
 

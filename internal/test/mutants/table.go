@@ -790,8 +790,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "an answer is for what is read anew", File: "permission/evaluator.go",
-		Old:  `		read, again, now := v.decide(use, at)`,
-		New:  `		again := judge(read, v.Policy, v.standing(), nil)`,
+		Old:  `	read, again, now := v.decide(t.use, t.at)`,
+		New:  `	read, again, now := (*reading)(nil), r.Decision, v.standing()`,
 		Test: "TestChangedWhileAsking",
 	},
 	{
@@ -2739,8 +2739,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "the record says who answered an edit", File: "permission/evaluator.go",
-		Old:  `by, edit = ans.Input, byPerson, ans.Approval`,
-		New:  `by, edit = ans.Input, byPerson, nil`,
+		Old:  `t.edit = ans.Input, byPerson, ans.Approval`,
+		New:  `t.edit = ans.Input, byPerson, nil`,
 		Test: "TestApprovalIsRecorded",
 	},
 	{
@@ -3578,7 +3578,7 @@ func tellsWord`,
 		Guard: "a question outlasts the server", File: "server/deciders.go",
 		Old:  `	if l.server.ctx.Err() != nil {`,
 		New:  `	if false {`,
-		Test: "TestRestart",
+		Test: "TestNothingIsWithdrawnAtTheEnd",
 	},
 	{
 		Guard: "a handler that panics tells the client nothing", File: "server/server.go",
@@ -3645,5 +3645,44 @@ func tellsWord`,
 		Old:  `		if err := h.holds(f, size); err != nil {`,
 		New:  `		if err := h.holds(f, size); false {`,
 		Test: "TestWatchFinds",
+	},
+	{
+		Guard: "what waits is not recorded as decided", File: "permission/evaluator.go",
+		Old:  `	if errors.Is(err, ErrParked) {`,
+		New:  `	if false {`,
+		Test: "TestParked",
+	},
+	{
+		Guard: "an approval that has waited is of what is shown", File: "broker/approver.go",
+		Old:  `	if c.returned && s.entry.Status == approval.Approved && !r.shows(&s.entry) {`,
+		New:  `	if false {`,
+		Test: "TestParkedOutdated",
+	},
+	{
+		Guard: "what is parked is answered together with another only as long as it waits", File: "broker/round.go",
+		Old: `	delete(a.parked, id)
+	a.mu.Unlock()
+	if r == nil {`,
+		New: `	a.mu.Unlock()
+	if true {`,
+		Test: "TestParkedTogether",
+	},
+	{
+		Guard: "the end of the server decides nothing of what waits", File: "server/decisions.go",
+		Old:  `s.credentials.hold(context.Background(), r.Credential)`,
+		New:  `s.credentials.hold(s.ctx, r.Credential)`,
+		Test: "TestRecordedOnce",
+	},
+	{
+		Guard: "a restart goes on in the session of a question", File: "server/decisions.go",
+		Old:  `deciderKey{r.Credential, r.Use.Session, r.Role}`,
+		New:  `deciderKey{r.Credential, r.Use.Session + "of " + e.ID, r.Role}`,
+		Test: "TestTogetherAfterRestart",
+	},
+	{
+		Guard: "the end of a credential ends what is parked", File: "server/decisions.go",
+		Old:  `context.AfterFunc(w.ctx, wake)`,
+		New:  `func() bool { return true }`,
+		Test: "TestRevokedWhileParked",
 	},
 }
