@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -197,6 +198,59 @@ func TestApprovalsAtService(t *testing.T) {
 			if secret == "" || strings.Contains(res.Out+res.Errors, secret) {
 				t.Errorf("the %s token is shown", name)
 			}
+		}
+	})
+}
+
+// TestApprovalsOnPage has what a real agent CLI asks for answered on the page of a real
+// service, in Chromium. What is allowed is decided anew by the program that asked.
+func TestApprovalsOnPage(t *testing.T) {
+	for _, file := range []string{"/usr/bin/chromium", "../server/page/test/node_modules/playwright-core"} {
+		if _, err := os.Stat(file); err != nil {
+			unable(t, "the page needs Debian's chromium, and npm ci --prefix server/page/test: "+err.Error())
+		}
+	}
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		s := startService(t, b)
+		agent := s.token("agent", "ci")
+		code, err := s.do("server", "", "serve", "token", "create", "--role", "person", "--name", "ann", "--browser")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := startModel(t, script{"main": {
+			{{Name: "made", Tool: "Bash", Input: in{"command": "touch made", "description": "<script>alert(1)</script>"}}},
+			{{Name: "no", Tool: "Bash", Input: in{"command": "touch never", "description": "d"}}},
+		}})
+		answers := `[{"question": "touch made"}, {"question": "touch never", "words": "not on Fridays"}]`
+		page := exec.Command("node", "../server/page/test/answer.mjs", s.url, strings.TrimSpace(code), answers)
+		page.Env = append(os.Environ(), "HOME="+t.TempDir())
+		var complaints bytes.Buffer
+		page.Stderr = &complaints
+		said, err := page.StdoutPipe()
+		if err == nil {
+			err = page.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := wrapped{
+			release: r, profile: profile{Env: []string{"AGENT_WRAPPER_TOKEN=" + agent}},
+			Policy: []string{"--approvals", s.url, "--allow", "Bash", "--ask", "Bash(touch:*)"},
+		}.run(t, b, m, startWeb(t, b))
+		told, err := io.ReadAll(said)
+		_ = page.Wait() // run may have buried it
+		if err != nil || string(told) != "answered\n" || res.Code != 0 {
+			t.Fatalf("exit code %d, %v: %s\n%s%s", res.Code, err, res.Errors, told, &complaints)
+		}
+		if !b.has("repo/made") || b.has("repo/never") {
+			t.Error("what was approved on the page did not run, or what was denied did")
+		}
+		if got, _ := m.result("no"); !strings.Contains(got.Text, "not on Fridays") {
+			t.Errorf("the agent is told %s", short(got.Text))
+		}
+		if record := b.readFile("audit.jsonl"); !strings.Contains(record, `"name":"ann"`) {
+			t.Error("the record does not say who answered")
 		}
 	})
 }

@@ -1,5 +1,7 @@
 // Texts that an agent could write to have a page act, or a person misread it.
 
+import assert from "node:assert/strict";
+
 const mark = "globalThis.struck = true";
 
 /** hostile are the texts, by what they try. */
@@ -35,3 +37,10 @@ export const unseen = {
 
 /** huge is one line that is longer than any screen. */
 export const huge = "x".repeat(20_000) + " end-of-the-line";
+
+/** untouched checks that nothing of the texts has run or become an element. */
+export async function untouched(page) {
+  assert.equal(await page.tab.evaluate(() => globalThis.struck ?? {}.struck), undefined);
+  const made = await page.tab.evaluate(() => document.querySelectorAll("iframe, object, embed, base, #app script, form[action], img[onerror], svg[onload], a[href^='javascript' i], [onfocus]").length);
+  assert.equal(made, 0, "an agent's text became an element");
+}

@@ -2,14 +2,7 @@
 
 import assert from "node:assert/strict";
 import { scenario } from "./browser.mjs";
-import { hostile, huge, unseen } from "./hostile.mjs";
-
-/** untouched checks that nothing of the texts has run or become an element. */
-async function untouched(page) {
-  assert.equal(await page.tab.evaluate(() => globalThis.struck ?? {}.struck), undefined);
-  const made = await page.tab.evaluate(() => document.querySelectorAll("iframe, object, embed, base, #app script, form[action], img[onerror], svg[onload], a[href^='javascript' i], [onfocus]").length);
-  assert.equal(made, 0, "an agent's text became an element");
-}
+import { hostile, huge, unseen, untouched } from "./hostile.mjs";
 
 scenario("hostile text in what is asked, in who asks, and in the answer", async (stage) => {
   const page = await stage.open();

@@ -149,6 +149,11 @@ export class Page {
     return this.tab.getByRole("region", { name: /^Terminal[.,]/ });
   }
 
+  /** chat is the conversation of a session. */
+  get chat() {
+    return this.role("region", "Conversation");
+  }
+
   /** terminalShows waits until a text is on the screen. */
   terminalShows(text) {
     return until(`the terminal shows ${text}`, async () => (await this.terminal.textContent()).replaceAll("\u00a0", " ").includes(text));
@@ -178,6 +183,20 @@ export class Page {
       const e = document.activeElement;
       return !e || e === document.body ? "" : `${e.getAttribute("role") ?? e.tagName.toLowerCase()} ${e.getAttribute("aria-label") ?? e.textContent.slice(0, 60)}`.trim();
     });
+  }
+
+  /** tabTo presses Tab until something has the focus, by its role and name. */
+  async tabTo(what) {
+    for (let i = 0; i < 80; i++) {
+      await this.press("Tab");
+      if (what.test(await this.focused())) return;
+    }
+    throw new Error(`Tab does not lead to ${what}`);
+  }
+
+  /** hears waits until a polite live region says something. */
+  async hears(text) {
+    await this.tab.locator("[role=status], [aria-live=polite]").getByText(text).first().waitFor({ state: "attached" });
   }
 
   /** press types keys. */
