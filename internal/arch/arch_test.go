@@ -49,7 +49,8 @@ var mayImport = map[string][]string{
 	"desk":                     {"approval", "display", "permission", "patterns", "workspace"},
 	"broker":                   {"approval", "desk", "display", "permission"},
 	"mcp":                      {"permission"},
-	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "program", "shell", "store"},
+	"recording":                {},
+	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "program", "recording", "shell", "store"},
 	"decide":                   {"engine", "desk", "permission", "audit"},
 	"ask":                      {"desk", "approval", "display", "permission", "patterns", "process"},
 	"store":                    {"approval"},
@@ -73,7 +74,7 @@ var mayImport = map[string][]string{
 }
 
 // pure packages use no file, process, network, clock or environment.
-var pure = []string{"permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display"}
+var pure = []string{"permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display", "recording"}
 
 // impure are the packages of the standard library that do; a name that ends in
 // "/" includes the packages below it.
