@@ -288,11 +288,11 @@ func (l *Log) Outcome(o Outcome) error {
 	return nil
 }
 
-// Note adds an event that is not a decision: a name for programs, and words.
-// After an error it may not be in the record.
-func (l *Log) Note(name, words string) error {
+// Note adds an event that is not a decision: the session that it is about, "" if none, a
+// name for programs, and words. After an error it may not be in the record.
+func (l *Log) Note(session, name, words string) error {
 	e := &Entry{Kind: kindNote, Note: name}
-	e.Reason = e.hide(words)
+	e.Session, e.Reason = e.hide(session), e.hide(words)
 	if err := l.add(e); err != nil {
 		return fmt.Errorf("record the %s: %w", name, err)
 	}

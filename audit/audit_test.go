@@ -229,10 +229,10 @@ func TestErrors(t *testing.T) {
 func TestNote(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := open(t, path)
-	if err := l.Note("whitelist_bypass", "it was lifted \x1b[2J with token=hunter2hunter2"); err != nil {
+	if err := l.Note("s1", "whitelist_bypass", "it was lifted \x1b[2J with token=hunter2hunter2"); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, logLines(t, path)[1], `{"v":2,"seq":2,"kind":"note","note":"whitelist_bypass","reason":"it was lifted \u001b[2J with token=REDACTED","masked":1}`)
+	contains(t, logLines(t, path)[1], `{"v":2,"seq":2,"kind":"note","session":"s1","note":"whitelist_bypass","reason":"it was lifted \u001b[2J with token=REDACTED","masked":1}`)
 	if diff := cmp.Diff([]uint64{2}, seqs(t, path, &Filter{Kind: "note"})); diff != "" {
 		t.Error(diff)
 	}
@@ -254,7 +254,7 @@ func TestNote(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	l.Close()
-	if err := l.Note("whitelist_bypass", "x"); err == nil || !strings.HasPrefix(err.Error(), "record the whitelist_bypass: ") {
+	if err := l.Note("", "whitelist_bypass", "x"); err == nil || !strings.HasPrefix(err.Error(), "record the whitelist_bypass: ") {
 		t.Errorf("a record that is closed takes a note: %v", err)
 	}
 }

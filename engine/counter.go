@@ -122,7 +122,7 @@ func (c *counter) escalate(a whitelist.Alert) {
 }
 
 func (c *counter) note(name, words string) {
-	if err := c.record.Note(name, words); err != nil {
+	if err := c.record.Note("", name, words); err != nil {
 		c.warn(err.Error())
 	}
 }

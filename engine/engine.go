@@ -112,12 +112,12 @@ func (e *Engine) toolEnded(o wrapper.ToolOutcome) error {
 	})
 }
 
-// Note records a note about the run itself; name says what happened.
-func (e *Engine) Note(name, words string) error {
+// Note records a note about a session, "" for the run itself; name says what happened.
+func (e *Engine) Note(session, name, words string) error {
 	if e.record == nil {
 		return nil
 	}
-	return e.record.Note(name, words)
+	return e.record.Note(session, name, words)
 }
 
 // Drive has a driver run an agent under the rules and returns when the run has

@@ -326,7 +326,7 @@ func TestNoRecord(t *testing.T) {
 	if res, err := e.CanUseTool(t.Context(), bash(e, "ls")); err != nil || res.Behavior != permission.Allow {
 		t.Errorf("%v, %v", res.Behavior, err)
 	}
-	if err := errors.Join(e.Outcome(audit.Outcome{}), e.Note("a", "b"), e.Close()); err != nil {
+	if err := errors.Join(e.Outcome(audit.Outcome{}), e.Note("", "a", "b"), e.Close()); err != nil {
 		t.Error(err)
 	}
 }

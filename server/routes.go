@@ -4,5 +4,5 @@ import "slices"
 
 // routes returns the table of routes.
 func routes() []route {
-	return slices.Concat(systemRoutes(), sessionRoutes(), approvalRoutes(), decisionRoutes(), ruleRoutes(), policyRoutes(), recordRoutes(), streamRoutes())
+	return slices.Concat(systemRoutes(), sessionRoutes(), approvalRoutes(), decisionRoutes(), ruleRoutes(), policyRoutes(), recordRoutes(), recordingRoutes(), streamRoutes())
 }

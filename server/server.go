@@ -37,6 +37,10 @@ type Options struct {
 	Workspace string
 	// Private is a directory for files of terminal sessions that only this user can read.
 	Private string
+	// Recordings is a directory for recordings of terminal sessions that only this user
+	// can read; "" keeps none. RecordInput has them hold also what people type.
+	Recordings  string
+	RecordInput bool
 	// MostSessions is how many terminal sessions there may be at once; 0 means 10.
 	MostSessions int
 	// Environ is the environment of which terminal sessions are given a part, see
@@ -75,6 +79,8 @@ type Server struct {
 	trying      chan struct{} // is sent to while a rule is tried
 	shells      *shells
 	terminals   *terminal.Manager
+	notes       notes
+	hashes      hashes
 	mux         *http.ServeMux
 	openapi     []byte
 	hosts       []string // that a request may name
@@ -162,7 +168,7 @@ func (s *Server) Close() error {
 	for _, w := range s.decisions.all() {
 		s.leave(w)
 	}
-	return errors.Join(err, s.deciders.close())
+	return errors.Join(err, s.deciders.close(), s.notes.close(), s.hashes.close())
 }
 
 // Serve answers requests until ctx ends. Then those that are under way have a while to

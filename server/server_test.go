@@ -164,6 +164,9 @@ func listen(t testing.TB, o Options) *harness {
 	if o.Private == "" {
 		o.Private = t.TempDir()
 	}
+	if o.Recordings == "" {
+		o.Recordings = t.TempDir()
+	}
 	o.Name = "server-test"
 	var err error
 	if h.Server, err = New(o); err != nil {

@@ -28,7 +28,9 @@ func steal(t *testing.T) *stolen {
 	p.leased("mark-of-approval")
 	decision := p.post("/api/decisions", p.agent, bash("chmod 600 mark-of-decision"), 200)["approval_id"].(string)
 	i := p.get(session, p.agent)
+	taped := p.recordingsOf(session)[0]["id"].(string)
 	s.ids = map[string]string{
+		"/api/recordings/": taped,
 		sessionsPath + "/": i["session_id"].(string), "/api/terminal/ws/": i["pty_session_id"].(string), "/api/agent-terminal/commands/": command["command_id"].(string),
 		"/api/approvals/": "mark-of-approval", "/api/decisions/": decision, "/api/rules/": "g", "/api/tokens/": token,
 	}

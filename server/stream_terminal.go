@@ -269,7 +269,7 @@ func (t *watched) typed(o *socket, k *keys) error {
 			return fail(http.StatusConflict, "conflict", "the command does not run in this session: nothing was typed")
 		}
 	}
-	return t.server.terminals.Input(o.ctx, t.id, t.call.who.Name, []byte(k.Content+k.Text))
+	return t.server.terminals.Input(o.ctx, t.id, t.call.who.Name, []byte(k.Content+k.Text), k.IsPassword)
 }
 
 // control takes the terminal over, or gives it back.

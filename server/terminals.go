@@ -26,6 +26,7 @@ func (t *shells) options() terminal.Options {
 	o := &t.server.options
 	return terminal.Options{
 		Store: o.Store, Server: o.Name, Private: o.Private, Most: o.MostSessions, Environ: o.Environ,
+		Recordings: o.Recordings, RecordInput: o.RecordInput, Note: t.server.note,
 		Decider: t.decider, Approver: t.approver, Changed: t.server.terminalChanged,
 		Warn: func(text string) { t.server.log.Warn(text) },
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -196,22 +194,10 @@ func (c *chat) blank() bool {
 	return len(c.text) < chatPiece && !c.last && !c.over && len(bytes.TrimSpace(c.text)) == 0
 }
 
-// store stores entries, in the store and in the transcripts.
+// store stores entries.
 func (c *chats) store(entries []store.Chat) {
 	if _, err := c.options.Store.AppendChat(context.Background(), entries...); err != nil {
 		c.options.Warn(fmt.Sprintf("%d pieces of output are missing in the chat: %v", len(entries), err))
-	}
-	if c.options.Transcripts == "" {
-		return
-	}
-	files := map[string][]byte{}
-	for _, e := range entries {
-		files[e.ConversationID] = append(files[e.ConversationID], strings.TrimPrefix(e.Text, chatPrefix)...)
-	}
-	for conversation, text := range files {
-		if err := appendTo(filepath.Join(c.options.Transcripts, transcriptName(conversation)), text); err != nil {
-			c.options.Warn("the transcript: " + err.Error())
-		}
 	}
 }
 
@@ -242,35 +228,4 @@ func cut(text []byte) int {
 		}
 	}
 	return most
-}
-
-// transcriptName returns the name of a conversation's transcript. What a name of a
-// file should not have is written as %XX.
-func transcriptName(conversation string) string {
-	var name strings.Builder
-	for i, b := range []byte(conversation) {
-		switch {
-		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_', b == '.' && i > 0:
-			name.WriteByte(b)
-		default:
-			fmt.Fprintf(&name, "%%%02X", b)
-		}
-	}
-	return name.String() + "_terminal_transcript.txt"
-}
-
-// appendTo appends to a file that only this user can read.
-func appendTo(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(text); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }

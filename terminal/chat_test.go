@@ -1,8 +1,6 @@
 package terminal
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,9 +10,9 @@ import (
 )
 
 // chatting is a chat over a memory.
-func chatting(t *testing.T, transcripts string) (*chat, *memory) {
+func chatting(t *testing.T) (*chat, *memory) {
 	m := newMemory()
-	c := newChats(Options{Store: m, Transcripts: transcripts, Warn: func(s string) { t.Error(s) }})
+	c := newChats(Options{Store: m, Warn: func(s string) { t.Error(s) }})
 	t.Cleanup(c.close)
 	return c.open(store.Session{ID: "s", ConversationID: "talk"}), m
 }
@@ -30,7 +28,7 @@ func (m *memory) texts() (all []string) {
 
 func TestChatFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, m := chatting(t, "")
+		c, m := chatting(t)
 		c.write([]byte("a"))
 		time.Sleep(chatDelay - 1)
 		c.write([]byte("b"))
@@ -66,7 +64,7 @@ func TestChatFlushes(t *testing.T) {
 // TestChatWaits: output that is not stored is bounded, and the program waits.
 func TestChatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, m := chatting(t, "")
+		c, m := chatting(t)
 		m.slow = make(chan struct{})
 		line := strings.Repeat("y", 99) + "\n"
 		const lines = 100000
@@ -108,24 +106,6 @@ func TestCut(t *testing.T) {
 			if got := strings.Join(all, ""); got != strings.ToValidUTF8(text, "\ufffd") && unit != "\xff" || len(all[0])+len(chatPrefix) > chatMost && unit != "\xff" {
 				t.Errorf("%q: %d pieces, %d bytes", unit, len(all), len(all[0]))
 			}
-		}
-	}
-}
-
-func TestTranscript(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new")
-	c, _ := chatting(t, dir)
-	c.write([]byte("\x1b[32mgreen\x1b[0m\r\n"))
-	c.close()
-	text, err := os.ReadFile(filepath.Join(dir, "talk_terminal_transcript.txt"))
-	if err != nil || string(text) != "green\n" {
-		t.Errorf("%q, %v", text, err)
-	}
-	for conversation, want := range map[string]string{
-		"../../x": "%2E.%2F..%2Fx_terminal_transcript.txt", "a.b-C_9": "a.b-C_9_terminal_transcript.txt", "": "_terminal_transcript.txt", "\u00fc \x00%": "%C3%BC%20%00%25_terminal_transcript.txt",
-	} {
-		if got := transcriptName(conversation); got != want {
-			t.Errorf("%q: %s", conversation, got)
 		}
 	}
 }

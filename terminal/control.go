@@ -55,6 +55,7 @@ func (s *session) hold(ctx context.Context, person string) (*command, error) {
 	}
 	s.rec.Person = person
 	s.warn(s.enter(ctx, next))
+	s.recorder.mark("taken over by " + visible.Line(person))
 	s.withdraw(person + " has taken over the terminal")
 	return s.at, nil
 }
@@ -100,11 +101,7 @@ func (m *Manager) Release(ctx context.Context, id, person string, signal bool) (
 
 // note records who has the terminal.
 func (s *session) note(name, words string) {
-	d, err := s.opened()
-	if err == nil {
-		err = d.Note("terminal "+name, words)
-	}
-	s.warn(err)
+	s.warn(s.options.Note(s.id, "terminal "+name, words))
 }
 
 // letGo takes the terminal from the person, and returns the person's shell.
@@ -138,6 +135,7 @@ func (s *session) resume(ctx context.Context, sh *shell, person string) error {
 		s.rec.Dir = sh.directory()
 	}
 	s.shell, s.rec.Person = nil, ""
+	s.recorder.mark("released by " + visible.Line(person))
 	s.tell("[" + visible.Line(person) + " has released the terminal]")
 	return s.enter(ctx, next)
 }
@@ -146,8 +144,9 @@ func (s *session) resume(ctx context.Context, sh *shell, person string) error {
 const maxTyped = 4 << 10
 
 // Input types bytes for the person who has the terminal: to the command that runs, or
-// else to a shell of the person. While the terminal is being handed over they wait.
-func (m *Manager) Input(ctx context.Context, id, person string, data []byte) error {
+// else to a shell of the person. While the terminal is being handed over they wait. What
+// is secret is not recorded.
+func (m *Manager) Input(ctx context.Context, id, person string, data []byte, secret bool) error {
 	s, err := m.session(id)
 	if err != nil {
 		return err
@@ -160,6 +159,9 @@ func (m *Manager) Input(ctx context.Context, id, person string, data []byte) err
 	c, err := s.keyboard(ctx, person)
 	if err != nil {
 		return err
+	}
+	if s.options.RecordInput && !secret && echoes(c.master) {
+		s.recorder.typed(data)
 	}
 	if err := c.write(data); err != nil {
 		return failure(Conflict, err)
@@ -250,5 +252,6 @@ func (m *Manager) Resize(id, person string, columns, rows uint16) error {
 	if err != nil {
 		return err
 	}
+	s.recorder.resize(s.size)
 	return c.resize(s.size)
 }

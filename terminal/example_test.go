@@ -82,7 +82,7 @@ func Example() {
 		fmt.Println(err)
 	}
 	err = errors.Join(
-		m.Resize(s.ID, "anna", 120, 40), m.Input(ctx, s.ID, "anna", []byte("exit\r")), m.Signal(ctx, s.ID, "anna", "SIGHUP"),
+		m.Resize(s.ID, "anna", 120, 40), m.Input(ctx, s.ID, "anna", []byte("exit\r"), false), m.Signal(ctx, s.ID, "anna", "SIGHUP"),
 	)
 	if err != nil {
 		log.Fatal(err)

@@ -341,6 +341,10 @@ func (s *session) asked(c *command, why noted, e approval.Entry) {
 		return
 	}
 	s.machine = next
+	if c.asks > 0 {
+		s.settled(c)
+	}
+	s.recorder.mark(fmt.Sprintf("asked %s %s: %s", e.ID, why.risk, inShort(visible.Command(c.rec.Command))))
 	c.digest, c.asks, c.asked = e.Digest, c.asks+1, time.Now()
 	c.rec.Risk, c.rec.Reasons, c.rec.ApprovalID = why.risk, why.reasons, e.ID
 	s.warn(s.update(c.rec.State, &c.rec))
@@ -378,6 +382,7 @@ func (s *session) refuse(c *command, state store.CommandState, r Result) {
 	}
 	s.machine, s.at = next, nil
 	s.passed(c)
+	s.decided(c, state)
 	from := c.rec.State
 	c.rec.State = state
 	c.rec.Comment = cmp.Or(r.Error, r.Message)
@@ -443,6 +448,7 @@ func (s *session) begin(c *command) error {
 	}
 	s.machine = next
 	s.passed(c)
+	s.decided(c, c.rec.State)
 	s.tell("$ " + line(c.rec.Command))
 	began := time.Now()
 	c.console, err = s.run(c.rec.Command, c.rec.Dir, dir)

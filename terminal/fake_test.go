@@ -342,7 +342,6 @@ type rules struct {
 	approver permission.Approver
 	mu       *sync.Mutex
 	outcomes *[]audit.Outcome
-	notes    *[]string
 	version  string
 }
 
@@ -382,13 +381,6 @@ func (r rules) Outcome(o audit.Outcome) error {
 	return nil
 }
 
-func (r rules) Note(name, words string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	*r.notes = append(*r.notes, name+": "+words)
-	return nil
-}
-
 func (rules) Close() error { return nil }
 
 // bench is a manager over a memory.
@@ -410,9 +402,15 @@ func newBench(t *testing.T, change ...func(*Options)) *bench {
 	b.options = Options{
 		Store: b.store, Server: "one", Private: t.TempDir(), Most: 200, Grace: 100 * time.Millisecond,
 		Decider: func(_ store.Session, a permission.Approver) (Decider, error) {
-			return rules{a, &b.mu, &b.outcomes, &b.notes, b.version}, nil
+			return rules{a, &b.mu, &b.outcomes, b.version}, nil
 		},
 		Approver: func(_ store.Session, broker approval.Broker) permission.Approver { return person{broker} },
+		Note: func(_, name, words string) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.notes = append(b.notes, name+": "+words)
+			return nil
+		},
 		Warn: func(s string) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

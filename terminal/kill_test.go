@@ -39,7 +39,7 @@ func over(ctx context.Context, at string) (*Manager, store.Store, error) {
 	m, err := Open(ctx, Options{
 		Store: db, Server: filepath.Base(at), Private: at + "-private", Most: 4,
 		Decider: func(_ store.Session, a permission.Approver) (Decider, error) {
-			return rules{approver: a, mu: new(sync.Mutex), outcomes: new([]audit.Outcome), notes: new([]string)}, nil
+			return rules{approver: a, mu: new(sync.Mutex), outcomes: new([]audit.Outcome)}, nil
 		},
 		Approver: func(_ store.Session, b approval.Broker) permission.Approver { return person{b} },
 	})

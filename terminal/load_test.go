@@ -35,7 +35,7 @@ func load(t testing.TB, sessions, size, least int) {
 	m, err := Open(t.Context(), Options{
 		Store: db, Server: "one", Private: filepath.Join(dir, "private"), Most: sessions + 1, Grace: time.Second,
 		Decider: func(store.Session, permission.Approver) (Decider, error) {
-			return rules{mu: new(sync.Mutex), outcomes: new([]audit.Outcome), notes: new([]string)}, nil
+			return rules{mu: new(sync.Mutex), outcomes: new([]audit.Outcome)}, nil
 		},
 		Approver: func(store.Session, approval.Broker) permission.Approver { return nil },
 		Warn:     func(s string) { t.Error(s) },

@@ -35,12 +35,11 @@ type Store interface {
 	AppendChat(ctx context.Context, entries ...store.Chat) ([]store.Chat, error)
 }
 
-// Decider decides the commands of one session, asks about them, and records both, how
-// they ended and who had the terminal. An engine.Engine is one.
+// Decider decides the commands of one session, asks about them, and records both, and how
+// they ended. An engine.Engine is one.
 type Decider interface {
 	CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error)
 	Outcome(o audit.Outcome) error
-	Note(name, words string) error
 	Close() error
 }
 
@@ -57,9 +56,14 @@ type Options struct {
 	// Private is a directory for files of the sessions that only this user can read. It
 	// is made if necessary.
 	Private string
-	// Transcripts is a directory for the text of each conversation's terminals; "" keeps
-	// none.
-	Transcripts string
+	// Recordings is a directory for recordings of the sessions, which only this user can
+	// read and which is made if necessary; "" keeps none. RecordInput has them hold also
+	// what people type while the terminal shows it.
+	Recordings  string
+	RecordInput bool
+	// Note records who has the terminal of a session, and the hash of its recording; name
+	// says which.
+	Note func(session, name, words string) error
 	// Environ is the environment that commands are given a part of (see
 	// execution.Environ); nil is that of this process.
 	Environ []string
@@ -90,6 +94,9 @@ func (o Options) withDefaults() Options {
 	if o.Grace == 0 {
 		o.Grace = 5 * time.Second
 	}
+	if o.Note == nil {
+		o.Note = func(_, _, _ string) error { return nil }
+	}
 	if o.Changed == nil {
 		o.Changed = func(store.Session, *store.Command) {}
 	}
@@ -106,6 +113,9 @@ type Manager struct {
 	chats   *chats
 	stop    chan struct{} // closed when the manager is
 	closing sync.WaitGroup
+
+	recordingsMost int64 // see the constant; tests have less
+	trimming       sync.Mutex
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -127,7 +137,10 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		options: o, env: append(env, "TERM=xterm-256color"), chats: newChats(o), stop: make(chan struct{}),
-		sessions: map[string]*session{},
+		sessions: map[string]*session{}, recordingsMost: recordingsMost,
+	}
+	if err := m.settleRecordings(); err != nil {
+		return nil, err
 	}
 	if err := m.restore(ctx); err != nil {
 		m.Close()

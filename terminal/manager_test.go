@@ -325,13 +325,13 @@ func TestTakeOver(t *testing.T) {
 	if _, err := b.Interrupt(t.Context(), id, "ben", false); kindOf(err) != Conflict {
 		t.Error(err)
 	}
-	if err := b.Input(t.Context(), id, "ben", []byte("x")); kindOf(err) != NoControl {
+	if err := b.Input(t.Context(), id, "ben", []byte("x"), false); kindOf(err) != NoControl {
 		t.Error(err)
 	}
 	if h, err := b.Release(t.Context(), id, "anna", false); err != nil || h != (Handover{"success", "user_control", "agent_control", id}) {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if err := b.Input(t.Context(), id, "anna", []byte("x")); kindOf(err) != NoControl {
+	if err := b.Input(t.Context(), id, "anna", []byte("x"), false); kindOf(err) != NoControl {
 		t.Error(err)
 	}
 	if _, err := b.Release(t.Context(), id, "anna", false); kindOf(err) != NoControl {
@@ -359,7 +359,7 @@ func TestPersonsShell(t *testing.T) {
 	}
 	typing := func(text string) {
 		t.Helper()
-		if err := b.Input(t.Context(), id, "anna", []byte(text)); err != nil {
+		if err := b.Input(t.Context(), id, "anna", []byte(text), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -420,7 +420,7 @@ func TestTakeOverRunning(t *testing.T) {
 	if _, err := b.Interrupt(t.Context(), id, "anna", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Input(t.Context(), id, "anna", []byte("one\r")); err != nil {
+	if err := b.Input(t.Context(), id, "anna", []byte("one\r"), false); err != nil {
 		t.Fatal(err)
 	}
 	b.shows(id, "got one")
@@ -433,12 +433,12 @@ func TestTakeOverRunning(t *testing.T) {
 	if _, err := b.Interrupt(t.Context(), id, "anna", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Input(t.Context(), id, "anna", []byte("two\r")); err != nil {
+	if err := b.Input(t.Context(), id, "anna", []byte("two\r"), false); err != nil {
 		t.Fatal(err)
 	}
 	b.shows(id, "and two")
 	b.store.ends(t, r.CommandID, store.CommandCompleted)
-	if err := b.Input(t.Context(), id, "anna", []byte("echo n''ow mine\r")); err != nil {
+	if err := b.Input(t.Context(), id, "anna", []byte("echo n''ow mine\r"), false); err != nil {
 		t.Fatal(err)
 	}
 	b.shows(id, "\anow mine")
@@ -496,13 +496,13 @@ func TestRestart(t *testing.T) {
 	if info, err := b.Get(taken); err != nil || info.State != userControl || info.Person != "anna" {
 		t.Errorf("%+v, %v", info, err)
 	}
-	if err := b.Input(t.Context(), taken, "ben", []byte("x")); kindOf(err) != NoControl {
+	if err := b.Input(t.Context(), taken, "ben", []byte("x"), false); kindOf(err) != NoControl {
 		t.Errorf("another person after a restart: %v", err)
 	}
 	if _, err := b.Execute(t.Context(), taken, Request{Command: "echo x"}); kindOf(err) != NoControl {
 		t.Error(err)
 	}
-	if err := b.Input(t.Context(), taken, "anna", []byte("echo st''ill\r")); err != nil {
+	if err := b.Input(t.Context(), taken, "anna", []byte("echo st''ill\r"), false); err != nil {
 		t.Error(err)
 	}
 	b.shows(taken, "\astill")

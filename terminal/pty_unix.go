@@ -24,6 +24,20 @@ func pollable(master *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), master.Name()), nil
 }
 
+// echoes reports whether a terminal shows what is typed.
+func echoes(master *os.File) bool {
+	raw, err := master.SyscallConn()
+	if err != nil {
+		return false
+	}
+	shows := false
+	err = raw.Control(func(fd uintptr) {
+		t, err := unix.IoctlGetTermios(int(fd), getTermios)
+		shows = err == nil && t.Lflag&unix.ECHO != 0
+	})
+	return err == nil && shows
+}
+
 // setSize sets the size of a terminal, and leaves its deadlines as they are.
 func setSize(master *os.File, at size) error {
 	raw, err := master.SyscallConn()

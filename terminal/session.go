@@ -15,12 +15,13 @@ import (
 // session is a session that this server holds.
 type session struct {
 	*Manager
-	id      string
-	created time.Time
-	stream  stream
-	named   string // the stream, see Info
-	chat    *chat
-	typing  sync.Mutex // one after another types
+	id       string
+	created  time.Time
+	stream   stream
+	named    string // the stream, see Info
+	chat     *chat
+	recorder *recorder  // nil if nothing is recorded
+	typing   sync.Mutex // one after another types
 
 	mu      sync.Mutex // of what follows; it is not held while anybody is asked or anything runs
 	rec     store.Session
@@ -41,6 +42,8 @@ func (m *Manager) newSession(rec store.Session) *session {
 		named: random(),
 	}
 	s.chat = m.chats.open(rec)
+	s.recorder = m.newRecorder(rec)
+	s.stream.shown = s.recorder.output
 	return s
 }
 
@@ -130,6 +133,7 @@ func (s *session) update(from store.CommandState, c *store.Command) error {
 // output is what the session's programs write.
 func (s *session) output(p []byte) {
 	s.stream.Write(p)
+	s.recorder.wait()
 	s.chat.write(p)
 }
 
@@ -161,6 +165,7 @@ func (s *session) withdraw(why string) {
 	if c.rec.ApprovalID == "" {
 		return
 	}
+	defer s.settled(c)
 	// The question goes away for those who look at it. If it is settled already, there
 	// is nothing to withdraw, and what was settled is not done any more.
 	if e, err := s.options.Store.Get(context.Background(), c.rec.ApprovalID); err == nil {
@@ -179,7 +184,7 @@ func (s *session) close(ctx context.Context, why string) (store.Session, error) 
 		s.machine.phase, s.machine.command = idle, ""
 	}
 	s.mu.Unlock()
-	s.end()
+	s.end("closed: "+why, "0")
 	for _, name := range []string{directory, startup, shellStartup, shellSaid} {
 		if err := os.Remove(s.private(name)); !errors.Is(err, os.ErrNotExist) {
 			s.warn(err)
@@ -197,11 +202,12 @@ func (s *session) leave() {
 	}
 	s.gone = true
 	s.mu.Unlock()
-	s.end()
+	s.end("the server was stopped", "")
 }
 
-// end ends what runs in a session that is gone, and its output.
-func (s *session) end() {
+// end ends what runs in a session that is gone, and its output. Why is for its recording,
+// and so is exit, the exit code of a session that was closed.
+func (s *session) end(why, exit string) {
 	s.mu.Lock()
 	c, sh, d := s.at, s.shell, s.decider
 	close(s.turn)
@@ -218,6 +224,7 @@ func (s *session) end() {
 		sh.end()
 	}
 	s.stream.close()
+	s.recorder.close(why, exit)
 	s.chat.close()
 	if d != nil {
 		s.warn(d.Close())

@@ -23,6 +23,7 @@ type stream struct {
 	begin int64         // of the oldest byte that is kept
 	end   int64         // behind the newest
 	over  bool          // nothing will follow
+	shown func([]byte)  // is called with what is appended, in order; nil for nobody
 	more  chan struct{} // closed at the next change; nil if nobody waits
 }
 
@@ -31,6 +32,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(p)
+	if s.shown != nil {
+		s.shown(p)
+	}
 	s.grow(n)
 	size := int64(len(s.ring))
 	if over := int64(n) - size; over > 0 {

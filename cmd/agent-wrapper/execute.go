@@ -147,13 +147,13 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 
 // recordLift records that the whitelist is lifted, before anything runs.
 func (p *planned) recordLift(a *app, record interface {
-	Note(name, words string) error
+	Note(session, name, words string) error
 }, path string) error {
 	if !p.lifted {
 		return nil
 	}
 	words := fmt.Sprintf("%s=1 in the environment: no whitelist binds this run of %s", gates.Bypass, absolute(path))
-	if err := record.Note("whitelist_bypass", words); err != nil {
+	if err := record.Note("", "whitelist_bypass", words); err != nil {
 		return fmt.Errorf("the whitelist is not lifted and nothing runs: %w", err)
 	}
 	const line = "!!! ------------------------------------------------------------"

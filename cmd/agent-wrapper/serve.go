@@ -81,12 +81,14 @@ func (f *storeFlags) open(ctx context.Context) (store.Store, error) {
 type serveFlags struct {
 	storeFlags
 	policyFlags
-	audit     auditFlags
-	listen    string
-	sessions  int
-	hosts     []string
-	cert, key string
-	json      bool
+	audit       auditFlags
+	listen      string
+	sessions    int
+	hosts       []string
+	cert, key   string
+	json        bool
+	unrecorded  bool
+	recordInput bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -110,6 +112,8 @@ Every request needs a credential: see serve token. docs/serve.md has the API.`,
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate (PEM), needed for an address that others reach")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with its private key")
 	flags.IntVar(&f.sessions, "sessions", 10, "how many terminal sessions there may be at once")
+	flags.BoolVar(&f.unrecorded, "no-recording", false, "do not record terminal sessions")
+	flags.BoolVar(&f.recordInput, "record-input", false, "record also what people type in them while the terminal shows it")
 	flags.BoolVar(&f.json, "json", false, "write one JSON line when the server is ready, and log JSON")
 	f.storeFlags.add(flags)
 	f.policyFlags.add(cmd)
@@ -120,6 +124,9 @@ Every request needs a credential: see serve token. docs/serve.md has the API.`,
 
 // serve runs the service until a signal ends it.
 func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
+	if f.unrecorded && f.recordInput {
+		return usage("--no-recording and --record-input exclude each other")
+	}
 	dir, err := f.dir()
 	if err != nil {
 		return err
@@ -163,6 +170,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	s, err := server.New(server.Options{
 		Store: kept, Hosts: f.hosts, TLS: f.cert != "", Log: f.log(a.err), Name: name, Record: at.Record, Head: head, Workspace: at.Workspace,
 		Private: filepath.Join(dir, serveDir, "terminals"), MostSessions: f.sessions,
+		Recordings: f.recordings(dir), RecordInput: f.recordInput,
 		Environ: append(os.Environ(), claude.BelowRun+"=1"), // an agent is at its terminals
 		Open: func(agent, role string, warn func(string)) (*engine.Engine, error) {
 			mine := inRole(o, role)
@@ -188,6 +196,14 @@ func inRole(o *engine.Options, role string) engine.Options {
 	settings.Role = role
 	mine.Settings = &settings
 	return mine
+}
+
+// recordings returns the directory for recordings of terminal sessions, "" for none.
+func (f *serveFlags) recordings(dir string) string {
+	if f.unrecorded {
+		return ""
+	}
+	return filepath.Join(dir, serveDir, "recordings")
 }
 
 // serverName returns the name of the server whose directory it is. It is made up once.

@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 // TestServe: one line says that the server is ready; it decides, and ends on a signal
@@ -146,4 +149,32 @@ func TestClaim(t *testing.T) {
 		t.Fatalf("%v after %d tries", err, tries)
 	}
 	unlock()
+}
+
+// Agents do not read recordings of terminals without a question, in any mode.
+func TestServeHidesRecordings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	f := &serveFlags{storeFlags: storeFlags{state: t.TempDir()}}
+	f.mode, f.isolated, f.audit.sync = "bypassPermissions", true, "none"
+	file := filepath.Join(f.recordings(f.state), "session-1.1500000000000.cast")
+	o, err := f.engineOptions(f.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Open(*o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for line, want := range map[string]permission.Behavior{"cat " + file: permission.Ask, "cp -r " + filepath.Dir(file) + " x": permission.Ask, "cat x": permission.Allow} {
+		input, _ := json.Marshal(map[string]string{"command": line})
+		if d := e.Explain(permission.ToolUse{Tool: "Bash", Input: input, Dir: e.Place.Workspace}, nil); d.Behavior != want {
+			t.Errorf("%s: %s", line, d.Behavior)
+		}
+	}
+	f.unrecorded = true
+	if got := f.recordings(f.state); got != "" {
+		t.Error(got)
+	}
 }

@@ -24,7 +24,7 @@ func ExampleVerify() {
 		panic(err)
 	}
 	defer record.Close()
-	if err := record.Note("start", "the server starts"); err != nil {
+	if err := record.Note("", "start", "the server starts"); err != nil {
 		panic(err)
 	}
 

@@ -1221,8 +1221,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a whitelist is not lifted before it is in the record", File: "cmd/agent-wrapper/execute.go",
-		Old:  `if err := record.Note("whitelist_bypass", words); err != nil {`,
-		New:  `if err := record.Note("whitelist_bypass", words); err != nil && false {`,
+		Old:  `if err := record.Note("", "whitelist_bypass", words); err != nil {`,
+		New:  `if err := record.Note("", "whitelist_bypass", words); err != nil && false {`,
 		Test: "TestLiftIsRecordedFirst",
 	},
 	{
@@ -3372,10 +3372,74 @@ func tellsWord`,
 		Test: "TestChatWaits",
 	},
 	{
-		Guard: "the name of a transcript is no path", File: "terminal/chat.go",
-		Old:  `b == '.' && i > 0:`,
-		New:  `b == '.' && i >= 0, b == '/':`,
-		Test: "TestTranscript",
+		Guard: "a program that is faster than its recording waits", File: "terminal/recorder.go",
+		Old:  `for r.size >= recordBehind && !r.over {`,
+		New:  `for false {`,
+		Test: "TestRecorderWaits",
+	},
+	{
+		Guard: "what is typed is not recorded", File: "terminal/control.go",
+		Old:  `if s.options.RecordInput && !secret`,
+		New:  `if !secret`,
+		Test: "TestRecordingInput",
+	},
+	{
+		Guard: "what is typed unseen is not recorded", File: "terminal/control.go",
+		Old:  `!secret && echoes(c.master) {`,
+		New:  `!secret {`,
+		Test: "TestRecordingInput",
+	},
+	{
+		Guard: "what is said to be a password is not recorded", File: "server/stream_terminal.go",
+		Old:  `[]byte(k.Content+k.Text), k.IsPassword)`,
+		New:  `[]byte(k.Content+k.Text), false)`,
+		Test: "TestRecordingOfPasswords",
+	},
+	{
+		Guard: "a recording has what viewers get", File: "terminal/recorder.go",
+		Old: `if text, _ = t.calm.Text(m.data); len(text) == 0 {`,
+		New: `if len(text) == 0 {`,
+		Pkg: "./server", Test: "TestRecordingIsWhatIsShown",
+	},
+	{
+		Guard: "the hash of a recording is of what was written", File: "terminal/recorder.go",
+		Old: `	t.sum.Write(p)
+`,
+		New:  ``,
+		Test: "TestRecordingMarks",
+	},
+	{
+		Guard: "a recording that was changed is no verified one", File: "server/recordings.go",
+		Old:  `hex.EncodeToString(sum.Sum(nil)) == note.sum)`,
+		New:  `hex.EncodeToString(sum.Sum(nil)) != "")`,
+		Test: "TestRecordingVerified",
+	},
+	{
+		Guard: "recordings are for people", File: "server/recordings.go",
+		Old:  `path: "/api/recordings/{id}", access: people`,
+		New:  `path: "/api/recordings/{id}", access: agents | people`,
+		Test: "TestStolenToken",
+	},
+	{
+		Guard: "the id of a recording is no path", File: "terminal/recordings.go",
+		Old:  `if !slices.ContainsFunc(all, func(r Recording) bool { return r.ID == id }) {`,
+		New:  `if false {`,
+		Test: "TestRecordingParts",
+	},
+	{
+		Guard: "a recording that goes on is not deleted", File: "terminal/recordings.go",
+		Old:  `if r.Open || !r.noted || !old`,
+		New:  `if !old`,
+		Test: "TestRecordingsGo",
+	},
+	{
+		Guard: "a last line that was cut does not count", File: "recording/read.go",
+		Old: `		case errors.Is(err, io.EOF) && len(r.buf) > 0:
+			return nil, r.fault`,
+		New: `		case errors.Is(err, io.EOF) && len(r.buf) > 0:
+			return r.buf, nil
+			return nil, r.fault`,
+		Test: "TestReadErrors",
 	},
 	{
 		Guard: "a job with a group of its own ends with its session", File: "process/tree_linux.go",

@@ -1,0 +1,6 @@
+package terminal
+
+import "golang.org/x/sys/unix"
+
+// getTermios is the request for the settings of a terminal.
+const getTermios = unix.TCGETS
