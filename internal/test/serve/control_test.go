@@ -29,6 +29,26 @@ var broken = []mutants.Mutant{
 		Old: `		if s.Status != Approved {`,
 		New: `		if false {`,
 	},
+	{
+		Guard: "one of two people is not enough", File: "approval/step.go",
+		Old: `	if len(s.Votes) < max(s.Quorum, 1) {`,
+		New: `	if len(s.Votes) < min(s.Quorum, 1) {`,
+	},
+	{
+		Guard: "what was withdrawn is not asked", File: "approval/step.go",
+		Old: `		return s.settled(Cancelled, e.By), nil`,
+		New: `		return s, nil`,
+	},
+	{
+		Guard: "what was revoked does not count", File: "store/internal/sqldb/tokens.go",
+		Old: `WHEN revoked = 0 THEN $1`,
+		New: `WHEN revoked = 0 THEN $1 - $1`,
+	},
+	{
+		Guard: "who watches and comes back misses nothing", File: "server/stream_events.go",
+		Old: `	if v.cursor < 0 {`,
+		New: `	if true {`,
+	},
 }
 
 // TestControl: the judge finds what is wrong with servers that lack a guard. In the

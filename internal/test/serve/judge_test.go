@@ -130,6 +130,28 @@ func (w *world) judge() {
 	for _, v := range w.book.votes {
 		sc.judgeVote(v)
 	}
+	for _, g := range w.book.guests {
+		w.judgeGuest(g)
+	}
+	sc.judgeView()
+}
+
+// judgeGuest checks that a credential counts until it is revoked, and not again.
+func (w *world) judgeGuest(g *guest) {
+	status := 0
+	in := func(want int) bool {
+		r, err := w.servers[0].call(g.name, "GET", "/api/me", nil)
+		if err == nil {
+			status = r.status
+		}
+		return status == want
+	}
+	switch {
+	case !g.revoke && !in(200):
+		w.wrong("the credential of %s does not count: status %d", g.name, status)
+	case g.revoked && !w.until(func() bool { return in(401) }):
+		w.wrong("the credential of %s counts, and was revoked: status %d", g.name, status)
+	}
 }
 
 // judgeCommands checks the commands of a server's sessions.
@@ -222,10 +244,19 @@ func (sc *scene) judgeVote(v *vote) {
 		return
 	}
 	status := e.Status
-	if status == approval.Cancelled && sc.taken(v) {
+	if status == approval.Cancelled && (sc.taken(v) || v.withdraw && !v.denied && v.used == 0) {
 		return
 	}
+	for who := range v.counted {
+		if !v.withdraw && !slices.ContainsFunc(e.Votes, func(one approval.Vote) bool { return one.By.Name == who }) && status != approval.Denied {
+			sc.wrong("the approval of %s is lost: %+v", who, *v)
+		}
+	}
 	switch {
+	case v.withdrawn:
+		sc.wrong("it is %s, and was withdrawn: %+v", status, *v)
+	case (status == approval.Approved || status == approval.Consumed) && len(v.said) < v.quorum:
+		sc.wrong("too few have approved it: %+v, it is %s", *v, status)
 	case v.approved && v.denied:
 		sc.wrong("two answers count: %+v", *v)
 	case v.approved && status != approval.Approved && status != approval.Consumed,
@@ -370,7 +401,11 @@ func (s *server) finish(session string) {
 func (w *world) settle(v *vote, e *approval.Entry) {
 	w.t.Helper()
 	a := &actor{server: w.servers[len(w.servers)-1], rand: newRand(1)}
-	if err := a.elsewhere(e.ID, e.Digest, true); err != nil || !v.approved {
+	err := a.answerAs(ann, e.ID, e.Digest, true)
+	if err == nil && v.quorum > 1 {
+		err = a.answerAs(ben, e.ID, e.Digest, true)
+	}
+	if err != nil || !v.approved {
 		w.wrong("a question cannot be answered any more: %+v: %v", *v, err)
 		return
 	}

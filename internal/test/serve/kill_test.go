@@ -86,6 +86,7 @@ func (w *world) round(r *rand.Rand, hit func() (mend func())) {
 		mend = hit()
 		close(struck)
 	}})
+	watched := w.watch(w.servers[r.IntN(len(w.servers))])
 	all := w.load(r.Uint64(), &stop)
 	<-struck
 	// Who has not lost their server works on for a while.
@@ -99,6 +100,7 @@ func (w *world) round(r *rand.Rand, hit func() (mend func())) {
 	}
 	stop.Store(true)
 	<-idle
+	watched()
 	w.strike.Store(nil)
 	mend()
 	w.judge()
@@ -142,7 +144,21 @@ func (w *world) tell() {
 	for _, state := range w.ends {
 		states[state]++
 	}
-	w.t.Logf("commands by their end: %v; questions: %d; the slowest start took %v", states, len(w.book.votes), w.slowest.Round(time.Millisecond))
+	ended := map[string]int{}
+	for _, v := range w.book.votes {
+		switch {
+		case v.withdrawn:
+			ended["withdrawn"]++
+		case v.quorum > 1 && v.approved:
+			ended["approved by two"]++
+		}
+	}
+	for _, g := range w.book.guests {
+		if g.revoked {
+			ended["credentials revoked"]++
+		}
+	}
+	w.t.Logf("commands by their end: %v; questions: %d, %v; the slowest start took %v", states, len(w.book.votes), ended, w.slowest.Round(time.Millisecond))
 }
 
 // TestKilled: a server over SQLite that is killed at any moment loses nothing that

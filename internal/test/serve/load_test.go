@@ -20,7 +20,14 @@ type book struct {
 	lines  map[string]*line // by word
 	votes  map[string]*vote // by approval
 	taking map[string]int   // take-overs that are under way, by session
+	guests []*guest
 	n      int
+}
+
+// guest is a person whose credential is revoked at some time.
+type guest struct {
+	name, id        string
+	revoke, revoked bool // was sent, was acknowledged
 }
 
 func newBook() book {
@@ -49,6 +56,10 @@ type vote struct {
 	approved, denied bool    // was acknowledged
 	used             int     // how often it was consumed
 	use              bool    // that was tried
+	withdraw         bool    // was sent
+	withdrawn        bool    // was acknowledged
+	quorum           int
+	said, counted    map[string]bool // whose approval was sent, and acknowledged
 }
 
 // begin notes a command before it is sent.
@@ -66,7 +77,7 @@ func (b *book) begin(s *server, session, kind string, force bool) *line {
 func (b *book) vote(id string) *vote {
 	v := b.votes[id]
 	if v == nil {
-		v = &vote{approval: id, owner: "line"}
+		v = &vote{approval: id, owner: "line", said: map[string]bool{}, counted: map[string]bool{}}
 		b.votes[id] = v
 	}
 	return v
@@ -214,6 +225,10 @@ func (a *actor) answer(path, id, digest string, approve bool) error {
 
 // elsewhere answers a question as a broker, at any server.
 func (a *actor) elsewhere(id, digest string, approve bool) error {
+	return a.answerAs(a.person(), id, digest, approve)
+}
+
+func (a *actor) answerAs(who, id, digest string, approve bool) error {
 	at := a.server
 	if other := a.world.servers[a.rand.IntN(len(a.world.servers))]; other.up.Load() {
 		at = other
@@ -223,14 +238,19 @@ func (a *actor) elsewhere(id, digest string, approve bool) error {
 		e.Kind, choice = approval.Approve, "once"
 	}
 	said := fmt.Appendf(nil, `{"id":%q,"digest":%q,"choice":%q}`, id, digest, choice)
-	a.world.book.note(id, func(v *vote) { v.approve, v.deny = v.approve || approve, v.deny || !approve })
-	c := at.client(a.person())
+	a.world.book.note(id, func(v *vote) {
+		v.approve, v.deny, v.said[who] = v.approve || approve, v.deny || !approve, v.said[who] || approve
+	})
+	c := at.client(who)
 	defer c.Close()
 	a.world.tick()
-	_, err := c.Answer(at.alive, e, said)
+	got, err := c.Answer(at.alive, e, said)
 	a.world.tick()
 	if err == nil {
-		a.world.book.note(id, func(v *vote) { v.approved, v.denied = v.approved || approve, v.denied || !approve })
+		a.world.book.note(id, func(v *vote) {
+			v.approved, v.denied = v.approved || approve && got.Status != approval.Pending, v.denied || !approve
+			v.counted[who] = v.counted[who] || approve
+		})
 	}
 	return at.cut(err)
 }
@@ -261,6 +281,8 @@ func (a *actor) people() {
 			err = a.interrupt(session)
 		case chance(a.rand, 6):
 			_, err = a.call(a.person(), "POST", path+"/release", map[string]any{})
+		case chance(a.rand, 40):
+			err = a.revoke()
 		case len(all) > 0:
 			e := &all[a.rand.IntN(len(all))]
 			err = a.elsewhere(e.ID, e.Digest, !chance(a.rand, 4))
@@ -269,6 +291,30 @@ func (a *actor) people() {
 			return
 		}
 	}
+}
+
+// revoke ends the credential of the next guest, who does so.
+func (a *actor) revoke() error {
+	b := &a.world.book
+	b.mu.Lock()
+	var g *guest
+	for _, one := range b.guests {
+		if g == nil && !one.revoke {
+			g = one
+			g.revoke = true
+		}
+	}
+	b.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	r, err := a.call(g.name, "POST", "/api/tokens/"+g.id+"/revoke", map[string]any{})
+	if err == nil && r.status == 200 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		g.revoked = true
+	}
+	return err
 }
 
 // decisions has tool uses decided without a terminal.
@@ -313,10 +359,11 @@ func (a *actor) broker() {
 	for a.goes() {
 		id := "own-" + strconv.FormatUint(a.rand.Uint64(), 36)
 		question := fmt.Sprintf(`{"id":%q,"digest":%q,"tool":"Bash","input":{"command":"make"},"choices":[{"name":"once"},{"name":"deny"}]}`, id, "1:aa")
-		b.note(id, func(v *vote) { v.owner, v.digest = "broker", "1:aa" })
+		quorum := a.rand.IntN(3) // 2: both people
+		b.note(id, func(v *vote) { v.owner, v.digest, v.quorum = "broker", "1:aa", quorum })
 		a.world.tick()
 		_, err := c.Submit(a.alive, approval.Entry{
-			State: approval.State{Terms: approval.Terms{ID: id, Digest: "1:aa", Version: "v"}}, Question: json.RawMessage(question),
+			State: approval.State{Terms: approval.Terms{ID: id, Digest: "1:aa", Version: "v", Quorum: quorum}}, Question: json.RawMessage(question),
 		})
 		a.world.tick()
 		if err != nil {
@@ -329,8 +376,11 @@ func (a *actor) broker() {
 		if chance(a.rand, 4) {
 			err = a.consume(id) // before anybody has approved it
 		}
-		if err == nil {
+		for n := 0; err == nil && n < max(quorum, 1); n++ {
 			err = a.elsewhere(id, "1:aa", !chance(a.rand, 4))
+		}
+		if err == nil && chance(a.rand, 4) {
+			err = a.withdraw(id) // also what is approved
 		}
 		if err == nil && !chance(a.rand, 3) {
 			err = a.consume(id)
@@ -351,6 +401,20 @@ func (a *actor) consume(id string) error {
 	a.world.tick()
 	if err == nil {
 		a.world.book.note(id, func(v *vote) { v.used++ })
+	}
+	return a.cut(err)
+}
+
+// withdraw ends a question of its own.
+func (a *actor) withdraw(id string) error {
+	c := a.client(batch)
+	defer c.Close()
+	a.world.book.note(id, func(v *vote) { v.withdraw = true })
+	a.world.tick()
+	_, err := c.Withdraw(a.alive, id, approval.Principal{}, "not needed")
+	a.world.tick()
+	if err == nil {
+		a.world.book.note(id, func(v *vote) { v.withdrawn = true })
 	}
 	return a.cut(err)
 }

@@ -50,6 +50,7 @@ type world struct {
 	servers  []*server
 	secrets  map[string]string // by owner
 	book     book
+	view     view
 	events   atomic.Int64 // requests that were sent and answers that came
 	strike   atomic.Pointer[strike]
 	slowest  time.Duration     // start
@@ -83,7 +84,7 @@ func (w *world) wrong(format string, args ...any) {
 // newWorld starts servers, makes credentials and begins sessions.
 func newWorld(t testing.TB, binary, store string, servers int) *world {
 	t.Helper()
-	w := &world{t: t, binary: binary, dir: t.TempDir(), store: store, secrets: map[string]string{}, book: newBook(), ends: map[string]string{}, patience: patience}
+	w := &world{t: t, binary: binary, dir: t.TempDir(), store: store, secrets: map[string]string{}, book: newBook(), ends: map[string]string{}, patience: patience, view: view{seqs: map[string]int64{}}}
 	for i := range servers {
 		s := &server{world: w, dir: filepath.Join(w.dir, "server"+strconv.Itoa(i+1)), chat: map[string]int64{}}
 		s.space = filepath.Join(s.dir, "space")
@@ -98,6 +99,12 @@ func newWorld(t testing.TB, binary, store string, servers int) *world {
 	}
 	for name, role := range map[string]string{bot: "agent", batch: "agent", ann: "person", ben: "person"} {
 		w.secrets[name] = strings.Fields(w.servers[0].run("serve", "token", "create", "--role", role, "--name", name))[0]
+	}
+	for i := range guests {
+		g := &guest{name: "guest" + strconv.Itoa(i)}
+		w.secrets[g.name] = strings.Fields(w.servers[0].run("serve", "token", "create", "--role", "person", "--name", g.name))[0]
+		g.id = strings.Split(w.secrets[g.name], "_")[1]
+		w.book.guests = append(w.book.guests, g)
 	}
 	for _, s := range w.servers {
 		for i := range sessions {
@@ -120,8 +127,12 @@ func (w *world) close() {
 	}
 }
 
-// sessions is how many sessions each server has.
-const sessions = 3
+// sessions is how many sessions each server has, guests how many people there are whose
+// credential is revoked.
+const (
+	sessions = 3
+	guests   = 4
+)
 
 const sessionsPath = "/api/agent-terminal/sessions"
 
