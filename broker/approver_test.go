@@ -497,7 +497,9 @@ func TestSlept(t *testing.T) {
 		}
 	})
 	play(t, "at once", Options{Broker: fails}, func(s *scene) {
-		end := s.asks(s.Context(), about(t, "Bash", install))
+		ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+		defer cancel()
+		end := s.asks(ctx, about(t, "Bash", install))
 		slept(s, time.Second)
 		s.denied(end(), "the question counts as abandoned")
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -179,6 +180,22 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
+	must(t, ledger.New(s, "whole", path).Copy(t.Context()))
+	known, err := s.AuditServers(t.Context())
+	must(t, err)
+	for name := range known {
+		if r, err := ledger.Verify(t.Context(), short{s}, name); err != nil || len(r.Faults) == 0 {
+			t.Errorf("%s without its end: %+v, %v", name, r, err)
+		}
+	}
+}
+
+// short is a store that has lost the end of its copies.
+type short struct{ ledger.Store }
+
+func (s short) Audit(ctx context.Context, server string, after int64, limit int) ([]store.AuditLine, error) {
+	all, err := s.Store.Audit(ctx, server, after, limit)
+	return slices.DeleteFunc(all, func(l store.AuditLine) bool { return l.Number > 3 }), err
 }
 
 // lines is a store that fails at first.

@@ -255,6 +255,57 @@ func TestSubmittedAtOnce(t *testing.T) {
 	}
 }
 
+// Of two that use an approval up at once, one does.
+func TestUsedAtOnce(t *testing.T) {
+	url := server.Database(t)
+	stores := []*Store{opened(t, url), opened(t, url)}
+	asked := approved(t, stores[0], "a")
+	release := hold(t, url, "counters")
+	var group sync.WaitGroup
+	errs := make([]error, 2)
+	for i, s := range stores {
+		group.Go(func() { _, errs[i] = s.Consume(t.Context(), "a", asked.Digest) })
+	}
+	blocked(t, url, 2)
+	release()
+	group.Wait()
+	if (errs[0] == nil) == (errs[1] == nil) {
+		t.Errorf("%v, %v", errs[0], errs[1])
+	}
+}
+
+// Who is heard of while the store looks for the silent is not abandoned.
+func TestHeardMeanwhile(t *testing.T) {
+	url := server.Database(t)
+	one, two := opened(t, url), opened(t, url)
+	var asked time.Time
+	for _, id := range []string{"a", "b"} {
+		e := terms(id)
+		e.Lease = time.Minute
+		e, err := one.Submit(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = e.Asked
+	}
+	release := hold(t, url, "counters")
+	var group sync.WaitGroup
+	group.Go(func() {
+		if gone, err := one.Lapse(t.Context(), asked.Add(-time.Hour), asked.Add(time.Hour)); err != nil || len(gone) != 1 || gone[0].ID != "a" {
+			t.Errorf("%+v, %v", gone, err)
+		}
+	})
+	blocked(t, url, 1) // it has found both, and ends the first
+	if err := two.Heard(t.Context(), asked.Add(time.Hour), []string{"b"}); err != nil {
+		t.Error(err)
+	}
+	release()
+	group.Wait()
+	if e, err := two.Get(t.Context(), "b"); err != nil || e.Status != approval.Pending {
+		t.Errorf("%s, %v", e.Status, err)
+	}
+}
+
 // An empty database may be opened by several at once.
 func TestOpenedAtOnce(t *testing.T) {
 	url := server.Database(t)

@@ -87,7 +87,9 @@ func TestBackup(t *testing.T) {
 	if err := s.Backup(t.Context(), backup); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second one to the same file: %v", err)
 	}
-	asked(t, s, "d", approval.Pending)
+	for _, id := range []string{"d", "f", "g", "h"} { // more changes than restoring makes itself
+		asked(t, s, id, approval.Pending)
+	}
 	last, err := s.Consume(t.Context(), "b", "d") // since the backup
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +116,7 @@ func TestBackup(t *testing.T) {
 	if e, err := s.Get(t.Context(), "e"); err != nil || e.Seq <= last.Seq {
 		t.Errorf("change %d after %d, %v", e.Seq, last.Seq, err)
 	}
-	if got, want := statuses(t, open(t, before)), "a:pending b:consumed c:consumed d:pending"; got != want {
+	if got, want := statuses(t, open(t, before)), "a:pending b:consumed c:consumed d:pending f:pending g:pending h:pending"; got != want {
 		t.Errorf("the one before is %s, want %s", got, want)
 	}
 }
@@ -179,6 +181,15 @@ func TestRestoreRefuses(t *testing.T) {
 		"later": func(file string) {
 			write(t, file, string(good), 0o600)
 			run(t, file, `INSERT INTO migrations (version, name, sum) VALUES (99, '0099_later.sql', 'x')`)
+		},
+		"overlapping": func(file string) {
+			write(t, file, string(good), 0o600)
+			run(t, file, `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage =
+				(SELECT rootpage FROM sqlite_schema WHERE name = 'tokens') WHERE name = 'grants'`)
+		},
+		"nobody's": func(file string) {
+			write(t, file, "", 0o600)
+			run(t, file, `CREATE TABLE t (n)`, `DROP TABLE t`)
 		},
 		"another's": func(file string) {
 			write(t, file, string(good), 0o600)

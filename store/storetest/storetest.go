@@ -86,6 +86,10 @@ func testApproval(t *testing.T, open func() store.Store) {
 	if asked.Status != approval.Pending || asked.Seq == 0 || asked.Asked.IsZero() {
 		t.Errorf("%+v", asked)
 	}
+	other := question("a")
+	other.Asker.Name = "another"
+	_, err := s.Submit(ctx, other)
+	is(t, err, approval.ErrBegun)
 	say := answer(approval.Approve, asked, ada)
 	say.Rules, say.For, say.Times, say.Message = []string{"Bash(ls)"}, time.Hour, 3, "yes"
 	settled := entry(s.Answer(ctx, say, json.RawMessage(`{"choice":"once"}`)))
@@ -99,7 +103,7 @@ func testApproval(t *testing.T, open func() store.Store) {
 	for _, s := range []store.Store{s, open()} {
 		equal(t, entry(s.Get(ctx, "a")), used)
 	}
-	_, err := s.Get(ctx, "none")
+	_, err = s.Get(ctx, "none")
 	is(t, err, approval.ErrUnknown)
 	_, err = s.Answer(ctx, approval.Event{Kind: approval.Deny, ID: "none", Digest: "1:none", By: ada}, nil)
 	is(t, err, approval.ErrUnknown)

@@ -339,6 +339,9 @@ func expiry(t *testing.T, open Open) {
 	event := says(approval.Approve, "answered", ben)
 	event.At = c.now().Add(-time.Hour) // of no consequence
 	first(t, "answered too late", second(b.Answer(ctx, event, reply(ben))), approval.Expired, approval.Principal{})
+	if e := is(t, b, "answered", approval.Expired); e.Reply != nil {
+		t.Errorf("the reply that came too late is stored: %s", e.Reply)
+	}
 	first(t, "used too late", second(b.Consume(ctx, "used", "d-used")), approval.Expired, approval.Principal{})
 	is(t, b, "pending", approval.Expired)
 	is(t, b, "consumed", approval.Consumed)
