@@ -27,17 +27,17 @@ func readEntry(line []byte) (*Entry, error) {
 
 // Filter selects records. A zero field selects all.
 type Filter struct {
-	Tool, Behavior, Session, Agent, Use, Kind string // equal
-	Rule                                      string // a substring of the rule
-	Text                                      string // a substring of the line, case ignored
-	Since, Until                              time.Time
+	Tool, Behavior, Session, Agent, Use, Kind, By string // equal
+	Rule                                          string // a substring of the rule
+	Text                                          string // a substring of the line, case ignored
+	Since, Until                                  time.Time
 }
 
 // matches reports whether a record is selected. An outcome is matched by its
 // own fields.
 func (f *Filter) matches(e *Entry, line []byte) bool {
 	for _, want := range [][2]string{
-		{f.Tool, e.Tool}, {f.Behavior, e.Behavior}, {f.Session, e.Session}, {f.Agent, e.Agent}, {f.Use, e.Use}, {f.Kind, e.Kind},
+		{f.Tool, e.Tool}, {f.Behavior, e.Behavior}, {f.Session, e.Session}, {f.Agent, e.Agent}, {f.Use, e.Use}, {f.Kind, e.Kind}, {f.By, e.By},
 	} {
 		if want[0] != "" && want[0] != want[1] {
 			return false

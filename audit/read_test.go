@@ -55,7 +55,7 @@ func TestFilter(t *testing.T) {
 	}{
 		{Filter{}, []uint64{1, 2, 3, 4, 5}}, {Filter{Tool: "Bash"}, []uint64{2, 4, 5}}, {Filter{Tool: "Ba"}, nil},
 		{Filter{Behavior: "deny", Tool: "Read"}, []uint64{3}}, {Filter{Agent: "a1"}, []uint64{3}}, {Filter{Session: "s", Kind: "outcome"}, []uint64{5}},
-		{Filter{Rule: "rm"}, []uint64{2, 3, 4}}, {Filter{Text: "GIT PUSH"}, []uint64{2}}, {Filter{Text: "éX"}, []uint64{3}}, {Filter{Text: "calc'!A0\n"}, []uint64{4}},
+		{Filter{Rule: "rm"}, []uint64{2, 3, 4}}, {Filter{By: "rule"}, []uint64{2, 3, 4}}, {Filter{By: "person"}, nil}, {Filter{Text: "GIT PUSH"}, []uint64{2}}, {Filter{Text: "éX"}, []uint64{3}}, {Filter{Text: "calc'!A0\n"}, []uint64{4}},
 		{Filter{Since: day(3), Kind: "decision"}, []uint64{3, 4}}, {Filter{Until: day(3), Kind: "decision"}, []uint64{2}}, {Filter{Use: "toolu_1"}, []uint64{2, 3, 4, 5}},
 	} {
 		if diff := cmp.Diff(tt.want, seqs(t, path, &tt.f)); diff != "" {

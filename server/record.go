@@ -19,7 +19,7 @@ func recordRoutes() []route {
 			query: []param{
 				{"after", "only lines after this seq"}, {"before", "only lines before this seq, from the newest; 0: from the end"}, {"limit", "at most so many (default and most 1000)"},
 				{"session", "of the agent"}, {"agent", "the subagent"}, {"tool", "by name"}, {"behavior", "allow, ask, deny"},
-				{"kind", "begin, decision, outcome, note, torn"}, {"rule", "a part of the rule"}, {"text", "a part of the line"},
+				{"kind", "begin, decision, outcome, note, torn"}, {"by", "rule, person, timeout, advice"}, {"rule", "a part of the rule"}, {"text", "a part of the line"},
 				{"since", "RFC 3339"}, {"until", "RFC 3339"},
 			}, action: to((*Server).audit)},
 		{method: "GET", path: "/api/audit/state", access: people, about: "whether the record is as it was written: lines that came since the last time are verified, a part at a time",
@@ -216,7 +216,7 @@ func (k *chain) note(p *audit.Progress, now time.Time) chainState {
 func recordFilter(c *call) (f *audit.Filter, after, limit int64, err error) {
 	q := c.URL.Query()
 	f = &audit.Filter{
-		Tool: q.Get("tool"), Behavior: q.Get("behavior"), Session: q.Get("session"), Agent: q.Get("agent"), Kind: q.Get("kind"),
+		Tool: q.Get("tool"), Behavior: q.Get("behavior"), Session: q.Get("session"), Agent: q.Get("agent"), Kind: q.Get("kind"), By: q.Get("by"),
 		Rule: q.Get("rule"), Text: q.Get("text"),
 	}
 	for name, at := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
