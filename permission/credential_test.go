@@ -32,6 +32,18 @@ func TestCredentials(t *testing.T) {
 	} {
 		check(t, s, row{line, "ask guard held"})
 	}
+	// A record that is hidden is not printed by the subcommands for it either.
+	hidden := s
+	hidden.credentials = []string{"/home/dev/.local/state/agent-wrapper/audit.jsonl"}
+	for _, line := range []string{
+		"agent-wrapper audit search x", "agent-wrapper audit tail -n 5", "./bin/agent-wrapper audit export --format csv",
+		"agent-wrapper exec history", "sudo agent-wrapper audit $X",
+	} {
+		check(t, hidden, row{"Bash: " + line, "ask guard held"})
+		if line != "sudo agent-wrapper audit $X" {
+			check(t, s, row{"Bash: " + line, "allow mode"})
+		}
+	}
 	check(t, s,
 		row{"Read: /srv/state/audit.jsonl", "allow mode"},
 		row{"Bash: cat /srv/x", "allow mode"},

@@ -104,6 +104,7 @@ func (e *effector) homeFile() {
 	if name == "" && isOwn(e.prog) {
 		name = mayName(e.prog, e.words[1:])
 	}
+	e.ownRecord()
 	if name != "" {
 		e.write(joinPath(known(e.w.opt.Home), Word{Text: name}), NeedNone, false, "settings of "+e.prog.Name)
 	}

@@ -80,6 +80,13 @@ func (w *Word) mayBe(name string) bool {
 	return len(head)+len(tail) <= len(name) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
 }
 
+// ownRecord reads the record of decisions for the subcommands that print it.
+func (e *effector) ownRecord() {
+	if path := e.scan.Path; isOwn(e.prog) && (len(path) > 0 && path[0] == "audit" || slices.Equal(path, []string{"exec", "history"})) {
+		e.read(joinPath(known(e.w.opt.Home), Word{Text: ".local/state/agent-wrapper/audit.jsonl"}), NeedNone, "record of "+own)
+	}
+}
+
 // ownText adds what a line of which a part is known only when it runs may have this
 // program do: sh -c "agent-wrapper $x". Quotes in it may belong to what is not known.
 func (e *effector) ownText(text Word) {

@@ -42,7 +42,7 @@ func placeAt(where string) (*place, error) {
 	if state == "" {
 		return nil, usage("%w: set HOME or XDG_STATE_HOME", engine.ErrNoState)
 	}
-	l, err := broker.OpenLocal(filepath.Join(state, "approvals"), nil)
+	l, err := broker.OpenLocal(filepath.Join(state, approvalsDir), nil)
 	if err != nil {
 		return nil, err
 	}

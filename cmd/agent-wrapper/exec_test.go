@@ -33,13 +33,14 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// The catalogue knows every flag of exec, approvals and the subcommands of serve, and
+// The catalogue knows every flag of exec, approvals, audit and the subcommands of serve, and
 // whether the flag takes a value. A flag that is misread could hide the command.
 func TestCatalogueOfFlags(t *testing.T) {
 	t.Parallel()
 	a := &app{}
 	catalogued(t, a.execCommand())
 	catalogued(t, a.approvalsCommand())
+	catalogued(t, a.auditCommand())
 	for _, sub := range a.serveCommand().Commands() {
 		if sub.Name() != "token" { // held whatever follows
 			catalogued(t, sub, "serve")

@@ -230,7 +230,7 @@ func (f *serveFlags) engineOptions(dir string) (*engine.Options, error) {
 		return nil, err
 	}
 	if o.Record == "" && f.state != "" {
-		o.Record = filepath.Join(dir, "audit.jsonl")
+		o.Record = filepath.Join(dir, recordFile)
 	}
 	o.Settings.Profile = "terminal"
 	o.NoAdvice = true // a person can be asked at any time
@@ -241,9 +241,26 @@ func (f *serveFlags) engineOptions(dir string) (*engine.Options, error) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".turn"} {
 		o.Hide = append(o.Hide, filepath.Join(dir, storeFile+suffix))
 	}
+	// Records have what other agents did, the broker of this user what they ask, unmasked.
+	state := userDirs().State
+	for _, file := range []string{o.Record, filepath.Join(dir, recordFile), filepath.Join(state, recordFile), filepath.Join(state, approvalsDir)} {
+		if file != "" {
+			o.Hide = append(o.Hide, file)
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil { // what audit and exec history are known to read
+		o.Hide = append(o.Hide, filepath.Join(home, ".local", "state", "agent-wrapper", recordFile))
+	}
 	o.Guard = append(o.Guard, o.Hide...)
 	return o, nil
 }
+
+// What lies in a state directory: the record of decisions, and the questions of run, exec
+// and decide.
+const (
+	recordFile   = "audit.jsonl"
+	approvalsDir = "approvals"
+)
 
 // listener listens where the flags say. What is sent to an address that others reach
 // is not sent in the clear.

@@ -50,6 +50,8 @@ func TestServe(t *testing.T) {
 		"cp x " + filepath.Join(state, storeFile), "cat " + filepath.Join(state, storeFile), "strings " + filepath.Join(state, storeFile+"-wal"),
 		"cat " + filepath.Join(state, serveDir, "terminals", "*.said"), "grep -r password " + state, "touch " + filepath.Join(state, serveDir, "terminals", "x.env"),
 		"cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", "cat /proc/$PPID/environ",
+		"cat " + at.Record, "tail -n 1 " + filepath.Join(state, "*.jsonl"), "cat ~/.local/state/agent-wrapper/audit.jsonl",
+		"cat " + filepath.Join(userDirs().State, approvalsDir, "entries", "x.json"),
 	} {
 		if got := askedServer(t, at.Listening, secret, line); !strings.Contains(got, `"behavior":"ask"`) {
 			t.Errorf("%s: %s", line, got)

@@ -39,6 +39,18 @@ var Table = []Mutant{
 		Test: "TestUnknownSubcommandsOfOursAreHeld", Pkg: "./permission",
 	},
 	{
+		Guard: "agents of a server do not read its record", File: "cmd/agent-wrapper/serve.go",
+		Old:  `[]string{o.Record, filepath.Join(dir, recordFile), `,
+		New:  `[]string{`,
+		Test: "TestServe",
+	},
+	{
+		Guard: "a record that is hidden is not printed by our subcommands", File: "shell/effect_own.go",
+		Old:  `isOwn(e.prog) && (len(path) > 0 && path[0] == "audit" ||`,
+		New:  `isOwn(e.prog) && (`,
+		Test: "TestCredentials", Pkg: "./permission",
+	},
+	{
 		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
 		Old:  `	if r.uses(answer) {`,
 		New:  `	if false {`,
