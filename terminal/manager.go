@@ -119,7 +119,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	coming   int // sessions that are being created
+	coming   map[string]int // sessions that are being created, by owner
 	closed   bool
 }
 
@@ -137,7 +137,7 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		options: o, env: append(env, "TERM=xterm-256color"), chats: newChats(o), stop: make(chan struct{}),
-		sessions: map[string]*session{}, recordingsMost: recordingsMost,
+		sessions: map[string]*session{}, coming: map[string]int{}, recordingsMost: recordingsMost,
 	}
 	if err := m.settleRecordings(); err != nil {
 		return nil, err
@@ -219,10 +219,10 @@ func (m *Manager) Create(ctx context.Context, s store.Session) (Info, error) {
 	if !filepath.IsAbs(s.Dir) {
 		return Info{}, failure(Invalid, fmt.Errorf("the directory %q is not absolute", s.Dir))
 	}
-	if err := m.admit(); err != nil {
+	if err := m.admit(s.Owner); err != nil {
 		return Info{}, err
 	}
-	defer m.admitted()
+	defer m.admitted(s.Owner)
 	if s.Host == "" {
 		s.Host = "main"
 	}
@@ -242,24 +242,38 @@ func (m *Manager) Create(ctx context.Context, s store.Session) (Info, error) {
 	return live.info(), nil
 }
 
-// admit takes the place of one more session.
-func (m *Manager) admit() error {
+// admit takes the place of one more session of an owner. One that is known takes no more
+// than half of the places, so that another finds one.
+func (m *Manager) admit(owner string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	all, own := len(m.sessions), m.coming[owner]
+	for _, n := range m.coming {
+		all += n
+	}
+	for _, s := range m.sessions {
+		if s.owner == owner {
+			own++
+		}
+	}
 	switch {
 	case m.closed:
 		return failure(Gone, errors.New("the server is being stopped"))
-	case len(m.sessions)+m.coming >= m.options.Most:
+	case all >= m.options.Most:
 		return failure(Limit, fmt.Errorf("there are %d sessions already", m.options.Most))
+	case owner != "" && own >= (m.options.Most+1)/2:
+		return failure(Limit, fmt.Errorf("this agent has %d of the %d sessions that there may be: the others are for other agents", own, m.options.Most))
 	}
-	m.coming++
+	m.coming[owner]++
 	return nil
 }
 
-func (m *Manager) admitted() {
+func (m *Manager) admitted(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.coming--
+	if m.coming[owner]--; m.coming[owner] == 0 {
+		delete(m.coming, owner)
+	}
 }
 
 // Get returns a session.

@@ -298,6 +298,39 @@ func TestDirectorySwapped(t *testing.T) {
 	}
 }
 
+// TestShare: one agent takes no more than half of the sessions.
+func TestShare(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Most = 5 })
+	begin := func(owner string) (string, error) {
+		info, err := b.Create(t.Context(), store.Session{AgentID: owner, Owner: owner, Dir: "/"})
+		return info.ID, err
+	}
+	ids := make([]string, 3)
+	for i := range ids {
+		var err error
+		if ids[i], err = begin("one"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := begin("one"); kindOf(err) != Limit || !strings.Contains(err.Error(), "this agent has 3 of the 5 sessions") {
+		t.Errorf("a fourth session of five: %v", err)
+	}
+	for range 2 {
+		if _, err := begin("two"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := begin("three"); kindOf(err) != Limit {
+		t.Errorf("a sixth session: %v", err)
+	}
+	if err := b.CloseSession(t.Context(), ids[0], "done"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begin("one"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTakeOver: what is pending is cancelled, and no answer takes the terminal back.
 func TestTakeOver(t *testing.T) {
 	b := newBench(t)

@@ -16,6 +16,7 @@ import (
 type session struct {
 	*Manager
 	id       string
+	owner    string
 	created  time.Time
 	stream   stream
 	named    string // the stream, see Info
@@ -38,7 +39,7 @@ type session struct {
 
 func (m *Manager) newSession(rec store.Session) *session {
 	s := &session{
-		Manager: m, id: rec.ID, created: rec.Created, rec: rec, machine: machine{state: rec.State}, turn: make(chan struct{}),
+		Manager: m, id: rec.ID, owner: rec.Owner, created: rec.Created, rec: rec, machine: machine{state: rec.State}, turn: make(chan struct{}),
 		named: random(),
 	}
 	s.chat = m.chats.open(rec)

@@ -51,6 +51,12 @@ var Table = []Mutant{
 		Test: "TestCredentials", Pkg: "./permission",
 	},
 	{
+		Guard: "one agent does not take all sessions", File: "terminal/manager.go",
+		Old:  `case owner != "" && own >= (m.options.Most+1)/2:`,
+		New:  `case false:`,
+		Test: "TestShare",
+	},
+	{
 		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
 		Old:  `	if r.uses(answer) {`,
 		New:  `	if false {`,
