@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -145,9 +146,28 @@ func (s *Server) createSession(c *call, b *creation) (sessionInfo, error) {
 	if err != nil {
 		return sessionInfo{}, terminalError(err)
 	}
+	if err := s.converses(c, &i); err != nil {
+		return sessionInfo{}, err
+	}
 	out := newSessionInfo(&i)
 	out.Status = "created"
 	return out, nil
+}
+
+// converses makes the conversation of a new session that of the agent. If it is another
+// agent's, whose chat its output would go to, the session ends.
+func (s *Server) converses(c *call, i *terminal.Info) error {
+	if i.ConversationID == "" {
+		return nil
+	}
+	agent, err := s.options.Store.Converse(c.Context(), i.ConversationID, c.who.Name)
+	if err == nil && agent != c.who.Name {
+		err = fail(http.StatusForbidden, "other_agent", "conversation_id: it is the conversation of another agent")
+	}
+	if err != nil {
+		err = errors.Join(err, s.terminals.CloseSession(context.WithoutCancel(c.Context()), i.ID, "its conversation is another's"))
+	}
+	return err
 }
 
 // roleOf returns the role that a text names, which may be CHAT_AGENT for chat.
@@ -416,8 +436,8 @@ type chatEntry struct {
 	Timestamp   time.Time `json:"timestamp"`
 }
 
-// chat lists the entries of a session's conversation. An agent sees those of its own
-// session, since others may use the same name for a conversation.
+// chat lists the entries of a session's conversation. An agent sees those of that
+// session.
 func (s *Server) chat(c *call, _ *none) (chatList, error) {
 	i, err := s.session(c)
 	if err != nil {
@@ -431,17 +451,16 @@ func (s *Server) chat(c *call, _ *none) (chatList, error) {
 	if err != nil {
 		return chatList{}, err
 	}
-	out := chatList{"success", i.ConversationID, 0, []chatEntry{}}
+	only, out := i.ID, chatList{"success", i.ConversationID, 0, []chatEntry{}}
 	if c.person() {
+		only = ""
 		if out.Last, err = s.options.Store.LastChat(c.Context(), i.ConversationID); err != nil {
 			return chatList{}, err
 		}
 	}
-	all, err := s.options.Store.Chat(c.Context(), i.ConversationID, after, int(limit))
+	all, err := s.options.Store.Chat(c.Context(), i.ConversationID, only, after, int(limit))
 	for _, e := range all {
-		if c.person() || e.SessionID == i.ID {
-			out.Messages = append(out.Messages, chatEntry{e.Seq, e.SessionID, e.Sender, e.Type, e.Text, e.Time.UTC()})
-		}
+		out.Messages = append(out.Messages, chatEntry{e.Seq, e.SessionID, e.Sender, e.Type, e.Text, e.Time.UTC()})
 	}
 	return out, err
 }

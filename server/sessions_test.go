@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
 // parties are a server with an agent and two people.
@@ -234,6 +236,26 @@ func TestChat(t *testing.T) {
 			return
 		}
 		t.Fatalf("%v", first)
+	}
+}
+
+// TestChatOfSession: an agent is told what its session wrote, however much others of the
+// conversation have written before; people are told all.
+func TestChatOfSession(t *testing.T) {
+	p := meet(t, Options{})
+	one, two := p.begin(), p.begin()
+	entry := func(session string) store.Chat {
+		return store.Chat{ConversationID: "talk", SessionID: strings.TrimPrefix(session, sessionsPath+"/"), Sender: "terminal", Type: "terminal_output"}
+	}
+	if _, err := p.options.Store.AppendChat(t.Context(), entry(one), entry(one), entry(two)); err != nil {
+		t.Fatal(err)
+	}
+	messages := p.get(two+"/chat?limit=1", p.agent)["messages"].([]any)
+	if len(messages) != 1 || messages[0].(map[string]any)["seq"] != 3.0 {
+		t.Errorf("%v", messages)
+	}
+	if all := p.get(two+"/chat", p.ann)["messages"].([]any); len(all) != 3 {
+		t.Errorf("%v", all)
 	}
 }
 

@@ -115,7 +115,9 @@ func TestStolenToken(t *testing.T) {
 		s.shows(path, s.do("GET", path, s.thief, "").body)
 	}
 	// The same conversation, of a session of its own.
-	own := sessionsPath + "/" + s.post(sessionsPath, s.thief, `{"conversation_id":"talk"}`, 200)["session_id"].(string)
+	s.want(s.do("POST", sessionsPath, s.thief, `{"conversation_id":"talk"}`), 403, "other_agent")
+	same(t, s.get(sessionsPath, s.thief), "total", 0.0)
+	own := sessionsPath + "/" + s.post(sessionsPath, s.thief, `{"conversation_id":"another"}`, 200)["session_id"].(string)
 	for _, path := range []string{"", "/chat", "/history", "/pending", "/state"} {
 		s.shows(path, s.do("GET", own+path, s.thief, "").body)
 	}

@@ -78,10 +78,14 @@ type Store interface {
 	// AppendChat adds entries in one transaction and returns them with their numbers,
 	// which count from 1 in each conversation, without gaps.
 	AppendChat(ctx context.Context, entries ...Chat) ([]Chat, error)
-	// Chat returns up to limit entries of a conversation with numbers after after.
-	Chat(ctx context.Context, conversation string, after int64, limit int) ([]Chat, error)
+	// Chat returns up to limit entries of a conversation with numbers after after, of one
+	// session if session is not "".
+	Chat(ctx context.Context, conversation, session string, after int64, limit int) ([]Chat, error)
 	// LastChat returns the number of a conversation's last entry, 0 if there is none.
 	LastChat(ctx context.Context, conversation string) (int64, error)
+	// Converse returns the name of the agent whose conversation it is: that of the first
+	// caller, for ever.
+	Converse(ctx context.Context, conversation, agent string) (string, error)
 
 	// CreateGrant adds a remembered approval.
 	CreateGrant(ctx context.Context, g Grant) error

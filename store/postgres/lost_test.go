@@ -137,7 +137,7 @@ func TestCut(t *testing.T) {
 	}
 	group.Wait()
 	p.commit.Store(nil)
-	list, err := s.Chat(t.Context(), "c", 0, 0)
+	list, err := s.Chat(t.Context(), "c", "", 0, 0)
 	if err != nil || len(list) != writers*each {
 		t.Fatalf("%d entries, %v", len(list), err)
 	}

@@ -186,7 +186,7 @@ func holds(t *testing.T, path string, said []string) {
 	entries, err := s.List(ctx, approval.Filter{})
 	commands, errCommands := s.Commands(ctx, store.CommandFilter{})
 	grants, errGrants := s.Grants(ctx, "", "")
-	chat, errChat := s.Chat(ctx, "c", 0, 0)
+	chat, errChat := s.Chat(ctx, "c", "", 0, 0)
 	audit, errAudit := s.AuditServers(ctx)
 	if err := errors.Join(err, errCommands, errGrants, errChat, errAudit); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func Run(t *testing.T, place Place) {
 	for name, test := range map[string]func(*testing.T, func() store.Store){
 		"approval": testApproval, "submit": testSubmit, "quorum": testQuorum, "expiry": testExpiry, "list": testList, "wait": testWait,
 		"answers": testAnswers, "consume": testConsume, "tokens": testTokens, "sessions": testSessions, "versions": testVersions,
-		"commands": testCommands, "recover": testRecover, "chat": testChat, "grants": testGrants, "audit": testAudit, "bytes": testBytes,
+		"commands": testCommands, "recover": testRecover, "chat": testChat, "converse": testConverse, "grants": testGrants, "audit": testAudit, "bytes": testBytes,
 		"check": testCheck, "leases": testLeases,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, place(t)) })
@@ -527,7 +527,7 @@ func testChat(t *testing.T, open func() store.Store) {
 	all.Wait()
 	for _, conversation := range []string{"c", "d"} {
 		var list []store.Chat
-		for more := chat(open().Chat(ctx, conversation, 0, 7)); len(more) > 0; more = chat(stores[1].Chat(ctx, conversation, list[len(list)-1].Seq, 7)) {
+		for more := chat(open().Chat(ctx, conversation, "", 0, 7)); len(more) > 0; more = chat(stores[1].Chat(ctx, conversation, "", list[len(list)-1].Seq, 7)) {
 			list = append(list, more...)
 		}
 		last := map[byte]string{}
@@ -543,7 +543,32 @@ func testChat(t *testing.T, open func() store.Store) {
 		equal(t, must[int64](t)(open().LastChat(ctx, conversation)), int64(40))
 	}
 	equal(t, must[int64](t)(open().LastChat(ctx, "none")), int64(0))
-	equal(t, chat(stores[0].Chat(ctx, "c", 0, 1))[0].Type, "terminal_output")
+	equal(t, chat(stores[0].Chat(ctx, "c", "", 0, 1))[0].Type, "terminal_output")
+
+	// The limit is one of what was asked for.
+	chat(stores[0].AppendChat(ctx, store.Chat{ConversationID: "e", SessionID: "a"}, store.Chat{ConversationID: "e", SessionID: "b"}, store.Chat{ConversationID: "e", SessionID: "b"}))
+	if got := chat(stores[1].Chat(ctx, "e", "b", 0, 1)); len(got) != 1 || got[0].Seq != 2 {
+		t.Errorf("the first entry of a session: %+v", got)
+	}
+	if got := chat(stores[1].Chat(ctx, "e", "b", 2, 7)); len(got) != 1 || got[0].Seq != 3 {
+		t.Errorf("those after it: %+v", got)
+	}
+}
+
+// testConverse: a conversation is that of one agent, however many begin it at once.
+func testConverse(t *testing.T, open func() store.Store) {
+	ctx := t.Context()
+	stores := []store.Store{open(), open()}
+	got := make([]string, 20)
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { got[i] = must[string](t)(stores[i%2].Converse(ctx, "c", fmt.Sprint("agent ", i))) })
+	}
+	all.Wait()
+	for _, agent := range got {
+		equal(t, agent, got[0])
+	}
+	equal(t, must[string](t)(open().Converse(ctx, "d", "another")), "another")
 }
 
 func testGrants(t *testing.T, open func() store.Store) {
@@ -617,7 +642,7 @@ func testBytes(t *testing.T, open func() store.Store) {
 	is(t, s.CreateCommand(ctx, c), nil)
 	equal(t, must[store.Command](t)(s.Command(ctx, "1")), c)
 	must[[]store.Chat](t)(s.AppendChat(ctx, store.Chat{ConversationID: "c", Text: odd}, store.Chat{ConversationID: "c"}))
-	got := must[[]store.Chat](t)(s.Chat(ctx, "c", 0, 0))
+	got := must[[]store.Chat](t)(s.Chat(ctx, "c", "", 0, 0))
 	equal(t, []string{got[0].Text, got[1].Text}, []string{odd, ""})
 	is(t, s.AppendAudit(ctx, "one", 0, []byte(odd), nil), nil)
 	equal(t, string(must[[]store.AuditLine](t)(s.Audit(ctx, "one", 0, 0))[0].Line), odd)

@@ -57,6 +57,18 @@ var Table = []Mutant{
 		Test: "TestShare",
 	},
 	{
+		Guard: "a conversation is that of one agent", File: "server/sessions.go",
+		Old:  `if err == nil && agent != c.who.Name {`,
+		New:  `if err == nil && agent == "" {`,
+		Test: "TestStolenToken",
+	},
+	{
+		Guard: "an agent is told the chat of its session only", File: "server/sessions.go",
+		Old:  `	only, out := i.ID, chatList`,
+		New:  `	only, out := "", chatList`,
+		Test: "TestChatOfSession",
+	},
+	{
 		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
 		Old:  `	if r.uses(answer) {`,
 		New:  `	if false {`,

@@ -39,9 +39,10 @@ func (d *DB) AppendChat(ctx context.Context, entries ...store.Chat) ([]store.Cha
 }
 
 // Chat returns entries of a conversation.
-func (d *DB) Chat(ctx context.Context, conversation string, after int64, limit int) ([]store.Chat, error) {
+func (d *DB) Chat(ctx context.Context, conversation, session string, after int64, limit int) ([]store.Chat, error) {
 	var c conditions
 	c.add("conversation = $%d", conversation)
+	c.equal("session", session)
 	c.add("seq > $%d", after)
 	return readAll(ctx, d, scanChat, `SELECT seq, conversation, session, sender, type, body, at FROM chat`+c.text+
 		` ORDER BY seq`+c.limit(limit), c.args...)
@@ -51,6 +52,20 @@ func (d *DB) Chat(ctx context.Context, conversation string, after int64, limit i
 func (d *DB) LastChat(ctx context.Context, conversation string) (int64, error) {
 	return readOne(ctx, d, func(row scanner) (last int64, err error) { return last, row.Scan(&last) },
 		`SELECT coalesce(max(seq), 0) FROM chat WHERE conversation = $1`, conversation)
+}
+
+// Converse makes a conversation that of an agent, unless it is one's already, and returns
+// whose it is.
+func (d *DB) Converse(ctx context.Context, conversation, agent string) (string, error) {
+	err := d.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO conversations (id, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING`, conversation, agent)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return readOne(ctx, d, func(row scanner) (agent string, err error) { return agent, row.Scan(&agent) },
+		`SELECT agent FROM conversations WHERE id = $1`, conversation)
 }
 
 // AppendAudit adds lines of a server's record.
