@@ -113,6 +113,12 @@ func (c *credentials) find(id string) (*store.Token, error) {
 	return known.tokens[id], nil
 }
 
+// counts reports whether a credential is not known as revoked or expired.
+func (c *credentials) counts(id string) bool {
+	_, err := c.find(id)
+	return !errors.Is(err, errNoCredential)
+}
+
 // findNew is find for a credential that may have been created since the last look.
 func (c *credentials) findNew(ctx context.Context, id string) (*store.Token, error) {
 	if t, err := c.find(id); !errors.Is(err, errNoCredential) {

@@ -147,7 +147,23 @@ func (s *Server) begin() error {
 	if s.terminals, err = terminal.Open(s.ctx, s.shells.options()); err != nil {
 		return err
 	}
+	s.running.Go(s.watchRevoked)
 	return s.resume(s.ctx)
+}
+
+// watchRevoked withdraws what credentials wait for in terminals that do not count any
+// more, until the server ends.
+func (s *Server) watchRevoked() {
+	every := time.NewTicker(lookEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-every.C:
+			s.terminals.WithdrawRevoked()
+		}
+	}
 }
 
 // lookFailed tells that the store cannot be looked at.

@@ -259,6 +259,7 @@ func (s *Server) execute(c *call, r *terminal.Request) (terminal.Result, error) 
 	if err != nil {
 		return terminal.Result{}, err
 	}
+	r.Credential = c.who.ID
 	out, err := s.terminals.Execute(c.Context(), i.ID, *r)
 	return executed(out, err)
 }

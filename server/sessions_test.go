@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
@@ -257,6 +258,51 @@ func TestChatOfSession(t *testing.T) {
 	if all := p.get(two+"/chat", p.ann)["messages"].([]any); len(all) != 3 {
 		t.Errorf("%v", all)
 	}
+}
+
+// TestRevokedCommand: a command of an agent whose credential is revoked waits no more, and
+// no answer has it run; that of another credential of the agent waits on.
+func TestRevokedCommand(t *testing.T) {
+	p := meet(t, Options{})
+	root, _ := p.token(RoleAdmin, "", "root")
+	stolen, id := p.token(RoleAgent, "chat", "bot")
+	mine, theirs := p.begin(), p.begin()
+	waits := p.execute(mine, "chmod 600 file.txt")
+	asked := p.post(theirs+"/execute", stolen, `{"command":"chmod 777 file.txt"}`, 200)
+	p.want(p.do("POST", "/api/tokens/"+id+"/revoke", root, ""), 200, "")
+	if r := p.do("POST", theirs+"/approve", p.ann, `{"approved":true}`); r.status == 200 {
+		t.Errorf("the answer counts: %s", r.body)
+	}
+	command := "/api/agent-terminal/commands/" + asked["command_id"].(string)
+	for end := time.Now().Add(20 * time.Second); p.get(command, p.ann)["status"] == "pending_approval"; {
+		if time.Now().After(end) {
+			t.Fatal("it waits still")
+		}
+	}
+	if got := p.get(command, p.ann); got["status"] != "cancelled" && got["status"] != "failed" || got["exit_code"] != nil {
+		t.Errorf("%v", got)
+	}
+	if got := p.get("/api/approvals/"+asked["approval_id"].(string), p.ann)["status"]; got == "pending" {
+		t.Errorf("its question is %v", got)
+	}
+	p.finished(p.post(mine+"/approve", p.ann, `{"approved":true,"approval_id":`+quote(waits["approval_id"].(string))+`}`, 200))
+}
+
+// TestRevokedWithdrawn: nobody has to answer for that.
+func TestRevokedWithdrawn(t *testing.T) {
+	p := meet(t, Options{})
+	root, _ := p.token(RoleAdmin, "", "root")
+	stolen, id := p.token(RoleAgent, "chat", "bot")
+	asked := p.post(p.begin()+"/execute", stolen, `{"command":"chmod 777 file.txt"}`, 200)
+	p.want(p.do("POST", "/api/tokens/"+id+"/revoke", root, ""), 200, "")
+	question := "/api/approvals/" + asked["approval_id"].(string)
+	for end := time.Now().Add(20 * time.Second); p.get(question, p.ann)["status"] == "pending"; {
+		if time.Now().After(end) {
+			t.Fatal("its question waits still")
+		}
+	}
+	same(t, p.get(question, p.ann), "status", "cancelled")
+	same(t, p.get("/api/agent-terminal/commands/"+asked["command_id"].(string), p.ann), "status", "cancelled")
 }
 
 // TestWhoAnswers: who approves, takes over or releases is the owner of the credential,

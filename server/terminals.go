@@ -28,7 +28,8 @@ func (t *shells) options() terminal.Options {
 		Store: o.Store, Server: o.Name, Private: o.Private, Most: o.MostSessions, Environ: o.Environ,
 		Recordings: o.Recordings, RecordInput: o.RecordInput, Note: t.server.note,
 		Decider: t.decider, Approver: t.approver, Changed: t.server.terminalChanged,
-		Warn: func(text string) { t.server.log.Warn(text) },
+		Counts: t.server.credentials.counts,
+		Warn:   func(text string) { t.server.log.Warn(text) },
 	}
 }
 

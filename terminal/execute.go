@@ -29,6 +29,9 @@ type Request struct {
 	Description string `json:"description"` // by the agent, for a person
 	// ForceApproval has a person asked even about a command that would run without.
 	ForceApproval bool `json:"force_approval"`
+	// Credential is what the agent hands it in with, see Options.Counts; "" is the owner
+	// of the session.
+	Credential string `json:"-"`
 }
 
 // The values of Result.Status.
@@ -64,11 +67,12 @@ type Result struct {
 
 // command is a command that is at hand.
 type command struct {
-	rec      store.Command
-	restored bool // from before a restart: it runs only after a question
-	input    []string
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
+	rec        store.Command
+	credential string // that handed it in
+	restored   bool   // from before a restart: it runs only after a question
+	input      []string
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
 
 	// With the lock of the session:
 	digest  string        // of the question
@@ -82,8 +86,8 @@ type command struct {
 	ended   chan struct{} // closed when it has ended and that is stored
 }
 
-func newCommand(rec store.Command) *command {
-	c := &command{rec: rec, input: needsInput(rec.Command, rec.Dir), by: answerers{}, news: make(chan struct{}), ended: make(chan struct{})}
+func newCommand(credential string, rec store.Command) *command {
+	c := &command{rec: rec, credential: credential, input: needsInput(rec.Command, rec.Dir), by: answerers{}, news: make(chan struct{}), ended: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
 }
@@ -171,7 +175,7 @@ func (s *session) accept(ctx context.Context, r Request) (*command, error) {
 		return nil, refusal(err)
 	}
 	now := time.Now()
-	c := newCommand(store.Command{
+	c := newCommand(cmp.Or(r.Credential, s.owner), store.Command{
 		ID: id, SessionID: s.id, ConversationID: s.rec.ConversationID, Command: r.Command, Description: r.Description, Dir: existing(s.rec.Dir),
 		By: "agent", Force: r.ForceApproval, State: store.CommandPending, Created: now, Changed: now,
 	})
@@ -433,6 +437,9 @@ func (s *session) begin(c *command) error {
 	next, err := s.machine.step(start, c.rec.ID)
 	if err != nil {
 		return err
+	}
+	if !s.options.Counts(c.credential) {
+		return errRevoked
 	}
 	// A link that has taken its place leads to where nobody has decided about it.
 	dir, err := process.OpenDir(c.rec.Dir)

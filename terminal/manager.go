@@ -72,6 +72,9 @@ type Options struct {
 	// SIGKILL for a command that is to end; 0 means 5 s.
 	Most        int
 	Idle, Grace time.Duration
+	// Counts reports whether a credential does, by which a command was handed in. One
+	// that was revoked has nothing run any more; nil is for all that count.
+	Counts func(credential string) bool
 	// Changed is called after a session or a command has changed and is stored; the
 	// command is nil if only the session has. It must not call the Manager.
 	Changed func(s store.Session, c *store.Command)
@@ -96,6 +99,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Note == nil {
 		o.Note = func(_, _, _ string) error { return nil }
+	}
+	if o.Counts == nil {
+		o.Counts = func(string) bool { return true }
 	}
 	if o.Changed == nil {
 		o.Changed = func(store.Session, *store.Command) {}

@@ -61,7 +61,7 @@ func (m *Manager) restoreSession(ctx context.Context, rec store.Session) error {
 func (s *session) again(rec store.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := newCommand(rec)
+	c := newCommand(s.owner, rec)
 	c.restored = true
 	s.at = c
 	next, err := s.machine.step(execute, rec.ID)

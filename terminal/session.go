@@ -158,6 +158,7 @@ func (s *session) withdraw(why string) {
 		return
 	}
 	s.at = nil
+	s.passed(c)
 	c.cancel(errors.New(why))
 	from := c.rec.State
 	c.rec.State, c.rec.Comment = store.CommandCancelled, why
@@ -171,6 +172,22 @@ func (s *session) withdraw(why string) {
 	// is nothing to withdraw, and what was settled is not done any more.
 	if e, err := s.options.Store.Get(context.Background(), c.rec.ApprovalID); err == nil {
 		_, _ = s.options.Store.Withdraw(context.Background(), e.ID, e.Asker, why)
+	}
+}
+
+// errRevoked is why a command does not run whose agent is one no more.
+var errRevoked = errors.New("the credential with which it was handed in was revoked, or has expired")
+
+// WithdrawRevoked cancels the commands that wait and were handed in by credentials that
+// do not count any more.
+func (m *Manager) WithdrawRevoked() {
+	for _, s := range m.all() {
+		s.mu.Lock()
+		if c := s.at; c != nil && !s.gone && c.console == nil && !s.options.Counts(c.credential) {
+			s.withdraw(errRevoked.Error())
+			s.machine.phase, s.machine.command = idle, ""
+		}
+		s.mu.Unlock()
 	}
 }
 

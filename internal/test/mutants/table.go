@@ -69,6 +69,19 @@ var Table = []Mutant{
 		Test: "TestChatOfSession",
 	},
 	{
+		Guard: "a command of a revoked agent does not run", File: "terminal/execute.go",
+		Old:  `	if !s.options.Counts(c.credential) {`,
+		New:  `	if false {`,
+		Test: "TestRevokedCommand", Pkg: "./server",
+	},
+	{
+		Guard: "what a revoked agent waits for is withdrawn", File: "server/server.go",
+		Old: `	s.running.Go(s.watchRevoked)
+`,
+		New:  ``,
+		Test: "TestRevokedWithdrawn",
+	},
+	{
 		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
 		Old:  `	if r.uses(answer) {`,
 		New:  `	if false {`,
