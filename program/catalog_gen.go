@@ -8921,7 +8921,7 @@ var subs36 = []Program{
 	{Name: "init", Path: names{"init"}, Options: options28, Workdir: true, Home: ".config/agent-wrapper/agent-wrapper.toml"},
 	{Name: "resume", Path: names{"resume"}, Options: options26, Workdir: true, Home: ".local/state/agent-wrapper/hallucinations/journal.jsonl"},
 	{Name: "run", Operands: Unread, Path: names{"run"}, Options: options29, Workdir: true},
-	{Name: "serve", Operands: Unread, Path: names{"serve"}, Options: options30, Subs: subs31, Workdir: true},
+	{Name: "serve", Operands: Unread, Path: names{"serve"}, Options: options30, Subs: subs31, Workdir: true, Home: ".local/state/agent-wrapper/serve.db"},
 	{Name: "trust", Operands: Reads, Path: names{"trust"}, Options: options32, Workdir: true, Home: ".local/state/agent-wrapper/trust.json"},
 	{Name: "untrust", Path: names{"untrust"}, Options: options14, Workdir: true, Home: ".local/state/agent-wrapper/trust.json"},
 	{Name: "version", Path: names{"version"}, Options: options14, Workdir: true},

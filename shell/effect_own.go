@@ -8,7 +8,7 @@ import (
 )
 
 // own is the name of this program, some subcommands of which decide what the agent may
-// do: approvals allow, serve token, trust. Which one a run of it is may be known only
+// do: approvals allow, serve, serve token, trust. Which one a run of it is may be known only
 // when the line runs ("$@", xargs): then it counts as the one that decides.
 const own = "agent-wrapper"
 
@@ -21,13 +21,13 @@ func mayName(p *program.Program, words []Word) string {
 	for i := 0; i < len(words) && len(at) > 0; i++ {
 		w := &words[i]
 		if w.Known() && w.Text == "--" {
-			return ""
+			break
 		}
 		var next []*program.Program
 		for _, p := range at {
 			next = append(next, subsNamed(p, w)...)
 		}
-		if at := slices.IndexFunc(next, func(p *program.Program) bool { return p.Home != "" }); at >= 0 {
+		if at := slices.IndexFunc(next, func(p *program.Program) bool { return p.Home != "" && len(p.Subs) == 0 }); at >= 0 {
 			return next[at].Home
 		}
 		option := strings.HasPrefix(w.Text, "-") && !w.holeAt(0) || w.MayBeOption()
@@ -39,6 +39,10 @@ func mayName(p *program.Program, words []Word) string {
 			i, value = i+1, false
 		}
 		at = next
+	}
+	// One with subcommands, serve, decides if none of them follows.
+	if i := slices.IndexFunc(at, func(p *program.Program) bool { return p.Home != "" }); i >= 0 {
+		return at[i].Home
 	}
 	return ""
 }

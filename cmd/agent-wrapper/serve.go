@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/broker"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
@@ -98,8 +99,10 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Serve decisions, terminal sessions and approvals over HTTP",
 		Long: `serve is the approval service: agents have tool uses decided and commands run
 in terminals that people watch and take over, and people answer what the
-policies leave to them, from another terminal, a browser or another machine.
-Every request needs a credential: see serve token. docs/serve.md has the API.`,
+policies leave to them, on the page that it serves, from another terminal or
+another machine. Started at a terminal it prints the page's address, with a code
+that lets one browser in. Every request needs a credential: see serve token.
+docs/serve.md has the API.`,
 		Example: `  agent-wrapper serve
   agent-wrapper serve token create --role person --name ann
   agent-wrapper serve --listen 127.0.0.1:0 --state DIR --json`,
@@ -365,20 +368,75 @@ func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []s
 	if err != nil {
 		return err
 	}
+	code, err := a.personCode(ctx, kept)
+	if err != nil {
+		return err
+	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "Serving approvals for %s at %s (record: %s). End it with ^C.\n", at.Workspace, at.Listening, at.Record)
-	if !slices.ContainsFunc(tokens, func(t store.Token) bool { return t.Role != server.RoleAgent && t.Revoked.IsZero() }) {
-		where := ""
-		if f.state != "" {
-			where = " --state " + f.state
-		}
-		if f.url != "" {
-			where += " --store URL" // which may hold a password
-		}
-		out.WriteString("Nobody has a credential yet. In another terminal, not in one of an agent:\n" +
-			"  agent-wrapper serve token create --role person --name " + cmp.Or(os.Getenv("USER"), "NAME") + where + "\n" +
-			"  agent-wrapper serve token create --role agent --name my-agent" + where + "\n")
+	if code != "" {
+		fmt.Fprintf(&out, "Open %s/#%s (for one browser, which is then yours; it counts for ten minutes)\n", f.page(at), code)
 	}
+	out.WriteString(f.nextSteps(tokens, code == ""))
 	_, err = io.WriteString(a.out, visible.Text(out.String()))
 	return err
+}
+
+// nextSteps says how to make the credentials that are missing.
+func (f *serveFlags) nextSteps(tokens []store.Token, person bool) string {
+	where := ""
+	if f.state != "" {
+		where = " --state " + f.state
+	}
+	if f.url != "" {
+		where += " --store URL" // which may hold a password
+	}
+	has := func(agent bool) bool {
+		return slices.ContainsFunc(tokens, func(t store.Token) bool { return (t.Role == server.RoleAgent) == agent && t.Revoked.IsZero() })
+	}
+	create := "  agent-wrapper serve token create --role agent --name my-agent" + where + "\n"
+	switch {
+	case person && !has(false):
+		return "Nobody has a credential yet. In another terminal, not in one of an agent:\n" +
+			"  agent-wrapper serve token create --role person --name " + cmp.Or(os.Getenv("USER"), "NAME") + where + "\n" + create
+	case !person && !has(true):
+		return "No agent has a credential yet. In another terminal, not in one of an agent:\n" + create
+	}
+	return ""
+}
+
+// page returns the URL of the page: by the first further name, if there is one.
+func (f *serveFlags) page(at serving) string {
+	scheme, host, _ := strings.Cut(at.Listening, "://")
+	if len(f.hosts) > 0 {
+		host = f.hosts[0]
+	}
+	return scheme + "://" + host
+}
+
+// personCode returns a one-time code that lets a browser in as the user, "" if there is
+// to be none: without a terminal nobody sees it but who reads the output, and what an
+// agent has started is not the user.
+func (a *app) personCode(ctx context.Context, kept store.Store) (string, error) {
+	if !isTerminal(a.in) || !isTerminal(a.out) || startedByAgent() {
+		return "", nil
+	}
+	t, code, err := server.MintCode(server.RolePerson, userName(), time.Now())
+	if err != nil || unambiguous(ctx, kept, &t) != nil { // the name is none, or an agent's
+		return "", nil
+	}
+	return code, kept.CreateToken(ctx, t)
+}
+
+// startedByAgent reports whether mayAnswer would refuse an answer of this process.
+func startedByAgent() bool {
+	state := userDirs().State
+	if state == "" {
+		return true
+	}
+	l, err := broker.OpenLocal(filepath.Join(state, "approvals"), nil)
+	if err != nil {
+		return true
+	}
+	return errors.Join(mayAnswer(l), l.Close()) != nil
 }

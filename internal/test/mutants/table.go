@@ -33,6 +33,24 @@ var Table = []Mutant{
 		Test: "TestUnknownSubcommandsOfOursAreHeld", Pkg: "./permission",
 	},
 	{
+		Guard: "serve decides if no subcommand follows, whatever stands before it", File: "shell/effect_own.go",
+		Old:  `	if i := slices.IndexFunc(at, func(p *program.Program) bool { return p.Home != "" }); i >= 0 {`,
+		New:  `	if i := -1; i >= 0 {`,
+		Test: "TestHeldByGuard", Pkg: "./permission",
+	},
+	{
+		Guard: "an agent that starts serve gets no code of a person", File: "cmd/agent-wrapper/serve.go",
+		Old:  ` || startedByAgent() {`,
+		New:  ` {`,
+		Test: "TestServeOpensForPeople", Pkg: "./cmd/agent-wrapper",
+	},
+	{
+		Guard: "who reads the output of serve gets no code of a person", File: "cmd/agent-wrapper/serve.go",
+		Old:  `	if !isTerminal(a.in) || !isTerminal(a.out) || startedByAgent`,
+		New:  `	if startedByAgent`,
+		Test: "TestServeOpensForPeople", Pkg: "./cmd/agent-wrapper",
+	},
+	{
 		Guard: "an option of ours that may take the next word", File: "shell/effect_own.go",
 		Old:  `		if option || value {`,
 		New:  `		if option || value && false {`,
