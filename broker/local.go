@@ -29,8 +29,16 @@ import (
 // Everybody who can write the directory can answer: it is no boundary between processes
 // of the same user.
 type Local struct {
+	// Warn is told of a file that should be that of an entry and cannot be read, once. The
+	// entry is not listed, and cannot be answered or used up; the others go on. It is set
+	// before use; nil is nobody.
+	Warn func(error)
+
 	dir string
 	now func() time.Time
+
+	warning sync.Mutex
+	warned  map[string]bool // by ID
 
 	mu    sync.Mutex // one change at a time, before the lock of the directory
 	asker string     // the name of this process as one that asks; "" before
@@ -243,7 +251,7 @@ func (l *Local) seq() (int64, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	all, err := l.readAll()
+	all, err := l.readAll(nil) // one that cannot be read may have the last Seq
 	last := int64(0)
 	for _, s := range all {
 		last = max(last, s.Entry.Seq)
@@ -417,8 +425,9 @@ func (l *Local) current(s *stored) (*stored, error) {
 	return l.locked(s.Entry.ID)
 }
 
-// readAll reads all entries. One that is gone meanwhile is left out.
-func (l *Local) readAll() ([]*stored, error) {
+// readAll reads all entries. One that is gone meanwhile is left out, and so is one that
+// cannot be read, of which bad is told; without bad that is an error.
+func (l *Local) readAll(bad func(id string, err error)) ([]*stored, error) {
 	names, err := os.ReadDir(filepath.Join(l.dir, entriesDir))
 	if err != nil {
 		return nil, err
@@ -433,17 +442,34 @@ func (l *Local) readAll() ([]*stored, error) {
 		switch {
 		case err == nil:
 			all = append(all, s)
-		case !errors.Is(err, approval.ErrUnknown):
+		case errors.Is(err, approval.ErrUnknown):
+		case bad == nil:
 			return nil, err
+		default:
+			bad(id, err)
 		}
 	}
 	return all, nil
 }
 
+// unreadable tells of an entry that cannot be read, once.
+func (l *Local) unreadable(id string, err error) {
+	l.warning.Lock()
+	known := l.warned[id]
+	if l.warned == nil {
+		l.warned = map[string]bool{}
+	}
+	l.warned[id] = true
+	l.warning.Unlock()
+	if !known && l.Warn != nil {
+		l.Warn(fmt.Errorf("a question cannot be read, and is not shown or answered: %w", err))
+	}
+}
+
 // all returns the entries after what has happened to them by itself, and removes old
 // ones.
 func (l *Local) all() ([]approval.Entry, error) {
-	found, err := l.readAll()
+	found, err := l.readAll(l.unreadable)
 	if err != nil {
 		return nil, err
 	}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/brokertest"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 // open opens a broker in a directory of its own.
@@ -37,6 +40,52 @@ func TestLocalHasOneWinner(t *testing.T) {
 		requests = 1000
 	}
 	brokertest.Race(t, open, 100, requests)
+}
+
+// TestDamagedEntry: a file that cannot be read stops the others neither from being
+// listed nor from being waited for, and is told of once; nothing happens to its own entry.
+func TestDamagedEntry(t *testing.T) {
+	dir, ctx := filepath.Join(t.TempDir(), "approvals"), t.Context()
+	l, err := OpenLocal(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	var warned []string
+	l.Warn = func(err error) { warned = append(warned, err.Error()) }
+	person := approval.Principal{Role: approval.Person, Name: "p"}
+	var last approval.Entry
+	for _, id := range []string{"1", "2", "3"} {
+		e := approval.Entry{State: approval.State{Terms: approval.Terms{ID: id, Digest: "d", Asker: approval.Principal{Role: approval.Agent, Name: "a"}}}}
+		if last, err = l.Submit(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, entriesDir, "2.json"), []byte(`{"v":1,"asker":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		all, err := l.List(ctx, approval.Filter{})
+		if err != nil || len(all) != 2 || all[0].ID != "1" || all[1].ID != "3" {
+			t.Errorf("%v, %v", all, err)
+		}
+	}
+	if seq, err := l.Wait(ctx, last.Seq-1); err != nil || seq != last.Seq {
+		t.Errorf("%d, %v", seq, err)
+	}
+	if len(warned) != 1 || !strings.Contains(warned[0], "2.json") {
+		t.Errorf("%q", warned)
+	}
+	answer := approval.Event{Kind: approval.Approve, Digest: "d", By: person, Scope: permission.ScopeOnce}
+	for id, want := range map[string]bool{"2": false, "3": true} {
+		answer.ID = id
+		if _, err := l.Answer(ctx, answer, nil); (err == nil) != want {
+			t.Errorf("an answer to %s: %v", id, err)
+		}
+	}
+	if e, err := l.Consume(ctx, "2", "d"); err == nil {
+		t.Errorf("it is used up: %+v", e)
+	}
 }
 
 // TestUnreadable: what could not be read again is not stored.

@@ -298,7 +298,7 @@ func (p *place) find(ctx context.Context, id string) (inquiry, error) {
 func (a *app) within(ctx context.Context, f *approvalsFlags, do func(p *place) error) (err error) {
 	p, err := (*place)(nil), error(nil)
 	if f.server == "" {
-		p, err = placeAt(approvalsLocal)
+		p, err = placeAt(approvalsLocal, a.damaged)
 	} else {
 		p, err = a.personAt(ctx, f.server)
 	}

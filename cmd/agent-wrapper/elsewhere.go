@@ -33,8 +33,12 @@ type place struct {
 	server string // its URL, "" for this machine
 }
 
-// placeAt opens the broker that a value of --approvals names.
-func placeAt(where string) (*place, error) {
+// damaged tells of a question that cannot be read.
+func (a *app) damaged(err error) { a.warn(err.Error()) }
+
+// placeAt opens the broker that a value of --approvals names. warn is told of questions
+// that cannot be read.
+func placeAt(where string, warn func(error)) (*place, error) {
 	if where != approvalsLocal {
 		return nil, usage("--approvals %q: it is %s or the URL of a server", where, approvalsLocal)
 	}
@@ -46,6 +50,7 @@ func placeAt(where string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.Warn = warn
 	return &place{
 		Broker: l, person: userName(), asks: l.Asks, close: l.Close, alone: true,
 		answer: func() error { return mayAnswer(l) },
@@ -78,7 +83,7 @@ func (a *app) asksAt(where string, root int) (*place, error) {
 	if isServer(where) {
 		return a.askerAt(where)
 	}
-	p, err := placeAt(where)
+	p, err := placeAt(where, a.damaged)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (a *app) personAt(ctx context.Context, server string) (*place, error) {
 // mayAnswerThere is mayAnswer for a server: what an agent of this machine started does
 // not answer with the token of the user either.
 func mayAnswerThere() error {
-	local, err := placeAt(approvalsLocal)
+	local, err := placeAt(approvalsLocal, nil)
 	if err != nil {
 		return err
 	}

@@ -100,6 +100,12 @@ var Table = []Mutant{
 		Test: "TestRevokedWithdrawn",
 	},
 	{
+		Guard: "a question that cannot be read is left out alone", File: "broker/local.go",
+		Old:  `	found, err := l.readAll(l.unreadable)`,
+		New:  `	found, err := l.readAll(nil)`,
+		Test: "TestDamagedEntry",
+	},
+	{
 		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
 		Old:  `	if r.uses(answer) {`,
 		New:  `	if false {`,
