@@ -1,6 +1,8 @@
 // What the page knows of questions and answers, apart from how it is shown. Nothing here
 // needs a browser.
 
+import { spell as spellText, spellLine } from './spell.js';
+
 const ranks = { safe: 0, moderate: 1, high: 2, critical: 3, forbidden: 4 };
 
 // rank returns how great the risk of a question is; an unknown one is moderate.
@@ -28,6 +30,12 @@ export function groups(all) {
 
 // choice returns the choice of a question with a name, undefined if it is not offered.
 export function choice(a, name) { return (a.question.choices || []).find((c) => c.name === name); }
+
+// offers reports whether a question has offered exactly these rules.
+export function offers(a, rules) {
+  const c = choice(a, 'session');
+  return ((c && c.rungs) || []).some((r) => JSON.stringify(r.rules) === JSON.stringify(rules));
+}
 
 // kind tells questions that are of one kind: the same tool, and the same widest rung, or
 // the same reasons where there is none. Questions of the agent are of no kind.
@@ -124,18 +132,13 @@ export function became(a) {
   return `${a.status}${by}`;
 }
 
-// hidden finds characters that a screen obeys, hides or reorders. Texts of the API have
-// none; what the agent sent may.
+// hidden finds characters that a screen obeys, hides or reorders, for a person who edits
+// what the agent sent.
 const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|(?<=\p{M}{3})\p{M}/gu;
 
 // spell returns a text of an agent as it can be shown, the hidden characters spelled out
 // as <U+202E>, as on a terminal. Feeds keeps line feeds and tabs.
-export function spell(text, feeds = false) {
-  return String(text).replace(/<(?=U\+|0x)/g, '<U+003C>').replace(hidden, (c) => {
-    if (feeds && (c === '\n' || c === '\t')) return c;
-    return `<U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}>`;
-  });
-}
+export function spell(text, feeds = false) { return feeds ? spellText(text) : spellLine(text); }
 
 // hides counts the hidden characters of a text, besides line feeds and tabs.
 export function hides(text) { return (String(text).match(hidden) || []).filter((c) => c !== '\n' && c !== '\t').length; }

@@ -22,8 +22,9 @@ class Inbox {
     this.search = h('input', { type: 'search', class: 'field', placeholder: 'Filter', 'aria-label': 'Filter what waits', autocomplete: 'off', on: { input: () => { this.filter = this.search.value.trim().toLowerCase(); this.draw(); } } });
     this.count = h('p', { class: 'i-count dim small' });
     this.together = h('div', { class: 'i-together', hidden: true });
+    this.offered = h('div', { class: 'i-offer', hidden: true });
     this.detail = h('div', { class: 'i-detail' });
-    replace(root, h('h1', { class: 'hear' }, 'Inbox'), h('section', { class: 'i-side', 'aria-label': 'What waits' }, h('div', { class: 'i-head' }, this.search, this.count), this.together, this.list), this.detail);
+    replace(root, h('h1', { class: 'hear' }, 'Inbox'), h('section', { class: 'i-side', 'aria-label': 'What waits' }, h('div', { class: 'i-head' }, this.search, this.count), this.together, this.offered, this.list), this.detail);
     this.off = [ctx.live.on('change', (e) => { if (e.detail.has('approvals')) this.changed(); }), ctx.live.on('state', () => this.draw())];
     this.timer = setInterval(() => this.tick(), 1000);
     this.onKey = (e) => { if (!['Tab', 'Shift', 'j', 'k', 'ArrowDown', 'ArrowUp'].includes(e.key)) this.grace.key(); };
@@ -38,6 +39,7 @@ class Inbox {
 
   end() {
     for (const f of this.off) f();
+    this.over = true;
     clearInterval(this.timer);
     removeEventListener('keydown', this.onKey, true);
     removeEventListener('focus', this.onFocus);
@@ -387,7 +389,7 @@ class Inbox {
     this.ctx.live.put(now);
     const words = { edit: 'Edited: it is decided anew', answers: 'Answered' }[name] || (now.status === 'pending' ? `Approved by you: ${(now.votes || []).length} of ${now.quorum}` : `${name === 'deny' || name === 'words' || name === 'never' ? 'Denied' : 'Approved'}: ${plain(now)}`);
     this.ctx.toast(words, 'ok');
-    this.offer(now);
+    this.offer(now, name);
     if (now.status !== 'pending') this.known.set(now.id, Date.now());
     if (narrow.matches) {
       this.id = '';
@@ -408,15 +410,48 @@ class Inbox {
     this.chosen.clear();
     const words = name === 'deny' ? 'Denied' : 'Approved';
     this.ctx.toast(`${words}: ${done}${late > 0 ? `. ${late} were answered or withdrawn before` : ''}`, late > 0 ? 'bad' : 'ok');
-    if (last) this.offer(last);
+    if (last) this.offer(last, name);
     this.id = '';
     this.missing = '';
     this.draw();
   }
 
-  // offer shows what would answer for such questions from now on. Nothing is chosen.
-  offer() {}
+  // offer shows the rules that would answer for such questions from now on, once a person
+  // has approved some. Nothing is chosen, and what was declined is not offered again.
+  async offer(a, name) {
+    if (name !== 'once' || a.status === 'pending') return;
+    let all;
+    try {
+      all = (await this.ctx.api.get('/api/rules/proposals')).proposals;
+    } catch {
+      return; // it is a hint, no more
+    }
+    const one = all.find((p) => ask.offers(a, p.rules) && !declined.has(JSON.stringify(p.rules)));
+    if (!one || this.over) return;
+    const end = () => {
+      declined.add(JSON.stringify(one.rules));
+      this.offered.hidden = true;
+      replace(this.offered);
+    };
+    replace(this.offered, h('section', { 'aria-label': 'A rule for such questions' }, h('p', null, `You have approved this ${one.times} times here. A rule would answer for you, for 30 days:`),
+      h('p', { class: 'rules' }, one.rules.map((r) => h('code', null, ask.spell(r)))),
+      h('div', { class: 'row' }, h('button', { type: 'button', class: 'button', on: { click: () => this.remember(one, end) } }, 'Remember'), h('button', { type: 'button', class: 'quiet', on: { click: end } }, 'Not now'))));
+    this.offered.hidden = false;
+    this.ctx.say('A rule for such questions is offered, above the list.');
+  }
+
+  async remember(one, end) {
+    try {
+      for (const rule of one.rules) await this.ctx.api.post('/api/rules', { rule });
+      this.ctx.toast('Remembered for 30 days. Rules lists it, and ends it.', 'ok');
+      end();
+    } catch (err) {
+      this.ctx.toast(err.message, 'bad');
+    }
+  }
 }
+
+const declined = new Set(); // rules that this page does not offer again
 
 // rowText is what would be done, on one line, with what asks marked.
 function rowText(a) {
