@@ -36,7 +36,7 @@ func (r *Rules) Try(list, rule string) (*Trial, error) {
 	if !known {
 		return nil, fmt.Errorf("list %q: it is allow, ask or deny", list)
 	}
-	parsed, warnings, err := r.Spec.ParseRule(rule, kind.list, at)
+	parsed, warnings, err := r.Spec.ParseRule(rule, kind.list, patterns.Source{})
 	if err != nil {
 		return nil, err
 	}
