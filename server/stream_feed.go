@@ -136,22 +136,23 @@ func newEvent(v any) (event, error) {
 // question about a command is one more event.
 func (s *Server) terminalChanged(rec store.Session, c *store.Command) {
 	s.audience.touch(rec.ID)
-	all := []any{sessionMessage{"session", stateOf(&rec)}}
+	var all []any
 	if c != nil {
-		all = []any{commandMessage{"command", newCommandInfo(c)}}
+		all = append(all, commandMessage{"command", newCommandInfo(c)})
 		if status := approvalStatus(c); status != "" {
 			all = append(all, commandStatus{
 				"command_approval_status", c.ConversationID, c.SessionID, c.Command, status, status != "denied", c.Comment,
 			})
 		}
 	}
-	for _, v := range all {
+	all = append(all, sessionMessage{"session", stateOf(&rec)}) // with what runs or waits in it
+	for i, v := range all {
 		e, err := newEvent(v)
 		if err != nil {
 			s.log.Error("an event cannot be written", "error", err.Error())
 			continue
 		}
-		e.session, e.whole = &rec, c == nil
+		e.session, e.whole = &rec, i == len(all)-1
 		s.feed.publish(e)
 	}
 }

@@ -19,7 +19,12 @@ type shown struct {
 	Cols, Rows                                                          int
 	Since                                                               time.Time
 	People                                                              []string
-	Session                                                             struct{ State string }
+	Session                                                             struct {
+		State, Running string
+		Pending        struct {
+			ID string `json:"approval_id"`
+		} `json:"pending_approval"`
+	}
 }
 
 // view is a viewer of a terminal.
@@ -328,6 +333,27 @@ func TestSessionEvents(t *testing.T) {
 	}
 	p.ask("1", "other") // the first thing that the other agent sees
 	blind.is("approval 1 pending")
+}
+
+// What waits in a session, and what runs, comes with the session, when it begins and when
+// it is over.
+func TestSessionEventsOfCommands(t *testing.T) {
+	p := meet(t, Options{})
+	session := p.begin()
+	v := &view{peer: p.dial("/api/events", p.ann)}
+	v.read("current")
+	id, _ := p.execute(session, "cat >file.txt; chmod 600 file.txt")["approval_id"].(string)
+	if id == "" {
+		t.Fatal("nobody is asked")
+	}
+	for v.read("session").Session.Pending.ID != id {
+	}
+	p.post(session+"/approve", p.ann, `{"approved":true}`, 200)
+	for m := v.read("session").Session; m.Running == "" || m.Pending.ID != ""; m = v.read("session").Session {
+	}
+	p.post(session+"/interrupt", p.ann, `{"signal":true}`, 200)
+	for m := v.read("session").Session; m.Running != ""; m = v.read("session").Session {
+	}
 }
 
 // A session that has changed comes with the same fields as in a snapshot: also with the

@@ -64,7 +64,10 @@ class View {
     }
     this.listen();
     this.feed = new Feed(this.session, {
-      write: (text, done) => this.term.write(text, done),
+      write: (text, done) => this.term.write(text, () => {
+        done();
+        this.follow();
+      }),
       lost: (bytes, earlier) => this.lost(bytes, earlier),
       anew: () => this.anew(),
       gone: () => this.closed(),
@@ -94,13 +97,13 @@ class View {
       take: h('button', { class: 'button primary', type: 'button', on: { click: () => this.take(false) } }, 'Take Control', h('kbd', { 'aria-hidden': 'true' }, 't')),
       end: h('button', { class: 'button danger', type: 'button', on: { click: () => this.takeAndEnd() } }, 'Take Control, end what runs…'),
       release: h('button', { class: 'button primary', type: 'button', on: { click: () => this.release() } }, 'Release Control', h('kbd', { 'aria-hidden': 'true' }, 'r')),
-      close: h('button', { class: 'button danger', type: 'button', on: { click: () => this.close() } }, 'End session…'),
+      close: h('button', { class: 'button danger session-close', type: 'button', on: { click: () => this.close() } }, 'End session…'),
       waits: h('div', { class: 'waits', role: 'status', hidden: true }),
       host: h('div', { class: 'term-host' }),
       frame: null,
       note: h('span', { class: 'term-note' }),
       missing: h('span', { class: 'term-missing', hidden: true }),
-      leave: h('button', { class: 'quiet small', type: 'button', on: { click: () => this.leave() } }, 'Leave the terminal ', h('kbd', null, 'Esc'), h('kbd', null, 'Esc')),
+      leave: h('button', { class: 'quiet small term-leave', type: 'button', on: { click: () => this.leave() } }, 'Leave the terminal ', h('kbd', null, 'Esc'), h('kbd', null, 'Esc')),
       aloud: h('input', { type: 'checkbox', id: 'aloud', checked: localStorage.getItem(aloudKey) === 'yes', on: { change: () => this.aloud() } }),
       keys: h('div', { class: 'term-keys', role: 'toolbar', 'aria-label': 'Keys for the terminal' }),
     };
@@ -125,12 +128,12 @@ class View {
           h('div', { class: 'session-state' }, p.holder, p.watchers),
           h('div', { class: 'session-do' }, p.take, p.end, p.release, p.close)),
         p.waits,
-        h('div', { class: 'session-tabs', role: 'group', 'aria-label': 'Parts of this session' }, Object.values(this.tabs)),
         h('div', { class: 'session-body' },
-          h('section', { class: 'part part-terminal', 'aria-label': 'Terminal' }, p.frame, p.keys,
+          h('div', { class: 'session-tabs', role: 'group', 'aria-label': 'Parts of this session' }, Object.values(this.tabs)),
+          h('section', { class: 'pane pane-terminal', 'aria-label': 'Terminal' }, p.frame, p.keys,
             h('div', { class: 'term-foot' }, p.note, p.leave, p.missing, h('label', { class: 'aloud small', for: 'aloud' }, p.aloud, 'Screen reader mode'))),
-          h('section', { class: 'part part-chat', 'aria-label': 'Chat' }, this.panels.chat.root),
-          h('section', { class: 'part part-commands', 'aria-label': 'Commands' }, this.panels.commands.root))));
+          h('section', { class: 'pane pane-chat', 'aria-label': 'Chat' }, this.panels.chat.root),
+          h('section', { class: 'pane pane-commands', 'aria-label': 'Commands' }, this.panels.commands.root))));
     this.open(narrow.matches ? 'terminal' : 'chat');
   }
 
@@ -163,6 +166,15 @@ class View {
     on(p.frame, 'keydown', (e) => this.scroll(e));
     on(p.host, 'focusin', () => p.leave.hidden = !this.mine());
     on(p.host, 'focusout', () => p.leave.hidden = true);
+    on(p.frame, 'wheel', () => { this.looked = Date.now(); }, { passive: true });
+    on(p.frame, 'touchmove', () => { this.looked = Date.now(); }, { passive: true });
+    if (window.visualViewport) {
+      on(visualViewport, 'resize', () => this.room());
+      this.ends.push(() => {
+        delete document.body.dataset.short;
+        document.documentElement.style.removeProperty('--seen');
+      });
+    }
     on(narrow, 'change', () => this.open(narrow.matches ? 'terminal' : 'chat'));
     const seen = new ResizeObserver(() => this.fit());
     seen.observe(p.frame);
@@ -215,6 +227,8 @@ class View {
     this.show();
     this.fit();
     this.settle();
+    if (window.visualViewport) this.room();
+    this.follow();
   }
 
   words() {
@@ -249,6 +263,7 @@ class View {
     for (const b of [p.take, p.end, p.release, p.close]) b.disabled = this.busy === true;
     this.showWaiting();
     p.frame.classList.toggle('typing', mine);
+    this.root.querySelector('.session').toggleAttribute('data-mine', mine);
     p.frame.setAttribute('aria-label', mine ? 'Terminal. Press Escape twice to leave it.' : 'Terminal, read only');
     p.frame.tabIndex = mine ? -1 : 0;
     p.keys.hidden = !mine;
@@ -304,6 +319,24 @@ class View {
     const full = c.width / term.options.fontSize * sizes.font * columns;
     const size = Math.max(sizes.least, Math.min(sizes.font, Math.floor(sizes.font * width / full * 4) / 4));
     if (Math.abs(size - term.options.fontSize) > .2) term.options.fontSize = size;
+  }
+
+  // room fits the view to what a keyboard on the screen leaves of it.
+  room() {
+    const height = visualViewport.height * visualViewport.scale;
+    const covered = innerHeight - height > 80 || height < 380;
+    document.documentElement.style.setProperty('--seen', covered ? `${Math.round(height)}px` : '');
+    document.body.toggleAttribute('data-short', height < 420 && this.mine());
+    if (covered && visualViewport.offsetTop > 0) scrollTo(0, 0);
+  }
+
+  // follow keeps the cursor in sight where a terminal that is watched is larger than its
+  // frame, unless the person has just moved it.
+  follow() {
+    const f = this.parts.frame;
+    if (this.mine() || this.over || f.scrollHeight <= f.clientHeight + 4 || Date.now() - (this.looked || 0) < 5000) return;
+    const bottom = (this.term.buffer.active.cursorY + 1) * cell(this.term).height + 16;
+    f.scrollTop = Math.max(0, bottom - f.clientHeight);
   }
 
   // sized sets the size of the terminal for who types, and tells the server.
