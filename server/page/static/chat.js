@@ -63,10 +63,10 @@ class Chat {
     if (!this.begun) {
       const first = await this.ctx.api.get(this.path + '?limit=1');
       this.begun = true;
-      this.last = Math.max(0, first.last - page);
+      this.last = Math.max(0, (first.last || 0) - page);
     }
     let m = await this.ctx.api.get(`${this.path}?after=${this.last}&limit=${page}`);
-    if (m.last - this.last > most) { // more than anybody reads: the newest, and a gap
+    if ((m.last || 0) - this.last > most) { // more than anybody reads: the newest, and a gap
       this.forget();
       this.last = m.last - page;
       m = await this.ctx.api.get(`${this.path}?after=${this.last}&limit=${page}`);

@@ -9,7 +9,9 @@ const longest = 15000;
 const open = 10000; // so long it may take until the connection stands
 const piece = 64 << 10; // characters that are given to the screen at once
 const most = 1 << 20; // that wait for the screen: as much as the server keeps
-const left = 256 << 10; // of them when there were more
+const left = 64 << 10; // of them when there were more
+const pace = 16; // ms between two pieces, in which the page does other things
+const quiet = 20000; // ms after which it asks whether anybody is there; as long again for the answer
 
 // Feed follows a session. To has: write(text, done), lost(bytes, first) for what is not
 // shown, anew() for a stream that begins anew, gone() when the session has ended,
@@ -26,7 +28,10 @@ export class Feed {
     this.delay = first;
     this.ended = false;
     this.again = () => { if (!document.hidden && this.timer && !this.socket) this.connect(); };
+    this.cut = () => this.socket && this.socket.close();
     addEventListener('online', this.again);
+    addEventListener('offline', this.cut);
+    this.asking = setInterval(() => this.ask(), quiet);
     document.addEventListener('visibilitychange', this.again);
     this.connect();
   }
@@ -42,7 +47,9 @@ export class Feed {
     this.ended = true;
     clearTimeout(this.timer);
     clearTimeout(this.late);
+    clearInterval(this.asking);
     removeEventListener('online', this.again);
+    removeEventListener('offline', this.cut);
     document.removeEventListener('visibilitychange', this.again);
     if (this.socket) this.socket.close();
     this.socket = null;
@@ -54,6 +61,14 @@ export class Feed {
     if (!this.socket || this.socket.readyState !== WebSocket.OPEN || !this.ready) return false;
     this.socket.send(JSON.stringify(message));
     return true;
+  }
+
+  // ask finds out whether somebody is there: a connection may be gone without a word.
+  ask() {
+    if (!this.socket || !this.ready) return;
+    if (this.heard) this.send({ type: 'ping' });
+    else this.socket.close();
+    this.heard = false;
   }
 
   connect() {
@@ -88,6 +103,7 @@ export class Feed {
   }
 
   hear(m, from) {
+    this.heard = true;
     switch (m.type) {
       case 'connected':
         this.connected(m, from);
@@ -97,6 +113,8 @@ export class Feed {
         break;
       case 'lost': // the cursor is that of what follows
         this.take({ text: '', end: m.cursor });
+        break;
+      case 'pong':
         break;
       case 'terminal_closed':
         this.end();
@@ -161,8 +179,12 @@ export class Feed {
     if (text === '') return;
     this.writing = true;
     this.to.write(text, () => {
-      this.writing = false;
-      this.pump();
+      const next = () => {
+        this.writing = false;
+        this.pump();
+      };
+      if (document.hidden || this.queue.length === 0) next();
+      else setTimeout(next, pace);
     });
   }
 }
