@@ -126,7 +126,13 @@ func (a *app) approvalsDenyCommand(f *approvalsFlags) *cobra.Command {
 
 func (a *app) approvalsAnswerCommand(f *approvalsFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "answer ID ANSWER...", Short: "Answer the questions that the agent itself asks, in order", Args: cobra.MinimumNArgs(2),
+		Use: "answer ID ANSWER...", Short: "Answer the questions that the agent itself asks, in order",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return fmt.Errorf("approvals answer takes the id of a question and an answer for each thing that the agent asks; arguments given: %d", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.settle(cmd.Context(), f, args[0], func(q *desk.Question) (desk.Reply, error) { return givenAnswers(q, args[1:]) })
 		},

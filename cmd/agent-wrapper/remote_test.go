@@ -173,6 +173,17 @@ func TestAskerIsHeard(t *testing.T) {
 	running.Wait()
 }
 
+// A person's token does not ask, and the agent is told so.
+func TestPersonsTokenDoesNotAsk(t *testing.T) {
+	url, mint := approvalService(t)
+	s := &atServer{t: t, url: url}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	if code, out := s.exec(t.Context(), url, mint(server.RolePerson, "ann"), "touch ran"); code != codeDenied || !strings.Contains(out, "the token is not that of an agent") {
+		t.Errorf("%d: %s", code, out)
+	}
+}
+
 // With the service gone, refusing or lying, and nobody here, what is asked is denied.
 func TestNoServer(t *testing.T) {
 	s := newAtServer(t)

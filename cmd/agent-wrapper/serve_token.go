@@ -160,6 +160,14 @@ func (a *app) tokenList(ctx context.Context, f *storeFlags, asJSON bool) (err er
 		}
 		return nil
 	}
+	if len(all) == 0 { // perhaps the store of another directory is meant
+		where, err := f.dir()
+		if f.url != "" {
+			where = "--store" // the URL may hold a password
+		}
+		a.say("there is no credential in the store of %s: serve token create makes one", where)
+		return err
+	}
 	out := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "ID\tROLE\tNAME\tCREATED\tCOUNTS (UTC)")
 	for i := range all {

@@ -81,7 +81,7 @@ func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("the URL of the server cannot be read") // it may hold a secret
+		return nil, errors.New("the URL of the server cannot be read: it is such as https://approvals.example") // it may hold a secret
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, errors.New("the URL of the server has more than a host and a port: a token does not belong there")
 	case u.Scheme != "https" && u.Scheme != "http":

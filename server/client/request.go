@@ -189,6 +189,9 @@ func (r *request) failure(resp *http.Response, body []byte) error {
 	if r.verb == "/answer" && f.Error.Code == forbidden {
 		return approval.ErrNoSay
 	}
+	if r.method == http.MethodPost && r.id+r.path == "" && f.Error.Code == forbidden {
+		return errors.New("the token is not that of an agent, and only agents ask")
+	}
 	err := f.Error.Err()
 	if unavailable(resp.StatusCode) {
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
