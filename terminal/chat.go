@@ -22,6 +22,9 @@ const (
 	chatMost = 64 << 10
 	// chatBehind is how much of a session may wait to be stored. Then its programs wait.
 	chatBehind = 256 << 10
+	// chatContext is how much of the line that was begun is kept to see secrets in what
+	// follows, and the longest word that waits for its end.
+	chatContext = 1 << 10
 	// ChatPrefix begins the entries of a terminal in a conversation.
 	chatPrefix = "[TERMINAL] "
 )
@@ -46,6 +49,7 @@ type chat struct {
 
 	plain plain
 	text  []byte
+	line  []byte // the end of the line that was begun and is stored, at most chatContext
 	timer *time.Timer
 	armed bool // the timer runs
 	due   bool // to be stored now
@@ -155,7 +159,7 @@ func (c *chats) run() {
 
 // take waits until something is due, and returns it.
 func (c *chats) take() (entries []store.Chat, from []*chat, over bool) {
-	taken := map[*chat][]byte{}
+	taken := map[*chat]string{}
 	c.mu.Lock()
 	for {
 		for x := range c.all {
@@ -163,9 +167,8 @@ func (c *chats) take() (entries []store.Chat, from []*chat, over bool) {
 				x.due = false // with what follows
 			}
 			if x.due || c.over && len(x.text) > 0 {
-				taken[x] = x.text
-				x.text, x.due, x.armed, x.busy = nil, false, false, true
-				x.timer.Stop()
+				taken[x] = x.next()
+				x.due, x.busy = false, true
 			}
 		}
 		if len(taken) > 0 || c.over {
@@ -179,14 +182,54 @@ func (c *chats) take() (entries []store.Chat, from []*chat, over bool) {
 	now := time.Now()
 	for x, text := range taken {
 		from = append(from, x)
-		for _, piece := range pieces(text) {
-			masked, _ := mask.Text(piece)
+		for _, piece := range pieces([]byte(text)) {
 			entries = append(entries, store.Chat{
-				ConversationID: x.conversation, SessionID: x.session, Sender: "terminal", Type: "terminal_output", Text: chatPrefix + masked, Time: now,
+				ConversationID: x.conversation, SessionID: x.session, Sender: "terminal", Type: "terminal_output", Text: chatPrefix + piece, Time: now,
 			})
 		}
 	}
 	return entries, from, over
+}
+
+// next takes what is stored next, with secrets masked. The lock is held.
+func (c *chat) next() string {
+	n := c.ready()
+	all := append(c.line, c.text[:n]...)
+	out := hidden(all[:len(c.line)], all)
+	from := bytes.LastIndexByte(all, '\n') + 1
+	c.line = bytes.Clone(all[max(from, len(all)-chatContext):])
+	c.text = bytes.Clone(c.text[n:])
+	if c.armed = len(c.text) > 0; c.armed {
+		c.timer.Reset(chatDelay)
+	} else {
+		c.timer.Stop()
+	}
+	return out
+}
+
+// ready returns how much of the text is stored next. A word at its end may be the
+// beginning of a secret: it waits once for what follows, unless it is all there is, or
+// longer than chatContext.
+func (c *chat) ready() int {
+	n := bytes.LastIndexAny(c.text, " \t\n") + 1
+	if c.last || c.over || len(c.text)-n > chatContext || len(bytes.TrimSpace(c.text[:n])) == 0 {
+		return len(c.text)
+	}
+	return n
+}
+
+// hidden returns what follows begun in all, with secrets masked that begin before it.
+func hidden(begun, all []byte) string {
+	before, _ := mask.Text(strings.ToValidUTF8(string(begun), "\ufffd"))
+	out, _ := mask.Text(strings.ToValidUTF8(string(all), "\ufffd"))
+	n := 0
+	for n < min(len(before), len(out)) && before[n] == out[n] {
+		n++
+	}
+	for n > 0 && n < len(out) && !utf8.RuneStart(out[n]) {
+		n--
+	}
+	return out[n:]
 }
 
 // blank reports whether there is nothing to see yet.

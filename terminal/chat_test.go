@@ -61,6 +61,52 @@ func TestChatFlushes(t *testing.T) {
 	})
 }
 
+// TestChatSecrets: a secret that comes in two pieces is masked like one that comes at once.
+func TestChatSecrets(t *testing.T) {
+	const key = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
+	for _, parts := range [][]string{
+		{"the key is ghp_0123456789", "abcdefghijklmnopqrstuvwxyzAB\n"},
+		{"the key is " + key[:39], key[39:] + " and more\n"},
+		{"the key is ", key + "\n"},
+		{"token=hunter2", "hunter2hunter2\n"},
+		{"Authorization: Bearer ", "hunter2hunter2hunter2hunter2\n"},
+		{strings.Repeat("x ", 600) + "password=hun", "ter2hunter2\n"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, m := chatting(t)
+			for _, part := range parts {
+				c.write([]byte(part))
+				time.Sleep(chatDelay)
+				synctest.Wait()
+			}
+			c.close()
+			got := strings.ReplaceAll(strings.Join(m.texts(), ""), chatPrefix, "")
+			if strings.Contains(got, "hun") || strings.Contains(got, "ter2") || strings.Contains(got, "ghp_") || strings.Contains(got, "xyzAB") || !strings.Contains(got, "REDACTED") {
+				t.Errorf("%q becomes %q", parts, got)
+			}
+		})
+	}
+}
+
+// TestChatWord: a word that has no end is stored, and only once.
+func TestChatWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, m := chatting(t)
+		c.write([]byte("Welcome\nName:"))
+		time.Sleep(3 * chatDelay)
+		synctest.Wait()
+		if got := m.texts(); len(got) != 2 || got[0] != "[TERMINAL] Welcome\n" || got[1] != "[TERMINAL] Name:" {
+			t.Errorf("%q", got)
+		}
+		c.write([]byte("Grüße, " + strings.Repeat("y", 2*chatContext)))
+		c.write([]byte("z\n"))
+		c.close()
+		if got := strings.Join(m.texts()[2:], ""); strings.Count(got, "y") != 2*chatContext || !strings.Contains(got, "Grüße, y") || !strings.HasSuffix(got, "yz\n") {
+			t.Errorf("%.40q…%q", got, got[max(0, len(got)-10):])
+		}
+	})
+}
+
 // TestChatWaits: output that is not stored is bounded, and the program waits.
 func TestChatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -106,6 +106,18 @@ var Table = []Mutant{
 		Test: "TestDamagedEntry",
 	},
 	{
+		Guard: "a secret in two pieces of a chat", File: "terminal/chat.go",
+		Old:  `hidden(all[:len(c.line)], all)`,
+		New:  `hidden(nil, all[len(c.line):])`,
+		Test: "TestChatSecrets",
+	},
+	{
+		Guard: "a word that has no end yet waits for it", File: "terminal/chat.go",
+		Old:  `c.last || c.over || len(c.text)-n > chatContext ||`,
+		New:  `n >= 0 ||`,
+		Test: "TestChatSecrets",
+	},
+	{
 		Guard: "an approval from elsewhere is used once", File: "broker/approver.go",
 		Old:  `	if r.uses(answer) {`,
 		New:  `	if false {`,
