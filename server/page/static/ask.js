@@ -40,6 +40,12 @@ export function offers(a, rules) {
 // kind tells questions that are of one kind: the same tool, and the same widest rung, or
 // the same reasons where there is none. Questions of the agent are of no kind.
 export function kind(a) {
+  if (!kinds.has(a.question)) kinds.set(a.question, kindOf(a));
+  return kinds.get(a.question);
+}
+const kinds = new WeakMap();
+
+function kindOf(a) {
   const q = a.question;
   if (choice(a, 'answers')) return 'question ' + a.id;
   const kept = choice(a, 'session');

@@ -151,6 +151,18 @@ class Inbox {
   }
 
   drawList() {
+    // As long as the same rows stand in the same order only what is chosen has changed.
+    const drawn = this.groups.map((g) => g.key + g.list.map((a) => `${a.id}.${a.seq}`).join()).join('\n');
+    if (drawn === this.drawn && this.order.length > 0) {
+      for (const id of new Set([this.marked, this.id, this.order[0]])) if (this.rows.has(id)) this.row(this.ctx.live.approvals.get(id));
+      if (this.chosen.size > 0 || this.anyChosen) for (const id of this.order) this.row(this.ctx.live.approvals.get(id));
+      this.marked = this.id;
+      this.anyChosen = this.chosen.size > 0;
+      this.showTogether();
+      return;
+    }
+    this.drawn = drawn;
+    this.marked = this.id;
     const parts = [];
     for (const g of this.groups) {
       parts.push(h('section', { class: 'i-group', 'aria-label': `${ask.spell(g.agent)}, session ${ask.spell(g.session)}` },

@@ -101,15 +101,15 @@ export class Question {
     const asks = all.filter((p) => p.verdict === 'ask').length;
     const words = all.length === 1 && !q.more_actions ? 'What it does' : `What it does: ${all.length + (q.more_actions || 0)} parts, ${asks} ${asks === 1 ? 'asks' : 'ask'}`;
     return h('details', { class: 'q-parts', open: all.length > 1 && all.length <= 6 }, h('summary', null, words),
-      h('ul', null, all.map((p) => this.part(p)), q.more_actions > 0 && h('li', { class: 'part dim' }, `and ${q.more_actions} more, which are not listed`)));
+      h('ul', null, all.map((p) => this.part(p)), q.more_actions > 0 && h('li', { class: 'q-part dim' }, `and ${q.more_actions} more, which are not listed`)));
   }
 
   part(p) {
     const glyph = { allow: '✓', ask: '?', deny: '✕' }[p.verdict] || '·';
     const [reason, rule, source] = reasonOf(p.reason, p.rule, p.source);
     const words = { allow: 'allowed', ask: 'asks', deny: 'denied' }[p.verdict] || 'needs no answer';
-    return h('li', { class: ['part', 'part-' + (p.verdict || 'none')] },
-      h('span', { class: 'part-glyph', 'aria-hidden': 'true' }, glyph), h('span', { class: 'hear' }, words + ': '),
+    return h('li', { class: ['q-part', 'q-part-' + (p.verdict || 'none')] },
+      h('span', { class: 'q-part-glyph', 'aria-hidden': 'true' }, glyph), h('span', { class: 'hear' }, words + ': '),
       h('div', null, h('div', { class: 'mono' }, p.text, p.times > 1 && ` ×${p.times}`),
         h('div', { class: 'small dim' }, dotted([reason, rule && ['rule ', h('code', null, rule)], source, p.risk && p.why && !String(reason).includes(p.why) && `${p.risk}: ${p.why}`]))));
   }
@@ -336,7 +336,7 @@ export class Question {
     }
     const name = ask.editable(q);
     const now = name ? q.input[name] : JSON.stringify(q.input, null, 2);
-    const text = h('textarea', { id: 'edit', class: 'mono edit', rows: Math.min(16, Math.max(3, now.split('\n').length + 1)), spellcheck: 'false', value: now });
+    const text = h('textarea', { id: 'edit', class: 'mono q-edit', rows: Math.min(16, Math.max(3, now.split('\n').length + 1)), spellcheck: 'false', value: now });
     const count = ask.hides(now);
     const remove = count > 0 && h('p', { class: 'note note-warn' }, `It has ${count} character${count === 1 ? '' : 's'} that cannot be seen here. `,
       h('button', { type: 'button', class: 'link', on: { click: () => { text.value = ask.reveal(text.value); remove.hidden = true; } } }, 'Take them out'));
@@ -442,7 +442,7 @@ function dotted(parts) { return parts.filter(Boolean).flatMap((p, i) => (i > 0 ?
 
 // lines returns lines of a text, with what caused the question marked.
 export function lines(all) {
-  return (all || []).map((line) => h('span', { class: 'line' }, line.sign === '…'
+  return (all || []).map((line) => h('span', { class: 'q-line' }, line.sign === '…'
     ? h('span', { class: 'left-out' }, leftOut(line))
     : (line.segments || []).map((s) => (s.mark ? h('mark', null, s.text) : s.text)), '\n'));
 }
@@ -489,17 +489,17 @@ function content(line) {
 
 function single(one) {
   const [kind] = signs[one.line.sign] || [''];
-  const n = (v) => h('span', { class: 'no', 'aria-hidden': 'true' }, v === undefined ? '' : String(v));
+  const n = (v) => h('span', { class: 'q-no', 'aria-hidden': 'true' }, v === undefined ? '' : String(v));
   if (kind === 'at' || kind === 'left-out' || kind === 'end') return h('div', { class: ['dl', 'dl-' + kind] }, content(one.line));
-  return h('div', { class: ['dl', kind && 'dl-' + kind] }, n(one.x), n(one.y), h('span', { class: 'sign', 'aria-hidden': 'true' }, one.line.sign), h('span', { class: 'dt' }, content(one.line)));
+  return h('div', { class: ['dl', kind && 'dl-' + kind] }, n(one.x), n(one.y), h('span', { class: 'q-sign', 'aria-hidden': 'true' }, one.line.sign), h('span', { class: 'dt' }, content(one.line)));
 }
 
 function pair(row) {
   if (row.both) return single(row.both);
   const side = (one, isLeft) => {
-    if (!one) return [h('span', { class: 'no none' }), h('span', { class: 'dt none' })];
+    if (!one) return [h('span', { class: 'q-no none' }), h('span', { class: 'dt none' })];
     const [kind] = signs[one.line.sign] || [''];
-    return [h('span', { class: ['no', kind && 'in-' + kind], 'aria-hidden': 'true' }, String(isLeft ? one.x : one.y)), h('span', { class: ['dt', kind && 'in-' + kind] }, content(one.line))];
+    return [h('span', { class: ['q-no', kind && 'in-' + kind], 'aria-hidden': 'true' }, String(isLeft ? one.x : one.y)), h('span', { class: ['dt', kind && 'in-' + kind] }, content(one.line))];
   };
   return h('div', { class: 'dl dl-pair' }, side(row.left, true), side(row.right, false));
 }
