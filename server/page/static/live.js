@@ -6,6 +6,7 @@ import * as api from './api.js';
 const first = 500;
 const longest = 15000;
 const open = 10000; // so long it may take until the connection stands
+const pulse = 15000; // so often it is looked whether the server still answers
 
 // Live is the connection, with what it has told. Events: 'change' (detail: the set of
 // what changed, 'approvals', 'sessions', 'commands'; several at once), 'state', and
@@ -26,6 +27,7 @@ export class Live extends EventTarget {
     addEventListener('online', () => this.again());
     addEventListener('offline', () => this.socket && this.socket.close());
     document.addEventListener('visibilitychange', () => { if (!document.hidden) this.again(); });
+    setInterval(() => this.look(), pulse);
   }
 
   // on listens to an event, and returns the function that ends that.
@@ -56,6 +58,7 @@ export class Live extends EventTarget {
 
   // again connects at once, if it waits.
   again() {
+    this.look();
     if (this.ended || this.socket) return;
     clearTimeout(this.timer);
     this.delay = first;
@@ -80,6 +83,25 @@ export class Live extends EventTarget {
       clearTimeout(late);
       if (s === this.socket) this.lost();
     });
+  }
+
+  // look asks the server whether it is there. A connection whose other end is gone without
+  // a word, as after a sleep or in another network, stays open for minutes.
+  async look() {
+    const s = this.socket;
+    if (!s || this.state !== 'live') return;
+    const given = new AbortController();
+    const late = setTimeout(() => given.abort(), open);
+    try {
+      await fetch('/healthz', { signal: given.signal, cache: 'no-store', credentials: 'omit' });
+    } catch {
+      if (s === this.socket) {
+        this.socket = null;
+        s.close();
+        this.lost();
+      }
+    }
+    clearTimeout(late);
   }
 
   // lost tries again later. A handshake that failed does not say why: the credential may

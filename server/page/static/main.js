@@ -104,7 +104,7 @@ function makeFrame() {
   replace(app,
     h('a', { class: 'skip', href: '#main', on: { click: (e) => { e.preventDefault(); f.main.focus(); } } }, 'Skip to the content'),
     h('header', { class: 'top' },
-      h('a', { class: 'brand', href: '#/inbox' }, icon('mark'), h('span', null, 'agent-wrapper')),
+      h('a', { class: 'brand', href: '#/inbox', 'aria-label': 'agent-wrapper' }, icon('mark'), h('span', null, 'agent-wrapper')),
       h('nav', { class: 'tabs', 'aria-label': 'Views' }, [...f.tabs.values()]),
       h('div', { class: 'top-end' }, f.state, f.notify, f.theme,
         h('button', { class: 'quiet', type: 'button', 'aria-label': 'Keys and what they do', title: 'Keys (?)', on: { click: showKeys } }, '?'))),

@@ -134,12 +134,14 @@ export class Question {
     const why = ask.mayAnswer(a, this.me) || (ask.voted(a, this.me) ? 'You have approved this.' : '');
     if (end || why) {
       this.closeForm();
+      this.hold();
       replace(this.bar, !end && h('p', { class: 'dim' }, why));
       this.bar.hidden = Boolean(end);
       this.root.classList.toggle('q-ended', Boolean(end));
       return;
     }
     this.bar.hidden = false;
+    if (this.bar.contains(document.activeElement)) this.hold();
     replace(this.bar, ...this.buttons());
     this.settle();
     this.showAnswers();
@@ -210,6 +212,9 @@ export class Question {
       e: [press('e'), 'edit: it is decided anew'], w: [press('w'), 'deny with words'], c: [press('c'), 'approve with a comment'],
     };
   }
+
+  // hold keeps the focus in the question when a button that has it is disabled, or goes.
+  hold() { if (this.root.querySelector('.q-end').contains(document.activeElement)) this.heading.focus({ preventScroll: true }); }
 
   // settle shows that answers do not count yet.
   settle() {
@@ -378,6 +383,7 @@ export class Question {
     this.sending = true;
     const a = this.a;
     const submit = [...this.root.querySelectorAll('.q-end button')];
+    this.hold();
     for (const b of submit) b.disabled = true;
     try {
       const body = ask.reply(a, name, given);
@@ -585,6 +591,7 @@ export class Batch {
   async send(name) {
     if (this.sending || !this.use.grace.over()) return;
     this.sending = true;
+    this.heading.focus({ preventScroll: true }); // a disabled button loses it
     for (const b of this.bar.querySelectorAll('button')) b.disabled = true;
     let [done, late] = [0, 0];
     let last = null;

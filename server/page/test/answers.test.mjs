@@ -12,7 +12,7 @@ async function pending(agent, ...ids) {
 }
 
 scenario("a key that is pressed as the question changes answers nothing", async (stage) => {
-  const page = await stage.open();
+  const page = await stage.open("anna", { clock: true });
   const agent = await stage.world.agent();
   const first = await agent.asks("echo ask first");
   const second = await agent.asks("echo ask second");
@@ -35,7 +35,7 @@ scenario("a key that is pressed as the question changes answers nothing", async 
 });
 
 scenario("a click that brings the window back answers nothing", async (stage) => {
-  const page = await stage.open();
+  const page = await stage.open("anna", { clock: true });
   const agent = await stage.world.agent();
   const id = await agent.asks("echo ask back");
   await page.choose("echo ask back");

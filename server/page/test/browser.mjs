@@ -50,7 +50,7 @@ export class Stage {
   }
 
   /** stranger opens a browser of its own that is not paired, and is nowhere yet. */
-  async stranger(name = "", { plugged, ...options } = {}) {
+  async stranger(name = "", { plugged, clock, ...options } = {}) {
     const context = await (await browser()).newContext({
       viewport: { width: 1280, height: 800 },
       colorScheme: "light",
@@ -67,6 +67,7 @@ export class Stage {
     const page = new Page(this.world, tab, name);
     this.pages.push(page);
     if (plugged) await page.plug();
+    if (clock) await tab.clock.install();
     return page;
   }
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { scenario } from "./browser.mjs";
+import { until } from "./world.mjs";
 
 scenario("a code lets one browser in, once", async (stage) => {
   const code = await stage.world.token("person", "anna", "--browser");
@@ -62,4 +63,19 @@ scenario("a server that is killed: the page says since when it is not live, and 
   await page.live();
   await page.tab.getByText(/2 waiting/).waitFor();
   assert.match(await page.tab.title(), /^\(2\)/);
+});
+
+scenario("a server that answers no more, though its connection stands: the page says that it is not live", async (stage) => {
+  const { world } = stage;
+  const page = await stage.open("anna", { clock: true });
+  await page.stopClock();
+  world.server.kill("SIGSTOP");
+  await page.passes(16_000);
+  await page.passes(11_000);
+  await page.says(/^Not live since/);
+  world.server.kill("SIGCONT");
+  await until("the page is live", async () => {
+    await page.passes(2_000);
+    return page.tab.getByText(/^Live$/).first().isVisible();
+  });
 });

@@ -63,9 +63,8 @@ export class Page {
     await this.tab.waitForFunction((start) => performance.now() - start > 360, start);
   }
 
-  /** stopClock stops the page's time. */
+  /** stopClock stops the time of a page that was opened with a clock. */
   async stopClock() {
-    await this.tab.clock.install();
     await this.tab.clock.pauseAt(Date.now() + 1000);
   }
 

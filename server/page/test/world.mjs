@@ -94,6 +94,7 @@ export class World {
   async down(signal = "SIGTERM") {
     if (!this.server) return;
     this.server.kill(signal);
+    this.server.kill("SIGCONT"); // a stopped one would not hear it
     await this.ended;
     alive.delete(this.server);
     this.server = undefined;
