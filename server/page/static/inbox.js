@@ -120,7 +120,7 @@ class Inbox {
     const waits = all.filter((a) => a.status === 'pending').length;
     for (const id of this.chosen) if (!this.order.includes(id)) this.chosen.delete(id);
     if (!this.ctx.live.ready) this.count.textContent = 'Asking the server…';
-    else this.count.textContent = this.filter ? `${waits} of ${this.waiting()} fit` : waits === 0 ? '' : `${waits} wait${waits === 1 ? 's' : ''} for an answer`;
+    else this.count.textContent = this.filter ? `${waits} of ${this.waiting()} fit` : waits === 0 ? '' : this.ctx.live.state === 'live' ? `${waits} wait${waits === 1 ? 's' : ''} for an answer` : `${waits} waited when the connection broke`;
     this.choose();
     this.drawList();
     this.drawDetail();
@@ -180,6 +180,7 @@ class Inbox {
   emptyWords() {
     if (!this.ctx.live.ready) return h('p', null, this.ctx.live.state === 'lost' ? 'The server does not answer.' : 'Asking the server…');
     if (this.filter) return h('p', null, 'Nothing that waits fits this.');
+    if (this.ctx.live.state !== 'live') return [h('p', null, 'Nothing waited when the connection broke.'), h('p', { class: 'small' }, 'What agents have asked since then is not known here.')];
     return [h('p', { class: 'empty-glyph', 'aria-hidden': 'true' }, '✓'), h('p', null, 'Nothing waits for an answer.'), h('p', { class: 'small' }, 'What agents ask appears here at once.')];
   }
 
@@ -207,7 +208,7 @@ class Inbox {
     const box = !end && h('input', { type: 'checkbox', tabIndex: -1, 'aria-label': `Choose ${plain(a)}`, on: { change: () => this.mark(a.id) } });
     const link = h('a', { href: '#/inbox/' + encodeURIComponent(a.id), class: 'i-link', 'data-id': a.id, on: { click: (e) => { e.preventDefault(); this.select(a.id, true); } } },
       h('span', { class: 'i-main mono' }, rowText(a)),
-      h('span', { class: 'i-sub' }, risk(q.risk), h('span', { class: 'i-tool' }, ask.mcp(q.tool) ? 'MCP' : q.tool === 'AskUserQuestion' ? 'Question' : q.tool), a.quorum > 1 && h('span', null, `${(a.votes || []).length}/${a.quorum} approved`), q.held && !ask.choice(a, 'answers') && h('span', null, 'one by one'),
+      h('span', { class: 'i-sub' }, risk(q.risk), !end && h('span', { class: 'i-tool' }, ask.mcp(q.tool) ? 'MCP' : q.tool === 'AskUserQuestion' ? 'Question' : q.tool), !end && a.quorum > 1 && h('span', null, `${(a.votes || []).length}/${a.quorum} approved`), !end && q.held && !ask.choice(a, 'answers') && h('span', null, 'one by one'),
         end ? h('span', { class: 'i-end' }, end) : h('span', { class: 'i-reason' }, q.reason)));
     const li = h('li', { class: ['i-row', end && 'i-ended'] }, box && h('label', { class: 'i-box' }, box), link, time);
     const r = { li, link, box, time, seq: a.seq };

@@ -5,6 +5,7 @@ import * as api from './api.js';
 
 const first = 500;
 const longest = 15000;
+const most = 4000; // approvals and commands that are kept
 const open = 10000; // so long it may take until the connection stands
 const pulse = 15000; // so often it is looked whether the server still answers
 
@@ -132,6 +133,7 @@ export class Live extends EventTarget {
         break;
       case 'command':
         this.commands.set(m.command.command_id, m.command);
+        if (this.commands.size > most) this.commands.delete(this.commands.keys().next().value);
         this.mark('commands');
         break;
       case 'current':
@@ -169,7 +171,16 @@ export class Live extends EventTarget {
     const known = this.approvals.get(a.id);
     if (known && known.seq >= a.seq) return;
     this.approvals.set(a.id, a);
+    if (this.approvals.size > most) this.prune();
     this.mark('approvals');
+  }
+
+  // prune forgets what was settled first: a page may stay open for weeks.
+  prune() {
+    for (const [id, a] of this.approvals) {
+      if (this.approvals.size <= most / 2) return;
+      if (a.status !== 'pending') this.approvals.delete(id);
+    }
   }
 
   // mark has a change told soon: together with others of the same moment.

@@ -131,7 +131,7 @@ export class Question {
     const end = ask.became(a);
     this.showOthers();
     replace(this.state, end ? this.ended(end) : this.waiting());
-    const why = ask.mayAnswer(a, this.me) || (ask.voted(a, this.me) ? 'You have approved this.' : '');
+    const why = ask.mayAnswer(a, this.me);
     if (end || why) {
       this.closeForm();
       this.hold();
@@ -164,7 +164,7 @@ export class Question {
     const out = [];
     if (a.quorum > 1) {
       const names = (a.votes || []).map((v) => v.by.name);
-      out.push(h('p', { class: 'note' }, h('b', null, `${names.length} of ${a.quorum} have approved`), names.length > 0 && `: ${names.join(', ')}`, '. One who denies is enough.'));
+      out.push(h('p', { class: 'note' }, h('b', null, `${names.length} of ${a.quorum} have approved`), names.length > 0 && `: ${names.join(', ')}`, '. One denial ends it.'));
     }
     return out;
   }
@@ -180,17 +180,19 @@ export class Question {
 
   // buttons are the answers that the question offers.
   buttons() {
-    const has = (name) => ask.choice(this.a, name);
-    const out = [];
+    const voted = ask.voted(this.a, this.me); // who has approved may still deny
+    const has = (name) => (voted && name !== 'deny' && name !== 'words' ? undefined : ask.choice(this.a, name));
+    const out = voted ? [h('p', { class: 'dim' }, 'You have approved this. Others have to approve it, too.')] : [];
     const button = (kind, key, label, f, order) => out.push(h('button', { class: ['button', kind, order], type: 'button', 'data-key': key, on: { click: () => { if (this.use.grace.over()) f(); } } },
       h('span', null, label), h('kbd', { 'aria-hidden': 'true' }, key)));
     if (has('answers') && ask.questions(this.a.question.input)) button('primary', 'a', 'Send the answer', () => this.sendAnswers(), 'b-yes');
     if (has('once')) button('primary', 'a', 'Approve once', () => this.send('once'), 'b-yes');
     if (has('deny')) button('danger', 'd', 'Deny', () => this.send('deny'), 'b-no');
-    if (this.lasting().length > 0) button('', 's', 'For longer…', () => this.openLadder(), 'b-more');
+    if (!voted && this.lasting().length > 0) button('', 's', 'For longer…', () => this.openLadder(), 'b-more');
     if (has('edit')) button('', 'e', 'Edit…', () => this.openEdit(), 'b-edit');
     if (has('words')) button('', 'w', 'Deny with words…', () => this.openWords(), 'b-words');
     if (has('once')) button('', 'c', 'Comment…', () => this.openComment(), 'b-comment');
+    if (voted) return out;
     const more = h('button', { class: 'button b-all', type: 'button', 'aria-label': 'More answers', 'aria-expanded': 'false', on: { click: () => more.setAttribute('aria-expanded', String(this.bar.classList.toggle('q-bar-all'))) } }, '⋯');
     out.push(more);
     return out;
