@@ -48,7 +48,7 @@ class Player {
       if (this.over) return;
       const why = err instanceof CastError ? `It cannot be read: ${err.message}.` : err.message;
       replace(this.root, h('div', { class: 'sheet' }, h('h1', null, err.status === 404 ? 'There is no such recording' : 'The recording cannot be shown'),
-        h('p', null, err.status === 404 ? 'Recordings are kept for 30 days.' : why), h('p', null, h('a', { class: 'button', href: '#/history' }, 'History'))));
+        h('p', null, err.status === 404 ? 'Recordings are kept for 30 days.' : why), h('p', null, h('a', { class: 'button', href: '#/history/recordings' }, 'Recordings'))));
       return;
     }
     if (this.over) return;
@@ -124,7 +124,7 @@ class Player {
     this.ctx.title(`Replay: ${agent}`);
     replace(this.root, h('div', { class: 'rp' },
       h('header', { class: 'session-head' },
-        h('div', { class: 'session-name' }, h('a', { class: 'back', href: '#/history', 'aria-label': 'History' }, h('span', { 'aria-hidden': 'true' }, '‹')),
+        h('div', { class: 'session-name' }, h('a', { class: 'back', href: '#/history/recordings', 'aria-label': 'Recordings' }, h('span', { 'aria-hidden': 'true' }, '‹')),
           h('div', null, h('h1', null, agent), h('p', { class: 'dim small' }, h('time', { datetime: begin.toISOString() }, timeOfDay(begin)), ' · ', h('span', { class: 'mono' }, spellLine(this.id))))),
         h('div', { class: 'rp-proof' }, proof(info, cast)),
         h('div', { class: 'session-do' }, h('button', { class: 'button', type: 'button', on: { click: () => this.copy() } }, 'Copy link at this time'))),
@@ -200,11 +200,16 @@ class Player {
   // backwards it begins anew. While it works, only the last wish counts.
   render(n) {
     this.want = n;
-    this.rendering ||= this.work().finally(() => { this.rendering = null; });
+    this.rendering ||= this.work().finally(() => {
+      this.rendering = null;
+      clearTimeout(this.late);
+      this.parts.frame.removeAttribute('aria-busy');
+    });
     return this.rendering;
   }
 
   async work() {
+    this.late = setTimeout(() => this.parts.frame.setAttribute('aria-busy', 'true'), 200);
     while (this.term && !this.over && this.done !== this.want) {
       if (this.done > this.want) {
         this.term.reset();

@@ -4,7 +4,8 @@ import sessions from './sessions.js';
 import terminal from './terminal.js';
 import history from './history.js';
 import replay from './replay.js';
+import recordings from './recordings.js';
 import rules from './rules.js';
 import devices from './devices.js';
 
-export default [inbox, sessions, terminal, history, replay, rules, devices];
+export default [inbox, sessions, terminal, history, replay, recordings, rules, devices];

@@ -37,7 +37,8 @@ const screen = (page) => page.tab.locator(".xterm-rows").innerText();
 scenario("a recording is replayed with its decisions, found in, and linked at a time", async (stage) => {
   const of = await recorded(stage);
   const page = await stage.open();
-  await page.go(`/history/recording/${of.id}`);
+  await page.go("/history/recordings");
+  await page.role("main").getByRole("link", { name: /^bot .* as recorded$/ }).click();
   await page.says(/As recorded: its hash is line \d+ of the record/);
   const decisions = page.role("region", "Decisions and search").getByRole("listitem");
   const rows = (await decisions.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
@@ -90,6 +91,8 @@ scenario("a recording that was changed says so, and one that is none too", async
   const page = await stage.open();
   await page.go(`/history/recording/${of.id}`);
   await page.says(/Changed since it was recorded/);
+  await page.role("link", "Recordings").click();
+  await page.says("changed since it was recorded");
   writeFileSync(of.file, text.replace('"o"', '"q"'));
   await page.go("/history");
   await page.go(`/history/recording/${of.id}`);
