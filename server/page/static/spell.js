@@ -3,7 +3,7 @@
 
 // Controls, formats, separators and surrogates; spaces that look like others or like
 // nothing; fillers and selectors that are letters or marks but not seen.
-const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\uffa0\ufe00-\ufe0f\ufffc\u{e0100}-\u{e01ef}]/gu;
+const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\uffa0\ufe00-\ufe0e\ufffc\u{e0100}-\u{e01ef}]|(?<!\p{So})\ufe0f/gu;
 const feigned = /<(?=U\+|0x)/g; // what would pass for one of ours
 const marks = /(\p{M}{3})(\p{M}+)/gu;
 

@@ -450,7 +450,7 @@ class View {
     if (text === '') return;
     const clean = text.replace(/[^\P{Cc}\n\t]/gu, '');
     if (clean.includes('\n') || clean !== text) {
-      const lines = clean.split('\n').length;
+      const lines = clean.replace(/\n$/, '').split('\n').length;
       const yes = await confirm({
         title: lines > 1 ? `Paste ${lines} lines?` : 'Paste this?',
         body: [h('p', null, 'A shell runs each line as soon as it is pasted.', clean !== text && ' Control characters are left out.'), h('pre', { class: 'paste mono', tabIndex: 0 }, spell(clean))],
