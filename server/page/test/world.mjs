@@ -158,7 +158,7 @@ export class Client {
       body: body && JSON.stringify(body),
     });
     const text = await res.text();
-    return { status: res.status, body: text.startsWith("{") ? JSON.parse(text) : text };
+    return { status: res.status, body: (res.headers.get("content-type") ?? "").startsWith("application/json") ? JSON.parse(text) : text };
   }
 
   async must(method, path, body) {
