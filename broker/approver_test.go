@@ -597,7 +597,9 @@ func TestUselessAnswers(t *testing.T) {
 	} {
 		for _, reply := range replies {
 			play(t, fmt.Sprint(kind, reply), Options{Menu: desk.Menu{Edit: true}}, func(s *scene) {
-				end := s.asks(s.Context(), about(t, "Bash", install))
+				ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // without the check it is asked anew
+				defer cancel()
+				end := s.asks(ctx, about(t, "Bash", install))
 				settle(s, s.only(), kind, reply)
 				s.denied(end(), errUnusable.Error())
 			})
