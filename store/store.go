@@ -28,6 +28,7 @@ import (
 // Store is an open store. It is safe for concurrent use, by several processes too.
 // An error is one of approval's or of those below, or says what failed.
 type Store interface {
+	// Submit of an id that another asker has is approval.ErrBegun.
 	approval.Broker
 	// Apply applies an event that no person causes to an approval: approval.Die,
 	// approval.Policy or approval.Tick.

@@ -3906,12 +3906,6 @@ func tellsWord`,
 		Test: "TestForged",
 	},
 	{
-		Guard: "a question of another under the same id is not told", File: "server/approvals.go",
-		Old:  `	if err == nil && got.Asker != e.Asker {`,
-		New:  `	if false {`,
-		Test: "TestSubmitted",
-	},
-	{
 		Guard: "an agent does not write what a restart goes on with", File: "server/approvals.go",
 		Old:  `	case q.Resumption != nil:`,
 		New:  `	case false:`,
