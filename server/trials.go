@@ -318,9 +318,16 @@ type offer struct {
 
 // offer returns one without any question yet.
 func (s *Server) offer(t *trial, person string) *offer {
-	return &offer{
+	o := &offer{
 		rule: t.Rule, person: person, project: s.options.Workspace, now: time.Now(), barred: unheeded(t.demands, person),
 	}
+	all, _ := s.grants.now()
+	for _, g := range all {
+		if g.Rule == o.rule && g.Counts(person, o.project, o.now) {
+			o.barred = fmt.Errorf("it is remembered already, until %s", g.Expires.UTC().Format(time.DateOnly))
+		}
+	}
+	return o
 }
 
 // look reports whether a question offers the rule to be remembered.

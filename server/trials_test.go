@@ -167,6 +167,9 @@ func TestCreateRule(t *testing.T) {
 		t.Errorf("it ends at %v", got["expires"])
 	}
 	p.want(p.do("POST", "/api/rules", p.ann, body), 409, "conflict")
+	if why, _ := p.try("Bash(chmod 600 a.txt)", "allow")["remember"].(map[string]any)["why"].(string); !strings.Contains(why, "already") {
+		t.Errorf("it is offered again: %q", why)
+	}
 	same(t, p.post("/api/decisions", p.agent, bash("chmod 600 a.txt"), 200), "behavior", "allow")
 	same(t, p.post("/api/decisions", p.agent, bash("chmod 600 b.txt"), 200), "behavior", "ask")
 	p.want(p.do("POST", "/api/rules/"+got["id"].(string)+"/revoke", p.ann, ""), 200, "")

@@ -135,6 +135,7 @@ class View {
       if ((name === 'since' || name === 'until') && value) value = new Date(value).toISOString();
       if (value) q.set(name, value);
     }
+    if (q.toString() === this.filter) return; // a line that is open stays
     this.ctx.go('/history' + (q.size ? '?' + q : ''), { replace: true });
   }
 
@@ -164,6 +165,7 @@ class View {
   // restart begins with the newest line.
   restart() {
     this.newer.hidden = true;
+    this.seen = this.records;
     this.list.restart(this.filter);
   }
 
@@ -188,11 +190,13 @@ class View {
   }
 
   // heard notes how many lines there are. Who looks at the newest ones sees those that
-  // come; elsewhere nothing moves by itself.
+  // come; elsewhere, and among what was searched for, nothing moves by itself.
   heard(records) {
-    const more = records - this.list.newest;
-    if (this.list.newest === 0 || more <= 0) return;
-    if (this.list.box.scrollTop === 0 && this.list.at <= 0 && this.side.hidden) {
+    this.records = records;
+    this.seen ??= records;
+    const more = records - (this.filter ? this.seen : this.list.newest);
+    if (this.list.newest === 0 && !this.filter || more <= 0) return;
+    if (!this.filter && this.list.box.scrollTop === 0 && this.list.at <= 0 && this.side.hidden) {
       this.restart();
       return;
     }
@@ -231,6 +235,7 @@ class View {
   open(index) {
     const e = this.list.line(index);
     if (!e) return;
+    clearTimeout(this.typing);
     const q = new URLSearchParams(this.filter);
     q.set('line', e.seq);
     this.ctx.go('/history?' + q);
