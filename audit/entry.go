@@ -117,9 +117,13 @@ func (e *Entry) grants(all []permission.Grant) (out []grant) {
 	return out
 }
 
+// usualLine is the length in bytes that most lines do not exceed.
+const usualLine = 1 << 10
+
 // line returns the record as it is written, with its line feed.
 func (e *Entry) line() ([]byte, error) {
 	var line bytes.Buffer
+	line.Grow(usualLine)
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false) // so that the text of commands can be searched for
 	if err := enc.Encode(e); err != nil {

@@ -70,11 +70,14 @@ func write(w http.ResponseWriter, status int, body any) {
 		status, data = http.StatusInternalServerError, []byte(`{"error":{"code":"internal_error","message":"the answer cannot be written"}}`)
 	}
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h["Content-Type"] = jsonType
 	h.Set("Content-Length", strconv.Itoa(len(data)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n')) // an error ends the connection
 }
+
+// jsonType is shared by all answers, and not changed.
+var jsonType = []string{"application/json"}
 
 // refuse answers a request with an error.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {

@@ -91,7 +91,6 @@ func pathIn(file, word string) (string, bool) {
 // isBare reports whether git takes a directory for a repository.
 func isBare(dir string) bool {
 	return !slices.ContainsFunc([]string{"HEAD", "objects", "refs"}, func(name string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return err != nil
+		return there(filepath.Join(dir, name)) != nil
 	})
 }

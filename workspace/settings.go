@@ -78,7 +78,10 @@ func (r *gitReader) around(dir string) error {
 // at reads the repository whose files begin at a directory, or that the directory is.
 func (r *gitReader) at(dir string, depth int) (found bool, err error) {
 	inside := filepath.Join(dir, ".git")
-	info, err := os.Stat(inside)
+	var info fs.FileInfo
+	if err = there(inside); err == nil {
+		info, err = os.Stat(inside)
+	}
 	switch {
 	case err == nil && info.IsDir():
 		return isGitDir(inside), r.repository(dir, inside, depth)
@@ -99,12 +102,8 @@ func (r *gitReader) at(dir string, depth int) (found bool, err error) {
 // isGitDir reports whether git takes a directory for that of a repository. Like git it
 // does without the objects where the repository has them elsewhere.
 func isGitDir(dir string) bool {
-	if isBare(dir) {
-		return true
-	}
-	_, head := os.Stat(filepath.Join(dir, "HEAD"))
-	_, common := os.Stat(filepath.Join(dir, "commondir"))
-	return head == nil && common == nil
+	has := func(name string) bool { return there(filepath.Join(dir, name)) == nil }
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 // repository reads the configuration of the repository in store, whose files lie in

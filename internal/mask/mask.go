@@ -64,6 +64,9 @@ const far = 4096
 func (c *scanner) near(p int) string { return c.s[p:min(len(c.s), p+far)] }
 
 func hide(s string, m mode) (string, int) {
+	if s == "" {
+		return "", 0
+	}
 	c := scanner{s: s, mode: m}
 	c.scan()
 	if strings.Contains(s, "PRIVATE KEY") {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 )
@@ -92,8 +93,7 @@ func (s *scanner) keysOf(t reflect.Type, depth int) keySet {
 	switch {
 	case opaque(t):
 	case t.Kind() == reflect.Struct:
-		k.fields = map[string]reflect.Type{}
-		addFields(t, k.fields)
+		k.fields = fieldsOf(t)
 	case t.Kind() == reflect.Map:
 		k.rest = t.Elem()
 	}
@@ -143,6 +143,21 @@ func (k *keySet) twin(key string) string {
 // aside reports whether a key is allowed in any object and not a field of this
 // one.
 func (k *keySet) aside(key string) bool { return k.fields[key] == nil && slices.Contains(k.free, key) }
+
+// known holds the fields of the structs that were decoded into so far, by type, as
+// encoding/json does: map[string]reflect.Type, which is not changed.
+var known sync.Map
+
+// fieldsOf returns the JSON names of a struct's fields.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if fields, ok := known.Load(t); ok {
+		return fields.(map[string]reflect.Type)
+	}
+	fields := map[string]reflect.Type{}
+	addFields(t, fields)
+	known.Store(t, fields)
+	return fields
+}
 
 // addFields collects the JSON names of a struct's fields and those of its
 // embedded structs; outer fields take precedence.
