@@ -345,7 +345,7 @@ func TestRecordingsGo(t *testing.T) {
 	live := b.begin()
 	b.store.ends(t, b.execute(live, "echo kept").CommandID, store.CommandCompleted)
 	path := b.path("session-left.1500000000000") // its hash is not noted
-	if err := os.WriteFile(path, make([]byte, 1), 0o600); err != nil {
+	if err := os.WriteFile(path, make([]byte, 600), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.recordingsMost = 2500
