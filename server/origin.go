@@ -32,13 +32,22 @@ func (s *Server) own(r *http.Request) error {
 	return nil
 }
 
+// portOf returns the port of an address, "" if it has none.
+func portOf(addr net.Addr) string {
+	at, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return ""
+	}
+	return strconv.Itoa(int(at.Port()))
+}
+
 // hostsOf returns what a request to an address may have as its host.
 func hostsOf(addr net.Addr, more []string) []string {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil {
 		return lower(more)
 	}
-	port := strconv.Itoa(int(at.Port()))
+	port := portOf(addr)
 	hosts := append(lower(more), net.JoinHostPort(at.Addr().Unmap().String(), port))
 	if at.Addr().Unmap().IsLoopback() {
 		hosts = append(hosts, "localhost:"+port)
@@ -53,10 +62,11 @@ func lower(names []string) (out []string) {
 	return out
 }
 
-// The names of a browser's two halves. The cookie's begins with __Host- where browsers
-// demand https of that.
+// The names of a browser's two halves. The cookie's ends with the port, since browsers
+// send it to every port of the host and keep one of each name. It begins with __Host-
+// where browsers demand https of that.
 const (
-	cookieName    = "agent-wrapper"
+	cookieName    = "agent-wrapper-"
 	pageHeader    = "X-CSRF-Token"
 	pageProtocol  = "agent-wrapper.csrf." // with the page's half: for a WebSocket, which has no such header
 	websocketList = "Sec-WebSocket-Protocol"
@@ -64,9 +74,9 @@ const (
 
 func (s *Server) cookieName() string {
 	if s.options.TLS {
-		return "__Host-" + cookieName
+		return "__Host-" + cookieName + s.port
 	}
-	return cookieName
+	return cookieName + s.port
 }
 
 // identify returns the credential of a request.

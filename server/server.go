@@ -85,6 +85,7 @@ type Server struct {
 	mux         *http.ServeMux
 	openapi     []byte
 	hosts       []string // that a request may name
+	port        string   // on which it listens
 	ctx         context.Context
 	end         context.CancelFunc
 	running     sync.WaitGroup
@@ -191,7 +192,7 @@ func (s *Server) Close() error {
 // Serve answers requests until ctx ends. Then those that are under way have a while to
 // finish; what waits is told that the server ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	s.hosts = hostsOf(l.Addr(), s.options.Hosts)
+	s.hosts, s.port = hostsOf(l.Addr(), s.options.Hosts), portOf(l.Addr())
 	web := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
