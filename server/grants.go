@@ -118,13 +118,24 @@ func unheeded(demands approval.Demands, person string) error {
 	return nil
 }
 
-// remember returns what "and from now on" keeps of a question about a command. The
-// error says why there is nothing.
-func (s *Server) remember(session, person string) ([]approval.Grant, error) {
+// remember returns what "and from now on" keeps of the question about a command that an
+// answer is for, and has the answer name it: another one may wait by the time it counts.
+// The error says why there is nothing.
+func (s *Server) remember(session string, v *verdict, person string) ([]approval.Grant, error) {
 	ask := s.shells.asked(session)
 	if ask == nil {
 		return nil, fail(http.StatusConflict, "conflict", "no command is waiting for approval")
 	}
+	digest, err := approval.Digest(ask)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.ApprovalID != "" && v.ApprovalID != questionID(ask):
+		return nil, fail(http.StatusConflict, "conflict", "the answer is for another question than the one that is pending")
+	case v.Digest != "" && v.Digest != digest:
+		return nil, fail(http.StatusConflict, "conflict", "%v", approval.ErrOther)
+	}
+	v.Digest = digest
 	all, err := approval.Remember(ask, nil, person, s.options.Workspace, time.Now())
 	if err != nil {
 		return nil, fail(http.StatusBadRequest, "not_offered", "auto_approve_future: %v", err)

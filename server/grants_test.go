@@ -51,6 +51,43 @@ func TestAutoApprove(t *testing.T) {
 	}
 }
 
+// TestAutoApproveOfAnother: an answer to one question keeps nothing of another one, and is
+// not judged by it.
+func TestAutoApproveOfAnother(t *testing.T) {
+	p := meet(t, Options{})
+	session := p.begin()
+	first := p.execute(session, "chmod 600 file.txt")
+	id := quote(first["approval_id"].(string))
+	digest := quote(p.get("/api/approvals/"+first["approval_id"].(string), p.ann)["digest"].(string))
+	p.post(session+"/approve", p.ann, `{"approved":false,"approval_id":`+id+`}`, 200)
+	for _, next := range []string{"chmod 600 other.txt", "sudo ls"} { // the second could not be kept
+		waits := p.execute(session, next)["approval_id"].(string)
+		for _, named := range []string{`"approval_id":` + id, `"digest":` + digest} {
+			p.want(p.do("POST", session+"/approve", p.ann, `{"approved":true,"auto_approve_future":true,`+named+`}`), 409, "conflict")
+		}
+		p.post(session+"/approve", p.ann, `{"approved":false,"approval_id":`+quote(waits)+`}`, 200)
+	}
+	if rules := p.get("/api/rules", p.ann)["rules"].([]any); len(rules) != 0 {
+		t.Errorf("%v", rules)
+	}
+}
+
+// TestAutoApproveNamesItsQuestion: what is kept is of the question that the answer names
+// from then on, so that it does not count for one that comes in between.
+func TestAutoApproveNamesItsQuestion(t *testing.T) {
+	p := meet(t, Options{})
+	session := p.begin()
+	id := p.execute(session, "chmod 600 file.txt")["approval_id"].(string)
+	v := verdict{Approved: true, AutoApproveFuture: true}
+	kept, err := p.remember(strings.TrimPrefix(session, sessionsPath+"/"), &v, "ann")
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("%v, %v", kept, err)
+	}
+	if want := p.get("/api/approvals/"+id, p.ann)["digest"]; v.Digest != want {
+		t.Errorf("%q, want %q", v.Digest, want)
+	}
+}
+
 // TestRevokedPersonsRules: what somebody had remembered ends with the credential.
 func TestRevokedPersonsRules(t *testing.T) {
 	p := meet(t, Options{})

@@ -303,7 +303,7 @@ func (s *Server) approve(c *call, v *verdict) (terminal.Result, error) {
 	}
 	var future []approval.Grant
 	if v.AutoApproveFuture && v.Approved {
-		if future, err = s.remember(i.ID, c.who.Name); err != nil {
+		if future, err = s.remember(i.ID, v, c.who.Name); err != nil {
 			return terminal.Result{}, err
 		}
 	}

@@ -162,7 +162,7 @@ var Table = []Mutant{
 	{
 		Guard: "what a process asked that has ended is abandoned", File: "broker/local.go",
 		Old:  `	case s.Asker != l.asker && !l.lives(s.Asker):`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestApprovalsWithoutTerminal", Pkg: "./cmd/agent-wrapper",
 	},
 	{
@@ -435,7 +435,7 @@ var Table = []Mutant{
 	{
 		Guard: "a counter is set to what is no number", File: "shell/word_variables.go",
 		Old:  `	case value != nil && !number(value):`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestCounters",
 	},
 	{
@@ -483,7 +483,7 @@ var Table = []Mutant{
 	{
 		Guard: "a here-document joins lines in quotes", File: "shell/survey.go",
 		Old:  `		case raw && within(v.joined, at):`,
-		New:  `		case false:`,
+		New:  `		case v.ApprovalID == "-":`,
 		Test: "TestNothingIsHidden/a_here-document_joins_lines_in_quotes",
 	},
 	{
@@ -574,7 +574,7 @@ var Table = []Mutant{
 	{
 		Guard: "a source on another machine", File: "shell/effect_path.go",
 		Old:  `	case remoteSource(&w):`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestLines",
 	},
 	{
@@ -752,7 +752,7 @@ var Table = []Mutant{
 	{
 		Guard: "no rung that reaches tier 3", File: "approval/ladder.go",
 		Old:  `		case s.reaches(r):`,
-		New:  `		case false:`,
+		New:  `		case v.ApprovalID == "-":`,
 		Test: "TestLadder",
 	},
 	{
@@ -895,7 +895,7 @@ var Table = []Mutant{
 	{
 		Guard: "no rule is kept for a held ask", File: "permission/keep.go",
 		Old:  `	case r.Decision.Held:`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestCanKeep",
 	},
 	{
@@ -931,7 +931,7 @@ var Table = []Mutant{
 	{
 		Guard: "anchors of YAML", File: "frontmatter/yaml.go",
 		Old:  `	case n.Anchor != "":`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestRefused",
 	},
 	{
@@ -1313,7 +1313,7 @@ var Table = []Mutant{
 	{
 		Guard: "an override of risk that only raises lowers nothing", File: "permission/overrides.go",
 		Old: `		case o.Narrow:`,
-		New: `		case false:`,
+		New: `		case v.ApprovalID == "-":`,
 		Pkg: "./policy", Test: "TestNarrowOverrides",
 	},
 	{
@@ -1564,7 +1564,7 @@ var Table = []Mutant{
 	{
 		Guard: "no row is no answer", File: "cmd/agent-wrapper/check.go",
 		Old: `	case rows == 0:`,
-		New: `	case false:`,
+		New: `	case v.ApprovalID == "-":`,
 		Pkg: "./cmd/agent-wrapper", Test: "TestScripts/rows",
 	},
 	{
@@ -1750,7 +1750,7 @@ func tellsWord`,
 	{
 		Guard: "an input with more uses than are read is denied", File: "permission/mapped.go",
 		Old: `	case uses.TooMany:`,
-		New: `	case false:`,
+		New: `	case v.ApprovalID == "-":`,
 		Pkg: "./permission", Test: "TestMapped",
 	},
 	{
@@ -1798,7 +1798,7 @@ func tellsWord`,
 	{
 		Guard: "an option that loosens the agent CLI is not handed on", File: "wrapper/claude/handed_on.go",
 		Old:  `	case !cliOptions[at].on:`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestOptions",
 	},
 	{
@@ -2087,7 +2087,7 @@ func tellsWord`,
 		Guard: "types of resources by their other names", File: "patterns/equal.go",
 		Old: `	case p.Kinds:
 `,
-		New: `	case false:
+		New: `	case v.ApprovalID == "-":
 `,
 		Test: "TestSpellings",
 	},
@@ -2244,7 +2244,7 @@ func tellsWord`,
 	{
 		Guard: "the names of git's objects", File: "shell/possible_reads.go",
 		Old:  `	case showsObjects(scan):`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestPossibleReads",
 	},
 	{
@@ -3009,7 +3009,7 @@ func tellsWord`,
 	{
 		Guard: "an approval at a limit may not come again by itself", File: "permission/grant.go",
 		Old:  `	case d.Held && d.Layer == LayerGuard:`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestLimitKeepsNothing",
 	},
 	{
@@ -3359,7 +3359,7 @@ func tellsWord`,
 	{
 		Guard: "an answer without an id is not for a question that has changed", File: "terminal/execute.go",
 		Old:  `	case c.asks > 1:`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestAskedTwice",
 	},
 	{
@@ -3896,7 +3896,7 @@ func tellsWord`,
 	{
 		Guard: "a credential does only what its role may", File: "server/server.go",
 		Old:  `	case rt.access&c.role() == 0:`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestWhoAnswers",
 	},
 	{
@@ -3908,7 +3908,7 @@ func tellsWord`,
 	{
 		Guard: "an agent does not write what a restart goes on with", File: "server/approvals.go",
 		Old:  `	case q.Resumption != nil:`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestForgedResumption",
 	},
 	{
@@ -3927,7 +3927,7 @@ func tellsWord`,
 	{
 		Guard: "an answer says the same as its reply", File: "server/approvals.go",
 		Old:  `	case event.Kind != answer.Kind:`,
-		New:  `	case false:`,
+		New:  `	case v.ApprovalID == "-":`,
 		Test: "TestForged",
 	},
 	{
@@ -4011,7 +4011,7 @@ func tellsWord`,
 	{
 		Guard: "what the record hides is not judged by a trial", File: "server/trials.go",
 		Old:  `		case !e.AsSent():`,
-		New:  `		case false:`,
+		New:  `		case v.ApprovalID == "-":`,
 		Test: "TestTryRule",
 	},
 	{
@@ -4019,6 +4019,24 @@ func tellsWord`,
 		Old:  `		case err != nil || !filepath.IsLocal(below):`,
 		New:  `		case err != nil && !filepath.IsLocal(below):`,
 		Test: "TestTriedElsewhere",
+	},
+	{
+		Guard: "an answer keeps nothing of another question", File: "server/grants.go",
+		Old:  `	case v.ApprovalID != "" && v.ApprovalID != questionID(ask):`,
+		New:  `	case v.ApprovalID == "-":`,
+		Test: "TestAutoApproveOfAnother",
+	},
+	{
+		Guard: "what is kept is of the question that is answered", File: "server/grants.go",
+		Old:  `	v.Digest = digest`,
+		New:  `	_ = digest`,
+		Test: "TestAutoApproveNamesItsQuestion",
+	},
+	{
+		Guard: "the end of the server decides nothing about a command", File: "terminal/execute.go", Pkg: "./server",
+		Old:  `	if err != nil && errors.Is(context.Cause(ctx), errStopped) {`,
+		New:  `	if false {`,
+		Test: "TestTerminalRecordedOnce",
 	},
 	{
 		Guard: "a rule is remembered with what auto_approve_future demands", File: "server/trials.go",
