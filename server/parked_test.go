@@ -268,6 +268,40 @@ func TestTerminalRestart(t *testing.T) {
 	})
 }
 
+// TestTerminalRecordedOnce: the end of the server decides nothing about a command that
+// waits for an answer: the record has one decision, with who answered.
+func TestTerminalRecordedOnce(t *testing.T) {
+	kept, dir, private, state := open(t), workspace(t), t.TempDir(), t.TempDir()
+	o := Options{Store: kept, Workspace: dir, Private: private, Record: filepath.Join(state, "audit.jsonl")}
+	o.Open = func(agent, _ string, warn func(string)) (*engine.Engine, error) {
+		return engine.Open(engine.Options{
+			Dir: dir, Dirs: &engine.Dirs{State: state}, Isolated: true, Settings: terminalProfile(t, ""), NoAdvice: true, Agent: agent, Warn: warn, Record: o.Record,
+		})
+	}
+	var agent, ann, session string
+	var asked map[string]any
+	t.Run("before", func(t *testing.T) {
+		p := meet(t, o)
+		agent, ann, session = p.agent, p.ann, p.begin()
+		asked = p.execute(session, "chmod 600 file.txt")
+		if logs := p.logs.String(); strings.Contains(logs, "to approve") {
+			t.Errorf("the log has each question: %s", logs)
+		}
+	})
+	if lines := strings.Count(recordOf(t, o.Record), `"kind":"decision"`); lines != 0 {
+		t.Errorf("%d decisions of what waits", lines)
+	}
+	t.Run("after", func(t *testing.T) {
+		p := &parties{harness: listen(t, o), agent: agent, ann: ann}
+		p.post(session+"/approve", ann, `{"approved":true,"approval_id":`+quote(asked["approval_id"].(string))+`}`, 200)
+		same(t, p.finished(asked), "status", "completed")
+	})
+	record := recordOf(t, o.Record)
+	if lines := strings.Count(record, `"kind":"decision"`); lines != 1 || !strings.Contains(record, `"ann"`) {
+		t.Errorf("%d decisions: %s", lines, record)
+	}
+}
+
 // TestNothingIsWithdrawnAtTheEnd: an answer that comes while the server ends takes no other
 // question away, since nothing would go on with it.
 func TestNothingIsWithdrawnAtTheEnd(t *testing.T) {

@@ -283,7 +283,11 @@ func (s asker) Approve(ctx context.Context, ask permission.Request) (permission.
 		return permission.Answer{}, context.Canceled
 	}
 	why := noted{ask.Decision.Risk.String(), reasons(&ask.Decision)}
-	return s.options.Approver(rec, questions{s.options.Store, s.session, c, why}).Approve(ctx, ask)
+	answer, err := s.options.Approver(rec, questions{s.options.Store, s.session, c, why}).Approve(ctx, ask)
+	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
+		return permission.Answer{}, permission.ErrParked // the next start decides it
+	}
+	return answer, err
 }
 
 // noted is why a person is asked.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -264,7 +263,7 @@ func (m *Manager) admit(owner string) error {
 	}
 	switch {
 	case m.closed:
-		return failure(Gone, errors.New("the server is being stopped"))
+		return failure(Gone, errStopped)
 	case all >= m.options.Most:
 		return failure(Limit, fmt.Errorf("there are %d sessions already", m.options.Most))
 	case owner != "" && own >= (m.options.Most+1)/2:

@@ -213,6 +213,9 @@ func (s *session) close(ctx context.Context, why string) (store.Session, error) 
 	return s.rec, nil
 }
 
+// errStopped is why nothing waits for an answer while the server stops.
+var errStopped = errors.New("the server is being stopped")
+
 // leave ends what runs because the server stops. What waits for an answer stays.
 func (s *session) leave() {
 	if s.lock() != nil {
@@ -236,7 +239,7 @@ func (s *session) end(why, exit string) {
 		c.console.stop(s.options.Grace)
 		<-c.ended
 	case c != nil:
-		c.cancel(errors.New("the server is being stopped"))
+		c.cancel(errStopped)
 	}
 	if sh != nil {
 		sh.end()
