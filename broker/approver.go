@@ -42,8 +42,8 @@ type Options struct {
 	// Terms returns what is asked of an answer: Expires, Quorum, Voters and the ID of the
 	// question, if it needs a certain one. Nil: one person, at any time.
 	Terms func(ask *permission.Request) approval.Terms
-	// Show is the command that shows a question, to which its ID is added; "" is
-	// "agent-wrapper approvals show".
+	// Show is the command that shows a question, to which its ID is added: Warn is told of
+	// it when a question is asked only elsewhere. "": nobody waits who should know.
 	Show string
 	// Warn is told, in words for a person, when something is asked only here, only
 	// elsewhere, or anew. It may be nil.
@@ -66,7 +66,7 @@ type Approver struct {
 
 // New returns an Approver.
 func New(o Options) *Approver {
-	o.Agent, o.Show = cmp.Or(o.Agent, "agent"), cmp.Or(o.Show, "agent-wrapper approvals show")
+	o.Agent = cmp.Or(o.Agent, "agent")
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}

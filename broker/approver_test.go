@@ -577,7 +577,7 @@ func TestUselessAnswers(t *testing.T) {
 		time.Sleep(2 * poll)
 		synctest.Wait()
 	}
-	play(t, "asked anew", Options{}, func(s *scene) {
+	play(t, "asked anew", Options{Show: "agent-wrapper approvals show"}, func(s *scene) {
 		end := s.asks(s.Context(), about(t, "Bash", install))
 		first := s.only()
 		settle(s, first, approval.Approve, `{"choice":"session","rung":9}`)
@@ -665,7 +665,7 @@ func TestTogether(t *testing.T) {
 func TestSeveralPersons(t *testing.T) {
 	here := newPerson()
 	two := func(*permission.Request) approval.Terms { return approval.Terms{Quorum: 2} }
-	o := Options{Here: here, Person: "me", Terms: two, Menu: desk.Menu{Edit: true, Session: permission.NewSession(patterns.Place{})}}
+	o := Options{Here: here, Person: "me", Show: "agent-wrapper approvals show", Terms: two, Menu: desk.Menu{Edit: true, Session: permission.NewSession(patterns.Place{})}}
 	play(t, "two", o, func(s *scene) {
 		end := s.asks(s.Context(), about(t, "Bash", install))
 		e := s.only()
@@ -702,7 +702,7 @@ func TestNotHere(t *testing.T) {
 	onlyAnna := func(*permission.Request) approval.Terms { return approval.Terms{Voters: []approval.Principal{anna}} }
 	for _, me := range []string{"", "me"} {
 		here := newPerson()
-		play(t, "for anna, here is "+me, Options{Here: here, Person: me, Terms: onlyAnna}, func(s *scene) {
+		play(t, "for anna, here is "+me, Options{Here: here, Person: me, Terms: onlyAnna, Show: "agent-wrapper approvals show"}, func(s *scene) {
 			end := s.asks(s.Context(), about(t, "Bash", install))
 			e := s.only()
 			if len(s.warned) != 1 || !strings.Contains(s.warned[0], "it is for anna to approve Bash: agent-wrapper approvals show "+e.ID) {

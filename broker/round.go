@@ -109,7 +109,7 @@ func (c *call) submit(q desk.Question) (*round, error) {
 		State: approval.State{Terms: t}, Question: text, Project: c.o.Project, Session: c.ask.Use.Session,
 	})
 	switch {
-	case err == nil && !c.asksHere():
+	case err == nil && !c.asksHere() && c.o.Show != "":
 		c.o.Warn(fmt.Sprintf("%s to approve %s: %s %s", who(&t), q.Tool, c.o.Show, t.ID))
 	case err == nil:
 	case !c.asksHere() || refuses(err):
