@@ -35,7 +35,7 @@ type credentials struct {
 	known atomic.Pointer[look]
 	looks *limiter // for credentials that were unknown
 
-	looking sync.Mutex // held while the store is asked
+	looking chan struct{} // has an element while the store is asked
 
 	mu   sync.Mutex
 	held map[*hold]bool
@@ -54,7 +54,7 @@ type hold struct {
 }
 
 func newCredentials(s store.Store) *credentials {
-	return &credentials{store: s, looks: newLimiter(10), held: map[*hold]bool{}}
+	return &credentials{store: s, looks: newLimiter(10), looking: make(chan struct{}, 1), held: map[*hold]bool{}}
 }
 
 // watch looks at the store until ctx ends, and has more look at what depends on it.
@@ -75,8 +75,8 @@ func (c *credentials) watch(ctx context.Context, more func(context.Context) erro
 
 // look asks the store, and ends the requests of credentials that do not count any more.
 func (c *credentials) look(ctx context.Context) error {
-	c.looking.Lock()
-	defer c.looking.Unlock()
+	c.looking <- struct{}{}
+	defer func() { <-c.looking }()
 	now := time.Now()
 	all, err := c.store.Tokens(ctx)
 	if err == nil {
@@ -124,12 +124,22 @@ func (c *credentials) findNew(ctx context.Context, id string) (*store.Token, err
 	if t, err := c.find(id); !errors.Is(err, errNoCredential) {
 		return t, err
 	}
-	if c.known.Load().tokens[id] == nil && c.looks.take("", time.Now()) {
+	switch {
+	case c.known.Load().tokens[id] != nil:
+	case !c.looks.take("", time.Now()):
+		c.looked() // others look, perhaps for the same one
+	default:
 		if err := c.look(ctx); err != nil {
 			return nil, errUnchecked
 		}
 	}
 	return c.find(id)
+}
+
+// looked waits for the looks that are under way.
+func (c *credentials) looked() {
+	c.looking <- struct{}{}
+	<-c.looking
 }
 
 // bearer returns the credential with a program's secret.
