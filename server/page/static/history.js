@@ -113,12 +113,13 @@ class View {
       h('button', { class: 'quiet', type: 'button', on: { click: () => this.ctx.go('/history') } }, 'Clear'));
     this.toggle = h('button', { class: ['button', 'filters-toggle'], type: 'button', 'aria-expanded': 'false', on: { click: () => this.unfold(this.toggle.getAttribute('aria-expanded') !== 'true') } }, 'Filters');
     const answers = h('button', { class: 'button', type: 'button', title: 'Who approved and denied what', on: { click: () => this.ctx.go('/history?kind=decision&by=person') } }, 'Answers');
+    const recordings = h('a', { class: 'button', href: '#/history/recordings', title: 'What terminals have shown' }, 'Recordings');
     return h('form', {
       class: 'filters', role: 'search', 'aria-label': 'The record', on: {
         submit: (e) => { e.preventDefault(); this.apply(); }, change: () => this.apply(),
         input: (e) => { if (e.target.type === 'text' || e.target.type === 'search') { clearTimeout(this.typing); this.typing = setTimeout(() => this.apply(), 350); } },
       },
-    }, h('div', { class: 'row' }, type('text', 'Search the record', { type: 'search', enterKeyHint: 'search' }), answers, this.toggle), this.more);
+    }, h('div', { class: 'row' }, type('text', 'Search the record', { type: 'search', enterKeyHint: 'search' }), answers, recordings, this.toggle), this.more);
   }
 
   unfold(open) {
