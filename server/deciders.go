@@ -19,6 +19,7 @@ import (
 type decider struct {
 	*engine.Engine
 	approver *broker.Approver
+	agent    string
 	uses     int // that are being decided; guarded by deciders.mu
 	last     time.Time
 	ask      atomic.Pointer[permission.Request] // that waits; of a terminal session, which has one at a time
@@ -33,7 +34,7 @@ func (s *Server) newDecider(agent, role string) (*decider, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &decider{Engine: e}
+	d := &decider{Engine: e, agent: agent}
 	d.approver = d.asks(s, s.options.Store, agent, nil)
 	e.SetApprover(d)
 	return d, nil
@@ -154,7 +155,8 @@ type deciders struct {
 
 type deciderKey struct{ credential, session, role string }
 
-// maxDeciders is how many are open at once. Those that nobody uses make room.
+// maxDeciders is how many are open at once. Those that nobody uses make room. In half of
+// them one agent may have tool uses that wait, so that another finds room.
 const maxDeciders = 200
 
 var errDeciders = fail(429, "too_many_sessions", "too many sessions are open: wait for their decisions")
@@ -165,7 +167,7 @@ func (d *deciders) use(key deciderKey, agent string) (one *decider, release func
 	defer d.mu.Unlock()
 	one = d.open[key]
 	if one == nil {
-		if err := d.room(); err != nil {
+		if err := d.room(agent); err != nil {
 			return nil, nil, err
 		}
 		if one, err = d.server.newDecider(agent, key.role); err != nil {
@@ -182,19 +184,25 @@ func (d *deciders) use(key deciderKey, agent string) (one *decider, release func
 	}, nil
 }
 
-// room closes the decider that was used longest ago, if there are too many.
-func (d *deciders) room() error {
-	if len(d.open) < maxDeciders {
-		return nil
-	}
+// room closes the decider that was used longest ago, if there are too many. The error is
+// that none may be closed, or that the agent uses as many as it may.
+func (d *deciders) room(agent string) error {
 	var oldest deciderKey
-	found := false
+	found, own := false, 0
 	for key, one := range d.open {
+		if one.uses > 0 && one.agent == agent {
+			own++
+		}
 		if one.uses == 0 && (!found || one.last.Before(d.open[oldest].last)) {
 			oldest, found = key, true
 		}
 	}
-	if !found {
+	switch {
+	case own >= maxDeciders/2:
+		return errDeciders
+	case len(d.open) < maxDeciders:
+		return nil
+	case !found:
 		return errDeciders
 	}
 	one := d.open[oldest]

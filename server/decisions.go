@@ -286,12 +286,14 @@ func (s *Server) run(w *waiting, p *permission.Parked) {
 	}
 }
 
-// settle ends a tool use, with a decision or a failure.
+// settle ends a tool use, with a decision or a failure. For a while its end is kept, and
+// nothing else: an agent can withdraw what it asks, and ask again, without end.
 func (s *Server) settle(w *waiting, d decision, err error) {
 	s.changes.forget(w.asking.watch)
 	w.finish(d, err)
 	s.decisions.end(w)
 	w.release()
+	w.decider, w.ctx, w.release, w.resume, w.asking = nil, nil, nil, resumption{}, asking{}
 }
 
 // park has a tool use wait until its question changes, or its credential ends. Only

@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -195,4 +196,24 @@ func TestManySessions(t *testing.T) {
 		session := strings.Repeat("x", i%7) + time.Duration(i).String()
 		same(t, p.post("/api/decisions", p.agent, strings.Replace(bash("ls"), `{"tool"`, `{"session":"`+session+`","tool"`, 1), 200), "behavior", "allow")
 	}
+}
+
+// TestSessionsOfOne: one agent whose tool uses wait in many sessions leaves room for
+// another.
+func TestSessionsOfOne(t *testing.T) {
+	p := meet(t, Options{})
+	in := func(i int) string {
+		return strings.Replace(bash("chmod 600 x"), `{"tool"`, `{"session":"s`+strconv.Itoa(i)+`","tool"`, 1)
+	}
+	var last string
+	for i := range maxDeciders / 2 {
+		last = p.post("/api/decisions", p.agent, in(i), 200)["approval_id"].(string)
+	}
+	p.want(p.do("POST", "/api/decisions", p.agent, in(maxDeciders)), 429, "too_many_sessions")
+	same(t, p.post("/api/decisions", p.agent, in(0), 200), "behavior", "ask")
+	other, _ := p.token(RoleAgent, "chat", "other")
+	same(t, p.post("/api/decisions", other, in(0), 200), "behavior", "ask")
+	p.reply(p.ann, last, "deny", 200)
+	p.decision(last)
+	same(t, p.post("/api/decisions", p.agent, in(maxDeciders), 200), "behavior", "ask")
 }

@@ -316,3 +316,15 @@ func TestNothingIsWithdrawnAtTheEnd(t *testing.T) {
 		t.Errorf("%v, %v", e.Status, err)
 	}
 }
+
+// TestEndsAreSmall: of a tool use that has ended only the end is kept.
+func TestEndsAreSmall(t *testing.T) {
+	p := meet(t, Options{})
+	id := p.question(bash("chmod 600 x " + strings.Repeat("y", 1000)))
+	p.post("/api/approvals/"+id+"/withdraw", p.agent, `{}`, 200)
+	same(t, p.decision(id), "behavior", "deny")
+	p.works.close()
+	if w := p.decisions.of(id); w.resume.Use.Input != nil || w.decider != nil || w.parked != nil {
+		t.Errorf("%+v", w.resume)
+	}
+}

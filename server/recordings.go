@@ -173,10 +173,11 @@ func (n *notes) close() error {
 }
 
 // hashes are the hashes of recordings in the record of decisions. The record is read
-// once, and then what was added.
+// once, and then what was added; one that has taken its place, or was cut, is read anew.
 type hashes struct {
 	mu   sync.Mutex
 	file *os.File
+	read os.FileInfo // of the record when it was last read; nil: it has to be read anew
 	tail *audit.Tail
 	sums map[string]noted
 }
@@ -191,29 +192,47 @@ type noted struct {
 func (r *hashes) look(record string) (map[string]noted, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.file == nil {
-		file, err := os.Open(record)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil // nothing is recorded yet
-		}
-		if err != nil {
+	info, err := os.Stat(record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // nothing is recorded yet
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.read == nil || !os.SameFile(r.read, info) || info.Size() < r.read.Size() {
+		if err := r.begin(record); err != nil {
 			return nil, err
 		}
-		if r.tail, err = audit.NewTail(file, math.MaxInt); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		r.file, r.sums = file, map[string]noted{}
 	}
-	err := r.tail.Next(func(e *audit.Entry, _ []byte) error {
+	r.read = info
+	err = r.tail.Next(func(e *audit.Entry, _ []byte) error {
 		if id, sum := terminal.RecordedSum(e.Note, e.Reason); id != "" && r.sums[id].sum == "" {
 			r.sums[id] = noted{sum, e.Seq}
 		}
 		return nil
 	})
 	if err != nil {
+		r.read = nil
 		return nil, err
 	}
 	return maps.Clone(r.sums), nil
+}
+
+// begin opens the record, to be read from its first line.
+func (r *hashes) begin(record string) error {
+	file, err := os.Open(record)
+	if err != nil {
+		return err
+	}
+	tail, err := audit.NewTail(file, math.MaxInt)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	if r.file != nil {
+		_ = r.file.Close() // it was only read
+	}
+	r.file, r.tail, r.sums = file, tail, map[string]noted{}
+	return nil
 }
 
 func (r *hashes) close() error {

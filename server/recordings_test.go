@@ -183,3 +183,33 @@ func TestRecordingOfPasswords(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Recordings are listed also when the record of decisions was cut or replaced: their hashes
+// are those that it has now.
+func TestRecordingsOfAnotherRecord(t *testing.T) {
+	p, o := recordedServer(t)
+	session := p.begin()
+	p.finished(p.execute(session, "echo one"))
+	p.do("DELETE", session, p.ann, "")
+	same(t, p.recordingsOf(session)[0], "verified", "true")
+	text, err := os.ReadFile(o.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		change func() error
+		want   string
+	}{
+		{func() error { return os.Truncate(o.Record, 0) }, "unknown"},
+		{func() error { return os.WriteFile(o.Record, text, 0o600) }, "true"},
+		{func() error {
+			return errors.Join(os.Rename(o.Record, o.Record+".1"), os.WriteFile(o.Record, nil, 0o600))
+		}, "unknown"},
+		{func() error { return os.Rename(o.Record+".1", o.Record) }, "true"},
+	} {
+		if err := step.change(); err != nil {
+			t.Fatal(err)
+		}
+		same(t, p.recordingsOf(session)[0], "verified", step.want)
+	}
+}
