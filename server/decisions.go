@@ -342,9 +342,10 @@ func (s *Server) decided(c *call, _ *none) (decision, error) {
 		select {
 		case <-w.done:
 		case <-timer.C:
-		case <-s.ctx.Done():
-			return decision{}, errEnds
-		case <-c.Context().Done():
+		case <-c.Context().Done(): // as the server ends, or before
+			if s.ctx.Err() != nil {
+				return decision{}, errEnds
+			}
 			return decision{}, context.Cause(c.Context())
 		}
 	}
