@@ -9,6 +9,7 @@ type plain struct {
 	in     part
 	length int  // of the string so far
 	cr     bool // a carriage return was the last
+	begun  bool // the line has text
 	rune   []byte
 }
 
@@ -33,8 +34,9 @@ func (s *plain) append(out, p []byte) []byte {
 	for len(p) > 0 {
 		n := 0
 		if s.in == text && !s.cr && len(s.rune) == 0 {
-			n = plainBytes(p)
-			out = append(out, p[:n]...)
+			if n = plainBytes(p); n > 0 {
+				out, s.begun = append(out, p[:n]...), p[n-1] != '\n'
+			}
 		}
 		if n < len(p) {
 			out = s.take(out, p[n])
@@ -115,20 +117,20 @@ func (s *plain) string(b byte) {
 func (s *plain) text(out []byte, b byte) []byte {
 	cr := s.cr
 	s.cr = b == '\r'
-	if cr && b != '\n' && b != '\r' {
-		out = append(out, '\n') // the line is written over
+	if cr && s.begun && b != '\n' && b != '\r' {
+		out, s.begun = append(out, '\n'), false // the line is written over
 	}
 	if b >= utf8.RuneSelf {
 		return s.wide(out, b)
 	}
 	if len(s.rune) > 0 {
-		out, s.rune = utf8.AppendRune(out, utf8.RuneError), s.rune[:0]
+		out, s.rune, s.begun = utf8.AppendRune(out, utf8.RuneError), s.rune[:0], true
 	}
 	switch {
 	case b == 0x1b:
 		s.in = escape
 	case b == '\n' || b == '\t' || b >= 0x20 && b != 0x7f:
-		out = append(out, b)
+		out, s.begun = append(out, b), b != '\n'
 	}
 	return out
 }
@@ -143,7 +145,7 @@ func (s *plain) wide(out []byte, b byte) []byte {
 	rest := s.rune[size:]
 	s.rune = nil
 	if r >= 0xa0 || r == utf8.RuneError {
-		out = utf8.AppendRune(out, r) // not the control characters of U+0080 to U+009F
+		out, s.begun = utf8.AppendRune(out, r), true // not the control characters of U+0080 to U+009F
 	}
 	for _, b := range rest {
 		out = s.wide(out, b)
