@@ -582,6 +582,27 @@ func TestPolicyOverRestart(t *testing.T) {
 	}
 }
 
+// TestClickOverRestart: an answer without an id, meant for a question from before a
+// restart, is none to the first question after it.
+func TestClickOverRestart(t *testing.T) {
+	b := newBench(t)
+	id := b.begin()
+	r := b.execute(id, ": ask; echo shown")
+	b.Close()
+	b.version = "2" // the question goes away
+	b.open()
+	b.store.until(t, "it is over", func() bool { return b.store.command(r.CommandID).State != store.CommandPending })
+	next := b.execute(id, ": ask; echo not shown")
+	if _, err := b.Approve(t.Context(), id, answerOf(approval.Approve), nil); kindOf(err) != Conflict {
+		t.Fatalf("who looks at the question of before: %v", err)
+	}
+	quoted := answerOf(approval.Approve)
+	quoted.ID = next.ApprovalID
+	if got, err := b.Approve(t.Context(), id, quoted, nil); err != nil || !got.Executed {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestClosed(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Most = 2 })
 	id, other := b.begin(), b.begin()

@@ -38,6 +38,7 @@ var settled = map[string]string{agentResume: agentControl, userInterrupt: userCo
 // an answer is decided again.
 func (m *Manager) restoreSession(ctx context.Context, rec store.Session) error {
 	s := m.newSession(rec)
+	s.before = answerers{} // people may look at a question from before still
 	if next := settled[rec.State]; next != "" {
 		if err := s.enter(ctx, machine{state: next}); err != nil {
 			return err

@@ -34,7 +34,7 @@ type session struct {
 	size    size
 	decider Decider
 	gone    bool
-	before  answerers // of the question before, nil if there was none; see plain
+	before  answerers // of the question before, nil if there was none, at an earlier server neither; see plain
 }
 
 func (m *Manager) newSession(rec store.Session) *session {

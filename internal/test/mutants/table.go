@@ -3991,6 +3991,13 @@ func tellsWord`,
 		Test: "TestSessionsAreApart",
 	},
 	{
+		Guard: "a click from before a restart is none after it", File: "terminal/restore.go",
+		Old: `	s.before = answerers{} // people may look at a question from before still
+`,
+		New:  ``,
+		Test: "TestClickOverRestart",
+	},
+	{
 		Guard: "one agent does not wait in all sessions", File: "server/deciders.go",
 		Old:  `	case own >= maxDeciders/2:`,
 		New:  `	case own > maxDeciders:`,
