@@ -447,7 +447,7 @@ class Inbox {
       replace(this.offered);
     };
     replace(this.offered, h('section', { 'aria-label': 'A rule for such questions' }, h('p', null, `You have approved this ${one.times} times here. A rule would answer for you, for 30 days:`),
-      h('p', { class: 'rules' }, one.rules.map((r) => h('code', null, ask.spell(r)))),
+      h('p', { class: 'rung-rules' }, one.rules.map((r) => h('code', null, ask.spell(r)))),
       h('div', { class: 'row' }, h('button', { type: 'button', class: 'button', on: { click: () => this.remember(one, end) } }, 'Remember'), h('button', { type: 'button', class: 'quiet', on: { click: end } }, 'Not now'))));
     this.offered.hidden = false;
     this.ctx.say('A rule for such questions is offered, above the list.');

@@ -302,7 +302,7 @@ export class Question {
     this.open('ladder', 'Approve this, and what is like it', [
       h('fieldset', { class: 'choices' }, h('legend', null, 'For how long'), spans.map((s, i) => radio('span', i, i === 0, s.label, s.about && h('span', { class: 'dim small' }, s.about), () => { at = i; }))),
       h('fieldset', { class: 'choices choices-tall' }, h('legend', null, 'What, from narrow to wide'), rungs.map((r, i) => radio('rung', i, i === 0, words(r.label || 'exactly this again'),
-        r.rules.length > 0 && h('span', { class: 'rules' }, r.rules.map((one) => h('code', null, one))), () => { rung = i; }))),
+        r.rules.length > 0 && h('span', { class: 'rung-rules' }, r.rules.map((one) => h('code', null, one))), () => { rung = i; }))),
     ], 'Approve and keep', 'primary', () => this.send(spans[at].name, { rung, limit: spans[at].limit }), 'input:checked');
   }
 
@@ -312,7 +312,7 @@ export class Question {
     let keep = -1;
     const rungs = (never && never.rungs) || [];
     const radio = (i, label, rules) => h('label', { class: 'choice' }, h('input', { type: 'radio', name: 'never', checked: i === -1, on: { change: () => { keep = i; text.disabled = i >= 0; } } }),
-      h('span', null, h('span', null, label), rules && h('span', { class: 'rules' }, rules.map((r) => h('code', null, r)))));
+      h('span', null, h('span', null, label), rules && h('span', { class: 'rung-rules' }, rules.map((r) => h('code', null, r)))));
     this.open('words', 'Deny, and say why', [
       h('label', { for: 'words' }, 'What the agent is told'), text,
       h('p', { id: 'words-about', class: 'dim small' }, 'It reads this as your answer, and goes on from there.'),
