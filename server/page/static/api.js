@@ -23,6 +23,9 @@ export function onStranger(f) { strangers.add(f); }
 
 export function forget() { localStorage.removeItem(key); }
 
+// onChange has a function called when another tab has changed whose browser this is.
+export function onChange(f) { addEventListener('storage', (e) => { if (e.key === key || e.key === null) f(); }); }
+
 async function request(method, path, body) {
   const headers = { 'X-CSRF-Token': half() };
   if (body !== undefined) headers['Content-Type'] = 'application/json';

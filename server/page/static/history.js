@@ -207,9 +207,10 @@ class View {
 
   say([glyph, tone], text, ...more) {
     const known = this.chain.dataset.text;
-    if (known === text) return;
+    if (known === text) return false;
     this.chain.dataset.text = text;
     replace(this.chain, h('span', { class: ['glyph', 'tone-' + tone], 'aria-hidden': 'true' }, glyph), h('span', { class: 'chain-text' }, text), ...more);
+    return true;
   }
 
   // tell says how the chain stands.
@@ -219,8 +220,8 @@ class View {
     if (s.faults.length) {
       const f = s.faults[0];
       const more = s.faults.length > 1 ? ` (and ${s.faults.length - 1} more)` : '';
-      this.say(['✕', 'bad'], `The record is not as it was written. ${f.line ? `Line ${n(f.line)} ` : ''}${plain(f.text)}${more}`, again());
-      this.ctx.say('The record is not as it was written.');
+      const fresh = this.say(['✕', 'bad'], `The record is not as it was written. ${f.line ? `Line ${n(f.line)} ` : ''}${plain(f.text)}${more}`, again());
+      if (fresh) this.ctx.say('The record is not as it was written.');
     } else if (!s.done && s.size > s.bytes) {
       this.say(['◌', 'warn'], `Verifying: up to line ${n(s.records)}, ${Math.floor(100 * s.bytes / s.size)} %`);
     } else if (!s.records) {

@@ -27,7 +27,11 @@ class Inbox {
     replace(root, h('h1', { class: 'hear' }, 'Inbox'), h('section', { class: 'i-side', 'aria-label': 'What waits' }, h('div', { class: 'i-head' }, this.search, this.count), this.together, this.offered, this.list), this.detail);
     this.off = [ctx.live.on('change', (e) => { if (e.detail.has('approvals')) this.changed(); }), ctx.live.on('state', () => this.draw())];
     this.timer = setInterval(() => this.tick(), 1000);
-    this.onKey = (e) => { if (!['Tab', 'Shift', 'j', 'k', 'ArrowDown', 'ArrowUp'].includes(e.key)) this.grace.key(); };
+    this.onKey = (e) => {
+      if (['Tab', 'Shift', 'j', 'k', 'ArrowDown', 'ArrowUp'].includes(e.key)) return;
+      if (e.repeat && e.key !== ' ') this.grace.changed(); // it may press what has come under it; a space presses when it is let go
+      else this.grace.key();
+    };
     this.onFocus = () => this.grace.changed();
     addEventListener('keydown', this.onKey, true);
     addEventListener('focus', this.onFocus);
@@ -100,6 +104,7 @@ class Inbox {
         if (!this.mine || !this.mine.has(a.id)) ended.push(a);
       }
     }
+    for (const [id, at] of this.known) if (at > 0 && !this.ctx.live.approvals.has(id)) this.known.delete(id);
     if (this.told) this.tell(fresh, ended);
     this.told = this.ctx.live.ready;
     this.draw();
@@ -409,7 +414,7 @@ class Inbox {
       this.ctx.go('/inbox');
     } else {
       const rest = [...this.order.slice(at + 1), ...this.order.slice(0, Math.max(0, at))];
-      const next = rest.find((id) => id !== now.id && this.ctx.live.approvals.get(id).status === 'pending');
+      const next = rest.find((id) => id !== now.id && this.ctx.live.approvals.get(id)?.status === 'pending');
       if (next) {
         this.id = next;
         this.ctx.go('/inbox/' + encodeURIComponent(next), { replace: true });
@@ -446,9 +451,10 @@ class Inbox {
       this.offered.hidden = true;
       replace(this.offered);
     };
+    const grace = new ask.Grace(); // it comes where the list has just been
     replace(this.offered, h('section', { 'aria-label': 'A rule for such questions' }, h('p', null, `You have approved this ${one.times} times here. A rule would answer for you, for 30 days:`),
       h('p', { class: 'rung-rules' }, one.rules.map((r) => h('code', null, ask.spell(r)))),
-      h('div', { class: 'row' }, h('button', { type: 'button', class: 'button', on: { click: () => this.remember(one, end) } }, 'Remember'), h('button', { type: 'button', class: 'quiet', on: { click: end } }, 'Not now'))));
+      h('div', { class: 'row' }, h('button', { type: 'button', class: 'button', on: { click: () => { if (grace.over()) this.remember(one, end); } } }, 'Remember'), h('button', { type: 'button', class: 'quiet', on: { click: end } }, 'Not now'))));
     this.offered.hidden = false;
     this.ctx.say('A rule for such questions is offered, above the list.');
   }

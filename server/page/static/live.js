@@ -5,7 +5,8 @@ import * as api from './api.js';
 
 const first = 500;
 const longest = 15000;
-const most = 4000; // approvals and commands that are kept
+const most = 4000; // commands that are kept
+const settled = 400; // approvals that are kept, of those that do not wait; half of them go at once
 const open = 10000; // so long it may take until the connection stands
 const pulse = 15000; // so often it is looked whether the server still answers
 
@@ -171,16 +172,16 @@ export class Live extends EventTarget {
     const known = this.approvals.get(a.id);
     if (known && known.seq >= a.seq) return;
     this.approvals.set(a.id, a);
-    if (this.approvals.size > most) this.prune();
+    if (a.status !== 'pending') this.prune();
     this.mark('approvals');
   }
 
-  // prune forgets what was settled first: a page may stay open for weeks.
+  // prune forgets what was settled first: a page may stay open for weeks, and each has all
+  // that was shown.
   prune() {
-    for (const [id, a] of this.approvals) {
-      if (this.approvals.size <= most / 2) return;
-      if (a.status !== 'pending') this.approvals.delete(id);
-    }
+    const ended = [...this.approvals.values()].filter((a) => a.status !== 'pending');
+    if (ended.length <= settled) return;
+    for (const a of ended.sort((x, y) => x.seq - y.seq).slice(0, settled / 2)) this.approvals.delete(a.id);
   }
 
   // mark has a change told soon: together with others of the same moment.

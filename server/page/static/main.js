@@ -78,7 +78,22 @@ api.onStranger(() => {
   }
 });
 
+// anew forgets whose browser it was and all that is shown, and finds out again.
+function anew() {
+  me = null;
+  unmount();
+  frame = null;
+  live.stop();
+  closeDialogs();
+  replace(app);
+  start();
+}
+
+// Another tab of this browser has signed out, or is another person's now: so is this one.
+api.onChange(anew);
+
 function enter(who) {
+  unmount(); // a view that is not seen must not hear keys
   me = who;
   frame = makeFrame();
   live.start();
@@ -325,7 +340,7 @@ function closeDialogs() {
 
 addEventListener('hashchange', () => {
   const code = codeOf(location.hash);
-  if (code) start();
+  if (code) anew();
   else route();
 });
 showTheme();

@@ -537,7 +537,9 @@ export class Batch {
     const first = ask.main(a.question);
     const row = h('li', { class: 'card batch-one' }, h('div', { class: 'batch-head' }, h('label', { class: 'row' }, box, h('b', null, a.question.tool)), risk(a.question.risk), state),
       (a.question.blocks || []).map((b) => (ask.isDiff(b) ? new Diff(b).root : h('pre', { class: ['q-text', b === first && 'q-main', 'mono'] }, b !== first && h('span', { class: 'dim' }, b.title + ': '), lines(b.lines)))),
-      h('p', { class: 'small dim' }, a.question.reason));
+      !a.question.whole && h('p', { class: 'note note-warn' }, 'Not everything is shown: it is too large.'),
+      h('p', { class: 'small dim' }, dotted([ask.spell(a.asker.name), ['session ', h('span', { class: 'mono' }, ask.spell(a.question.session || a.session))],
+        a.question.dir && ['in ', h('span', { class: 'mono' }, a.question.dir)], a.question.reason])));
     this.rows.set(a.id, { row, box, state });
     this.list.append(row);
   }
@@ -598,6 +600,7 @@ export class Batch {
     let [done, late] = [0, 0];
     let last = null;
     for (const a of this.waits()) {
+      if (!this.chosen.has(a.id)) continue; // it was unchecked meanwhile
       try {
         last = await this.use.ctx.api.post(`/api/approvals/${encodeURIComponent(a.id)}/answer`, ask.reply(a, name));
         done++;
