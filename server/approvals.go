@@ -85,7 +85,7 @@ func (s *Server) approvals(c *call, f approval.Filter, limit int) (all []api.App
 			if !c.sees(&e) {
 				continue
 			}
-			if all = append(all, api.FromEntry(e)); len(all) == limit {
+			if all = append(all, formFor(c.person(), e)); len(all) == limit {
 				return all, true, nil
 			}
 		}
@@ -97,6 +97,31 @@ func (s *Server) approvals(c *call, f approval.Filter, limit int) (all []api.App
 
 // sees reports whether the owner of the credential may see an entry.
 func (c *call) sees(e *approval.Entry) bool { return c.person() || e.Asker == c.principal() }
+
+// formFor returns the form of an entry for a person, or for its asker. What a question of
+// POST /api/decisions shows has the text of the file that would be changed, by which the
+// server's user could be made to read any file to the agent.
+func formFor(person bool, e approval.Entry) api.Approval {
+	if !person {
+		e.Question = unshown(e.Question)
+	}
+	return api.FromEntry(e)
+}
+
+// unshown returns a question without what it shows, if the server has made it. What an
+// agent has put itself it knows.
+func unshown(question json.RawMessage) json.RawMessage {
+	var q map[string]json.RawMessage
+	if err := json.Unmarshal(question, &q); err != nil || q["resumption"] == nil {
+		return question
+	}
+	delete(q, "blocks")
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil
+	}
+	return text
+}
 
 // filterOf reads the query of a list.
 func filterOf(c *call) (f approval.Filter, wait time.Duration, err error) {
@@ -298,11 +323,11 @@ func (s *Server) consume(c *call, u *api.Use) (api.Approval, error) {
 // is there goes with it, if the credential may see it.
 func (s *Server) outcome(c *call, e approval.Entry, err error) (api.Approval, error) {
 	if err == nil {
-		return api.FromEntry(e), nil
+		return formFor(c.person(), e), nil
 	}
 	f := *told(err)
 	if e.ID != "" && c.sees(&e) && f.status < http.StatusInternalServerError {
-		a := api.FromEntry(e)
+		a := formFor(c.person(), e)
 		f.approval = &a
 	}
 	if f.status >= http.StatusInternalServerError {

@@ -328,3 +328,41 @@ func TestEndsAreSmall(t *testing.T) {
 		t.Errorf("%+v", w.resume)
 	}
 }
+
+// TestQuestionsReadNoFile: a question about a change shows the file to people, and not to
+// the agent that asks, by any route.
+func TestQuestionsReadNoFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "private.txt")
+	if err := os.WriteFile(file, []byte("for people\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := meet(t, Options{})
+	live := p.dial("/api/events", p.agent)
+	live.is("snapshot")
+	live.is("current")
+	id := p.question(`{"tool":"Write","input":{"file_path":` + quote(file) + `,"content":"x\n"}}`)
+	later := p.dial("/api/events", p.agent)
+	later.is("snapshot")
+	all := map[string]string{
+		"consume":   p.do("POST", "/api/approvals/"+id+"/consume", p.agent, `{"digest":"1:0"}`).body,
+		"unsettled": p.do("POST", "/api/approvals/"+id+"/consume", p.agent, `{"digest":`+quote(p.get("/api/approvals/"+id, p.ann)["digest"].(string))+`}`).body,
+	}
+	for from, o := range map[string]*peer{"live": live, "snapshot": later} {
+		_, text, err := o.Read(t.Context())
+		if err != nil || !strings.Contains(string(text), id) {
+			t.Errorf("%s: %s, %v", from, text, err)
+		}
+		all[from] = string(text)
+	}
+	for _, path := range []string{"/api/approvals", "/api/approvals/" + id, "/api/decisions/" + id} {
+		all[path] = p.do("GET", path, p.agent, "").body
+	}
+	for from, text := range all {
+		if strings.Contains(text, "for people") {
+			t.Errorf("%s: %s", from, text)
+		}
+	}
+	if text := p.do("GET", "/api/approvals/"+id, p.ann, "").body; !strings.Contains(text, "for people") {
+		t.Error(text)
+	}
+}

@@ -55,8 +55,12 @@ func stateOf(rec *store.Session) sessionInfo {
 }
 
 func approvalEvent(e *approval.Entry) (event, error) {
-	out, err := newEvent(approvalMessage{"approval", e.Seq, api.FromEntry(*e)})
-	out.asker, out.cursor = e.Asker, e.Seq
+	out, err := newEvent(approvalMessage{"approval", e.Seq, formFor(true, *e)})
+	if err != nil {
+		return out, err
+	}
+	own, err := newEvent(approvalMessage{"approval", e.Seq, formFor(false, *e)})
+	out.own, out.asker, out.cursor = own.text, e.Asker, e.Seq
 	return out, err
 }
 
@@ -137,6 +141,9 @@ func (v *viewer) pass(e *event) error {
 			return v.out.send(sessionMessage{"session", newSessionInfo(&i)})
 		} // it is closed: its record is all that there is
 	}
+	if e.own != nil && !v.call.person() {
+		return v.out.write(e.own)
+	}
 	return v.out.write(e.text)
 }
 
@@ -182,7 +189,7 @@ func (v *viewer) approvals() error {
 			if !v.call.sees(e) {
 				continue
 			}
-			if err := v.out.send(approvalMessage{"approval", e.Seq, api.FromEntry(*e)}); err != nil {
+			if err := v.out.send(approvalMessage{"approval", e.Seq, formFor(v.call.person(), *e)}); err != nil {
 				return err
 			}
 		}

@@ -28,6 +28,7 @@ type feed struct {
 // event is an event as it is sent.
 type event struct {
 	text    []byte
+	own     []byte             // the text for the asker, of an approval
 	asker   approval.Principal // whose question it is about; or
 	session *store.Session     // what it is about
 	whole   bool               // the session itself: text is its record alone
@@ -48,10 +49,10 @@ func (f *feed) publish(e event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept = append(f.kept, e)
-	f.bytes += len(e.text)
+	f.bytes += len(e.text) + len(e.own)
 	drop := 0
 	for n := len(f.kept); n-drop > maxEvents || f.bytes > maxEventBytes && n-drop > 1; drop++ {
-		f.bytes -= len(f.kept[drop].text)
+		f.bytes -= len(f.kept[drop].text) + len(f.kept[drop].own)
 	}
 	clear(f.kept[:drop])
 	f.kept, f.first = f.kept[drop:], f.first+int64(drop)

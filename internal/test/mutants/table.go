@@ -3998,6 +3998,19 @@ func tellsWord`,
 		Test: "TestClickOverRestart",
 	},
 	{
+		Guard: "a question reads no file to the agent", File: "server/approvals.go",
+		Old: `	delete(q, "blocks")
+`,
+		New:  ``,
+		Test: "TestQuestionsReadNoFile",
+	},
+	{
+		Guard: "an event reads no file to the agent", File: "server/stream_events.go",
+		Old:  `	if e.own != nil && !v.call.person() {`,
+		New:  `	if false {`,
+		Test: "TestQuestionsReadNoFile",
+	},
+	{
 		Guard: "one agent does not wait in all sessions", File: "server/deciders.go",
 		Old:  `	case own >= maxDeciders/2:`,
 		New:  `	case own > maxDeciders:`,
