@@ -231,7 +231,7 @@ func TestRecordingInput(t *testing.T) {
 		} else {
 			matches(t, typed, "1", "40000\n")
 		}
-		if text := strings.Join(castOf(t, path, recording.Output), ""); strings.Contains(text, "200") || strings.Contains(text, "3000") {
+		if text := strings.Join(castOf(t, path, recording.Output), ""); strings.Contains(text, "\n200\r\n") || strings.Contains(text, "\n3000\r\n") {
 			t.Errorf("%q", text)
 		}
 	}
