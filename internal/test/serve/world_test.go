@@ -127,7 +127,8 @@ func (w *world) close() {
 	}
 }
 
-// sessions is how many sessions each server has, guests how many people there are whose
+// sessions is how many sessions each server has, which is the half that one agent may
+// have of them, guests how many people there are whose
 // credential is revoked.
 const (
 	sessions = 3
@@ -181,7 +182,7 @@ func (s *server) run(args ...string) string {
 func (s *server) start() {
 	s.world.t.Helper()
 	began := time.Now()
-	s.cmd = s.command("serve", "--listen", "127.0.0.1:0", "--json", "--isolated", "--sessions", strconv.Itoa(sessions+1),
+	s.cmd = s.command("serve", "--listen", "127.0.0.1:0", "--json", "--isolated", "--sessions", strconv.Itoa(2*sessions),
 		"--allow", "Edit(ran),Bash(echo safe-*),Bash(read *)", "--ask", "Bash(echo ask-*)", "--deny", "Bash(echo never-*)")
 	s.cmd.Stderr = &s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
