@@ -127,9 +127,8 @@ func (w *world) close() {
 	}
 }
 
-// sessions is how many sessions each server has, which is the half that one agent may
-// have of them, guests how many people there are whose
-// credential is revoked.
+// sessions is how many sessions each server has, the half that one agent may have;
+// guests is how many people there are whose credential is revoked.
 const (
 	sessions = 3
 	guests   = 4
