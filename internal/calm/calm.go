@@ -41,6 +41,7 @@ const (
 const (
 	escape    = 0x1b
 	bell      = 0x07
+	del       = 0x7f
 	cancelSeq = 0x18
 	substSeq  = 0x1a
 	c1        = 0xc2
@@ -128,10 +129,25 @@ func (c *Filter) escaped(out []byte, b byte) []byte {
 	case escape, c1: // an ESC that is left alone would begin a string with what follows
 		return c.take(c.drop(out), b)
 	default:
+		if b < ' ' || b == del {
+			return c.between(out, b)
+		}
 		c.held = append(c.held, b)
 		return c.text(out)
 	}
 	return out
+}
+
+// between handles a control character in a sequence: a terminal obeys it at once, or
+// skips it, and the sequence goes on behind it; CAN and SUB end it.
+func (c *Filter) between(out []byte, b byte) []byte {
+	if b == cancelSeq || b == substSeq || c.seen >= maxCSI {
+		out = c.drop(out)
+	}
+	if b == del {
+		return out
+	}
+	return append(out, b)
 }
 
 // control handles the byte behind 0xc2: U+0080 to U+009F are the control characters
@@ -154,12 +170,14 @@ func (c *Filter) control(out []byte, b byte) []byte {
 // sequence handles a byte of a control sequence.
 func (c *Filter) sequence(out []byte, b byte) []byte {
 	switch {
-	case b == escape:
+	case b == escape, b == c1:
 		return c.take(c.drop(out), b)
 	case b == 't', len(c.held) == maxCSI:
 		return c.drop(out)
-	case b < ' ': // is obeyed in between
-		return append(out, b)
+	case b < ' ', b == del:
+		return c.between(out, b)
+	case b > del: // ends what is no sequence then
+		return append(c.drop(out), b)
 	case b >= 0x40:
 		c.held = append(c.held, b)
 		return c.text(out)

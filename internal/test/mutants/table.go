@@ -4158,4 +4158,16 @@ func tellsWord`,
 		New:  `func() bool { return true }`,
 		Test: "TestRevokedWhileParked",
 	},
+	{
+		Guard: "a control character in a sequence hides no string from viewers", File: "internal/calm/calm.go",
+		Old:  `if b < ' ' || b == del {`,
+		New:  `if false {`,
+		Test: "TestCalm",
+	},
+	{
+		Guard: "a string that begins in a control sequence is seen", File: "internal/calm/calm.go",
+		Old:  `case b == escape, b == c1:`,
+		New:  `case b == escape:`,
+		Test: "TestCalm",
+	},
 }
