@@ -91,7 +91,7 @@ export class Live extends EventTarget {
   // a word, as after a sleep or in another network, stays open for minutes.
   async look() {
     const s = this.socket;
-    if (!s || this.state !== 'live') return;
+    if (!s || s.readyState !== WebSocket.OPEN) return;
     const given = new AbortController();
     const late = setTimeout(() => given.abort(), open);
     try {

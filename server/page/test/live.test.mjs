@@ -68,6 +68,7 @@ scenario("a server that is killed: the page says since when it is not live, and 
 scenario("a server that answers no more, though its connection stands: the page says that it is not live", async (stage) => {
   const { world } = stage;
   const page = await stage.open("anna", { clock: true });
+  await page.says(/^Live$/);
   await page.stopClock();
   world.server.kill("SIGSTOP");
   await page.passes(16_000);
