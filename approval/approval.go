@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // Status is the state of an approval. The zero value is not one.
@@ -113,6 +114,7 @@ type Vote struct {
 	Rules      []string         `json:"rules,omitempty"`
 	For        time.Duration    `json:"for,omitempty"` // limits, see permission.Answer
 	Times      int              `json:"times,omitempty"`
+	UpTo       risk.Grade       `json:"up_to,omitzero"`
 }
 
 // Kind is the kind of an event.
@@ -121,7 +123,7 @@ type Kind uint8
 // The kinds of events, with the fields that they use besides Kind and At.
 const (
 	Ask     Kind = iota + 1 // Terms: the approval begins
-	Approve                 // ID, Digest, By, Scope, Rules, For, Times, Message
+	Approve                 // ID, Digest, By, Scope, Rules, For, Times, UpTo, Message
 	Deny                    // ID, Digest, By, Scope, Rules, For, Message
 	Edit                    // ID, Digest, By, Input: to be decided instead
 	Cancel                  // ID, By: withdrawn by the asker or a voter
@@ -143,6 +145,7 @@ type Event struct {
 	Rules      []string
 	For        time.Duration
 	Times      int
+	UpTo       risk.Grade
 	Message    string
 	Input      json.RawMessage
 	Version    string
@@ -150,15 +153,15 @@ type Event struct {
 
 // The reasons why an event does not count. Settled is another.
 var (
-	ErrBegun    = errors.New("the approval has begun already")
+	ErrBegun    = errors.New("the approval has already begun")
 	ErrNotBegun = errors.New("the approval has not begun")
 	ErrTerms    = errors.New("the terms of the approval can never be met")
-	ErrOther    = errors.New("the answer is for another request than the one that was shown")
-	ErrNoSay    = errors.New("whoever answers has no say in it")
-	ErrTwice    = errors.New("the same person has approved already")
+	ErrOther    = errors.New("the answer is for a different request from the one that was shown")
+	ErrNoSay    = errors.New("this person may not answer it")
+	ErrTwice    = errors.New("this person has already approved it")
 	ErrEvent    = errors.New("there is no such event")
 	ErrPending  = errors.New("the approval is pending")
-	ErrDecide   = errors.New("the tool use has to be decided anew")
+	ErrDecide   = errors.New("the tool use must be decided again")
 )
 
 // Settled is the error for an event after the approval was settled.
@@ -169,9 +172,9 @@ type Settled struct {
 
 func (e *Settled) Error() string {
 	if e.By.Name == "" {
-		return fmt.Sprintf("the approval is %s already", e.Status)
+		return fmt.Sprintf("the approval is already %s", e.Status)
 	}
-	return fmt.Sprintf("the approval is %s already, by %s", e.Status, e.By.Name)
+	return fmt.Sprintf("the approval is already %s, by %s", e.Status, e.By.Name)
 }
 
 // Final reports whether the approval can no longer change.
@@ -229,20 +232,21 @@ func (s *State) kept() (a permission.Answer) {
 		case v.Scope == permission.ScopeOnce || i > 0 && v.Scope != a.Scope:
 			return permission.Answer{}
 		case i == 0:
-			a.Scope, a.Rules, a.For, a.Times = v.Scope, slices.Clone(v.Rules), v.For, v.Times
+			a.Scope, a.Rules, a.For, a.Times, a.UpTo = v.Scope, slices.Clone(v.Rules), v.For, v.Times, v.UpTo
 		default:
 			a.Rules = slices.DeleteFunc(a.Rules, func(r string) bool { return !slices.Contains(v.Rules, r) })
 			a.For, a.Times = narrower(a.For, v.For), narrower(a.Times, v.Times)
+			a.UpTo = narrower(a.UpTo, v.UpTo)
 		}
 	}
-	if a.Scope == permission.ScopeSession && len(a.Rules) == 0 {
+	if a.Scope != permission.ScopeUse && a.Scope != permission.ScopeEdits && len(a.Rules) == 0 {
 		return permission.Answer{}
 	}
 	return a
 }
 
 // narrower returns the narrower of two limits, of which 0 is none.
-func narrower[T time.Duration | int](a, b T) T {
+func narrower[T time.Duration | int | risk.Grade](a, b T) T {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}

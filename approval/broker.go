@@ -97,7 +97,7 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Status) UnmarshalText(text []byte) error {
 	i := slices.Index(statusNames[:], string(text))
 	if i < 1 {
-		return fmt.Errorf("%q is no status of an approval", text)
+		return fmt.Errorf("%q is not the status of an approval", text)
 	}
 	*s = Status(i)
 	return nil
@@ -117,7 +117,7 @@ func (r Role) MarshalText() ([]byte, error) {
 func (r *Role) UnmarshalText(text []byte) error {
 	i := slices.Index(roleNames[:], string(text))
 	if i < 1 {
-		return fmt.Errorf("%q is no role", text)
+		return fmt.Errorf("%q is not a role", text)
 	}
 	*r = Role(i)
 	return nil

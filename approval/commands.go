@@ -12,12 +12,12 @@ import (
 
 // commands returns the steps for a command: its words, its subcommand or the
 // script that it runs, its program.
-func commands(p *permission.Part) []step {
+func commands(r *permission.Request, p *permission.Part) []step {
 	all := one(p.Exact, "exactly "+ticked(spec(p.Exact)))
 	for _, n := range prefixes(p) {
 		rule := patterns.CommandRule(p.Words[:n], true)
 		if rule != "" {
-			all = append(all, step{rule: rule, label: "any " + ticked(spec(rule)) + " command", line: spec(rule) + moreWords})
+			all = append(all, step{rule: rule, label: "any " + ticked(spec(rule)) + " command" + included(r, p, n), line: spec(rule) + moreWords})
 		}
 	}
 	for i := range all {
@@ -26,6 +26,16 @@ func commands(p *permission.Part) []step {
 		}
 	}
 	return all
+}
+
+// included returns the first option that makes a command riskier and that a rule for all
+// that begin with n words of a part includes, for its label; "" if the tables know of none.
+func included(r *permission.Request, p *permission.Part, n int) string {
+	options, _, ok := r.Graver(p, n, r.Mildest(p, n))
+	if !ok || len(options) == 0 {
+		return ""
+	}
+	return ", " + options[0] + " too"
 }
 
 // inline reports whether a part is code that counts as a file.
@@ -41,9 +51,9 @@ func denials(p *permission.Part) []step {
 	switch p.Kind {
 	case patterns.RunCommand:
 	case patterns.ReadPath:
-		return one(p.Exact, "reading "+ticked(p.Target.Text)+" and what lies below it")
+		return one(p.Exact, "reading "+ticked(p.Target.Text)+" and everything below it")
 	case patterns.WritePath:
-		return one(p.Exact, "changing "+ticked(p.Target.Text)+" and what lies below it")
+		return one(p.Exact, "changing "+ticked(p.Target.Text)+" and everything below it")
 	case patterns.FetchURL:
 		return one(p.Exact, "fetching from "+ticked(p.Host)+" and its subdomains")
 	default:

@@ -33,13 +33,13 @@ func Remember(r *permission.Request, rules []string, person, project string, now
 	case r.Decision.Risk >= risk.High:
 		return nil, fmt.Errorf("it is %s, which is asked about each time", r.Decision.Risk)
 	case person == "" || project == "":
-		return nil, errors.New("it is not known whose answer it is, or for which project")
+		return nil, errors.New("the person who answered or the project is unknown")
 	case rules == nil && !exact(r, rungs[0].Rules):
-		return nil, errors.New("no rule is exactly what is asked about: choose one that was offered")
+		return nil, errors.New("no rule matches exactly this use: choose one that was offered")
 	case rules == nil:
 		rules = rungs[0].Rules
 	case !slices.ContainsFunc(rungs, func(o Rung) bool { return slices.Equal(o.Rules, rules) }):
-		return nil, errors.New("the rules are none that were offered together")
+		return nil, errors.New("choose rules that were offered together")
 	}
 	var all []Grant
 	for _, rule := range rules {
@@ -91,7 +91,7 @@ func (g *Grant) ends() time.Time {
 func (g *Grant) ForSession() (permission.Grant, error) {
 	class, known := risk.ParseClass(g.Risk)
 	if !known || class >= risk.High {
-		return permission.Grant{}, fmt.Errorf("remembered approval %q: no answer for the risk %q is remembered", g.ID, g.Risk)
+		return permission.Grant{}, fmt.Errorf("remembered approval %q: answers about risk %q are never remembered", g.ID, g.Risk)
 	}
 	return permission.Grant{From: g.ID, Behavior: permission.Allow, Rule: g.Rule, Until: g.ends(), Most: class}, nil
 }

@@ -14,15 +14,22 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
+// everyFileLabel is the label of the widest rung for an edit.
+const everyFileLabel = "changing any file in this workspace, except protected ones"
+
 // says reports what a label promises, judged from its words alone.
 func says(t *testing.T, label string, sub *patterns.Subject) bool {
 	t.Helper()
+	if label == everyFileLabel {
+		return sub.Kind == patterns.WritePath && strings.HasPrefix(clean(sub), place.Workspace+"/")
+	}
 	from, to := strings.IndexByte(label, '`'), strings.LastIndexByte(label, '`')
 	named := label[from+1 : to]
 	if tool, name, ok := strings.Cut(named, "` for `"); ok && label[:from+1] == "the tool `" {
 		return sub.Kind == patterns.UseTool && (sub.Tool == tool || sub.Tool == "Agent" && tool == "Task") && sub.Name == name
 	}
-	switch form := label[:from+1] + label[to:]; form {
+	form, _, _ := strings.Cut(label[:from+1]+label[to:], ", -")
+	switch form {
 	case "exactly ``":
 		return sub.Kind == patterns.RunCommand && slices.Equal(texts(sub.Command.Words), split(t, named)) && known(sub.Command.Words)
 	case "any `` command":

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Rung is one step of the ladder: the rules that would be kept, at most one for
@@ -16,6 +19,9 @@ import (
 type Rung struct {
 	Label string
 	Rules []string
+	// UpTo is the highest grade of risk for which the rules answer; 0 is no limit. It is
+	// one that Bounded returns.
+	UpTo risk.Grade
 }
 
 // maxParts is the maximum number of parts of a ladder; a person would not read
@@ -31,11 +37,11 @@ func Ladder(r *permission.Request) ([]Rung, error) {
 	parts := r.Decision.Unapproved()
 	switch {
 	case r.Decision.Held:
-		return nil, fmt.Errorf("only an answer to this very tool use counts")
+		return nil, fmt.Errorf("this can only be approved once")
 	case len(parts) == 0:
 		return nil, fmt.Errorf("there is nothing to keep")
 	case len(parts) > maxParts:
-		return nil, fmt.Errorf("it has %d parts, and rules are kept for at most %d at once", len(parts), maxParts)
+		return nil, fmt.Errorf("it has %d parts, and rules can be kept for at most %d at once", len(parts), maxParts)
 	}
 	height := 0
 	ladders := make([][]step, len(parts))
@@ -54,9 +60,44 @@ func Ladder(r *permission.Request) ([]Rung, error) {
 		}
 	}
 	if len(rungs) == 0 {
-		return nil, fmt.Errorf("no rules that may be kept would answer")
+		return nil, fmt.Errorf("no rules that can be kept would cover it")
 	}
 	return rungs, nil
+}
+
+// Bounded returns the rung for the commands that begin as the one that is asked about, and
+// are certain to be no riskier: "any git push without --force". It has one rule, which
+// only a session can keep; the answer has the UpTo of the rung. The error says why there
+// is none: no option makes such a command riskier, or several parts are asked about.
+func Bounded(r *permission.Request) (Rung, error) {
+	parts := r.Decision.Unapproved()
+	if len(parts) != 1 || r.Decision.Held || parts[0].Kind != patterns.RunCommand || parts[0].Sealed != "" || parts[0].Grade == 0 || inline(&parts[0]) {
+		return Rung{}, errNoBound
+	}
+	p := &parts[0]
+	for _, n := range prefixes(p) {
+		rule := patterns.CommandRule(p.Words[:n], true)
+		options, more, ok := r.Graver(p, n, p.Grade)
+		if rule == "" || !ok || len(options) == 0 || r.CanKeepUpTo(rule, p.Grade) != nil || !r.Answers(rule) {
+			continue
+		}
+		return Rung{Label: "any " + ticked(spec(rule)) + " without " + listed(options, more), Rules: []string{rule}, UpTo: p.Grade}, nil
+	}
+	return Rung{}, errNoBound
+}
+
+var errNoBound = errors.New("no rule up to a risk would answer")
+
+// maxOptions is how many options a label names, so that it fits a line of a terminal.
+const maxOptions = 2
+
+// listed returns options for a label.
+func listed(options []string, more bool) string {
+	text := strings.Join(options[:min(len(options), maxOptions)], ", ")
+	if more || len(options) > maxOptions {
+		text += " or the like"
+	}
+	return text
 }
 
 // Again returns the rung for exactly this tool use, whenever it comes again in the
@@ -165,7 +206,7 @@ func climb(r *permission.Request, p *permission.Part) ([]step, error) {
 		case err != nil:
 			why = err
 		case s.reaches(r):
-			why = fmt.Errorf("%s may be of tier 3", s.label)
+			why = fmt.Errorf("%s may be tier 3", s.label)
 		default:
 			kept = append(kept, s)
 		}
@@ -180,11 +221,11 @@ func climb(r *permission.Request, p *permission.Part) ([]step, error) {
 func candidates(r *permission.Request, p *permission.Part) []step {
 	switch p.Kind {
 	case patterns.RunCommand:
-		return commands(p)
+		return commands(r, p)
 	case patterns.ReadPath:
 		return paths(r, p, "reading")
 	case patterns.WritePath:
-		return paths(r, p, "changing")
+		return append(paths(r, p, "changing"), everyFile(r, p)...)
 	case patterns.FetchURL:
 		return one(p.Exact, "fetching from "+ticked(p.Host))
 	}
@@ -218,6 +259,24 @@ func paths(r *permission.Request, p *permission.Part, doing string) []step {
 	return all
 }
 
+// everyFile returns the step for all files of the workspace, for a tool that edits one of
+// them. A rule of the session, which it is, leaves protected files held.
+func everyFile(r *permission.Request, p *permission.Part) []step {
+	root := r.Place.Workspace
+	rest, inside := strings.CutPrefix(p.Target.Text, root+"/")
+	if p.Exact == "" || p.Tool == tools.Bash || !inside || root == "" || within(r.Place.Home, root) {
+		return nil
+	}
+	rule := p.Exact
+	for range strings.Count(rest, "/") + 1 {
+		rule = rule[:strings.LastIndexByte(rule, '/')]
+	}
+	return []step{{rule: rule + "/**)", label: "changing any file in this workspace, except protected ones", below: root}}
+}
+
+// within reports whether a path is or lies below a directory.
+func within(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
 // mayOpen reports whether a rule for everything below a directory may be
 // offered: not if the workspace, the home or most of the machine lies below it,
 // nor if it holds settings of a program.
@@ -226,7 +285,7 @@ func mayOpen(place patterns.Place, dir string) bool {
 		return false
 	}
 	for _, root := range append([]string{place.Workspace, place.Home}, place.Roots...) {
-		if root == "" || root == dir || strings.HasPrefix(root, dir+"/") {
+		if root == "" || within(root, dir) {
 			return false
 		}
 	}

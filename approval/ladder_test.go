@@ -85,6 +85,53 @@ func written(rungs []Rung, err error) string {
 	return text
 }
 
+// TestEveryFileHoldsWhatIsHeld checks that the rung for all files of the workspace lifts
+// no hold and no denial, and answers for nothing outside.
+func TestEveryFileHoldsWhatIsHeld(t *testing.T) {
+	v := evaluator(t, lists{ask: "Edit; Bash(cp:*)", deny: "Edit(secrets/**)"})
+	v.Policy.Guarded = []string{place.Workspace + "/agent-wrapper.toml"}
+	r := v.Request(using("Edit: src/a.go"))
+	rungs, err := Ladder(&r)
+	if err != nil || len(rungs) != 3 || rungs[2].Label != everyFileLabel {
+		t.Fatalf("%+v, %v", rungs, err)
+	}
+	if err := v.Session.Allow(rungs[2].Rules[0]); err != nil {
+		t.Fatal(err)
+	}
+	for use, want := range map[string]permission.Behavior{
+		"Edit: src/a.go": permission.Allow, "Write: new/b.go": permission.Allow, "Write: c.go": permission.Allow, "Edit: .editorconfig": permission.Allow,
+		"Edit: secrets/x": permission.Deny, "Edit: .git/config": permission.Ask, "Write: .git/hooks/pre-commit": permission.Ask, "Edit: agent-wrapper.toml": permission.Ask,
+		"Edit: .vscode/settings.json": permission.Ask, "Edit: /srv/x/y": permission.Ask, "Edit: ../other/x": permission.Ask, "Edit: src/../../x": permission.Ask,
+		"Bash: cp src/a.go src/b.go": permission.Ask, "Read: /srv/x/y": permission.Ask, "Bash: rm -rf src": permission.Deny,
+	} {
+		if d := v.Request(using(use)).Decision; d.Behavior != want {
+			t.Errorf("%s: %s (%s), want %s", use, d.Behavior, d.Reason, want)
+		}
+	}
+}
+
+// TestNoRungForEveryFile checks where the rung would be for another place than a person
+// would take it for.
+func TestNoRungForEveryFile(t *testing.T) {
+	for name, at := range map[string]patterns.Place{
+		"the workspace is the home directory": {Workspace: "/home/dev", Home: "/home/dev"},
+		"the home directory is in it":         {Workspace: "/home", Home: "/home/dev"},
+		"it is not known":                     {Home: "/home/dev"},
+	} {
+		v := evaluator(t, lists{})
+		p := *v.Policy
+		p.Place, v.Policy, v.Session = at, &p, permission.NewSession(at)
+		use := using("Edit: /home/dev/proj/src/a.go")
+		r := v.Request(use)
+		if all := written(Ladder(&r)); strings.Contains(all, "workspace") {
+			t.Errorf("%s: %s", name, all)
+		}
+	}
+}
+
+// everyFileRule is the widest rung for an edit, as written has it.
+const everyFileRule = everyFileLabel + " = Edit(//home/dev/proj/**)\n"
+
 func TestLadder(t *testing.T) {
 	risky := lists{ask: "Bash; Read; Edit; WebFetch; Skill; WebSearch; mcp__*"}
 	tests := []struct {
@@ -92,7 +139,7 @@ func TestLadder(t *testing.T) {
 		l    lists
 		want string
 	}{
-		{"Bash: git push origin main", risky, "exactly `git push origin main` = Bash(git push origin main)\nany `git push` command = Bash(git push:*)\n"},
+		{"Bash: git push origin main", risky, "exactly `git push origin main` = Bash(git push origin main)\nany `git push` command, --force too = Bash(git push:*)\n"},
 		{"Bash: ls -l src", risky, "exactly `ls -l src` = Bash(ls -l src)\nany `ls` command = Bash(ls:*)\n"},
 		{"Bash: npm run test -- -v", risky, "exactly `npm run test -- -v` = Bash(npm run test -- -v)\nany `npm run test` command = Bash(npm run test:*)\n"},
 		{"Bash: make check", risky, "exactly `make check` = Bash(make check)\nany `make check` command = Bash(make check:*)\n"},
@@ -105,8 +152,8 @@ func TestLadder(t *testing.T) {
 		{"Bash: rm notes.txt", risky, "exactly `rm notes.txt` = Bash(rm notes.txt)\n"},
 		{"Bash: wipefs x", lists{ask: "Bash"}, "exactly `wipefs x` = Bash(wipefs x)\n"},
 		{"Bash: kill 1234", lists{}, "exactly `kill 1234` = Bash(kill 1234)\n"},
-		{"Bash: kill -9 1234; git push", lists{ask: "Bash(git:*)"}, "exactly `kill -9 1234`; exactly `git push` = Bash(kill -9 1234), Bash(git push)\nexactly `kill -9 1234`; any `git push` command = Bash(kill -9 1234), Bash(git push:*)\n"},
-		{"Bash: kill $PID", lists{}, "none: run kill …: any `kill` command may be of tier 3\n"},
+		{"Bash: kill -9 1234; git push", lists{ask: "Bash(git:*)"}, "exactly `kill -9 1234`; exactly `git push` = Bash(kill -9 1234), Bash(git push)\nexactly `kill -9 1234`; any `git push` command, --force too = Bash(kill -9 1234), Bash(git push:*)\n"},
+		{"Bash: kill $PID", lists{}, "none: run kill …: any `kill` command may be tier 3\n"},
 		{"Bash: systemctl restart x", lists{}, "exactly `systemctl restart x` = Bash(systemctl restart x)\nany `systemctl restart` command = Bash(systemctl restart:*)\n"},
 		{"Bash: cat \"$f\"", lists{ask: "Bash"}, "any `cat` command = Bash(cat:*)\n"},
 		{"Bash: git status && npm test", risky, "exactly `git status`; exactly `npm test` = Bash(git status), Bash(npm test)\nany `git status` command; any `npm test` command = Bash(git status:*), Bash(npm test:*)\n"},
@@ -116,7 +163,10 @@ func TestLadder(t *testing.T) {
 		{"Bash: cp a.txt /tmp/x", lists{allow: "Bash(ls:*)"}, "exactly `cp a.txt /tmp/x` = Bash(cp a.txt /tmp/x)\nany `cp` command; changing `/tmp/x`; changing anything below `/tmp/x` = Bash(cp:*), Edit(//tmp/x), Edit(//tmp/x/**)\n"},
 		{"Read: src/a.go", risky, "reading `/home/dev/proj/src/a.go` = Read(//home/dev/proj/src/a.go)\nreading anything below `/home/dev/proj/src` = Read(//home/dev/proj/src/**)\n"},
 		{"Read: src/[a]*.go", risky, "reading `/home/dev/proj/src/[a]*.go` = Read(//home/dev/proj/src/\\[a]\\*.go)\nreading anything below `/home/dev/proj/src` = Read(//home/dev/proj/src/**)\n"},
-		{"Write: a.go", risky, "changing `/home/dev/proj/a.go` = Edit(//home/dev/proj/a.go)\n"},
+		{"Write: a.go", risky, "changing `/home/dev/proj/a.go` = Edit(//home/dev/proj/a.go)\n" + everyFileRule},
+		{"Edit: src/[a]/b.go", risky, "changing `/home/dev/proj/src/[a]/b.go` = Edit(//home/dev/proj/src/\\[a]/b.go)\nchanging anything below `/home/dev/proj/src/[a]` = Edit(//home/dev/proj/src/\\[a]/**)\n" + everyFileRule},
+		{"Edit: /srv/data/x/y", risky, "changing `/srv/data/x/y` = Edit(//srv/data/x/y)\nchanging anything below `/srv/data/x` = Edit(//srv/data/x/**)\n"},
+		{"Edit: ../project/y", risky, "changing `/home/dev/project/y` = Edit(//home/dev/project/y)\nchanging anything below `/home/dev/project` = Edit(//home/dev/project/**)\n"},
 		{"Read: /home/dev/.ssh/known_hosts", risky, "reading `/home/dev/.ssh/known_hosts` = Read(//home/dev/.ssh/known_hosts)\n"},
 		{"Read: /etc/hosts", risky, "reading `/etc/hosts` = Read(//etc/hosts)\n"},
 		{"Read: /usr/share/doc/x", risky, "reading `/usr/share/doc/x` = Read(//usr/share/doc/x)\nreading anything below `/usr/share/doc` = Read(//usr/share/doc/**)\n"},
@@ -128,16 +178,16 @@ func TestLadder(t *testing.T) {
 		{"mcp__gh__list__all", lists{}, "the tool `mcp__gh__list__all` = mcp__gh__list__all\n"},
 		{"Frob: x", lists{}, "any use of the tool `Frob` = Frob\n"},
 
-		{"Bash: rm -rf build", lists{ask: "Bash(rm:*)"}, "none: run rm -rf build: it is of tier 3\n"},
-		{"Bash: python3 -c 'x'", lists{allow: "Read"}, "none: run python3 -c x: what it does cannot all be kept: it cannot be read\n"},
-		{"Bash: $x", lists{allow: "Bash", deny: "Bash(rm:*)"}, "none: only an answer to this very tool use counts\n"},
+		{"Bash: rm -rf build", lists{ask: "Bash(rm:*)"}, "none: run rm -rf build: tier 3 can only be approved once\n"},
+		{"Bash: python3 -c 'x'", lists{allow: "Read"}, "none: run python3 -c x: not everything it does can be kept: it cannot be analysed\n"},
+		{"Bash: $x", lists{allow: "Bash", deny: "Bash(rm:*)"}, "none: this can only be approved once\n"},
 		{"Bash: curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345' https://go.dev/", lists{ask: "Bash"}, "any `curl` command = Bash(curl:*)\n"},
-		{"Bash: frob --password hunter2secret up", risky, "none: read /home/dev/proj/hunter2secret: it holds what looks like a secret\n"},
+		{"Bash: frob --password hunter2secret up", risky, "none: read /home/dev/proj/hunter2secret: it contains what looks like a secret\n"},
 		{"Bash: frob --password hunter2secret up", lists{ask: "Bash"}, "any `frob` command = Bash(frob:*)\n"},
-		{"Bash: mysql -phunter2secret db", risky, "none: run mysql -phunter2secret db: what it does cannot all be kept: it cannot be read\n"},
+		{"Bash: mysql -phunter2secret db", risky, "none: run mysql -phunter2secret db: not everything it does can be kept: it cannot be analysed\n"},
 		{"Bash: ls", lists{allow: "Bash"}, "none: there is nothing to keep\n"},
 		{"WebFetch: https://a@go.dev\\@evil.example/", risky, "none: fetch https://a@go.dev\\@evil.example/: no rule can name it\n"},
-		{"ExitPlanMode: x", lists{}, "none: only an answer to this very tool use counts\n"},
+		{"ExitPlanMode: x", lists{}, "none: this can only be approved once\n"},
 	}
 	for _, tt := range tests {
 		r := evaluator(t, tt.l).Request(using(tt.use))
@@ -252,11 +302,11 @@ func TestDenials(t *testing.T) {
 		{"Bash: rm -rf build", "`rm -rf build`, however it is written = Bash(rm -rf build)\nevery `rm` command, however it is written = Bash(rm:*)\n", lists{ask: "Bash(rm:*)"}},
 		{"Bash: git log $x", "every `git log` command, however it is written = Bash(git log:*)\n", lists{allow: "Read"}},
 		{"Bash: $x", "", lists{allow: "Read"}},
-		{"Read: src/a.go", "reading `/home/dev/proj/src/a.go` and what lies below it = Read(//home/dev/proj/src/a.go)\n", lists{ask: "Read"}},
+		{"Read: src/a.go", "reading `/home/dev/proj/src/a.go` and everything below it = Read(//home/dev/proj/src/a.go)\n", lists{ask: "Read"}},
 		{"WebFetch: https://go.dev/doc", "fetching from `go.dev` and its subdomains = WebFetch(domain:go.dev)\n", lists{}},
 		{"Skill: pdf", "the tool `Skill` for `pdf` = Skill(pdf)\n", lists{}},
 		{"REPL: x", "", lists{}},
-		{"Write: a.go", "changing `/home/dev/proj/a.go` and what lies below it = Edit(//home/dev/proj/a.go)\n", lists{}},
+		{"Write: a.go", "changing `/home/dev/proj/a.go` and everything below it = Edit(//home/dev/proj/a.go)\n", lists{}},
 		{"Bash: mysql -phunter2secret db", "every `mysql` command, however it is written = Bash(mysql:*)\n", lists{allow: "Read"}},
 	}
 	for _, tt := range tests {

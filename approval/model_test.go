@@ -381,12 +381,12 @@ func TestAnswers(t *testing.T) {
 		{"one of two denies", 2, []Event{say(Approve, anna, session, "x"), say(Deny, ben, 0, "x")}, permission.Answer{Behavior: permission.Deny, Message: "words"}, ""},
 		{"denied for the session", 0, []Event{say(Deny, anna, session, "x")}, never, ""},
 		{"an edit", 0, []Event{say(Edit, anna, 0)}, permission.Answer{Behavior: permission.Allow, Input: edited}, ""},
-		{"another policy", 0, []Event{say(Policy, anna, 0)}, permission.Answer{}, "the tool use has to be decided anew"},
-		{"another policy behind the answer", 0, []Event{say(Approve, anna, 0), say(Policy, anna, 0)}, permission.Answer{}, "the tool use has to be decided anew"},
-		{"withdrawn", 0, []Event{say(Cancel, agent, 0)}, permission.Answer{}, "the approval is cancelled already, by main"},
-		{"the session died", 0, []Event{say(Die, agent, 0)}, permission.Answer{}, "the approval is abandoned already"},
-		{"used", 0, []Event{say(Approve, anna, 0), consume}, permission.Answer{}, "the approval is consumed already, by anna"},
-		{"too late", 0, []Event{{Kind: Tick, At: epoch.Add(time.Hour)}}, permission.Answer{}, "nobody settled it in time: context deadline exceeded"},
+		{"another policy", 0, []Event{say(Policy, anna, 0)}, permission.Answer{}, "the tool use must be decided again"},
+		{"another policy behind the answer", 0, []Event{say(Approve, anna, 0), say(Policy, anna, 0)}, permission.Answer{}, "the tool use must be decided again"},
+		{"withdrawn", 0, []Event{say(Cancel, agent, 0)}, permission.Answer{}, "the approval is already cancelled, by main"},
+		{"the session died", 0, []Event{say(Die, agent, 0)}, permission.Answer{}, "the approval is already abandoned"},
+		{"used", 0, []Event{say(Approve, anna, 0), consume}, permission.Answer{}, "the approval is already consumed, by anna"},
+		{"too late", 0, []Event{{Kind: Tick, At: epoch.Add(time.Hour)}}, permission.Answer{}, "nobody answered in time"},
 	}
 	for _, tt := range tests {
 		s, err := Step(State{}, Event{Kind: Ask, At: epoch, Terms: terms(tt.quorum)})

@@ -2,12 +2,17 @@ package approval
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 )
 
-var errExpired = fmt.Errorf("nobody settled it in time: %w", context.DeadlineExceeded)
+// errExpired is a deadline that passed, in words for a person.
+var errExpired error = expired{}
+
+type expired struct{}
+
+func (expired) Error() string { return "nobody answered in time" }
+func (expired) Unwrap() error { return context.DeadlineExceeded }
 
 // Step returns the state after an event. With an error the event did not count
 // and the state is unchanged, except that an approval whose time is over
@@ -134,7 +139,7 @@ func (s State) answer(e Event) (State, error) {
 	case s.Status == Approved:
 		return s, &Settled{s.Status, s.By}
 	}
-	vote := Vote{By: e.By, Credential: e.Credential, Scope: e.Scope, Rules: slices.Clone(e.Rules), For: e.For, Times: e.Times}
+	vote := Vote{By: e.By, Credential: e.Credential, Scope: e.Scope, Rules: slices.Clone(e.Rules), For: e.For, Times: e.Times, UpTo: e.UpTo}
 	switch e.Kind {
 	case Deny:
 		s.Votes, s.Message = []Vote{vote}, e.Message

@@ -12,8 +12,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/desk"
@@ -51,6 +53,9 @@ type Options struct {
 	// Keep writes a rule to a policy and returns its place, for the choice
 	// "always", as engine.Rules.Keep does; nil does not offer it.
 	Keep func(rule string) (patterns.Source, error)
+	// Into returns the name of the file that Keep would write a rule to, as
+	// engine.Rules.KeepsIn does; nil: it is not told.
+	Into func(rule string) string
 	// Session is the session that the evaluator decides with, for answers that last a
 	// while or are about one tool use, and for the choice to look at lasting answers and
 	// revoke them; nil offers none of these.
@@ -99,7 +104,7 @@ func (a *Approver) Ask(ctx context.Context, ask permission.Request, claim func(p
 		return out.claimed(ctx, claim)
 	}
 	if rules := a.given.since(before); len(rules) > 0 && !ask.Decision.Question && ask.Answers(rules...) {
-		return (&outcome{answer: desk.Says(desk.Once, nil)}).claimed(ctx, claim)
+		return (&outcome{answer: desk.Says(desk.Once, display.Rung{})}).claimed(ctx, claim)
 	}
 	a.screen.hold()
 	defer a.screen.release()
@@ -118,6 +123,10 @@ func (a *Approver) Ask(ctx context.Context, ask permission.Request, claim func(p
 	return answer, nil
 }
 
+// Ring writes text to the terminal that neither shows nor moves anything there, such as
+// its bell, beside the open question.
+func (a *Approver) Ring(text string) { a.screen.ring(text) }
+
 // question is one question on the terminal.
 type question struct {
 	*Approver
@@ -131,8 +140,10 @@ type question struct {
 	shown  *display.Ask // what is on the screen
 	// choices are the choices on the screen, with the exact text of their rules.
 	choices []display.Choice
-	text    string // shown, as it was written
+	text    string // shown, as it was written, without what stands below it
+	whole   string // all of it, to see whether it has changed
 	waits   string // how many others wait, as it was written
+	hinted  int    // width of the words behind the prompt; 0 without
 	rows    int    // number of rows that it takes; -1 if unknown
 	wide    int    // width of the terminal at that time
 	paint   func() // shows the question again
@@ -208,7 +219,7 @@ func (q *question) finish(answer permission.Answer) (permission.Answer, error) {
 func (q *question) said(answer permission.Answer) approval.Event {
 	e := approval.Event{
 		Kind: approval.Deny, At: time.Now(), ID: q.id, Digest: q.digest, By: thePerson,
-		Scope: answer.Scope, Rules: answer.Rules, For: answer.For, Times: answer.Times, Message: answer.Message,
+		Scope: answer.Scope, Rules: answer.Rules, For: answer.For, Times: answer.Times, UpTo: answer.UpTo, Message: answer.Message,
 	}
 	switch {
 	case answer.Input != nil:
@@ -251,11 +262,14 @@ func (q *question) pressed(ctx context.Context, p press) (answer permission.Answ
 		if c := q.offered(string(p.Rune)); c != nil {
 			return q.chosen(ctx, c)
 		}
+		if c := q.shown.Rung(p.Rune); c != nil {
+			return q.keeps(c, int(p.Rune-'1'))
+		}
 		if p.Rune == keyTogether && len(q.alike()) > 0 {
 			return q.together(ctx)
 		}
 	}
-	q.armed(false) // the key has no meaning here
+	q.hint(q.keysHint())
 	return answer, false, nil
 }
 
@@ -306,17 +320,30 @@ func (q *question) stopped(kind tty.Kind) error {
 	return nil
 }
 
-// make returns what is to be shown.
-func (q *question) make() *display.Ask { return q.Approver.shown(q.ask, q.all, q.choices) }
+// make returns what is to be shown, and all of the question as text, made from one look
+// at the file that would be edited.
+func (q *question) make() (shown *display.Ask, whole string) {
+	s := q.source(q.ask, q.choices, q.style())
+	s.All = q.all
+	shown = fitting(s)
+	s.All = true
+	return shown, display.New(s).Text(display.TextOptions{})
+}
 
-// shown returns a question for display.
-func (a *Approver) shown(ask permission.Request, all bool, offers []display.Choice) *display.Ask {
-	s := display.Source{Request: ask, All: all, Choices: offers}
+// source returns what a question on a terminal is made from.
+func (a *Approver) source(ask permission.Request, offers []display.Choice, o display.TextOptions) display.Source {
+	s := display.Source{Request: ask, Choices: offers, Screen: o}
 	if a.options.File != nil {
 		s.File = a.options.File(&ask.Use)
 	}
+	return s
+}
+
+// fitting returns a question for a terminal, with the choice to see all of it if there
+// is more than it shows.
+func fitting(s display.Source) *display.Ask {
 	out := display.New(s)
-	if !out.Whole {
+	if !s.All && out.More() {
 		out.Choices = append(out.Choices, view)
 	}
 	return out
@@ -324,37 +351,110 @@ func (a *Approver) shown(ask permission.Request, all bool, offers []display.Choi
 
 // Prompt is the text where a person types. Where a single key answers, it is
 // shown only while a key counts.
-const Prompt = "  > "
+const Prompt = "└ > "
+
+// prompt returns Prompt for the terminal.
+func (q *question) prompt() string {
+	if q.board.ASCII() {
+		return "+ > "
+	}
+	return Prompt
+}
 
 // armed shows whether a key counts.
 func (q *question) armed(counts bool) {
 	if counts {
-		q.say(Prompt)
+		q.say("\r" + q.prompt())
 	} else {
 		q.say("\r    \r")
+	}
+}
+
+// hint shows words behind the prompt, in place of those that were there: a key that
+// means nothing moves nothing.
+func (q *question) hint(text string) {
+	pad := max(q.hinted-utf8.RuneCountInString(text), 0)
+	q.hinted = utf8.RuneCountInString(text)
+	q.say("\r    " + text + strings.Repeat(" ", pad) + "\r")
+}
+
+// keysHint returns the words that tell the keys, or the keys alone if there is no room.
+func (q *question) keysHint() string {
+	var words, keys []string
+	for _, c := range q.shown.Choices {
+		keys = append(keys, c.Key)
+		if slices.Contains([]string{desk.Once, desk.Session, desk.Deny, why.Name, view.Name}, c.Name) {
+			words = append(words, c.Key+" "+c.Name)
+		}
+	}
+	room := q.width() - utf8.RuneCountInString(Prompt) - 1
+	if text := "keys: " + strings.Join(words, ", "); len(text) <= room {
+		return text
+	}
+	text := strings.Join(keys, " ")
+	return text[:min(len(text), max(room, 0))]
+}
+
+// replies writes what a key stands for behind the prompt.
+func (q *question) replies(text string) {
+	if q.hinted > 0 {
+		q.hint("")
+		q.say(q.prompt())
+	}
+	q.say(text + "\n")
+}
+
+// clear removes the words behind the prompt.
+func (q *question) clear() {
+	if q.hinted > 0 {
+		q.hint("")
 	}
 }
 
 // draw shows the question, in place of the previous version if the terminal can
 // do that.
 func (q *question) draw() {
-	q.erase()
+	if !q.erase() && q.shown != nil {
+		q.say("\n")
+	}
 	q.choices = q.Approver.choices(&q.ask)
-	q.shown = q.make()
-	o := q.style()
+	q.shown, q.whole = q.make()
 	q.wide = q.width()
-	q.text = q.shown.Text(o)
+	q.text = q.shown.Text(q.style())
 	q.rows = 0
-	q.say(q.text + q.shown.Menu(o) + q.waiting())
+	q.say(q.text)
+	q.ends(q.shown.Menu(q.style()))
 }
 
-// menu shows the choices again, below other text.
-func (q *question) menu() {
-	q.say("\n" + q.shown.Menu(q.style()) + q.waiting())
+// ends writes what stands below the question and, if its beginning has scrolled away,
+// what it is about.
+func (q *question) ends(text string) {
+	waiting := q.waiting()
+	_, lines := q.board.Size()
+	if q.rows < 0 || q.rows+strings.Count(text+waiting, "\n") >= lines {
+		text += q.shown.Brief(q.style())
+	}
+	q.say(text + waiting)
 }
+
+// below shows text in place of the choices, or below all if these cannot be replaced.
+func (q *question) below(text string) {
+	q.hinted = 0
+	if q.erase() {
+		q.say(q.text)
+	} else {
+		q.say("\n")
+		q.rows = -1
+	}
+	q.ends(text)
+}
+
+// menu shows the choices again.
+func (q *question) menu() { q.below(q.shown.Menu(q.style())) }
 
 func (q *question) style() display.TextOptions {
-	return display.TextOptions{Width: q.width(), Colour: q.options.Colour}
+	columns, lines := q.board.Size()
+	return display.TextOptions{Width: columns, Height: lines, Colour: q.options.Colour, ASCII: q.board.ASCII(), Parts: q.all}
 }
 
 func (q *question) width() int {
@@ -378,6 +478,7 @@ func (q *question) erase() bool {
 	if q.shown == nil || q.rows < 0 || q.rows >= lines || q.board.Dumb() || q.width() != q.wide {
 		return false
 	}
+	q.hinted = 0
 	if q.rows > 0 {
 		q.screen.Ask(fmt.Sprintf("\x1b[%dA", q.rows))
 	}
@@ -420,7 +521,7 @@ func whyWithdrawn(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "not answered in time"
 	case errors.Is(err, context.Canceled):
-		return "the answer is not needed any more"
+		return "the answer is no longer needed"
 	}
 	return err.Error()
 }
@@ -438,15 +539,16 @@ func (q *question) fresh() bool {
 }
 
 // Preview returns the question as a person would see it, in a terminal of the
-// given width.
+// given width and a usual height.
 func (a *Approver) Preview(ask *permission.Request, width int) (string, error) {
+	o := display.TextOptions{Width: width, Height: 24}
 	if !ask.Decision.Question {
-		shown, o := a.shown(*ask, false, a.choices(ask)), display.TextOptions{Width: width}
+		shown := fitting(a.source(*ask, a.choices(ask), o))
 		return shown.Text(o) + shown.Menu(o), nil
 	}
 	asked, err := choices(ask.Use.Input)
 	if err != nil {
 		return "", err
 	}
-	return asked[0].text() + asked[0].help(), nil
+	return asked[0].text(o) + asked[0].help(o), nil
 }

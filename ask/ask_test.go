@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,7 @@ func (b *pretendBoard) Keys() <-chan []byte        { return b.keys }
 func (b *pretendBoard) Notices() <-chan tty.Notice { return b.notices }
 func (b *pretendBoard) Size() (int, int)           { return b.columns, b.rows }
 func (b *pretendBoard) Dumb() bool                 { return false }
+func (b *pretendBoard) ASCII() bool                { return false }
 func (b *pretendBoard) Retake()                    { b.retakes++ }
 func (b *pretendBoard) Stop() error                { b.stops++; return nil }
 
@@ -222,10 +224,13 @@ func TestAnswers(t *testing.T) {
 		gone    bool // no key was an answer
 	}{
 		{name: "once", request: install, keys: []string{"o"}, want: permission.Answer{Behavior: allow}},
-		{name: "session", request: install, keys: []string{"s", "1"}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeSession, Rules: exact}},
+		{name: "session", request: install, keys: []string{"s"}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeSession, Rules: exact}},
 		{name: "deny", request: install, keys: []string{"d"}, want: permission.Answer{Behavior: deny}},
-		{name: "a wider rule", request: install, keys: []string{"s", "0", "9", "o", "\r", "2"}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeSession, Rules: []string{"Bash(npm install:*)"}}},
-		{name: "rules left", request: install, keys: []string{"s", "\x1b", "1", "o"}, want: permission.Answer{Behavior: allow}},
+		{name: "a wider rule", request: install, keys: []string{"0", "9", "1", "x", "\r", "2"}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeSession, Rules: []string{"Bash(npm install:*)"}}},
+		{name: "rules left", request: install, keys: []string{"n", "\x1b", "1", "o"}, want: permission.Answer{Behavior: allow}},
+		{name: "no such rung", request: install, keys: []string{"3", "9", "d"}, want: permission.Answer{Behavior: deny}},
+		{name: "held has no rung", request: held, keys: []string{"2", "d"}, want: permission.Answer{Behavior: deny}},
+		{name: "tier 3 has no rung", request: tier3, keys: []string{"2", "d"}, want: permission.Answer{Behavior: deny}},
 		{name: "deny for the session", request: install, keys: []string{"n", "1"}, want: permission.Answer{Behavior: deny, Scope: permission.ScopeSession, Rules: exact}},
 		{name: "words", request: install, keys: []string{"w", "use ", "pnpm", "\r"}, want: permission.Answer{Behavior: deny, Message: "use pnpm"}},
 		{name: "words corrected", request: install, keys: []string{"w", "no, use nmp", "\x17", "pmpn", "\x7f", "\x7f", "\x7f", "n", "pm", "\r"}, want: permission.Answer{Behavior: deny, Message: "no, use pnpm"}},
@@ -406,7 +411,7 @@ func TestStopped(t *testing.T) {
 		p.types("\x1a")
 		time.Sleep(settle)
 		synctest.Wait()
-		if p.board.stops != 1 || strings.Count(p.sees(), "? Bash") != 2 {
+		if p.board.stops != 1 || strings.Count(p.sees(), "┌ Bash") != 2 {
 			t.Errorf("stopped %d times\n%s", p.board.stops, p.sees())
 		}
 		p.types("o")
@@ -416,7 +421,7 @@ func TestStopped(t *testing.T) {
 		p.types("o")
 		time.Sleep(grace)
 		synctest.Wait()
-		if a().done || p.board.retakes != 1 || strings.Count(p.sees(), "? Bash") != 3 {
+		if a().done || p.board.retakes != 1 || strings.Count(p.sees(), "┌ Bash") != 3 {
 			t.Errorf("%+v, taken again %d times\n%s", a(), p.board.retakes, p.sees())
 		}
 		p.types("d")
@@ -436,14 +441,14 @@ func TestResized(t *testing.T) {
 		time.Sleep(grace)
 		p.board.notices <- tty.Resized
 		synctest.Wait()
-		if strings.Count(p.sees(), "? Bash") != 1 {
+		if strings.Count(p.sees(), "┌ Bash") != 1 {
 			t.Errorf("written anew for the same width:\n%s", p.sees())
 		}
 		p.board.columns = 31
 		p.board.notices <- tty.Resized
 		p.types("o")
 		time.Sleep(grace)
-		if shown := p.sees(); a().done || !strings.Contains(shown, "command: npm install left-p\n           ^^^^^^^^^^^^^^^^^^^^\n   : ad\n") && !strings.Contains(shown, "   : ") {
+		if shown := p.sees(); a().done || !strings.Contains(shown, "│ moderate: installs a package\n│ │ npm install left-pad\n") {
 			t.Errorf("%+v\n%s", a(), shown)
 		}
 		close(p.board.keys)
@@ -456,26 +461,20 @@ func TestPromptText(t *testing.T) {
 	use := npm
 	use.Agent, use.Session = "a1", "5f0e"
 	request := ask(use)
-	d := Options{Explain: func(permission.ToolUse) string { return "" }, Keep: func(string) (patterns.Source, error) { return patterns.Source{}, nil }, Editor: &Editor{}}
+	d := Options{Explain: func(permission.ToolUse) string { return "" }, Keep: func(string) (patterns.Source, error) { return patterns.Source{}, nil }, Into: func(string) string { return "agent-wrapper.local.toml" }, Editor: &Editor{}}
 	_, screen, _ := typed(t, d, request, "o")
-	want := `
-? Bash (subagent a1)
-  in /proj
-  command: npm install left-pad
-           ^^^^^^^^^^^^^^^^^^^^
-
-  ask    run npm install left-pad
-         asked by rule Bash(npm install:*)  [agent-wrapper.toml:3:9]
-         risk moderate: installs a package
-  risk moderate, tier 2; session 5f0e
-  [o] once   [s] for this session   [a] always   [e] edit first   [d] deny
-  [w] deny with words   [n] deny for this session   [?] why
-  [s] and [a] would keep:
-    1  Bash(npm install left-pad)  - exactly ` + "`npm install left-pad`" + `
-    2  Bash(npm install:*)  - any ` + "`npm install`" + ` command
-  > once
+	want := `┌ Bash (subagent a1)                                moderate: installs a package
+│ │ npm install left-pad
+│   ^^^^^^^^^^^^^^^^^^^^
+│ asked by Bash(npm install:*)  agent-wrapper.toml:3
+│
+│ o  once   d  deny   w  deny, say why   n  never this session   ?  why
+│ s  this session  Bash(npm install left-pad)  exactly this
+│ 2                Bash(npm install:*)         any ` + "`npm install`" + ` command
+│ a  always, in agent-wrapper.local.toml   e  edit
+└ > once
 `
-	if d := cmp.Diff(want, screen); d != "" {
+	if d := cmp.Diff(want, strings.ReplaceAll(screen, "\r", "")); d != "" {
 		t.Error(d)
 	}
 }
@@ -487,11 +486,11 @@ func TestLongInput(t *testing.T) {
 	use.Input, _ = json.Marshal(map[string]string{"command": "npm install left-pad", "notes": strings.Repeat("echo\n", 100)})
 	request := ask(use)
 	got, screen, _ := typed(t, Options{}, request, "s", "a", "o")
-	if got.Scope != permission.ScopeOnce || !strings.Contains(screen, "more bytes in 57 lines: press v to see all") || !strings.Contains(screen, "not offered, because not everything is shown: session (press v") {
+	if got.Scope != permission.ScopeOnce || !strings.Contains(screen, "│ … 281 bytes in 57 lines (v shows all)") || !strings.Contains(screen, "│ after v: session (not everything is shown)") {
 		t.Errorf("%+v\n%s", got, screen)
 	}
 	got, screen, _ = typed(t, Options{}, request, "v", "s", "1")
-	if got.Scope != permission.ScopeSession || strings.Count(screen, "   | echo\n") < 100 {
+	if got.Scope != permission.ScopeSession || strings.Count(screen, "│ │ echo\n") < 100 {
 		t.Errorf("%+v\n%s", got, screen)
 	}
 }
@@ -505,7 +504,7 @@ func TestAlways(t *testing.T) {
 		return patterns.Source{Name: "agent-wrapper.local.toml", Line: 3, Col: 2}, nil
 	}}
 	got, screen, err := typed(t, d, ask(npm), "a", "1")
-	want := permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeSession, Rules: []string{"Bash(npm install left-pad)"}}
+	want := permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeAlways, Rules: []string{"Bash(npm install left-pad)"}}
 	if err != nil || !cmp.Equal(got, want) || !cmp.Equal(kept, want.Rules) || !strings.Contains(screen, "kept Bash(npm install left-pad) in agent-wrapper.local.toml:3:2\n") {
 		t.Errorf("%+v, %v, kept %q\n%s", got, err, kept, screen)
 	}
@@ -525,10 +524,10 @@ func TestFileChanges(t *testing.T) {
 	looks := 0
 	d := Options{File: func(*permission.ToolUse) *display.File {
 		looks++
-		return &display.File{Exists: true, Text: fmt.Sprintf("old %d\n", (looks+1)/3)}
+		return &display.File{Exists: true, Text: fmt.Sprintf("old %d\n", min(looks/2, 1))}
 	}}
 	got, screen, _ := typed(t, d, request, "o")
-	if got.Behavior != 0 || !strings.Contains(screen, "The file has changed meanwhile:") || !strings.Contains(screen, "-| old 1\n") {
+	if got.Behavior != 0 || !strings.Contains(screen, "The file has changed meanwhile:") || !strings.Contains(screen, "│ - old 1\n") {
 		t.Errorf("%+v\n%s", got, screen)
 	}
 	looks = 0
@@ -541,7 +540,7 @@ func TestFileChanges(t *testing.T) {
 func TestWhy(t *testing.T) {
 	d := Options{Explain: func(permission.ToolUse) string { return "1. run npm\n" }}
 	got, screen, _ := typed(t, d, ask(npm), "?", "d")
-	if got.Behavior != permission.Deny || !strings.Contains(screen, "  > why\n\n1. run npm\n\n  [o] once") {
+	if got.Behavior != permission.Deny || !strings.Contains(screen, "└ > why\n\n1. run npm\n\n│\n│ o  once") {
 		t.Errorf("%+v\n%s", got, screen)
 	}
 }
@@ -628,7 +627,7 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("first %+v, second %+v", a(), b())
 		}
 		shown := p.sees()
-		if !strings.Contains(shown, "A\r\x1b[J(no longer asked about Bash: the answer is not needed any more)\n") || !strings.Contains(shown, "git push") {
+		if !strings.Contains(shown, "A\r\x1b[J(no longer asked about Bash: the answer is no longer needed)\n") || !strings.Contains(shown, "git push") {
 			t.Errorf("screen:\n%q", shown)
 		}
 		p.types("d")
@@ -717,7 +716,7 @@ func TestChoices(t *testing.T) {
 	if len(input.Questions) == 0 {
 		t.Error("the questions are gone from the input")
 	}
-	if !strings.Contains(screen, "? Which<U+001B> one?\n  1. Red - warm\n  2. Blue\n") {
+	if !strings.Contains(screen, "┌ The agent asks\n│ │ Which<U+001B> one?\n│\n│ 1  Red   warm\n│ 2  Blue\n│ a number") {
 		t.Error(screen)
 	}
 }
@@ -838,7 +837,16 @@ func TestEditorWords(t *testing.T) {
 	}
 	t.Setenv("VISUAL", `"a b"`)
 	t.Setenv("EDITOR", " ")
-	if e := NewEditor(os.Stdin); e != nil {
+	t.Setenv("PATH", t.TempDir())
+	if e := NewEditor(os.Stdin); e.words != nil || e.named {
+		t.Errorf("%+v", e)
+	}
+	vi := filepath.Join(t.TempDir(), "vi")
+	if err := os.WriteFile(vi, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(vi))
+	if e := NewEditor(os.Stdin); !cmp.Equal(e.words, []string{vi}) || e.named {
 		t.Errorf("%+v", e)
 	}
 }

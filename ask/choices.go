@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/display"
@@ -16,13 +17,13 @@ import (
 var (
 	grants = display.Choice{Key: "g", Name: "grants", Label: "granted so far"}
 	why    = display.Choice{Key: "?", Name: "why", Label: "why"}
-	view   = display.Choice{Key: "v", Name: "view", Label: "view all"}
+	view   = display.Choice{Key: "v", Name: "all", Label: "all"}
 )
 
 // choices returns the choices about a tool use.
 func (a *Approver) choices(ask *permission.Request) []display.Choice {
 	o := &a.options
-	out := desk.Menu{Keep: o.Keep, Session: o.Session, Edit: o.Editor != nil && tty.CanLend}.Choices(ask)
+	out := desk.Menu{Keep: o.Keep, Into: o.Into, Session: o.Session, Edit: o.Editor != nil && tty.CanLend}.Choices(ask)
 	if o.Session != nil && len(o.Session.Grants()) > 0 {
 		out = append(out, grants)
 	}
@@ -39,10 +40,18 @@ func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permis
 		if !q.fresh() {
 			return answer, false, nil
 		}
-		q.say("once\n")
-		return desk.Says(c.Name, nil), true, nil
-	case desk.Session, desk.Always, desk.Never:
+		q.replies(c.Name)
+		return desk.Says(c.Name, display.Rung{}), true, nil
+	case desk.Always, desk.Never:
 		return q.kept(ctx, c)
+	case desk.AcceptEdits:
+		if !q.fresh() {
+			return answer, false, nil
+		}
+		q.replies("accept edits in the workspace for this session")
+		return desk.Says(c.Name, display.Rung{}), true, nil
+	case desk.Session:
+		return q.keeps(c, 0)
 	case desk.While:
 		return q.forAWhile(ctx, c)
 	case grants.Name:
@@ -50,16 +59,17 @@ func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permis
 	case desk.Edit:
 		return q.edit(ctx)
 	case desk.Deny:
-		q.say("deny\n")
-		return desk.Says(c.Name, nil), true, nil
+		q.replies(c.Name)
+		return desk.Says(c.Name, display.Rung{}), true, nil
 	case desk.Words:
 		return q.words(ctx)
 	case why.Name:
-		q.say("why\n\n" + q.options.Explain(q.ask.Use))
+		q.replies(c.Name)
+		q.say("\n" + q.options.Explain(q.ask.Use))
 		q.rows = -1
 		q.menu()
 	case view.Name:
-		q.say("view all\n")
+		q.replies(c.Name)
 		q.all = true
 		q.draw()
 	}
@@ -68,22 +78,26 @@ func (q *question) chosen(ctx context.Context, c *display.Choice) (answer permis
 
 // words denies with a message for the agent.
 func (q *question) words(ctx context.Context) (answer permission.Answer, done bool, err error) {
-	q.say("deny with words\n")
-	text, ok, err := q.line(ctx, "  tell the agent: ")
-	if err != nil {
+	q.clear()
+	text, ok, err := q.line(ctx, &lineEdit{head: q.prompt() + "tell the agent: "})
+	if err != nil || !ok || text == "" {
 		return answer, false, err
-	}
-	if !ok || text == "" {
-		q.menu()
-		return answer, false, nil
 	}
 	return permission.Answer{Behavior: permission.Deny, Message: text}, true, nil
 }
 
 // edit lets the person edit the tool use; the result is decided again.
 func (q *question) edit(ctx context.Context) (answer permission.Answer, done bool, err error) {
-	q.say("edit\n")
-	input, err := q.editInput(ctx)
+	name, before := editable(&q.ask.Use)
+	if q.options.Editor.inline(name, before) {
+		return q.editLine(ctx, name, before)
+	}
+	if q.options.Editor.words == nil {
+		q.hint("no editor was found: set EDITOR to the one to use")
+		return answer, false, nil
+	}
+	q.replies("edit")
+	input, err := q.editInput(ctx, name, before)
 	switch {
 	case ctx.Err() != nil:
 		return answer, false, ctx.Err()
@@ -101,8 +115,7 @@ func (q *question) edit(ctx context.Context) (answer permission.Answer, done boo
 }
 
 // editInput runs the editor on the terminal. A nil input is unchanged.
-func (q *question) editInput(ctx context.Context) ([]byte, error) {
-	name, before := editable(&q.ask.Use)
+func (q *question) editInput(ctx context.Context, name, before string) ([]byte, error) {
 	q.board.Close()
 	text, err := q.options.Editor.edit(ctx, name, before)
 	if openErr := q.board.Open(); openErr != nil {
@@ -114,23 +127,56 @@ func (q *question) editInput(ctx context.Context) ([]byte, error) {
 	return edited(&q.ask.Use, name, before, text)
 }
 
-// kept allows or denies for the session, or allows permanently, by the rung that
-// the person picks.
+// editLine lets the person edit a command of one line behind the prompt.
+func (q *question) editLine(ctx context.Context, name, before string) (answer permission.Answer, done bool, err error) {
+	q.clear()
+	command := strings.TrimSuffix(before, "\n")
+	text, ok, err := q.line(ctx, &lineEdit{head: q.prompt() + "edit: ", text: []rune(command), at: len([]rune(command))})
+	if err != nil || !ok {
+		return answer, false, err
+	}
+	input, err := edited(&q.ask.Use, name, before, text+"\n")
+	switch {
+	case err != nil:
+		q.menu()
+		q.hint("nothing was edited: " + visible.Line(err.Error()))
+		return answer, false, nil
+	case input == nil:
+		q.menu()
+		q.hint("nothing was changed")
+		return answer, false, nil
+	}
+	return permission.Answer{Behavior: permission.Allow, Input: input}, true, nil
+}
+
+// keeps allows for the session by a rung that is on the screen.
+func (q *question) keeps(c *display.Choice, rung int) (answer permission.Answer, done bool, err error) {
+	rungs := q.rungs(c.Key)
+	if rung >= len(rungs) || !q.fresh() {
+		return answer, false, nil
+	}
+	text := c.Label
+	if rung > 0 {
+		text += ", " + string(rune('1'+rung))
+	}
+	q.replies(text)
+	return desk.Says(c.Name, rungs[rung]), true, nil
+}
+
+// kept denies for the session, or allows permanently, by the rung that the person
+// picks.
 func (q *question) kept(ctx context.Context, c *display.Choice) (answer permission.Answer, done bool, err error) {
-	q.say(c.Label + "\n")
 	rungs := q.rungs(c.Key)
 	i, err := q.pick(ctx, c)
 	switch {
 	case err != nil || i < 0 || i >= len(rungs):
 		return answer, false, err
 	case c.Name == desk.Never:
-		return desk.Says(c.Name, rungs[i].Rules), true, nil
+		return desk.Says(c.Name, rungs[i]), true, nil
 	case !q.fresh():
 		return answer, false, nil
-	case c.Name == desk.Session:
-		return desk.Says(c.Name, rungs[i].Rules), true, nil
 	}
-	answer = desk.Says(c.Name, rungs[i].Rules)
+	answer = desk.Says(c.Name, rungs[i])
 	if err := cmp.Or(ctx.Err(), q.counts(answer)); err != nil { // before a rule is written
 		return answer, false, err
 	}
@@ -148,16 +194,25 @@ func (q *question) rungs(key string) []display.Rung {
 	return nil
 }
 
-// pick asks for one of several rungs; -1 is none.
+// pick asks for one of several rungs, in place of the choices; -1 is none. One that is
+// on the screen already is not asked for.
 func (q *question) pick(ctx context.Context, c *display.Choice) (int, error) {
-	if len(c.Rungs) == 1 {
-		if !c.Keeps { // of the others the question shows what is kept
-			q.say(c.Ladder(q.style()))
-		}
+	if len(c.Rungs) == 1 && q.shown.Lists(&c.Rungs[0]) {
+		q.replies(c.Label)
 		return 0, nil
 	}
-	q.say(c.Ladder(q.style()) + fmt.Sprintf("  which of them, 1 to %d? Escape goes back.\n", len(c.Rungs)))
+	text := c.Label
+	if c.Into != "" {
+		text += ", in " + c.Into
+	}
+	q.ladder(text+": which one?   Esc  back", c)
 	return q.number(ctx, len(c.Rungs), nil)
+}
+
+// ladder shows the rungs of a choice in place of the choices.
+func (q *question) ladder(title string, c *display.Choice) {
+	o := q.style()
+	q.below(o.Row("") + o.Row(title) + c.Ladder(o))
 }
 
 // number waits for the key of a number, and returns it less one; -1 is none. It calls
@@ -170,14 +225,13 @@ func (q *question) number(ctx context.Context, last int, other func(r rune)) (in
 		}
 		i := int(p.Rune - '1')
 		switch {
-		case p.Kind == tty.Rune && 0 <= i && i < last:
-			q.say(string(p.Rune) + "\n")
+		case p.Kind == tty.Rune && 0 <= i && i < min(last, maxListed):
+			q.replies(string(p.Rune))
 			return i, nil
 		case p.Kind == tty.Rune && other != nil:
 			other(p.Rune)
 			continue
 		case p.Kind == tty.Escape:
-			q.say("back\n")
 			q.menu()
 			return -1, nil
 		case p.Kind == tty.Interrupt, p.Kind == tty.Suspend:
@@ -185,7 +239,7 @@ func (q *question) number(ctx context.Context, last int, other func(r rune)) (in
 		case p.Kind == 0:
 			return -1, q.noticed(p.notice)
 		}
-		q.armed(false)
+		q.hint(fmt.Sprintf("keys: 1 to %d, Esc back", last))
 	}
 }
 
@@ -196,11 +250,11 @@ func (q *question) always(rules []string) permission.Answer {
 		place, err := q.options.Keep(rule)
 		if err != nil {
 			q.say("  " + visible.Line(rule) + " is not kept, and this is approved once: " + visible.Line(err.Error()) + "\n")
-			return desk.Says(desk.Once, nil)
+			return desk.Says(desk.Once, display.Rung{})
 		}
 		q.say("  kept " + visible.Line(rule) + " in " + visible.Line(place.String()) + "\n")
 	}
-	return desk.Says(desk.Always, rules)
+	return desk.Says(desk.Always, display.Rung{Rules: rules})
 }
 
 // allows reports whether an answer allows.

@@ -11,26 +11,44 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 )
 
-// Editor is a program that edits text on a terminal.
+// Editor edits text on a terminal: by a program, or a line of text without one.
 type Editor struct {
-	words []string
+	words []string // the program; nil if there is none
+	named bool     // the person has named it
 	tty   *os.File
 }
 
-// NewEditor returns the editor that $VISUAL or $EDITOR names, nil if neither
-// does. It is run on the terminal without a shell; see process.Words.
+// NewEditor returns the editor that $VISUAL or $EDITOR names, or else the first of
+// editor, nano, vim and vi that is installed. It is run on the terminal without a shell;
+// see process.Words. A command of one line needs none, and goes to one only if it is
+// named.
 func NewEditor(terminal *os.File) *Editor {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if words, err := process.Words(strings.TrimSpace(os.Getenv(name))); err == nil && len(words) > 0 {
-			return &Editor{words, terminal}
+			return &Editor{words, true, terminal}
 		}
 	}
-	return nil
+	for _, name := range []string{"editor", "nano", "vim", "vi"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return &Editor{[]string{path}, false, terminal}
+		}
+	}
+	return &Editor{tty: terminal}
 }
+
+// inline reports whether a text is edited without a program.
+func (e *Editor) inline(name, text string) bool {
+	line := strings.TrimSuffix(text, "\n")
+	return !e.named && name == commandFile && len(line) <= maxField && visible.Line(line) == line
+}
+
+// commandFile is the name of the file in which a command is edited.
+const commandFile = "command.sh"
 
 // edit edits a text in a file that only this user can read.
 func (e *Editor) edit(ctx context.Context, name, text string) (string, error) {
@@ -58,7 +76,7 @@ func editable(use *permission.ToolUse) (name, text string) {
 	var input map[string]json.RawMessage
 	var command string
 	if json.Unmarshal(use.Input, &input) == nil && json.Unmarshal(input["command"], &command) == nil && use.Tool == "Bash" {
-		return "command.sh", command + "\n"
+		return commandFile, command + "\n"
 	}
 	var out bytes.Buffer
 	if json.Indent(&out, use.Input, "", "  ") != nil {
@@ -74,7 +92,7 @@ func edited(use *permission.ToolUse, name, before, text string) (json.RawMessage
 	if text == before {
 		return nil, nil
 	}
-	if name != "command.sh" {
+	if name != commandFile {
 		if !json.Valid([]byte(text)) || !strings.HasPrefix(strings.TrimSpace(text), "{") {
 			return nil, errors.New("what was written is no JSON object")
 		}

@@ -22,6 +22,7 @@ type Board interface {
 	Notices() <-chan tty.Notice
 	Size() (columns, lines int)
 	Dumb() bool
+	ASCII() bool
 	Retake()
 	Stop() error
 }

@@ -15,11 +15,10 @@ import (
 // forAWhile allows for a time or for a number of tool uses, by the rung that the
 // person picks. The key of the choice goes on to the next limit.
 func (q *question) forAWhile(ctx context.Context, c *display.Choice) (answer permission.Answer, done bool, err error) {
-	q.say(c.Label + "\n" + c.Ladder(q.style()))
 	limits, at := desk.Limits(), 0
 	say := func() {
 		next := limits[(at+1)%len(limits)].Label
-		q.say(fmt.Sprintf("  which of them %s, 1 to %d? [%s] %s. Escape goes back.\n", limits[at].Label, len(c.Rungs), c.Key, next))
+		q.ladder(fmt.Sprintf("%s: which one?   %s  %s   Esc  back", limits[at].Label, c.Key, next), c)
 	}
 	say()
 	rungs := q.rungs(c.Key)
@@ -32,7 +31,7 @@ func (q *question) forAWhile(ctx context.Context, c *display.Choice) (answer per
 	if err != nil || i < 0 || i >= len(rungs) || !q.fresh() {
 		return answer, false, err
 	}
-	answer = desk.Says(c.Name, rungs[i].Rules)
+	answer = desk.Says(c.Name, rungs[i])
 	answer.For, answer.Times = limits[at].For, limits[at].Times
 	return answer, true, nil
 }
@@ -43,7 +42,7 @@ const maxListed = 9
 // grants lists the lasting answers of the session, the last first, and revokes the one
 // whose number is pressed.
 func (q *question) grants(ctx context.Context) error {
-	q.say("granted so far\n")
+	q.replies(grants.Label)
 	for {
 		all := q.options.Session.Grants()
 		if len(all) == 0 {
@@ -51,12 +50,13 @@ func (q *question) grants(ctx context.Context) error {
 		}
 		shown := min(len(all), maxListed)
 		for i := range shown {
-			q.say(fmt.Sprintf("  %d. %s\n", i+1, visible.Line(all[len(all)-1-i].String())))
+			q.say(q.style().Row(fmt.Sprintf("%d  %s", i+1, visible.Line(all[len(all)-1-i].String()))))
 		}
 		if more := len(all) - shown; more > 0 {
-			q.say(fmt.Sprintf("  and %d earlier ones\n", more))
+			q.say(q.style().Row(fmt.Sprintf("and %d earlier ones", more)))
 		}
-		q.say(fmt.Sprintf("  which of them to revoke, 1 to %d? Escape goes back.\n", shown))
+		q.say(q.style().Row("which one to revoke?   Esc  back"))
+		q.rows = -1
 		i, err := q.number(ctx, shown, nil)
 		if err != nil || i < 0 {
 			return err
@@ -77,10 +77,10 @@ type given struct {
 	rules []string
 }
 
-// add adds the rules of an answer. Those of a counted one are left out: each tool use
-// has to be counted by the session.
+// add adds the rules of an answer. Those of a counted one are left out, as each tool use
+// has to be counted by the session, and those up to a risk.
 func (g *given) add(a permission.Answer) {
-	if !allows(a) || a.Scope != permission.ScopeSession || a.Times > 0 {
+	if !allows(a) || a.Scope == permission.ScopeOnce || a.Times > 0 || a.UpTo != 0 {
 		return
 	}
 	g.mu.Lock()

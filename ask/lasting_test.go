@@ -84,8 +84,8 @@ func TestForAWhile(t *testing.T) {
 			}
 		}
 		for _, want := range []string{
-			"[t] for a while", "which of them for 30 minutes, 1 to ", "[t] for 5 times, this one included. Escape goes back.",
-			"which of them for 5 times, this one included, 1 to ", "[t] for 30 minutes. Escape",
+			"t  for a while", "│ for 30 minutes: which one?   t  for 5 times, this one included   Esc  back",
+			"│ for 5 times, this one included: which one?   t  for 30 minutes   Esc",
 		} {
 			if !strings.Contains(p.sees(), want) {
 				t.Errorf("not shown: %s\n%s", want, p.sees())
@@ -101,15 +101,15 @@ func TestForAWhile(t *testing.T) {
 func TestGrantedSoFar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, v := lastingPerson("")
-		decide(t, p, v, "npm install a", "s", "1")
-		if strings.Contains(p.sees(), "[g]") {
+		decide(t, p, v, "npm install a", "s")
+		if strings.Contains(p.sees(), "g  granted") {
 			t.Error("nothing was granted, and it is offered to look at it")
 		}
 		decide(t, p, v, "npm install b", "t", "1")
 		if got := decide(t, p, v, "npm install c", "g", "2", "\x1b", "d"); got != "person deny" {
 			t.Fatal(got)
 		}
-		for _, want := range []string{"[g] granted so far", "  1. allow Bash(npm install b) until ", "  2. allow Bash(npm install a)\n", "which of them to revoke, 1 to 2? Escape goes back.", "  revoked\n"} {
+		for _, want := range []string{"g  granted so far", "│ 1  allow Bash(npm install b) until ", "│ 2  allow Bash(npm install a)\n", "│ which one to revoke?   Esc  back\n", "  revoked\n"} {
 			if !strings.Contains(p.sees(), want) {
 				t.Errorf("not shown: %q\n%s", want, p.sees())
 			}
@@ -121,7 +121,7 @@ func TestGrantedSoFar(t *testing.T) {
 			t.Error(got, v.Session.Grants())
 		}
 		for i := range 11 {
-			if err := decide(t, p, v, fmt.Sprint("npm install ", i), "s", "1"); err != "person allow" {
+			if err := decide(t, p, v, fmt.Sprint("npm install ", i), "s"); err != "person allow" {
 				t.Fatal(err)
 			}
 		}
@@ -142,7 +142,7 @@ func TestAgainOnScreen(t *testing.T) {
 		if got := decide(t, p, v, line, "s"); got != "person allow" {
 			t.Fatal(got)
 		}
-		if text := p.sees(); !strings.Contains(text, "exactly this again, in the same directory") || strings.Contains(text, "[a] always") {
+		if text := p.sees(); !strings.Contains(text, "exactly this again, in the same directory") || strings.Contains(text, "a  always") {
 			t.Error(text)
 		}
 		if got := decide(t, p, v, line); got != "rule allow" {
@@ -152,7 +152,7 @@ func TestAgainOnScreen(t *testing.T) {
 		if got := decide(t, p, v, line+" ", "d"); got != "person deny" {
 			t.Error(got)
 		}
-		if at := strings.LastIndex(p.sees(), "[o] once"); strings.Contains(p.sees()[at:], "[s]") || strings.Contains(p.sees()[at:], "[t]") {
+		if at := strings.LastIndex(p.sees(), "o  once"); strings.Contains(p.sees()[at:], "s  for") || strings.Contains(p.sees()[at:], "t  for") {
 			t.Error(p.sees()[at:])
 		}
 	})
@@ -182,7 +182,7 @@ func TestWaitingSettled(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		for _, key := range []string{"s", "2", "2", "\r", "d"} {
+		for _, key := range []string{"2", "2", "\r", "d"} {
 			time.Sleep(time.Second)
 			p.types(key)
 			time.Sleep(time.Second)
@@ -193,7 +193,7 @@ func TestWaitingSettled(t *testing.T) {
 				t.Errorf("%s: %s, want %s", line, got, want)
 			}
 		}
-		if n := strings.Count(p.sees(), "? Bash"); n != 2 {
+		if n := strings.Count(p.sees(), "┌ Bash"); n != 2 {
 			t.Errorf("%d questions:\n%s", n, p.sees())
 		}
 		p.asker.given.add(permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeSession, Rules: []string{"Bash(x)"}, Times: 5})

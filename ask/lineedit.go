@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ import (
 type lineEdit struct {
 	head string // what precedes it
 	text []rune
+	at   int // the index of the cursor in it
 	wide int // width when it was last shown
 }
 
@@ -22,9 +24,8 @@ const maxField = 4000
 
 // line asks for a line of text; ok is false if the person leaves it with Escape.
 // Enter ends the line only if it is pressed alone: a pasted one becomes a blank.
-func (q *question) line(ctx context.Context, head string) (text string, ok bool, err error) {
-	e := &lineEdit{head: head}
-	q.say(e.shown(q.width()))
+func (q *question) line(ctx context.Context, e *lineEdit) (text string, ok bool, err error) {
+	q.say("\r" + e.shown(q.width()))
 	for {
 		keys, notice, err := q.keys.typed(ctx)
 		if err != nil {
@@ -42,7 +43,7 @@ func (q *question) line(ctx context.Context, head string) (text string, ok bool,
 			q.say("\n")
 			return strings.TrimSpace(string(e.text)), true, nil
 		case len(keys) == 1 && keys[0].Kind == tty.Escape:
-			q.say("\n")
+			q.say("\r" + strings.Repeat(" ", utf8.RuneCountInString(e.head)+e.wide) + "\r")
 			return "", false, nil
 		}
 		for _, key := range keys {
@@ -64,44 +65,67 @@ func (e *lineEdit) take(key tty.Key) {
 			e.add(r)
 		}
 	case tty.Backspace:
-		e.text = e.text[:max(len(e.text)-1, 0)]
+		e.erase(max(e.at-1, 0), e.at)
+	case tty.Delete:
+		e.erase(e.at, min(e.at+1, len(e.text)))
 	case tty.EraseWord:
-		at := strings.LastIndex(strings.TrimRight(string(e.text), " "), " ") + 1
-		e.text = []rune(string(e.text)[:at])
+		before := strings.TrimRight(string(e.text[:e.at]), " ")
+		e.erase(utf8.RuneCountInString(before[:strings.LastIndex(before, " ")+1]), e.at)
 	case tty.EraseLine:
-		e.text = nil
+		e.erase(0, e.at)
+	case tty.Left:
+		e.at = max(e.at-1, 0)
+	case tty.Right:
+		e.at = min(e.at+1, len(e.text))
+	case tty.Home:
+		e.at = 0
+	case tty.End:
+		e.at = len(e.text)
 	}
 }
 
-// add appends a character; a line break becomes a blank.
+// erase removes characters before or behind the cursor.
+func (e *lineEdit) erase(from, to int) {
+	e.text = slices.Delete(e.text, from, to)
+	e.at = from
+}
+
+// add inserts a character; a line break becomes a blank.
 func (e *lineEdit) add(r rune) {
 	switch r {
 	case '\n', '\r', '\t':
 		r = ' '
 	}
 	if len(e.text) < maxField {
-		e.text = append(e.text, r)
+		e.text = slices.Insert(e.text, e.at, r)
+		e.at++
 	}
 }
 
-// shown returns the end of the line, as much as fits into a row, and blanks to
-// overwrite what was there.
+// shown returns the part of the line around the cursor that fits into a row, and blanks
+// to overwrite what was there. The cursor stands behind head and the text before it.
 func (e *lineEdit) shown(width int) string {
-	text := visible.Line(string(e.text))
 	room := max(width-utf8.RuneCountInString(e.head)-2, 10)
-	at, wide := len(text), 0
-	for at > 0 {
-		r, size := utf8.DecodeLastRuneInString(text[:at])
-		cells := 1
-		if r >= 0x1100 {
-			cells = 2
-		}
-		if wide+cells > room {
-			break
-		}
-		at, wide = at-size, wide+cells
+	before, after := []rune(visible.Line(string(e.text[:e.at]))), []rune(visible.Line(string(e.text[e.at:])))
+	from, wide := len(before), 0
+	for from > 0 && wide+cellsOf(before[from-1]) <= room {
+		from--
+		wide += cellsOf(before[from])
 	}
-	pad := max(e.wide-wide, 0)
-	e.wide = wide
-	return e.head + text[at:] + strings.Repeat(" ", pad) + strings.Repeat("\b", pad)
+	to, back := 0, 0
+	for to < len(after) && wide+back+cellsOf(after[to]) <= room {
+		back += cellsOf(after[to])
+		to++
+	}
+	pad := max(e.wide-wide-back, 0)
+	e.wide = wide + back
+	return e.head + string(before[from:]) + string(after[:to]) + strings.Repeat(" ", pad) + strings.Repeat("\b", pad+back)
+}
+
+// cellsOf returns the width of a character, which may be less on the terminal.
+func cellsOf(r rune) int {
+	if r >= 0x1100 {
+		return 2
+	}
+	return 1
 }

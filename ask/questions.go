@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -59,13 +59,13 @@ func choices(input json.RawMessage) ([]choice, error) {
 
 // choose asks one question; "" means no answer.
 func (q *question) choose(ctx context.Context, c *choice) (string, error) {
-	q.paint = func() { q.say(c.text() + c.help()) }
+	q.paint = func() { q.say(c.text(q.style()) + c.help(q.style())) }
 	q.paint()
 	if err := q.seen(ctx); err != nil {
 		return "", err
 	}
 	for {
-		text, ok, err := q.line(ctx, Prompt)
+		text, ok, err := q.line(ctx, &lineEdit{head: q.prompt()})
 		if err != nil {
 			return "", err
 		}
@@ -75,7 +75,7 @@ func (q *question) choose(ctx context.Context, c *choice) (string, error) {
 		case chosen:
 			return label, nil
 		}
-		q.say(c.help())
+		q.say(c.help(q.style()))
 	}
 }
 
@@ -98,24 +98,19 @@ func (q *question) seen(ctx context.Context) error {
 }
 
 // text returns the question with its numbered options.
-func (q *choice) text() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "\n? %s\n", visible.Indent(q.Question, "  "))
-	for i, o := range q.Options {
-		fmt.Fprintf(&out, "  %d. %s", i+1, visible.Line(o.Label))
-		if o.Description != "" {
-			fmt.Fprintf(&out, " - %s", visible.Line(o.Description))
-		}
-		out.WriteByte('\n')
+func (q *choice) text(o display.TextOptions) string {
+	options := display.Choice{}
+	for _, one := range q.Options {
+		options.Rungs = append(options.Rungs, display.Rung{Rules: []string{visible.Line(one.Label)}, Label: visible.Line(one.Description)})
 	}
-	return out.String()
+	return o.Field("The agent asks", q.Question) + o.Row("") + options.Ladder(o)
 }
 
-func (q *choice) help() string {
+func (q *choice) help(o display.TextOptions) string {
 	if q.MultiSelect {
-		return "  numbers with commas between, = and your own words, or [d]eny\n"
+		return o.Row("numbers with commas between, = and your own words, or d to deny")
 	}
-	return "  a number, = and your own words, or [d]eny\n"
+	return o.Row("a number, = and your own words, or d to deny")
 }
 
 // pick interprets the person's line: a number, several if that is allowed, or

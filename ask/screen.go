@@ -15,6 +15,8 @@ type Screen struct {
 	out     io.Writer
 	held    bool
 	waiting bytes.Buffer
+	within  bool        // the last line that was written has no end
+	status  bool        // below it is that of Status
 	err     error       // the first write error
 	lost    func(error) // is called with it; may be nil
 }
@@ -37,6 +39,39 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 func (s *Screen) write(p []byte) (int, error) {
+	s.erase()
+	if len(p) > 0 {
+		s.within = p[len(p)-1] != '\n'
+	}
+	return s.put(p)
+}
+
+// Status shows a line below all that was written, in place of the one before, until
+// something else is written or a question opens; "" removes it. The line must be
+// shorter than the terminal is wide, and the terminal obey control sequences. While a
+// question is open, or a line is not complete, nothing is shown.
+func (s *Screen) Status(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held || s.within {
+		return
+	}
+	s.erase()
+	if line != "" {
+		s.put([]byte(line))
+		s.status = true
+	}
+}
+
+// erase removes the line of Status.
+func (s *Screen) erase() {
+	if s.status {
+		s.put([]byte("\r\x1b[K"))
+	}
+	s.status = false
+}
+
+func (s *Screen) put(p []byte) (int, error) {
 	n, err := s.out.Write(p)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("standard output cannot be written, so the run was ended: %w", err)
@@ -58,6 +93,7 @@ func (s *Screen) Failed() error {
 func (s *Screen) hold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.erase()
 	s.held = true
 }
 
@@ -66,6 +102,13 @@ func (s *Screen) Ask(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.write([]byte(text))
+}
+
+// ring writes text that takes no place on the screen.
+func (s *Screen) ring(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put([]byte(text))
 }
 
 // release ends a question and writes what was delayed.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/desk"
@@ -136,20 +137,20 @@ const keyTogether = 'm'
 // others says how many questions wait, "" for none.
 func (q *question) others() string {
 	n, like := len(q.queue.waiting()), len(q.alike())
-	text := fmt.Sprintf("  %d other questions wait", n)
+	text := fmt.Sprintf("%d other questions wait", n)
 	if n == 1 {
-		text = "  1 other question waits"
+		text = "1 other question waits"
 	}
 	switch {
 	case n == 0:
 		return ""
 	case like == 0:
 	case like == n:
-		text += fmt.Sprintf(", of this kind: [%c] shows all, for one answer", keyTogether)
+		text += fmt.Sprintf(", of this kind:  %c  shows all, for one answer", keyTogether)
 	default:
-		text += fmt.Sprintf(", %d of this kind: [%c] shows these, for one answer", like, keyTogether)
+		text += fmt.Sprintf(", %d of this kind:  %c  shows these, for one answer", like, keyTogether)
 	}
-	return text + "\n"
+	return q.style().Row(text)
 }
 
 // told shows how many questions wait, if that has changed: in the place of the line
@@ -160,9 +161,10 @@ func (q *question) told() {
 	if text == q.waits {
 		return
 	}
-	if q.waits != "" && !q.board.Dumb() && len(q.waits) <= q.width() {
-		q.screen.Ask("\x1b[1A\r\x1b[J")
-		q.rows = max(q.rows-1, -1)
+	q.clear()
+	if n := strings.Count(q.waits, "\n"); n > 0 && !q.board.Dumb() && q.width() == q.wide {
+		q.screen.Ask(fmt.Sprintf("\x1b[%dA\r\x1b[J", n))
+		q.rows = max(q.rows-n, -1)
 	}
 	q.waits = text
 	q.say(text)
@@ -192,17 +194,19 @@ func (q *question) together(ctx context.Context) (answer permission.Answer, done
 		all = append(all, shared{q.copy(w.ask), w})
 	}
 	q.rows = -1
-	q.say("all of this kind\n")
+	q.replies("all of this kind")
 	for i := range all {
 		one := all[i].question
 		if err := one.begin(); err != nil {
 			return answer, false, err
 		}
-		one.shown, one.wide = one.make(), q.width()
+		one.wide = q.width()
+		one.shown, one.whole = one.make()
 		one.text = one.shown.Text(q.style())
-		q.say(fmt.Sprintf("\n  --- %d of %d", i+1, len(all)) + one.text)
+		q.say(fmt.Sprintf("\n  --- %d of %d\n", i+1, len(all)) + one.text)
 	}
-	q.say(fmt.Sprintf("\n  one answer to these %d: [o] once   [d] deny. Escape goes back.\n", len(all)))
+	o := q.style()
+	q.say(o.Row("") + o.Row(fmt.Sprintf("one answer to these %d:  o  once   d  deny   Esc  back", len(all))))
 	for {
 		p, err := q.keys.decision(ctx, q.armed)
 		switch {
@@ -213,7 +217,7 @@ func (q *question) together(ctx context.Context) (answer permission.Answer, done
 		case p.Kind == 0:
 			return answer, false, q.noticed(p.notice)
 		case p.Kind == tty.Escape:
-			q.say("back\n")
+			q.replies("back")
 			q.draw()
 			return answer, false, nil
 		case p.Kind == tty.Rune && p.Rune == 'o':
@@ -221,7 +225,7 @@ func (q *question) together(ctx context.Context) (answer permission.Answer, done
 		case p.Kind == tty.Rune && p.Rune == 'd':
 			return q.answered(all, desk.Deny)
 		}
-		q.armed(false)
+		q.hint("keys: o once, d deny, Esc back")
 	}
 }
 
@@ -234,7 +238,7 @@ func (q *question) copy(ask permission.Request) *question {
 // answered gives one answer to the questions that were shown, each for itself. One
 // that has been withdrawn, or whose file has changed, gets none.
 func (q *question) answered(all []shared, choice string) (answer permission.Answer, done bool, err error) {
-	q.say(choice + "\n")
+	q.replies(choice)
 	if choice == desk.Once && all[0].changed() {
 		q.say("\n  The file has changed meanwhile:\n")
 		q.draw()
@@ -246,7 +250,7 @@ func (q *question) answered(all []shared, choice string) (answer permission.Answ
 			q.say("  the file of " + display.Summary(&one.ask.Use) + " has changed meanwhile: it is asked by itself\n")
 			continue
 		}
-		answer, err := one.finish(desk.Says(choice, nil))
+		answer, err := one.finish(desk.Says(choice, display.Rung{}))
 		if one.waiter.ctx.Err() == nil && q.queue.end(one.waiter, outcome{answer, err}) {
 			given++
 		}
@@ -254,10 +258,11 @@ func (q *question) answered(all []shared, choice string) (answer permission.Answ
 	if gone := len(all) - given; gone > 0 {
 		q.say(fmt.Sprintf("  answered %d of %d\n", given, len(all)))
 	}
-	return desk.Says(choice, nil), true, nil
+	return desk.Says(choice, display.Rung{}), true, nil
 }
 
 // changed reports whether a question would be shown otherwise now.
 func (q *question) changed() bool {
-	return q.make().Text(display.TextOptions{Width: q.wide, Colour: q.options.Colour}) != q.text
+	_, whole := q.make()
+	return whole != q.whole
 }

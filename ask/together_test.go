@@ -61,18 +61,18 @@ func TestTogether(t *testing.T) {
 		want  string
 		shows string
 	}{
-		{"once", []permission.Request{a, b, c}, []string{"m", "o"}, "allow allow allow", "one answer to these 3: [o] once   [d] deny. Escape goes back."},
-		{"deny", []permission.Request{a, b, c}, []string{"m", "d"}, "deny deny deny", "  --- 3 of 3\n? Bash (subagent helper)\n"},
-		{"back", []permission.Request{a, b, c}, []string{"m", "\x1b", "d"}, "deny waits waits", "  > back\n"},
+		{"once", []permission.Request{a, b, c}, []string{"m", "o"}, "allow allow allow", "│ one answer to these 3:  o  once   d  deny   Esc  back"},
+		{"deny", []permission.Request{a, b, c}, []string{"m", "d"}, "deny deny deny", "  --- 3 of 3\n┌ Bash (subagent helper) "},
+		{"back", []permission.Request{a, b, c}, []string{"m", "\x1b", "d"}, "deny waits waits", "└ > back\n"},
 		{"no answer", []permission.Request{a, b, c}, []string{"m", "s", "y", "\r", "a", "m", "1"}, "waits waits waits", "--- 1 of 3"},
-		{"another rule", []permission.Request{a, push, b}, []string{"m", "o"}, "allow waits allow", "  2 other questions wait, 1 of this kind: [m] shows these, for one answer\n"},
-		{"nothing of the kind", []permission.Request{push, a, b}, []string{"m", "o"}, "allow waits waits", "  2 other questions wait\n"},
-		{"alone", []permission.Request{a}, []string{"m", "d"}, "deny", "? Bash"},
-		{"the open one is held", []permission.Request{command("npm install a > agent-wrapper.toml"), a, b}, []string{"m", "o"}, "allow waits waits", "  2 other questions wait\n"},
-		{"one that waits is held", []permission.Request{a, command("npm install a > agent-wrapper.toml")}, []string{"m", "o"}, "allow waits", "  1 other question waits\n"},
-		{"tier 3", []permission.Request{command("rm -rf x"), command("rm -rf y")}, []string{"m", "d"}, "deny waits", "  1 other question waits\n"},
-		{"one is of tier 3", []permission.Request{command("rm x"), command("rm -rf y")}, []string{"m", "d"}, "deny waits", "  1 other question waits\n"},
-		{"pasted", []permission.Request{a, b}, []string{"mo", "m", "oo"}, "waits waits", "of this kind: [m]"},
+		{"another rule", []permission.Request{a, push, b}, []string{"m", "o"}, "allow waits allow", "│ 2 other questions wait, 1 of this kind:  m  shows these, for one answer\n"},
+		{"nothing of the kind", []permission.Request{push, a, b}, []string{"m", "o"}, "allow waits waits", "│ 2 other questions wait\n"},
+		{"alone", []permission.Request{a}, []string{"m", "d"}, "deny", "┌ Bash"},
+		{"the open one is held", []permission.Request{command("npm install a > agent-wrapper.toml"), a, b}, []string{"m", "o"}, "allow waits waits", "│ 2 other questions wait\n"},
+		{"one that waits is held", []permission.Request{a, command("npm install a > agent-wrapper.toml")}, []string{"m", "o"}, "allow waits", "│ 1 other question waits\n"},
+		{"tier 3", []permission.Request{command("rm -rf x"), command("rm -rf y")}, []string{"m", "d"}, "deny waits", "│ 1 other question waits\n"},
+		{"one is of tier 3", []permission.Request{command("rm x"), command("rm -rf y")}, []string{"m", "d"}, "deny waits", "│ 1 other question waits\n"},
+		{"pasted", []permission.Request{a, b}, []string{"mo", "m", "oo"}, "waits waits", "of this kind:  m  "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestOthersWait(t *testing.T) {
 		if got := outcomesOf(all); got != "allow" {
 			t.Errorf("%s\n%s", got, p.sees())
 		}
-		for _, want := range []string{"  1 other question waits, of this kind: [m] shows all, for one answer\n", "\x1b[1A\r\x1b[J"} {
+		for _, want := range []string{"│ 1 other question waits, of this kind:  m  shows all, for one answer\n", "\x1b[1A\r\x1b[J"} {
 			if !strings.Contains(p.sees(), want) {
 				t.Errorf("not shown: %q\n%s", want, p.sees())
 			}
@@ -275,7 +275,7 @@ func TestAnsweredIsNotAsked(t *testing.T) {
 			if !p.asker.queue.end(w, outcome{answer: permission.Answer{Behavior: permission.Deny}}) {
 				return // its turn came first
 			}
-			if got := outcomesOf([]func() asked{one}); got != "deny" || strings.Contains(p.sees(), "? Bash") {
+			if got := outcomesOf([]func() asked{one}); got != "deny" || strings.Contains(p.sees(), "┌ Bash") {
 				t.Fatalf("%s\n%s", got, p.sees())
 			}
 		})

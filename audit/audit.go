@@ -165,7 +165,7 @@ func (l *Log) start() error {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("the record %s is no regular file", l.path)
+			return fmt.Errorf("the record %s is not a regular file", l.path)
 		}
 		known, err := l.head.position()
 		if err != nil {

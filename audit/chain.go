@@ -33,7 +33,7 @@ func (s sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *sum) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutPrefix(string(text), sumPrefix)
 	if !ok || len(digits) != hex.EncodedLen(len(s)) || strings.ToLower(digits) != digits {
-		return fmt.Errorf("%.80q is no hash: it is sha256: and %d digits of 0-9a-f", text, hex.EncodedLen(len(s)))
+		return fmt.Errorf("%.80q is not a hash: it must be sha256: and %d digits of 0-9a-f", text, hex.EncodedLen(len(s)))
 	}
 	_, err := hex.Decode(s[:], []byte(digits))
 	return err
@@ -51,7 +51,7 @@ type position struct {
 // holds checks that the record still has the line of the position.
 func (p position) holds(f io.ReaderAt, size int64) error {
 	if size < p.End {
-		return fmt.Errorf("it has %d bytes, and %d were written: it was cut behind record %d or before", size, p.End, p.Seq)
+		return fmt.Errorf("it has %d bytes, but %d were written: it was cut at record %d or earlier", size, p.End, p.Seq)
 	}
 	line := io.NewSectionReader(f, p.Start, p.End-p.Start-1)
 	h := sha256.New()
@@ -76,8 +76,8 @@ type Damage struct {
 }
 
 func (d *Damage) Error() string {
-	return fmt.Sprintf("the record %s is not as it was left: %v; look at it with agent-wrapper audit verify; "+
-		"to begin a new one, move it away together with %s", d.Log, d.Err, d.Head)
+	return fmt.Sprintf("the record %s was changed since it was last written: %v; inspect it with agent-wrapper audit verify; "+
+		"to start a new one, move it away together with %s", d.Log, d.Err, d.Head)
 }
 
 func (d *Damage) Unwrap() error { return d.Err }
@@ -128,7 +128,7 @@ func parse(line []byte) (l link, ok bool) {
 const opening = `{"v":`
 
 // errLoose is the error for a line that is not a record and has none before it.
-var errLoose = errors.New("is no record")
+var errLoose = errors.New("is not a record")
 
 // line processes the next line, with its line feed.
 func (w *walker) line(line []byte) error {
@@ -181,9 +181,9 @@ func (w *walker) fits(l link, start int64) error {
 	case l.Seq == 1:
 		return nil
 	case start > w.at.End && l.Torn == nil:
-		return fmt.Errorf("%d bytes before it are no record, and it does not say that one was torn", start-w.at.End)
+		return fmt.Errorf("the %d bytes before it are not a record, and it does not say that one was torn", start-w.at.End)
 	case l.Torn != nil && *l.Torn != w.fragment(start):
-		return errors.New("what stands before it is not the torn line that it names")
+		return errors.New("what is before it is not the torn line that it names")
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (w *walker) fragment(start int64) fragment {
 }
 
 // errPrev is the error for a record with the wrong prev.
-var errPrev = errors.New("does not carry the hash of the line before it")
+var errPrev = errors.New("does not have the hash of the line before it")
 
 // gap is the error for missing or displaced records.
 type gap struct{ want, got uint64 }
@@ -208,7 +208,7 @@ func (g *gap) Error() string {
 // shorter.
 const maxLine = 16 << 20
 
-var errLong = fmt.Errorf("is longer than %d bytes: we write no such line", maxLine)
+var errLong = fmt.Errorf("is longer than %d bytes, more than agent-wrapper ever writes", maxLine)
 
 // lines calls take with each line of r including its line feed; rest is what
 // follows the last line feed. A line longer than maxLine is an error.
@@ -295,10 +295,10 @@ func (l *Log) ours() (os.FileInfo, error) {
 	}
 	named, err := os.Stat(l.path)
 	if err != nil {
-		return nil, fmt.Errorf("the record was taken away while in use: %w", err)
+		return nil, fmt.Errorf("the record was removed while in use: %w", err)
 	}
 	if !os.SameFile(open, named) {
-		return nil, fmt.Errorf("the record %s was replaced while in use: start again", l.path)
+		return nil, fmt.Errorf("the record %s was replaced while in use: start the command again", l.path)
 	}
 	return open, nil
 }
@@ -320,7 +320,7 @@ func (l *Log) readLines(size int64) (rest int, err error) {
 	w.lines = 0
 	part, err := lines(io.NewSectionReader(l.file, w.offset, size-w.offset), func(line []byte) error {
 		if err := w.line(line); err != nil {
-			return &Damage{l.path, l.head.path, fmt.Errorf("the line behind record %d %w", w.at.Seq, err)}
+			return &Damage{l.path, l.head.path, fmt.Errorf("the line after record %d %w", w.at.Seq, err)}
 		}
 		return nil
 	})
@@ -336,7 +336,7 @@ func (l *Log) write(e *Entry) error {
 		return err
 	}
 	if len(line) > maxLine {
-		return fmt.Errorf("the line would have %d bytes, and may have %d", len(line), maxLine)
+		return fmt.Errorf("the line would have %d bytes, and the limit is %d", len(line), maxLine)
 	}
 	start := l.walk.offset
 	if err := l.put(line); err != nil {

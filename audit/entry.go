@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // The kinds of records.
@@ -83,6 +84,10 @@ type grant struct {
 	Until string `json:"until,omitempty"`
 	Left  *int   `json:"left,omitempty"` // nil: any number
 	From  string `json:"from,omitempty"` // the id of a remembered approval
+	// UpTo is the highest risk for which it answers.
+	UpTo risk.Grade `json:"up_to,omitzero"`
+	// Edits says that all edits in the workspace were accepted.
+	Edits bool `json:"edits,omitempty"`
 }
 
 // answerer is a person who answered a question.
@@ -105,7 +110,7 @@ func (e *Entry) approved(a *permission.Approval) {
 // grants returns the lasting answers by which a tool use was allowed.
 func (e *Entry) grants(all []permission.Grant) (out []grant) {
 	for _, g := range all {
-		one := grant{ID: g.ID, Rule: e.hide(g.Rule), Use: e.hide(g.Use), From: e.hide(g.From)}
+		one := grant{ID: g.ID, Rule: e.hide(g.Rule), Use: e.hide(g.Use), From: e.hide(g.From), UpTo: g.UpTo, Edits: g.Edits}
 		if !g.Until.IsZero() {
 			one.Until = g.Until.UTC().Format(time.RFC3339)
 		}

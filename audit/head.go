@@ -54,10 +54,10 @@ func (h head) position() (position, error) {
 		err = json.Unmarshal(data, &text)
 	}
 	if p := text.position; err == nil && (text.V != 1 || p.Seq == 0 || p.Start < 0 || p.End <= p.Start) {
-		err = errors.New("it is not one that we wrote")
+		err = errors.New("agent-wrapper did not write it")
 	}
 	if err != nil {
-		return position{}, fmt.Errorf("read the head of the record, %s: %w; verify the record without it, and take it away to go on", h.path, err)
+		return position{}, fmt.Errorf("read the head of the record, %s: %w; verify the record without it, then remove it to continue", h.path, err)
 	}
 	return text.position, nil
 }

@@ -5,7 +5,7 @@ package audit
 import "errors"
 
 // errNoLock: two processes that write at once would break the chain.
-var errNoLock = errors.New("a record cannot be kept on this system: its files cannot be locked")
+var errNoLock = errors.New("this system cannot keep a record: its files cannot be locked")
 
 func lock(interface{ Fd() uintptr }) error { return errNoLock }
 

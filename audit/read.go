@@ -117,7 +117,7 @@ func (e *Entry) words() string {
 	case kindBegin:
 		return "begin"
 	case kindTorn:
-		return fmt.Sprintf("torn   %d bytes of a crash", e.Torn.size())
+		return fmt.Sprintf("torn   %d bytes left by a crash", e.Torn.size())
 	case kindNote:
 		return fmt.Sprintf("note   %s: %s", e.Note, e.Reason)
 	case kindOutcome:

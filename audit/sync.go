@@ -29,7 +29,7 @@ func ParseSync(text string) (Sync, error) {
 	if i := slices.Index(syncNames, text); i >= 0 {
 		return Sync(i), nil
 	}
-	return 0, fmt.Errorf("unknown setting %q: it is %s", text, strings.Join(syncNames, ", "))
+	return 0, fmt.Errorf("unknown setting %q: use one of %s", text, strings.Join(syncNames, ", "))
 }
 
 // maxLate is the maximum number of records that the head lacks with SyncNone.

@@ -134,7 +134,7 @@ func (v *verifier) line(line []byte) error {
 	l, ok := parse(line[:len(line)-1])
 	switch {
 	case err == errLoose:
-		v.fault(v.report.Lines, "is no record")
+		v.fault(v.report.Lines, "is not a record")
 		v.walk.loose.Write(line)
 		return nil
 	case !ok:
@@ -155,11 +155,11 @@ func (v *verifier) broken(l link, err error, torn bool, before position) {
 	var g *gap
 	switch {
 	case torn && l.Torn == nil:
-		v.fault(here-1, "is no record: it was changed, or something was put in")
+		v.fault(here-1, "is not a record: it was changed, or something was inserted")
 	case errors.As(err, &g) && g.got > g.want:
 		v.fault(here, "records %d to %d are missing before it", g.want, g.got-1)
 	case errors.As(err, &g):
-		v.fault(here, "is record %d, and record %d belongs here: it was moved, put in twice, or changed", g.got, g.want)
+		v.fault(here, "is record %d, but record %d belongs here: it was moved, duplicated or changed", g.got, g.want)
 	case errors.Is(err, errPrev) && before.Seq > 0:
 		v.settle(l)
 		v.doubt = &doubt{line: here, seq: l.Seq}
@@ -178,9 +178,9 @@ func (v *verifier) settle(l link) {
 	switch {
 	case d == nil:
 	case l.Seq == d.seq+1 && l.Prev == d.hash:
-		v.fault(d.line-1, "was changed: the next line carries another hash of it")
+		v.fault(d.line-1, "was changed: the next line has a different hash for it")
 	default:
-		v.fault(d.line, "was changed: it does not carry the hash of the line before it")
+		v.fault(d.line, "was changed: it does not have the hash of the line before it")
 	}
 }
 
@@ -201,7 +201,7 @@ func (v *verifier) known(l link, line []byte) {
 	if l.Seq == v.head.Seq {
 		v.reached = at.Hash == v.head.Hash
 		if !v.reached && v.doubt == nil && len(r.Faults) == 0 {
-			v.fault(r.Lines, "was changed: it is not record %d as its head knows it", l.Seq)
+			v.fault(r.Lines, "was changed: it is not record %d as its head describes it", l.Seq)
 		}
 	}
 	if v.want != nil && at.Hash == *v.want {
@@ -219,10 +219,10 @@ func (v *verifier) begun(line []byte) {
 		return
 	}
 	if v.report.Old = e.Before; e.Before > 0 {
-		v.note(v.report.Lines, "%d lines before it are of version 1, which had no chain; they are as they were when it was written", e.Before)
+		v.note(v.report.Lines, "%d lines before it are version 1, which had no chain; they have not changed since it was written", e.Before)
 	}
 	if e.Lost != nil {
-		v.fault(v.report.Lines, "begins in the place of another record, which had reached record %d and is gone", e.Lost.Seq)
+		v.fault(v.report.Lines, "begins in place of another record, which had reached record %d and is missing", e.Lost.Seq)
 	}
 }
 
@@ -249,19 +249,19 @@ func (v *verifier) end(rest []byte) {
 	}
 	switch {
 	case behind && loose:
-		v.fault(at1, "is no record, and record %d belongs here: it was changed, or the file was cut", at.Seq+1)
+		v.fault(at1, "is not a record, but record %d belongs here: it was changed, or the file was cut", at.Seq+1)
 	case behind:
-		v.fault(r.Lines, "is the last line with record %d, and %d were written: the file was cut", at.Seq, v.head.Seq)
+		v.fault(r.Lines, "is the last line, with record %d, but %d were written: the file was cut", at.Seq, v.head.Seq)
 	case loose && at.Seq == 0 && v.head.Seq == 0 && len(rest) == 0:
 		r.Old = r.Lines
-		v.note(0, "all lines are of version 1, which had no chain")
+		v.note(0, "all lines are version 1, which had no chain")
 	case loose:
-		v.note(at1, "is torn: whoever wrote it ended in mid-write; the next record closes it off")
+		v.note(at1, "is torn: its writer ended in the middle of it; the next record closes it off")
 	case at.Seq == v.head.Seq && at.Seq > 0 && at.End != v.head.End:
-		v.fault(0, "the last record ends at byte %d, and its head says %d: bytes were put in or taken out", at.End, v.head.End)
+		v.fault(0, "the last record ends at byte %d, but its head says %d: bytes were inserted or removed", at.End, v.head.End)
 	}
 	if v.head.Seq == 0 {
-		v.note(0, "there is no head: that nothing was cut off the end cannot be told")
+		v.note(0, "there is no head: cannot tell whether records were cut off the end")
 	}
 	if v.want != nil && !v.met {
 		v.fault(0, "no record has the hash %s: it was changed, or cut off", *v.want)

@@ -229,7 +229,7 @@ func TestApprover(t *testing.T) {
 		}
 		s.allowed(end(), "anna")
 		s.ended(e.ID, approval.Consumed, "anna")
-		if got := here.heard(); got != "the approval is approved already, by anna" {
+		if got := here.heard(); got != "the approval is already approved, by anna" {
 			s.Errorf("here: %q", got)
 		}
 	})
@@ -283,13 +283,13 @@ func TestApprover(t *testing.T) {
 		}
 		s.denied(end(), "anna has withdrawn the question: changed my mind")
 	})
-	play(t, "the answer is not needed any more", Options{Here: newPerson()}, func(s *scene) {
+	play(t, "the answer is no longer needed", Options{Here: newPerson()}, func(s *scene) {
 		ctx, cancel := context.WithCancel(s.Context())
 		end := s.asks(ctx, about(t, "Bash", install))
 		e := s.only()
 		cancel()
 		r := end()
-		s.denied(r, "the answer is not needed any more")
+		s.denied(r, "the answer is no longer needed")
 		if !errors.Is(r.err, context.Canceled) {
 			s.Error(r.err)
 		}
@@ -300,7 +300,7 @@ func TestApprover(t *testing.T) {
 		end := s.asks(s.Context(), about(t, "Bash", install))
 		e := s.only()
 		r := end()
-		s.denied(r, "nobody settled it in time")
+		s.denied(r, "nobody answered in time")
 		if !errors.Is(r.err, context.DeadlineExceeded) {
 			s.Error(r.err)
 		}
@@ -342,7 +342,7 @@ func TestBothAtOnce(t *testing.T) {
 		}
 		here.says <- allow()
 		s.denied(end(), "")
-		if got := here.heard(); got != "the approval is denied already, by anna" {
+		if got := here.heard(); got != "the approval is already denied, by anna" {
 			s.Errorf("here: %q", got)
 		}
 	})
@@ -517,8 +517,8 @@ func TestTimeAlone(t *testing.T) {
 		if got := here.heard(); got != "" {
 			s.Errorf("here: %q", got)
 		}
-		s.denied(end(), "nobody settled it in time: context deadline exceeded")
-		if got := here.heard(); got != "the approval is expired already" {
+		s.denied(end(), "nobody answered in time")
+		if got := here.heard(); got != "the approval is already expired" {
 			s.Errorf("here: %q", got)
 		}
 	})
@@ -527,7 +527,7 @@ func TestTimeAlone(t *testing.T) {
 		end := s.asks(s.Context(), about(t, "Bash", install))
 		fails.get.Store(true)
 		submitElse(s)
-		s.denied(end(), "nobody settled it in time: context deadline exceeded")
+		s.denied(end(), "nobody answered in time")
 	})
 	fails, here = &failing{}, newPerson()
 	fails.submit.Store(true)
@@ -563,7 +563,7 @@ func TestUsedUp(t *testing.T) {
 		if err := s.answers(s.only(), anna, desk.Reply{Choice: desk.Once}); err != nil {
 			s.Fatal(err)
 		}
-		s.denied(end(), "the approval cannot be used: the approval is consumed already, by anna")
+		s.denied(end(), "the approval cannot be used: the approval is already consumed, by anna")
 	})
 }
 
@@ -748,7 +748,7 @@ func TestResumed(t *testing.T) {
 			s.Fatal(err)
 		}
 		s.allowed(s.asks(ctx, ask)(), "anna")
-		s.denied(s.asks(ctx, ask)(), "consumed already, by anna")
+		s.denied(s.asks(ctx, ask)(), "already consumed, by anna")
 		cancel()
 	})
 	play(t, "a useless answer", Options{Terms: fixed}, func(s *scene) {

@@ -53,7 +53,7 @@ func ExampleLocal() {
 	settled, err = asking.Consume(ctx, "k3f9", "1:0")
 	fmt.Println(settled.Status, err)
 	// Output:
-	// the approval is approved already, by anna
+	// the approval is already approved, by anna
 	// approved anna <nil>
 	// consumed <nil>
 }

@@ -189,7 +189,7 @@ func (c *call) tell(r *round, a permission.Answer) (approval.Entry, error) {
 	}
 	e := approval.Event{
 		Kind: desk.Kind(reply.Choice), ID: r.entry.ID, Digest: r.entry.Digest, By: approval.Principal{Role: approval.Person, Name: c.o.Person},
-		Scope: a.Scope, Rules: a.Rules, For: a.For, Times: a.Times, Message: a.Message, Input: a.Input,
+		Scope: a.Scope, Rules: a.Rules, For: a.For, Times: a.Times, UpTo: a.UpTo, Message: a.Message, Input: a.Input,
 	}
 	return c.o.Broker.Answer(c.ctx, e, text)
 }
@@ -198,6 +198,8 @@ func (c *call) tell(r *round, a permission.Answer) (approval.Entry, error) {
 func replyFor(r *round, a permission.Answer) *desk.Reply {
 	reply := &desk.Reply{ID: r.entry.ID, Digest: r.entry.Digest, Rules: a.Rules, For: int(a.For / time.Second), Times: a.Times, Message: a.Message, Input: a.Input}
 	reply.Choice = desk.ChoiceOf(a)
+	upTo, _ := a.UpTo.MarshalText() // a grade of the tables has a name
+	reply.UpTo = string(upTo)
 	return reply
 }
 
@@ -327,9 +329,9 @@ func (a *Approver) close(r *round) {
 }
 
 // share answers the other questions that wait and that rules which were kept for the
-// session allow entirely, as package desk does. Those of a counted answer allow none.
+// session allow entirely, as package desk does. Those of a counted answer, or up to a risk, allow none.
 func (c *call) share(from *round, a permission.Answer) {
-	if desk.ChoiceOf(a) != desk.Session && desk.ChoiceOf(a) != desk.While || len(a.Rules) == 0 || a.Times > 0 {
+	if desk.Kind(desk.ChoiceOf(a)) != approval.Approve || len(a.Rules) == 0 || a.Times > 0 || a.UpTo != 0 {
 		return
 	}
 	c.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -67,7 +68,7 @@ func newExplained(e *engine.Engine, asked *permission.ToolUse) explained {
 	var trace permission.Trace
 	d := e.Explain(*asked, &trace)
 	var text strings.Builder
-	e.WriteTrace(&text, 0, asked, &trace)
+	e.WriteTrace(&text, display.TextOptions{}, asked, &trace)
 	out := explained{Decision: newDecision(&d, ""), Text: text.String(), Actions: []action{}}
 	if trace.Whole.Layer != 0 {
 		whole := newLayer(&trace.Whole, true)

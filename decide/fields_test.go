@@ -50,7 +50,7 @@ func TestQuestions(t *testing.T) {
 		{"Bash", `{"command":"npm install a > held.txt; cat /etc/shadow"}`, `{"choice":"words","message":"no"}`, "deny"},
 		{"Bash", `{"command":"npm install b"}`, `{"choice":"while","for":60,"times":3}`, "allow"},
 		{"Bash", `{"command":"git push ` + "`git log -1`" + `"}`, `{"choice":"session"}`, "allow"},
-		{"Bash", `{"command":"npm install c"}`, `{"choice":"session","rules":["Bash(npm install c)"]}`, "allow"},
+		{"Bash", `{"command":"npm install c"}`, `{"choice":"session","rules":["Bash(npm install c)"],"up_to":"moderate"}`, "allow"},
 		{"Bash", `{"command":"npm install d"}`, `{"choice":"never","rung":0}`, "deny"},
 		{"AskUserQuestion", `{"questions":[{"question":"Which?"}]}`, `{"choice":"answers","answers":{"Which?":"a"}}`, "allow"},
 		{"Bash", `{"command":"` + many.String() + `","description":"` + strings.Repeat(`line\n`, 60<<10) + `"}`, `{"choice":"deny","message":"no"}`, "deny"},
@@ -70,7 +70,7 @@ func TestQuestions(t *testing.T) {
 	// The same by requests of the client.
 	for i, test := range []struct{ tool, input, more string }{
 		{"Bash", `{"command":"npm install e"}`, `"choice":"while","for":60,"times":3`},
-		{"Bash", `{"command":"npm install f"}`, `"choice":"session","rules":["Bash(npm install f)"]`},
+		{"Bash", `{"command":"npm install f"}`, `"choice":"session","rules":["Bash(npm install f)"],"up_to":"moderate"`},
 		{"Bash", `{"command":"npm install g"}`, `"choice":"words","message":"no"`},
 		{"Bash", `{"command":"npm install h"}`, `"choice":"edit","input":{"command":"ls"}`},
 		{"AskUserQuestion", `{"questions":[{"question":"Which?"}]}`, `"choice":"answers","answers":{"Which?":"a"}`},

@@ -1,6 +1,6 @@
 // Package decide serves decisions on tool uses to a program that runs an agent itself,
 // as JSON-RPC 2.0 with one object a line: the program asks before each tool use, and
-// puts the questions that the policies leave to a person. docs/protocol.md describes
+// puts the questions that the policies leave to a person. docs/reference/protocol.md describes
 // the methods.
 //
 // Every request is answered once, in any order. An error is a denial, and so is a

@@ -84,7 +84,7 @@ func (s *server) open(name string, resume bool) (*session, error) {
 func (one *session) menu() desk.Menu {
 	m := desk.Menu{Session: one.Session, Edit: true}
 	if one.Keeps() {
-		m.Keep = one.Keep
+		m.Keep, m.Into = one.Keep, one.KeepsIn
 	}
 	return m
 }

@@ -110,8 +110,8 @@ func TestHandedOn(t *testing.T) {
 		{reply("q9.1", first.Digest, `,"choice":"once"`), "no question with this id"},
 		{reply("q1.1", first.Digest, `,"choice":"once"`), "no question with this id"},
 		{reply("", first.Digest, `,"choice":"once"`), "params: id"},
-		{reply(first.ID, second.Digest, `,"choice":"once"`), "another request than the one that was shown"},
-		{reply(first.ID, "", `,"choice":"once"`), "another request than the one that was shown"},
+		{reply(first.ID, second.Digest, `,"choice":"once"`), "a different request from the one that was shown"},
+		{reply(first.ID, "", `,"choice":"once"`), "a different request from the one that was shown"},
 		{reply(first.ID, first.Digest, ``), `choice "" is not offered`},
 		{reply(first.ID, first.Digest, `,"choice":"session","rules":["Bash(git push)"]`), "cannot be kept"},
 		{reply(first.ID, first.Digest, `,"choice":"edit","input":{"command":"npm install a"}`), "nothing was edited"},
@@ -130,7 +130,7 @@ func TestHandedOn(t *testing.T) {
 			t.Error(l.text)
 		}
 	}
-	if got := c.fails("answer", reply(first.ID, first.Digest, `,"choice":"deny"`), -32000); !strings.Contains(got, "approved already, by phone") {
+	if got := c.fails("answer", reply(first.ID, first.Digest, `,"choice":"deny"`), -32000); !strings.Contains(got, "already approved, by phone") {
 		t.Error(got)
 	}
 	c.request(`"close"`, "session", `{"action":"close","session":"b"}`)

@@ -179,7 +179,7 @@ func whyWithdrawn(ctx context.Context) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "not answered in time"
 	case errors.Is(err, context.Canceled):
-		return "the answer is not needed any more"
+		return "the answer is no longer needed"
 	default:
 		return err.Error()
 	}
@@ -233,7 +233,7 @@ func (q *waiting) consume() error {
 }
 
 // errUnknown is the error for an ID that no question has, or had lately.
-var errUnknown = errors.New("no question with this id waits here")
+var errUnknown = errors.New("no question with this id is waiting here")
 
 // find returns the question that waits with an ID.
 func (d *Desk) find(id string) (*waiting, error) {
@@ -287,7 +287,7 @@ func (d *Desk) Answer(r Reply) (kept []patterns.Source, err error) {
 // keptNevertheless adds to the error of an answer which of its rules count in spite of it.
 func keptNevertheless(kept []patterns.Source, err error) error {
 	for _, place := range kept {
-		err = fmt.Errorf("%w; a rule is written nevertheless: %s", err, place)
+		err = fmt.Errorf("%w; a rule was written anyway: %s", err, place)
 	}
 	return err
 }
@@ -296,7 +296,7 @@ func keptNevertheless(kept []patterns.Source, err error) error {
 func (q *waiting) event(said permission.Answer, by approval.Principal) approval.Event {
 	e := approval.Event{
 		Kind: approval.Deny, ID: q.ID, Digest: q.Digest, By: by,
-		Scope: said.Scope, Rules: said.Rules, For: said.For, Times: said.Times, Message: said.Message,
+		Scope: said.Scope, Rules: said.Rules, For: said.For, Times: said.Times, UpTo: said.UpTo, Message: said.Message,
 	}
 	switch {
 	case said.Input != nil:
@@ -308,7 +308,7 @@ func (q *waiting) event(said permission.Answer, by approval.Principal) approval.
 }
 
 // errChanged is the error of an answer to a question about a file that has changed.
-var errChanged = errors.New("the file has changed meanwhile: it is asked anew")
+var errChanged = errors.New("the file has changed since: the question is asked again")
 
 // askAnew withdraws a question, to ask it again as it is now.
 func (d *Desk) askAnew(q *waiting) error {
@@ -326,7 +326,7 @@ func (d *Desk) keep(rules []string) (kept []patterns.Source, err error) {
 	for _, rule := range rules {
 		place, err := d.options.Keep(rule)
 		if err != nil {
-			return kept, fmt.Errorf("%s is not kept: %w", rule, err)
+			return kept, fmt.Errorf("%s was not kept: %w", rule, err)
 		}
 		kept = append(kept, place)
 	}
@@ -334,16 +334,16 @@ func (d *Desk) keep(rules []string) (kept []patterns.Source, err error) {
 }
 
 // together answers the other questions that wait and that rules which were kept for
-// the session allow entirely. Those of a counted answer allow none: each tool use has
-// to be counted by the session.
+// the session allow entirely. Those of a counted answer allow none, as each tool use has
+// to be counted by the session, and neither do those up to a risk.
 func (d *Desk) together(q *waiting, said permission.Answer, by approval.Principal) {
-	if !allows(said) || len(said.Rules) == 0 || said.Times > 0 {
+	if !allows(said) || len(said.Rules) == 0 || said.Times > 0 || said.UpTo != 0 {
 		return
 	}
 	for _, other := range d.all() {
 		if !other.ask.Decision.Question && other.ask.Answers(said.Rules...) {
 			// If this fails, it has another outcome already.
-			_ = d.settle(other, other.event(Says(Once, nil), by), outcome{gone: "answered together with " + q.ID})
+			_ = d.settle(other, other.event(Says(Once, display.Rung{}), by), outcome{gone: "answered together with " + q.ID})
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -104,6 +105,8 @@ var full = desk.Menu{Keep: kept, Session: permission.NewSession(patterns.Place{}
 func TestReplies(t *testing.T) {
 	one, wide := []string{"Bash(npm install left-pad)"}, []string{"Bash(npm install:*)"}
 	question := `{"questions":[{"question":"Which?","options":[{"label":"a"},{"label":"b"}]},{"question":"Why?"}]}`
+	edit := `{"file_path":"src/a.go","old_string":"a","new_string":"b"}`
+	push, pushes, moderate := `{"command":"git push origin main"}`, []string{"Bash(git push:*)"}, risk.GradeOf(risk.Moderate, false)
 	at := func(i int) *int { return &i }
 	allow, deny, session := permission.Allow, permission.Deny, permission.ScopeSession
 	for _, c := range []struct {
@@ -119,26 +122,41 @@ func TestReplies(t *testing.T) {
 		{reply: desk.Reply{Choice: "session", Rung: at(2)}, refused: "rung 2: the choice has 2, the first is 0"},
 		{reply: desk.Reply{Choice: "session", Rung: at(-1)}, refused: "rung -1"},
 		{reply: desk.Reply{Choice: "session", Rules: wide}, want: permission.Answer{Behavior: allow, Scope: session, Rules: wide}},
-		{reply: desk.Reply{Choice: "session", Rules: []string{"Bash(git push)"}}, refused: "rules: Bash(git push) cannot be kept: it would not answer"},
-		{reply: desk.Reply{Choice: "session", Rules: []string{}}, refused: "rules: there is none"},
+		{reply: desk.Reply{Choice: "session", Rules: []string{"Bash(git push)"}}, refused: "rules: Bash(git push) cannot be kept: it covers nothing that is asked about"},
+		{reply: desk.Reply{Choice: "session", Rules: []string{}}, refused: "rules: the list is empty"},
 		{reply: desk.Reply{Choice: "session", Rules: wide, Rung: at(0)}, refused: "rung and rules"},
+		{menu: full, input: push, reply: desk.Reply{Choice: "session", Rung: at(1)}, want: permission.Answer{Behavior: allow, Scope: session, Rules: pushes, UpTo: moderate}},
+		{menu: full, input: push, reply: desk.Reply{Choice: "session", Rung: at(2)}, want: permission.Answer{Behavior: allow, Scope: session, Rules: pushes}},
+		{menu: full, input: push, reply: desk.Reply{Choice: "while", Rung: at(1), Times: 2}, want: permission.Answer{Behavior: allow, Scope: session, Rules: pushes, UpTo: moderate, Times: 2}},
+		{menu: full, input: push, reply: desk.Reply{Choice: "always", Rung: at(1)}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeAlways, Rules: pushes}},
+		{menu: full, input: push, reply: desk.Reply{Choice: "always", Rung: at(2)}, refused: "rung 2: the choice has 2"},
+		{input: push, reply: desk.Reply{Choice: "session", Rung: at(2)}, refused: "rung 2: the choice has 2"},
+		{input: push, reply: desk.Reply{Choice: "session", Rules: pushes, UpTo: "moderate"}, want: permission.Answer{Behavior: allow, Scope: session, Rules: pushes, UpTo: moderate}},
+		{input: push, reply: desk.Reply{Choice: "session", Rules: pushes, UpTo: "safe"}, refused: "it would not answer for run git push origin main"},
+		{input: push, reply: desk.Reply{Choice: "session", Rules: pushes, UpTo: "some"}, refused: `up_to: "some" is no risk`},
+		{menu: full, input: push, reply: desk.Reply{Choice: "session", Rung: at(2), UpTo: "moderate"}, refused: "up_to goes with rules"},
+		{menu: full, input: push, reply: desk.Reply{Choice: "always", Rules: pushes, UpTo: "moderate"}, refused: "up_to does not go with choice always"},
+		{menu: full, tool: "Edit", input: edit, reply: desk.Reply{Choice: "accept-edits"}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeEdits}},
+		{menu: full, tool: "Edit", input: edit, reply: desk.Reply{Choice: "accept-edits", Rung: at(0)}, refused: "rung does not go with choice accept-edits"},
+		{tool: "Edit", input: edit, reply: desk.Reply{Choice: "accept-edits"}, refused: "not offered"},
+		{menu: full, input: push, reply: desk.Reply{Choice: "accept-edits"}, refused: "not offered"},
 		{menu: full, reply: desk.Reply{Choice: "while"}, want: permission.Answer{Behavior: allow, Scope: session, Rules: one, For: 30 * time.Minute}},
 		{menu: full, reply: desk.Reply{Choice: "while", For: 60, Times: 2}, want: permission.Answer{Behavior: allow, Scope: session, Rules: one, For: time.Minute, Times: 2}},
-		{menu: full, reply: desk.Reply{Choice: "while", Times: 1}, refused: "times: 1: it is at least 2"},
+		{menu: full, reply: desk.Reply{Choice: "while", Times: 1}, refused: "times: 1: it must be at least 2"},
 		{menu: full, reply: desk.Reply{Choice: "while", For: -1}, refused: "for: -1"},
-		{menu: full, reply: desk.Reply{Choice: "while", For: 1 << 62}, refused: "is no number of seconds"},
-		{menu: full, reply: desk.Reply{Choice: "always", Rung: at(1)}, want: permission.Answer{Behavior: allow, Scope: session, Rules: wide}},
+		{menu: full, reply: desk.Reply{Choice: "while", For: 1 << 62}, refused: "is not a valid number of seconds"},
+		{menu: full, reply: desk.Reply{Choice: "always", Rung: at(1)}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeAlways, Rules: wide}},
 		{menu: full, reply: desk.Reply{Choice: "edit", Input: json.RawMessage(`{"command":"ls"}`)}, want: permission.Answer{Behavior: allow, Input: json.RawMessage(`{"command":"ls"}`)}},
 		{menu: full, reply: desk.Reply{Choice: "edit", Input: json.RawMessage(`{ "command": "npm install left-pad" }`)}, refused: "nothing was edited"},
 		{menu: full, reply: desk.Reply{Choice: "edit", Input: json.RawMessage(`[]`)}, refused: "object"},
 		{menu: full, reply: desk.Reply{Choice: "edit"}, refused: "input: it is what"},
-		{reply: desk.Reply{Choice: "edit", Input: json.RawMessage(`{"command":"ls"}`)}, refused: `choice "edit" is not offered: it is one of once, session, deny, words, never`},
+		{reply: desk.Reply{Choice: "edit", Input: json.RawMessage(`{"command":"ls"}`)}, refused: `choice "edit" is not offered: use one of once, session, deny, words, never`},
 		{reply: desk.Reply{Choice: "deny"}, want: permission.Answer{Behavior: deny}},
 		{reply: desk.Reply{Choice: "deny", Message: "no"}, want: permission.Answer{Behavior: deny, Message: "no"}},
 		{reply: desk.Reply{Choice: "words", Message: "use pnpm"}, want: permission.Answer{Behavior: deny, Message: "use pnpm"}},
 		{reply: desk.Reply{Choice: "words", Message: " "}, refused: "message: it is what choice words tells the agent"},
 		{reply: desk.Reply{Choice: "never", Rung: at(1)}, want: permission.Answer{Behavior: deny, Scope: session, Rules: wide}},
-		{reply: desk.Reply{Choice: "once", Message: "fine"}, refused: "message does not go with choice once, but with deny, words"},
+		{reply: desk.Reply{Choice: "once", Message: "fine"}, refused: "message does not go with choice once, only with deny, words"},
 		{reply: desk.Reply{Choice: "once", Rules: wide}, refused: "rules does not go with choice once"},
 		{reply: desk.Reply{Choice: "Once"}, refused: `choice "Once" is not offered`},
 		{reply: desk.Reply{}, refused: `choice "" is not offered`},
@@ -148,9 +166,9 @@ func TestReplies(t *testing.T) {
 			tool: "AskUserQuestion", input: question, reply: desk.Reply{Choice: "answers", Answers: map[string]string{"Which?": "a", "Why?": "so"}},
 			want: permission.Answer{Behavior: allow, Input: json.RawMessage(`{"answers":{"Which?":"a","Why?":"so"},` + question[1:])},
 		},
-		{tool: "AskUserQuestion", input: question, reply: desk.Reply{Choice: "answers", Answers: map[string]string{"Which?": "a"}}, refused: `answers: there is none to "Why?"`},
+		{tool: "AskUserQuestion", input: question, reply: desk.Reply{Choice: "answers", Answers: map[string]string{"Which?": "a"}}, refused: `answers: there is no answer to "Why?"`},
 		{tool: "AskUserQuestion", input: question, reply: desk.Reply{Choice: "answers", Answers: map[string]string{"Which?": "a", "Why?": "b", "What?": "c"}}, refused: `the agent did not ask "What?"`},
-		{tool: "AskUserQuestion", input: question, reply: desk.Reply{Choice: "once"}, refused: "it is one of answers, deny, words"},
+		{tool: "AskUserQuestion", input: question, reply: desk.Reply{Choice: "once"}, refused: "use one of answers, deny, words"},
 		{tool: "AskUserQuestion", input: question, reply: desk.Reply{Choice: "deny"}, want: permission.Answer{Behavior: deny}},
 	} {
 		if c.tool == "" {
@@ -205,14 +223,14 @@ func TestOneAnswerCounts(t *testing.T) {
 		if got, err := b(); err != nil || got.Behavior != permission.Deny {
 			t.Errorf("%+v, %v", got, err)
 		}
-		p.Close("the client is gone")
-		if _, err := a(); err == nil || err.Error() != "the client is gone" {
+		p.Close("the client has gone away")
+		if _, err := a(); err == nil || err.Error() != "the client has gone away" {
 			t.Errorf("closed: %v", err)
 		}
-		if _, err := p.Approve(t.Context(), about("Bash", "w", install)); err == nil || err.Error() != "the client is gone" {
+		if _, err := p.Approve(t.Context(), about("Bash", "w", install)); err == nil || err.Error() != "the client has gone away" {
 			t.Errorf("asked later: %v", err)
 		}
-		if diff := cmp.Diff([]string{"7-1: the client is gone"}, p.withdrawn); diff != "" {
+		if diff := cmp.Diff([]string{"7-1: the client has gone away"}, p.withdrawn); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -234,7 +252,7 @@ func TestWithdrawn(t *testing.T) {
 			t.Error(err)
 		}
 		_, err := p.Answer(desk.Reply{ID: p.asked[0].ID, Digest: p.asked[0].Digest, Choice: "once"})
-		if err == nil || err.Error() != "the approval is cancelled already, by agent" {
+		if err == nil || err.Error() != "the approval is already cancelled, by agent" {
 			t.Error(err)
 		}
 		if diff := cmp.Diff([]string{"1: the agent has ended", "2: not answered in time"}, p.withdrawn); diff != "" {
@@ -291,6 +309,7 @@ func TestTogether(t *testing.T) {
 		{"wide", desk.Reply{Choice: "session", Rules: []string{"Bash(npm install:*)"}}, []string{"2: answered together with 1"}},
 		{"once", desk.Reply{Choice: "once"}, nil},
 		{"counted", desk.Reply{Choice: "while", Rules: []string{"Bash(npm install:*)"}, Times: 5}, nil},
+		{"up to a risk", desk.Reply{Choice: "session", Rules: []string{"Bash(npm install:*)"}, UpTo: "moderate"}, nil},
 		{"never", desk.Reply{Choice: "never", Rules: []string{"Bash(npm install:*)"}}, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -355,7 +374,7 @@ func TestAlwaysTooLate(t *testing.T) {
 		a := p.asks(t.Context(), about("Bash", "u", install))
 		_, err := p.Answer(desk.Reply{ID: "1", Digest: p.asked[0].Digest, Choice: "always"})
 		var first *approval.Settled
-		if !errors.As(err, &first) || !strings.Contains(err.Error(), "a rule is written nevertheless: Bash(npm install left-pad):1") {
+		if !errors.As(err, &first) || !strings.Contains(err.Error(), "a rule was written anyway: Bash(npm install left-pad):1") {
 			t.Error(err)
 		}
 		if answer, err := a(); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // Reply is the answer to a question, in the form in which the protocols have it.
@@ -24,6 +25,8 @@ type Reply struct {
 	// counts, which is the narrowest. Rules are others, in place of a rung.
 	Rung  *int     `json:"rung,omitempty"`
 	Rules []string `json:"rules,omitempty"`
+	// UpTo lets Rules answer up to a risk only, as a rung has it.
+	UpTo string `json:"up_to,omitempty"`
 	// For, in seconds, and Times, at least 2 with this one, limit what is kept by While.
 	// Without them the first of Limits counts.
 	For   int `json:"for,omitempty"`
@@ -58,11 +61,11 @@ func (q *waiting) reads(r *Reply) (permission.Answer, error) {
 	if err := q.offers(r); err != nil {
 		return permission.Answer{}, err
 	}
-	rules, err := q.rules(r)
+	rung, err := q.rung(r)
 	if err != nil {
 		return permission.Answer{}, err
 	}
-	said := Says(r.Choice, rules)
+	said := Says(r.Choice, rung)
 	said.Message = r.Message
 	switch r.Choice {
 	case While:
@@ -90,7 +93,7 @@ func Kind(choice string) approval.Kind {
 	switch {
 	case choice == Edit || choice == Answers:
 		return approval.Edit
-	case allows(Says(choice, nil)):
+	case allows(Says(choice, display.Rung{})):
 		return approval.Approve
 	}
 	return approval.Deny
@@ -103,7 +106,11 @@ func (q *waiting) says(r *Reply) (permission.Answer, error) {
 		return permission.Answer{}, err
 	}
 	for _, rule := range r.Rules {
-		if err := q.ask.CanKeep(list(said), rule); err != nil {
+		err := q.ask.CanKeep(list(said), rule)
+		if said.UpTo != 0 {
+			err = q.ask.CanKeepUpTo(rule, said.UpTo)
+		}
+		if err != nil {
 			return permission.Answer{}, fmt.Errorf("rules: %s cannot be kept: %w", rule, err)
 		}
 	}
@@ -123,7 +130,7 @@ func (q *waiting) notOffered(name string) error {
 	if slices.Contains(q.Withheld, name) {
 		why = ", since not everything is shown"
 	}
-	return fmt.Errorf("choice %q is not offered%s: it is one of %s", name, why, strings.Join(names, ", "))
+	return fmt.Errorf("choice %q is not offered%s: use one of %s", name, why, strings.Join(names, ", "))
 }
 
 // fits checks that a reply has nothing that its choice does not use, since it would
@@ -136,6 +143,7 @@ func (r *Reply) fits() error {
 	}{
 		{"rung", r.Rung != nil, []string{Session, While, Always, Never}},
 		{"rules", r.Rules != nil, []string{Session, While, Always, Never}},
+		{"up_to", r.UpTo != "", []string{Session, While}},
 		{"for", r.For != 0, []string{While}},
 		{"times", r.Times != 0, []string{While}},
 		{"message", r.Message != "", []string{Deny, Words}},
@@ -143,44 +151,48 @@ func (r *Reply) fits() error {
 		{"answers", r.Answers != nil, []string{Answers}},
 	} {
 		if f.given && !slices.Contains(f.for_, r.Choice) {
-			return fmt.Errorf("%s does not go with choice %s, but with %s", f.field, r.Choice, strings.Join(f.for_, ", "))
+			return fmt.Errorf("%s does not go with choice %s, only with %s", f.field, r.Choice, strings.Join(f.for_, ", "))
 		}
 	}
 	switch {
 	case r.Rung != nil && r.Rules != nil:
-		return errors.New("rung and rules: give one of them")
+		return errors.New("rung and rules: give only one of them")
+	case r.UpTo != "" && r.Rules == nil:
+		return errors.New("up_to goes with rules: a rung has its own")
+	case r.UpTo != "" && new(risk.Grade).UnmarshalText([]byte(r.UpTo)) != nil:
+		return fmt.Errorf("up_to: %q is no risk", r.UpTo)
 	case r.Choice == Words && strings.TrimSpace(r.Message) == "":
 		return errors.New("message: it is what choice words tells the agent")
 	}
 	return nil
 }
 
-// rules returns the rules that a reply keeps.
-func (q *waiting) rules(r *Reply) ([]string, error) {
+// rung returns what a reply keeps.
+func (q *waiting) rung(r *Reply) (display.Rung, error) {
 	at := slices.IndexFunc(q.choices, func(c display.Choice) bool { return c.Name == r.Choice })
 	rungs := q.choices[at].Rungs
 	switch {
 	case len(rungs) == 0:
-		return nil, nil
+		return display.Rung{}, nil
 	case r.Rules != nil && len(r.Rules) == 0:
-		return nil, errors.New("rules: there is none")
+		return display.Rung{}, errors.New("rules: the list is empty")
 	case r.Rules != nil:
-		return r.Rules, nil
+		return display.Rung{Rules: r.Rules, UpTo: r.UpTo}, nil
 	case r.Rung == nil:
-		return rungs[0].Rules, nil
+		return rungs[0], nil
 	case *r.Rung < 0 || *r.Rung >= len(rungs):
-		return nil, fmt.Errorf("rung %d: the choice has %d, the first is 0", *r.Rung, len(rungs))
+		return display.Rung{}, fmt.Errorf("rung %d: the choice has %d, the first is 0", *r.Rung, len(rungs))
 	}
-	return rungs[*r.Rung].Rules, nil
+	return rungs[*r.Rung], nil
 }
 
 // limit returns how long and how often a reply allows.
 func (r *Reply) limit() (time.Duration, int, error) {
 	switch {
 	case r.For < 0 || int64(r.For) > int64(math.MaxInt64/time.Second):
-		return 0, 0, fmt.Errorf("for: %d is no number of seconds", r.For)
+		return 0, 0, fmt.Errorf("for: %d is not a valid number of seconds", r.For)
 	case r.Times < 0 || r.Times == 1:
-		return 0, 0, fmt.Errorf("times: %d: it is at least 2, this one included", r.Times)
+		return 0, 0, fmt.Errorf("times: %d: it must be at least 2, including this one", r.Times)
 	case r.For == 0 && r.Times == 0:
 		first := Limits()[0]
 		return first.For, first.Times, nil
@@ -224,7 +236,7 @@ func answered(input json.RawMessage, answers map[string]string) (json.RawMessage
 	}
 	for _, one := range a.Questions {
 		if strings.TrimSpace(answers[one.Question]) == "" {
-			return nil, fmt.Errorf("answers: there is none to %q", one.Question)
+			return nil, fmt.Errorf("answers: there is no answer to %q", one.Question)
 		}
 	}
 	for question := range answers {

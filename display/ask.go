@@ -15,6 +15,8 @@ package display
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
@@ -32,6 +34,9 @@ type Source struct {
 	Choices    []Choice
 	// All leaves nothing out, whatever the size.
 	All bool
+	// Screen is the terminal that the question has to fit on: what is long is folded if
+	// it has a Height, unless All is set.
+	Screen TextOptions
 }
 
 // File is the current state of a file.
@@ -52,6 +57,9 @@ type Choice struct {
 	// Keeps says that the choice allows more than this tool use. It is offered
 	// only if everything is shown.
 	Keeps bool `json:"keeps,omitempty"`
+	// Into is the name of the file that the rules are written to, "" if they are not
+	// written or the file is unknown.
+	Into string `json:"into,omitempty"`
 }
 
 // Rung is a set of rules that may be kept together; without rules it is about exactly
@@ -59,6 +67,9 @@ type Choice struct {
 type Rung struct {
 	Label string   `json:"label,omitempty"` // what the rules cover, in words
 	Rules []string `json:"rules"`
+	// UpTo is the highest risk for which the rules answer, as risk.Grade is written; "" is
+	// no limit. The label says what is left out.
+	UpTo string `json:"up_to,omitempty"`
 }
 
 // Ask is a question to a person. Every text in it is safe to show as text; none must be
@@ -80,12 +91,23 @@ type Ask struct {
 	Reason      string `json:"reason,omitempty"`
 	Rule        string `json:"rule,omitempty"`
 	RuleSource  string `json:"rule_source,omitempty"`
+	// Asked is what the question comes from: one entry for each cause, the most telling
+	// first. It has at least one entry.
+	Asked []Cause `json:"asked"`
+	// Allowed is the number of other actions that the policy allows.
+	Allowed int `json:"allowed,omitempty"`
 	// Whole says that nothing is left out.
 	Whole   bool     `json:"whole"`
 	Choices []Choice `json:"choices,omitempty"`
 	// Withheld are the names of the choices that are not offered because
 	// something is left out.
 	Withheld []string `json:"withheld,omitempty"`
+	// Folded says that something was folded for a terminal.
+	Folded bool `json:"-"`
+	// here says that the workspace is known, and below where Dir is in it, "" for the
+	// workspace itself.
+	here  bool
+	below string
 }
 
 // Block is one part of the input: a field, or an edit.
@@ -105,6 +127,13 @@ type Line struct {
 	Segments []Segment `json:"segments,omitempty"`
 	Bytes    int       `json:"bytes,omitempty"`
 	Count    int       `json:"count,omitempty"`
+	// allowed says that the line has nothing but commands that the policy allows.
+	allowed bool
+	// goesOn says that the line is the rest of one, and folded how many lines it stands
+	// for, or characters if it goes on.
+	goesOn bool
+	folded int
+	runsOn bool // it is marked as a whole, and so is a line beside it
 }
 
 // Segment is a part of a line.
@@ -157,25 +186,53 @@ func New(s Source) *Ask {
 		Risk: d.Risk.String(), Tier: d.Tier, Held: d.Held,
 		Reason: visible.Line(d.Reason), Rule: visible.Line(d.Rule), RuleSource: visible.Line(d.RuleSource.String()),
 	}
+	a.here, a.below = within(s.Request.Place.Workspace, a.Dir)
 	actions := b.actions()
 	a.Blocks = b.blocks(actions)
+	placed := actions
 	actions = counted(actions)
 	a.Actions = b.shown(actions)
 	a.MoreActions = len(actions) - len(a.Actions)
+	a.Asked = a.causes()
+	for i := range actions {
+		if actions[i].Verdict == "allow" {
+			a.Allowed++
+		}
+	}
+	if b.Screen.Height > 0 && !b.All && a.hides(placed) {
+		b.whole = false
+	}
 	a.Whole = b.whole
 	a.offer(s.Choices)
+	if b.Screen.Height > 0 && !b.All {
+		b.fold(a)
+		a.offer(s.Choices)
+	}
 	return a
+}
+
+// within returns where a directory is in the workspace, if it is.
+func within(workspace, dir string) (here bool, below string) {
+	if workspace == "" {
+		return false, ""
+	}
+	if dir == workspace {
+		return true, ""
+	}
+	below, here = strings.CutPrefix(dir, strings.TrimSuffix(workspace, "/")+"/")
+	return here, below
 }
 
 // offer adds the choices. Those that would keep rules are withheld if something
 // is left out.
 func (a *Ask) offer(choices []Choice) {
+	a.Choices, a.Withheld = nil, nil
 	for _, c := range choices {
-		if c.Keeps && !a.Whole {
+		if c.Keeps && !a.Whole || a.Folded && c.asIs() {
 			a.Withheld = append(a.Withheld, visible.Line(c.Name))
 			continue
 		}
-		shown := Choice{Key: visible.Line(c.Key), Name: visible.Line(c.Name), Label: visible.Line(c.Label), Keeps: c.Keeps}
+		shown := Choice{Key: visible.Line(c.Key), Name: visible.Line(c.Name), Label: visible.Line(c.Label), Keeps: c.Keeps, Into: visible.Line(c.Into)}
 		for _, r := range c.Rungs {
 			shown.Rungs = append(shown.Rungs, r.shown())
 		}
@@ -183,8 +240,14 @@ func (a *Ask) offer(choices []Choice) {
 	}
 }
 
+// asIs reports whether a choice allows exactly this tool use again, of which all has to
+// be seen, not only what a rule is about.
+func (c *Choice) asIs() bool {
+	return slices.ContainsFunc(c.Rungs, func(r Rung) bool { return len(r.Rules) == 0 }) && c.Keeps
+}
+
 func (r *Rung) shown() Rung {
-	out := Rung{Label: visible.Line(r.Label), Rules: []string{}}
+	out := Rung{Label: visible.Line(r.Label), Rules: []string{}, UpTo: visible.Line(r.UpTo)}
 	for _, rule := range r.Rules {
 		out.Rules = append(out.Rules, visible.Command(rule))
 	}
@@ -277,7 +340,9 @@ func (b *builder) shown(all []Action) []Action {
 	if b.All || asks <= maxActions && len(all)-asks <= maxActions {
 		return all
 	}
-	b.whole = false
+	if asks > maxActions { // of the others, which are allowed, the number is enough
+		b.whole = false
+	}
 	first := min(asks, maxActions)
 	return append(all[:first:first], all[asks:min(len(all), asks+maxActions)]...)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -217,4 +219,30 @@ func indent(out *strings.Builder, text []byte) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
 	return encoder.Encode(v)
+}
+
+// What is asked by several rules and by none has one cause for each, and a rule tells
+// more than that no rule allows.
+func TestAsked(t *testing.T) {
+	s := decided(t, "ask = [\"Bash(git push:*)\"]\nallow = [\"Bash(ls)\", \"Bash(git push:*)\"]\nunlisted = \"ask\"\n", command("make a && ls && git push b; git push c; make d && cat < x"))
+	a := New(s)
+	var got []string
+	for _, c := range a.Asked {
+		got = append(got, fmt.Sprintf("%s|%d|%s|%s|%s", c.Text, c.Times, c.Reason, c.Rule, c.Source))
+	}
+	want := []string{
+		"run git push b|2|asked by rule Bash(git push:*)|Bash(git push:*)|agent-wrapper.toml:1:9",
+		"run make a|3|Not in allow list||",
+	}
+	if d := cmp.Diff(want, got); d != "" || a.Allowed != 1 {
+		t.Errorf("%s\nallowed %d", d, a.Allowed)
+	}
+}
+
+// A question about a tool use as a whole has a cause without an action, the first.
+func TestAskedAsAWhole(t *testing.T) {
+	a := New(decided(t, house, permission.ToolUse{Tool: "AskUserQuestion", Input: json.RawMessage(`{"questions":[]}`)}))
+	if len(a.Asked) != 1 || a.Asked[0].Text != "" || a.Asked[0].Reason != a.Reason || a.Reason == "" {
+		t.Errorf("%+v", a.Asked)
+	}
 }

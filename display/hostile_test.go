@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // whole returns everything that a person may see of an Ask, in every form.
@@ -43,7 +44,7 @@ func TestProblemIsVisible(t *testing.T) {
 	} {
 		s := decided(t, house, edit(tool, input))
 		s.File = &File{Exists: true, Problem: err.Error()}
-		if text := whole(t, s); strings.ContainsAny(text, "\x1b\u202e\r") || strings.Contains(text, "\n  [o] once") || !strings.Contains(text, "<U+001B>") {
+		if text := whole(t, s); strings.ContainsAny(text, "\x1b\u202e\r") || strings.Contains(text, "\n  [o] once") || strings.Contains(text, "\n│ o  once") || !strings.Contains(text, "<U+001B>") {
 			t.Errorf("%s:\n%q", tool, text)
 		}
 	}
@@ -117,11 +118,26 @@ func TestManyMembers(t *testing.T) {
 	}
 	s := decided(t, house, edit("Bash", input))
 	a := New(s)
-	if text := a.Text(TextOptions{}); strings.Count(text, "\n") > 200 || a.Whole || !strings.Contains(text, "command: npm install") || !strings.Contains(text, "more") {
+	if text := a.Text(TextOptions{}); strings.Count(text, "\n") > 200 || a.Whole || !strings.Contains(text, "│ │ npm install\n") || !strings.Contains(text, "more") {
 		t.Errorf("%d lines, whole %v", strings.Count(text, "\n"), a.Whole)
 	}
 	s.All = true
 	if a = New(s); !a.Whole || !strings.Contains(a.Text(TextOptions{}), "note19999") {
 		t.Error("not all members are shown where all is asked for")
+	}
+}
+
+// TestNewlyWide checks that no row is too long on a terminal that shows characters in two
+// cells which newer versions of Unicode or older terminals have wide: the terminal would
+// go on in the next row, where there is no gutter.
+func TestNewlyWide(t *testing.T) {
+	for _, r := range "\u2630\u268A\u3248\u4DC0\u4DFF\U0001D300\U0001D356\U0001D360" {
+		command := "npm install # " + strings.Repeat(string(r), 60) + "┌ Bash safe"
+		text := New(decided(t, house, edit("Bash", map[string]any{"command": command}))).Text(TextOptions{})
+		for row := range strings.SplitSeq(text, "\n") {
+			if n := utf8.RuneCountInString(row) + strings.Count(row, string(r)); n > 80 {
+				t.Errorf("%U: %d cells: %s", r, n, row)
+			}
+		}
 	}
 }

@@ -138,7 +138,52 @@ func (b *builder) command(name, text string, actions []Action) Block {
 			marks = append(marks, span{runeStart(text, a.pos), runeEnd(text, end)})
 		}
 	}
-	return b.text(name, text, merged(marks), true)
+	block := b.text(name, text, merged(marks), true)
+	if proven, ok := allowedLines(name, text, actions); ok && len(proven) == len(block.Lines) {
+		for i := range block.Lines {
+			block.Lines[i].allowed = proven[i]
+		}
+	}
+	return block
+}
+
+// allowedLines reports which lines of a command line have nothing but commands that
+// need no answer of a person, and what joins them. It is not ok if something that is
+// asked about has no place in the text: then it may be anywhere.
+func allowedLines(name, text string, actions []Action) (proven []bool, ok bool) {
+	covered := make([]byte, len(text))
+	for i := range actions {
+		a := &actions[i]
+		placed := a.field == name && 0 <= a.pos && a.pos < a.end && a.end <= len(text)
+		switch {
+		case a.asks() && !placed:
+			return nil, false
+		case placed && a.asks():
+			fill(covered[a.pos:a.end], 'x')
+		case placed && (a.Verdict == "allow" || a.Verdict == ""):
+			fill(covered[a.pos:a.end], 'o')
+		}
+	}
+	at := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		fine := true
+		for i := range len(line) {
+			c := covered[at+i]
+			fine = fine && (c == 'o' || c == 0 && strings.IndexByte(" \t;&|", line[i]) >= 0)
+		}
+		proven = append(proven, fine)
+		at += len(line) + 1
+	}
+	return proven, len(actions) > 0
+}
+
+// fill sets bytes; what asks is not covered by what is allowed around it.
+func fill(part []byte, c byte) {
+	for i := range part {
+		if part[i] != 'x' {
+			part[i] = c
+		}
+	}
 }
 
 // merged sorts spans and merges those that touch.

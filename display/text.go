@@ -4,61 +4,123 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/width"
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // TextOptions describe the terminal. The zero value is 80 cells wide, without
 // colours.
 type TextOptions struct {
-	Width  int  // in cells; 0 means 80, the least is 30
+	Width  int  // in cells; 0 means 80, the least is 20
+	Height int  // in rows; 0 means no limit. Only Source.Screen uses it
 	Colour bool // use colours; they carry no information of their own
+	ASCII  bool // draw the frame with characters of ASCII only
+	// Parts lists every action, not only what asks.
+	Parts bool
 }
 
-// Text returns the Ask, without the choices, as lines of at most Width cells.
-// What the agent wrote follows " | ", or " : " on a continued line, so that it
-// cannot be mistaken for a line of the Ask. What caused the question has ^^^
-// below it.
+// Text returns the Ask, without the choices, as lines of at most Width cells, in a
+// frame:
+//
+//	┌ Bash                                       moderate: sends data to a host
+//	│ │ cd web && git push origin main
+//	│             ^^^^^^^^^^^^^^^^^^^^
+//	├ description: Push the branch
+//	│ asked by Bash(git push:*)  agent-wrapper.toml:4:8     1 more part: allowed
+//
+// What the agent wrote cannot be mistaken for a line of the Ask: it stands in a gutter
+// of its own, after "│ │ ", or "│ + " and "│ - " in a diff, or "│ ┊ " on a continued
+// line, or on the line of its field, after "├ ". No other line begins so. What caused
+// the question has ^^^ below it, on a line without the gutter; whole lines of it have
+// "│ ^ " before them.
 func (a *Ask) Text(o TextOptions) string {
 	p := newPage(o)
 	p.header(a)
-	for i := range a.Blocks {
-		p.block(&a.Blocks[i])
+	p.blocks(a)
+	p.causes(a)
+	if o.Parts && len(a.Actions) > 1 {
+		p.actions(a)
 	}
+	return p.out.String()
+}
+
+// Brief returns what the Ask is about in one line, cut around what caused the question,
+// for a terminal where the question itself has scrolled away.
+func (a *Ask) Brief(o TextOptions) string {
+	p := newPage(o)
+	p.out.WriteString(p.frame.side + p.frame.quote)
+	row, more := a.telling(), "…"
+	if o.ASCII {
+		more = "..."
+	}
+	line := row.cells()
+	room := p.width - 4
+	if total(line) > room {
+		line = around1(line, room, characters(more))
+	}
+	p.row(line, plain)
 	p.out.WriteByte('\n')
-	for i := range a.Actions {
-		p.action(&a.Actions[i])
-	}
-	if a.MoreActions > 0 {
-		p.words("  …      ", fmt.Sprintf("%s more actions: press v to see all", thousands(a.MoreActions)), plain)
-	}
-	p.foot(a)
 	return p.out.String()
 }
 
-// Menu returns the choices: those that allow, those that deny, and the rules that
-// would be kept.
-func (a *Ask) Menu(o TextOptions) string {
+// Row returns a text of one line in the frame of a question, wrapped.
+func (o TextOptions) Row(text string) string {
 	p := newPage(o)
-	var line []string
-	for _, c := range a.Choices {
-		line = append(line, "["+c.Key+"] "+c.Label)
+	p.says("", text, plain)
+	return p.out.String()
+}
+
+// Field returns a text that the agent wrote in the gutter of a question, after a title
+// if that is not empty.
+func (o TextOptions) Field(title, text string) string {
+	p := newPage(o)
+	if title != "" {
+		p.words(p.frame.top, p.frame.side+"  ", title, bold)
 	}
-	p.list(line)
-	p.keeps(a.Choices)
-	if len(a.Withheld) > 0 {
-		p.words("  ", "not offered, because not everything is shown: "+strings.Join(a.Withheld, ", ")+" (press v to see all)", plain)
+	for line := range strings.SplitSeq(visible.Text(text), "\n") {
+		p.line(&Line{Segments: []Segment{{Text: line}}})
 	}
 	return p.out.String()
 }
 
-// Ladder returns the rungs of a choice as a numbered list.
-func (c *Choice) Ladder(o TextOptions) string {
-	p := newPage(o)
-	p.rungs(c.Rungs)
-	return p.out.String()
+// telling returns the line of the Ask that caused the question, or else its first.
+func (a *Ask) telling() *Line {
+	var first *Line
+	for i := range a.Blocks {
+		for j := range a.Blocks[i].Lines {
+			l := &a.Blocks[i].Lines[j]
+			if slices.ContainsFunc(l.Segments, func(s Segment) bool { return s.Mark }) {
+				return l
+			}
+			if first == nil && len(l.Segments) > 0 && l.Sign == "" {
+				first = l
+			}
+		}
+	}
+	if first == nil {
+		first = &Line{}
+	}
+	return first
+}
+
+// around1 cuts a line to a width around its first mark, with more where it is cut.
+func around1(line []cell, room int, more []cell) []cell {
+	from := max(slices.IndexFunc(line, func(c cell) bool { return c.mark }), 0)
+	if from > 0 {
+		from = max(from-room/4, 0)
+	}
+	var out []cell
+	if from > 0 {
+		out = append(out, more...)
+		room -= total(more)
+	}
+	line = line[from:]
+	if total(line) <= room {
+		return append(out, line...)
+	}
+	return append(append(out, line[:fits(line, max(room-total(more), 1))]...), more...)
 }
 
 // ink is the colour of a piece of text.
@@ -74,59 +136,161 @@ const (
 	strong ink = "1;33"
 )
 
+// frame has what the lines of a question begin with, each of two cells.
+type frame struct{ top, side, field, quote, goesOn string }
+
+var (
+	drawn  = frame{"┌ ", "│ ", "├ ", "│ ", "┊ "}
+	dashed = frame{"+ ", "| ", "- ", "| ", ": "}
+)
+
 // page formats lines for a terminal.
 type page struct {
 	out    strings.Builder
 	width  int
 	colour bool
+	frame  frame
 }
+
+// minWidth is the width for which a question is made on a terminal that is narrower.
+const minWidth = 20
 
 func newPage(o TextOptions) *page {
 	if o.Width == 0 {
 		o.Width = 80
 	}
-	return &page{width: max(o.Width, 30), colour: o.Colour}
+	p := &page{width: max(o.Width, minWidth), colour: o.Colour, frame: drawn}
+	if o.ASCII {
+		p.frame = dashed
+	}
+	return p
 }
 
 func (p *page) paint(text string, i ink) string {
-	if !p.colour || i == plain || text == "" {
+	if !p.colour {
+		return text
+	}
+	return paint(text, i)
+}
+
+// paint returns a text in a colour.
+func paint(text string, i ink) string {
+	if i == plain || text == "" {
 		return text
 	}
 	return "\x1b[" + string(i) + "m" + text + "\x1b[0m"
 }
 
-// header writes which tool is asked about, for whom and where.
+// header writes which tool is asked about, for whom and where, and the risk of what is
+// asked about, at the right if there is room.
 func (p *page) header(a *Ask) {
 	text := a.Tool
 	if a.Agent != "" {
 		text += " (subagent " + a.Agent + ")"
 	}
-	p.out.WriteByte('\n')
-	p.words("? ", text, bold)
-	if a.Dir != "" {
-		p.words("  in ", a.Dir, plain)
+	switch {
+	case a.here && a.below != "":
+		text += " in " + a.below
+	case !a.here && a.Dir != "":
+		text += " in " + a.Dir
+	}
+	risk, i := a.danger()
+	p.sides(p.frame.top, text, bold, risk, i)
+}
+
+// danger returns the risk of what is asked about, with the reason, and its colour.
+func (a *Ask) danger() (string, ink) {
+	risk, why, worst := a.Risk, "", -1
+	for _, c := range a.Asked {
+		if at := slices.Index(dangers, c.Risk); at > worst {
+			risk, why, worst = c.Risk, c.short(), at
+		}
+	}
+	i := [...]ink{green, yellow, red, red}[max(slices.Index(dangers, risk), 0)]
+	if risk == "forbidden" {
+		risk = "destructive"
+	}
+	if why == "" || strings.HasPrefix(why, risk) {
+		return risk + strings.TrimPrefix(why, risk), i
+	}
+	return risk + ": " + why, i
+}
+
+// dangers are the classes of risk, the lowest first.
+var dangers = []string{"safe", "moderate", "high", "forbidden"}
+
+// short returns why the action has its risk, without the path that stands in the input.
+func (c *Cause) short() string {
+	if path, ok := strings.CutPrefix(c.Text, "write "); ok {
+		return strings.TrimSuffix(c.Why, ": writes "+path)
+	}
+	return c.Why
+}
+
+// maxCauses is the number of causes that are told if not all actions are listed.
+const maxCauses = 3
+
+// causes writes why it is asked, one line for each cause, and how much is allowed.
+func (p *page) causes(a *Ask) {
+	shown := a.told()
+	var notes []string
+	if more := len(a.Asked) - len(shown); more > 0 {
+		notes = append(notes, counted1(more, "more reason (v)", "more reasons (v)"))
+	}
+	if a.Allowed > 0 {
+		notes = append(notes, counted1(a.Allowed, "more part: allowed", "more parts: allowed"))
+	}
+	for i, c := range shown {
+		note := ""
+		if i == len(shown)-1 {
+			note = strings.Join(notes, ", ")
+		}
+		p.sides(p.frame.side, c.line(a), bold, note, dim)
 	}
 }
 
-// foot writes what concerns the Ask as a whole.
-func (p *page) foot(a *Ask) {
-	if a.whole() && a.Reason != "" {
-		p.words("  ask    ", a.Reason+ruleNote(a.Rule, a.RuleSource, a.Reason), plain)
+// told returns the causes that are told, each rule once. If only an answer to this tool
+// use can allow it, what a rule could answer for matters no more.
+func (a *Ask) told() []*Cause {
+	var out []*Cause
+	for i := range a.Asked {
+		c := &a.Asked[i]
+		known := slices.ContainsFunc(out, func(o *Cause) bool { return c.Rule != "" && o.Rule == c.Rule && o.Source == c.Source })
+		if len(out) < maxCauses && !known && (len(out) == 0 || !a.Held || c.Held) {
+			out = append(out, c)
+		}
 	}
-	text := fmt.Sprintf("risk %s, tier %d", a.Risk, a.Tier)
-	if a.Held {
-		text += "; it is held: your answer counts once"
-	}
-	if a.Session != "" {
-		text += "; session " + a.Session
-	}
-	p.words("  ", text, dim)
+	return out
 }
 
-// whole reports whether the question is about the tool use as a whole, not because of
-// one of its actions.
-func (a *Ask) whole() bool {
-	return !slices.ContainsFunc(a.Actions, func(one Action) bool { return one.asks() && (one.Held || !a.Held) })
+// counted1 returns a number with a noun.
+func counted1(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
+
+// line returns why it is asked, in words. The action is named unless the marks show it.
+func (c *Cause) line(a *Ask) string {
+	text := strings.Replace(c.Reason, "asked by rule ", "asked by ", 1) + ruleAt(c.Rule, c.Source, c.Reason)
+	action := c.Text
+	if len(a.Actions) == 1 || len(a.Asked) == 1 && strings.HasPrefix(action, "run ") {
+		action = ""
+	}
+	if _, why, ok := strings.Cut(action, ": "); ok && strings.HasSuffix(c.Reason, why) {
+		action = "" // the reason says it
+	}
+	switch {
+	case c.Times > 1 && action == "":
+		action = thousands(c.Times) + " parts"
+	case c.Times > 1:
+		action += " (" + thousands(c.Times) + " parts)"
+	}
+	if action != "" {
+		text = action + ": " + text
+	}
+	return text
 }
 
 // ruleNote returns a rule that the reason does not mention, and its source.
@@ -141,6 +305,32 @@ func ruleNote(rule, source, reason string) string {
 		return "  [" + note + "]"
 	}
 	return ""
+}
+
+// ruleAt returns a rule that the reason does not mention, and where it is.
+func ruleAt(rule, source, reason string) string {
+	note := ""
+	if rule != "" && !strings.Contains(reason, rule) {
+		note = "  " + rule
+	}
+	if source != "" && !strings.Contains(reason, source) {
+		note += "  " + column.ReplaceAllString(source, "$1")
+	}
+	return note
+}
+
+// column is the place of a rule with its column, which a person does not need.
+var column = lazyregexp.New(`^(.*:[0-9]+):[0-9]+$`)
+
+// actions lists everything that the tool use would do.
+func (p *page) actions(a *Ask) {
+	p.blank()
+	for i := range a.Actions {
+		p.action(&a.Actions[i])
+	}
+	if a.MoreActions > 0 {
+		p.says("", "and "+counted1(a.MoreActions, "more action", "more actions")+" (v shows all)", plain)
+	}
 }
 
 // action writes one action with its reasons.
@@ -158,110 +348,202 @@ func (p *page) action(a *Action) {
 	if a.Times > 1 {
 		text += fmt.Sprintf("  (%s times)", thousands(a.Times))
 	}
-	p.words(fmt.Sprintf("  %-6s ", verdict), text, i)
+	p.says(fmt.Sprintf("%-5s  ", verdict), text, i)
 	if !a.asks() {
 		return
 	}
 	reason := strings.Replace(a.Reason, ": "+a.Text, "", 1)
-	if why := reason + ruleNote(a.Rule, a.Source, reason); why != "" {
-		p.words("         ", why, plain)
+	if why := reason + ruleAt(a.Rule, a.Source, reason); why != "" {
+		p.says("       ", why, plain)
 	}
 	if a.Why != "" && !strings.Contains(a.Reason, a.Why) {
-		p.words("         ", "risk "+a.Risk+": "+a.Why, plain)
+		p.says("       ", "risk "+a.Risk+": "+a.Why, plain)
 	}
 }
 
-// block writes one part of the input, in one line with its title if it has only
-// one.
-func (p *page) block(b *Block) {
-	notes := ""
-	if len(b.Notes) > 0 {
-		notes = " (" + strings.Join(b.Notes, "; ") + ")"
-	}
-	if len(b.Lines) == 1 && b.Lines[0].Sign == "" {
-		p.line("  "+b.Title+notes+": ", &b.Lines[0])
+// blocks writes the parts of the input. The field that the tool is about needs no
+// title, and stands beside that of its diff.
+func (p *page) blocks(a *Ask) {
+	all := a.Blocks
+	if len(all) == 0 || !a.about(&all[0]) {
+		p.titled(all)
 		return
 	}
-	p.words("  ", b.Title+notes+":", plain)
-	for i := range b.Lines {
-		p.row(&b.Lines[i])
+	first := &all[0]
+	if len(first.Lines) == 1 && len(first.Notes) == 0 && len(all) == 2 && all[1].diff() {
+		p.change(&all[1], first)
+		return
+	}
+	if len(first.Notes) > 0 {
+		p.says("", strings.Join(first.Notes, "; "), plain)
+	}
+	for _, l := range runningOn(first.Lines) {
+		p.line(&l)
+	}
+	p.titled(all[1:])
+}
+
+// about reports whether a block is the field that a built-in tool is about.
+func (a *Ask) about(b *Block) bool {
+	t := tools.Builtin(a.Tool)
+	return t != nil && t.Does != 0 && t.Field == b.Title
+}
+
+// diff reports whether a block is a diff.
+func (b *Block) diff() bool {
+	return slices.ContainsFunc(b.Lines, func(l Line) bool { return l.Sign != "" && l.Sign != "…" }) ||
+		len(b.Lines) == 0
+}
+
+// change writes a diff, with the file in its title.
+func (p *page) change(b, file *Block) {
+	lines, notes := b.placed()
+	p.field(b.Title+noted(notes)+": ", &file.Lines[0])
+	for i := range lines {
+		p.line(&lines[i])
 	}
 }
 
-// row writes one line of a block that has several.
-func (p *page) row(l *Line) {
-	switch l.Sign {
-	case "@":
-		p.words("  ", l.Segments[0].Text, dim)
-	case "…":
-		text := thousands(l.Bytes) + " more bytes"
-		if l.Count > 1 {
-			text += " in " + thousands(l.Count) + " lines"
+func noted(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(notes, "; ") + ")"
+}
+
+// placed returns the lines and notes of a diff: if it is in one place only, the number
+// of its line is a note.
+func (b *Block) placed() ([]Line, []string) {
+	at := slices.IndexFunc(b.Lines, func(l Line) bool { return l.Sign == "@" })
+	if at != 0 || slices.ContainsFunc(b.Lines[1:], func(l Line) bool { return l.Sign == "@" }) {
+		return b.Lines, b.Notes
+	}
+	var from, n, to, m int
+	if _, err := fmt.Sscanf(b.Lines[0].Segments[0].Text, "@@ -%d,%d +%d,%d @@", &from, &n, &to, &m); err != nil {
+		return b.Lines, b.Notes
+	}
+	notes := b.Notes
+	if n > 0 {
+		notes = append([]string{"line " + thousands(from)}, notes...)
+	}
+	return b.Lines[1:], notes
+}
+
+// titled writes blocks with their titles, in one line with it if there is only one.
+func (p *page) titled(all []Block) {
+	for i := range all {
+		b := &all[i]
+		lines, notes := b.placed()
+		if len(lines) == 1 && lines[0].Sign == "" {
+			p.field(b.Title+noted(notes)+": ", &lines[0])
+			continue
 		}
-		p.words("  … ", text+": press v to see all", strong)
-	case `\`:
-		p.words("   \\ ", "no line feed at the end", dim)
-	case "-", "+":
-		p.line("  "+l.Sign+"| ", l)
-	default:
-		p.line("   | ", l)
+		p.words(p.frame.field, p.frame.side+"  ", b.Title+noted(notes)+":", plain)
+		for _, l := range runningOn(lines) {
+			p.line(&l)
+		}
 	}
 }
 
-// goesOn is the head of a row that continues a line.
-const goesOn = "   : "
-
-// cell is a character with its marks.
-type cell struct {
-	text  string
-	width int
-	mark  bool
+// runningOn returns lines with a note on those that are marked as a whole beside others.
+func runningOn(lines []Line) []Line {
+	out := slices.Clone(lines)
+	for i := range out {
+		beside := i > 0 && out[i-1].marked() || i+1 < len(out) && out[i+1].marked()
+		out[i].runsOn = out[i].marked() && beside
+	}
+	return out
 }
 
-// line writes a line after head, wrapped, with marks below it.
-func (p *page) line(head string, l *Line) {
-	if cells(head) > p.width/2 { // a long title gets a line of its own
-		p.words("", strings.TrimSuffix(head, ": ")+":", plain)
-		head = "   | "
+// marked reports whether a whole line is marked.
+func (l *Line) marked() bool {
+	return len(l.Segments) > 0 && !slices.ContainsFunc(l.Segments, func(s Segment) bool { return !s.Mark && strings.TrimSpace(s.Text) != "" })
+}
+
+// field writes a line of text after a title, below it if the title is long.
+func (p *page) field(title string, l *Line) {
+	if cells(title) > p.width/2 {
+		p.words(p.frame.field, p.frame.side+"  ", strings.TrimSpace(title), plain)
+		p.line(l)
+		return
 	}
+	p.wrap(p.frame.field+title, p.frame.side+p.frame.goesOn, l.cells(), plain)
+}
+
+// line writes a line of a block in the gutter, or what stands for some.
+func (p *page) line(l *Line) {
+	head := p.frame.side + p.frame.quote
 	i := plain
 	switch l.Sign {
-	case "-":
-		i = red
-	case "+":
-		i = green
+	case "@":
+		p.says("", l.Segments[0].Text, dim)
+		return
+	case "…":
+		p.says("… ", l.gone(), strong)
+		return
+	case `\`:
+		p.says(`\ `, "no line feed at the end", dim)
+		return
+	case "-", "+":
+		head = p.frame.side + l.Sign + " "
+		i = map[string]ink{"-": red, "+": green}[l.Sign]
 	}
 	line := l.cells()
-	for first := true; first || len(line) > 0; first = false {
-		if !first {
-			head = goesOn
+	if l.runsOn && l.Sign == "" {
+		head = p.frame.side + "^ "
+		for at := range line {
+			line[at].mark = false
 		}
+		i = strong
+	}
+	if l.goesOn {
+		head = p.frame.side + p.frame.goesOn
+	}
+	p.wrap(head, p.frame.side+p.frame.goesOn, line, i)
+}
+
+// gone returns what is left out at a line, in words.
+func (l *Line) gone() string {
+	switch {
+	case l.folded > 0 && l.goesOn:
+		return counted1(l.folded, "character", "characters") + " (v shows all)"
+	case l.folded > 0:
+		return counted1(l.folded, "line", "lines") + " (v shows all)"
+	}
+	text := counted1(l.Bytes, "byte", "bytes")
+	if l.Count > 1 {
+		text += " in " + thousands(l.Count) + " lines"
+	}
+	return text + " (v shows all)"
+}
+
+// wrap writes cells after head, wrapped at blanks, with marks below them. Continued
+// rows begin with next.
+func (p *page) wrap(head, next string, line []cell, i ink) {
+	for first := true; first || len(line) > 0; first = false {
 		n := fits(line, p.width-cells(head))
-		p.cells(head, line[:n], i)
-		line = line[n:]
+		if n < len(line) {
+			n = breakAt(line, n)
+		}
+		p.out.WriteString(head)
+		marks := p.row(line[:n], i)
+		p.out.WriteByte('\n')
+		if marks != "" {
+			p.out.WriteString(p.frame.side + strings.Repeat(" ", cells(head)-2) + p.paint(marks, strong) + "\n")
+		}
+		line, head = line[n:], next
 	}
 }
 
-// fits returns the number of characters that fit into room cells, at least one.
-func fits(line []cell, room int) int {
-	n := 0
-	for n < len(line) && (n == 0 || line[n].width <= room) {
-		room -= line[n].width
-		n++
-	}
-	return n
-}
-
-// cells writes one row and its marks.
-func (p *page) cells(head string, row []cell, i ink) {
-	p.out.WriteString(head)
-	marks := strings.Repeat(" ", cells(head))
+// row writes cells and returns their marks, "" for none.
+func (p *page) row(row []cell, i ink) string {
+	var marks strings.Builder
 	for from := 0; from < len(row); {
 		to := from
 		text := ""
 		for ; to < len(row) && row[to].mark == row[from].mark; to++ {
 			text += row[to].text
-			marks += strings.Repeat(map[bool]string{true: "^", false: " "}[row[to].mark], row[to].width)
+			marks.WriteString(strings.Repeat(map[bool]string{true: "^", false: " "}[row[to].mark], row[to].width))
 		}
 		if row[from].mark {
 			p.out.WriteString(p.paint(text, strong))
@@ -270,98 +552,55 @@ func (p *page) cells(head string, row []cell, i ink) {
 		}
 		from = to
 	}
+	return strings.TrimRight(marks.String(), " ")
+}
+
+// says writes a text of the Ask in the frame. Continued rows are indented below it.
+func (p *page) says(head, text string, i ink) {
+	p.words(p.frame.side+head, p.frame.side+strings.Repeat(" ", max(cells(head), 2)), text, i)
+}
+
+// blank writes a row with nothing but the frame.
+func (p *page) blank() { p.out.WriteString(strings.TrimSpace(p.frame.side) + "\n") }
+
+// maxAside is the column to which a text at the right is aligned, at most.
+const maxAside = 100
+
+// sides writes a text at the left and one at the right of its last row, or below it if
+// they do not fit.
+func (p *page) sides(head, left string, i ink, right string, j ink) {
+	all := p.broken(head, p.frame.side+"  ", left)
+	last := &all[len(all)-1]
+	taken := cells(last.head) + cells(last.text) + cells(right)
+	fits := right != "" && taken+2 <= p.width
+	for _, row := range all[:len(all)-1] {
+		p.out.WriteString(row.head + p.paint(row.text, i) + "\n")
+	}
+	p.out.WriteString(last.head + p.paint(last.text, i))
+	if fits {
+		p.out.WriteString(strings.Repeat(" ", max(min(p.width, maxAside)-taken, 2)) + p.paint(right, j))
+	}
 	p.out.WriteByte('\n')
-	if marks = strings.TrimRight(marks, " "); marks != "" {
-		p.out.WriteString(p.paint(marks, strong) + "\n")
+	if right != "" && !fits {
+		p.says("", right, j)
 	}
 }
 
-// cells returns the characters of a line, each with its combining marks.
-func (l *Line) cells() []cell {
-	var out []cell
-	for _, s := range l.Segments {
-		for _, c := range characters(s.Text) {
-			c.mark = s.Mark
-			out = append(out, c)
-		}
+// words writes a text after head, wrapped at blanks. Continued rows begin with next.
+func (p *page) words(head, next, text string, i ink) {
+	for _, row := range p.broken(head, next, text) {
+		p.out.WriteString(row.head + p.paint(row.text, i) + "\n")
 	}
-	return out
 }
 
-// characters splits a text into characters with their combining marks.
-func characters(text string) []cell {
-	var out []cell
-	for len(text) > 0 {
-		if name := spelled(text); name != "" {
-			out = append(out, cell{text: name, width: len(name)})
-			text = text[len(name):]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text)
-		text = text[size:]
-		w := runeWidth(r)
-		if w > 0 || len(out) == 0 {
-			out = append(out, cell{text: string(r), width: w})
-			continue
-		}
-		c := &out[len(out)-1]
-		c.text += string(r)
-		if r == emojiStyle {
-			c.width = 2
-		}
-	}
-	return out
-}
+// broken is a row of a text that was wrapped.
+type broken struct{ head, text string }
 
-// spelled returns the escaped character that a text begins with, "" if none. It
-// is not wrapped.
-func spelled(text string) string {
-	if !strings.HasPrefix(text, "<U+") && !strings.HasPrefix(text, "<0x") {
-		return ""
-	}
-	return text[:strings.IndexByte(text, '>')+1]
-}
-
-// emojiStyle makes the symbol before it a wide one.
-const emojiStyle = '\uFE0F'
-
-// runeWidth returns how many cells a character takes. A terminal that uses fewer
-// wraps later than it could.
-func runeWidth(r rune) int {
-	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r < 0x1100:
-		return 1
-	case r >= 0x1F000:
-		return 2
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// cells returns the width of a text.
-func cells(text string) int {
-	n := 0
-	for _, r := range text {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-// words writes a text of one line after head, wrapped at blanks where possible.
-// Continued lines follow ": " below its beginning.
-func (p *page) words(head, text string, i ink) {
-	indent := strings.Repeat(" ", max(min(cells(head), 9)-2, 0)) + ": "
+// broken wraps a text at blanks. It returns at least one row.
+func (p *page) broken(head, next, text string) (rows []broken) {
 	line := characters(text)
 	for first := true; first || len(line) > 0; first = false {
-		if !first {
-			head = indent
-		}
-		n := fits(line, p.width-cells(head))
+		n := fits(line, max(p.width-cells(head), 1))
 		if n < len(line) {
 			n = breakAt(line, n)
 		}
@@ -369,66 +608,12 @@ func (p *page) words(head, text string, i ink) {
 		for _, c := range line[:n] {
 			row += c.text
 		}
-		p.out.WriteString(head + p.paint(row, i) + "\n")
-		line = line[n:]
-	}
-}
-
-// breakAt returns the index after the last blank in the first n cells, n if there
-// is none in their second half.
-func breakAt(line []cell, n int) int {
-	for at := n; at > n/2; at-- {
-		if line[at-1].text == " " {
-			return at
+		row = strings.TrimRight(row, " ")
+		if row == "" {
+			head = strings.TrimRight(head, " ")
 		}
+		rows = append(rows, broken{head, row})
+		line, head = line[n:], next
 	}
-	return n
-}
-
-// list writes items side by side, as many as fit in a line.
-func (p *page) list(items []string) {
-	row := ""
-	for _, item := range items {
-		if row != "" && cells(row)+3+cells(item) > p.width-2 {
-			p.words("  ", row, plain)
-			row = ""
-		}
-		if row != "" {
-			row += "   "
-		}
-		row += item
-	}
-	if row != "" {
-		p.words("  ", row, plain)
-	}
-}
-
-// keeps writes the rules that the choices which allow would keep. Those of a deny are
-// shown when it is chosen: a question should fit on a screen.
-func (p *page) keeps(choices []Choice) {
-	var names []string
-	var rungs []Rung
-	for _, c := range choices {
-		if c.Keeps && len(c.Rungs) > 0 {
-			names = append(names, "["+c.Key+"]")
-			rungs = c.Rungs
-		}
-	}
-	if len(names) > 0 {
-		p.words("  ", strings.Join(names, " and ")+" would keep:", plain)
-		p.rungs(rungs)
-	}
-}
-
-func (p *page) rungs(rungs []Rung) {
-	for i, r := range rungs {
-		text := strings.Join(r.Rules, ", ")
-		switch {
-		case text == "":
-			text = r.Label
-		case r.Label != "":
-			text += "  - " + r.Label
-		}
-		p.words(fmt.Sprintf("    %d  ", i+1), text, plain)
-	}
+	return rows
 }

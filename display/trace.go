@@ -11,14 +11,14 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// WriteTrace writes for a person how a tool use was decided: the answer of each
-// layer about each action, and the decision. mode and warnings are those of the
-// policy. Lines are wrapped at width cells, 0 for never, but for those that name a rule
-// to copy. Write errors are ignored.
-func WriteTrace(out io.Writer, width int, use *permission.ToolUse, trace *permission.Trace, mode modes.Mode, warnings []string) {
+// WriteTrace writes for a person how a tool use was decided: the answers of the layers
+// about each action, and the decision. mode and warnings are those of the policy. Lines
+// are wrapped at the width, 0 for never, but for those that name a rule to copy. Write
+// errors are ignored.
+func WriteTrace(out io.Writer, o TextOptions, use *permission.ToolUse, trace *permission.Trace, mode modes.Mode, warnings []string) {
 	var text strings.Builder
 	writeTrace(&text, use, trace, mode, warnings)
-	io.WriteString(out, wrapped(text.String(), width))
+	io.WriteString(out, painted(wrapped(text.String(), o.Width), o.Colour))
 	writeCover(out, trace.Decision)
 }
 
@@ -30,10 +30,28 @@ func wrapped(text string, width int) string {
 	p := newPage(TextOptions{Width: width})
 	for line := range strings.Lines(text) {
 		words := strings.TrimLeft(line, " >")
-		p.words(line[:len(line)-len(words)], strings.TrimSuffix(words, "\n"), plain)
+		head := line[:len(line)-len(words)]
+		p.words(head, strings.Repeat(" ", max(min(len(head), 9)-2, 0))+": ", strings.TrimSuffix(words, "\n"), plain)
 	}
 	return p.out.String()
 }
+
+// painted colours the word for the decision at the beginning of a line.
+func painted(text string, colour bool) string {
+	if !colour {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		number := line[:len(line)-len(strings.TrimLeft(line, "0123456789. "))]
+		line = line[len(number):]
+		word := line[:len(line)-len(strings.TrimLeft(line, "ADEKLNOSWY"))]
+		out.WriteString(number + paint(word, verdicts[word]) + line[len(word):])
+	}
+	return out.String()
+}
+
+var verdicts = map[string]ink{"ALLOW": green, "ASK": yellow, "DENY": red}
 
 func writeTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace, mode modes.Mode, warnings []string) {
 	fmt.Fprintf(out, "%s %s\nin %s, mode %s\n", visible.Line(use.Tool), Summary(use), visible.Line(use.Dir), mode)
@@ -43,6 +61,9 @@ func writeTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace,
 	for i := range trace.Actions {
 		writeAction(out, i+1, &trace.Actions[i])
 	}
+	if len(trace.Actions) > 0 {
+		writeLayers(out)
+	}
 	if trace.Whole.Layer != 0 {
 		fmt.Fprintf(out, "\nthe tool use as a whole\n%s", layerLine(">", trace.Whole.Layer, &trace.Whole))
 	}
@@ -50,45 +71,50 @@ func writeTrace(out io.Writer, use *permission.ToolUse, trace *permission.Trace,
 	writeDecision(out, trace.Decision)
 }
 
+// writeAction writes an action with the layers that have an answer to it, ">" before
+// the one that decides it.
 func writeAction(out io.Writer, n int, t *permission.TracedAction) {
-	fmt.Fprintf(out, "\n%d. %s  [risk %s]", n, visible.Line(t.Action), t.Risk)
-	if t.Free {
-		fmt.Fprint(out, "  (needs no allow: only ask and deny rules look at it)")
+	says := "-"
+	if t.Decides >= 0 {
+		says = strings.ToUpper(t.Steps[t.Decides].Behavior.String())
 	}
-	fmt.Fprintln(out)
+	fmt.Fprintf(out, "\n%d. %-5s  %s  [%s]\n", n, says, visible.Line(t.Action), t.Risk.Word())
+	if t.Free {
+		fmt.Fprint(out, "     needs no allow: only ask and deny rules look at it\n")
+	}
 	if t.Override != "" {
 		fmt.Fprintf(out, "     risk: %s%s\n", visible.Line(t.Why), from(t.OverrideSource))
 	}
-	for layer := permission.LayerGuard; layer <= permission.LayerDefault; layer++ {
-		mark, step := stepOf(t, layer)
-		if step != nil || !t.Free {
-			fmt.Fprint(out, layerLine(mark, layer, step))
+	for i := range t.Steps {
+		if step := &t.Steps[i]; !t.Free || step.Behavior != 0 {
+			fmt.Fprint(out, layerLine(mark(i == t.Decides), step.Layer, step))
 		}
 	}
 	if t.NearMiss != "" {
-		fmt.Fprintf(out, "     near miss: %s%s: %s\n", visible.Line(t.NearMiss), from(t.NearMissSource), visible.Line(t.Missed))
+		fmt.Fprintf(out, "     near miss      %s%s: %s\n", visible.Line(t.NearMiss), from(t.NearMissSource), visible.Line(t.Missed))
 	}
 }
 
-// stepOf returns the answer of a layer about an action, nil if none. mark is ">"
-// for the layer that decides the action.
-func stepOf(t *permission.TracedAction, layer permission.Layer) (mark string, step *permission.Step) {
-	for i := range t.Steps {
-		if t.Steps[i].Layer == layer {
-			step = &t.Steps[i]
-			if i == t.Decides {
-				mark = ">"
-			}
-		}
+// mark returns the sign before the layer that decides.
+func mark(decides bool) string {
+	if decides {
+		return ">"
 	}
-	return mark, step
+	return " "
 }
 
-// layerLine returns the line about one layer; step may be nil.
+// writeLayers writes the order of the layers, since a layer without an answer is not
+// shown.
+func writeLayers(out io.Writer) {
+	var names []string
+	for layer := permission.LayerGuard; layer <= permission.LayerDefault; layer++ {
+		names = append(names, layer.String())
+	}
+	fmt.Fprintf(out, "\nlayers in order: %s; one that is not shown has no answer\n", strings.Join(names, ", "))
+}
+
+// layerLine returns the line about the answer of one layer.
 func layerLine(mark string, layer permission.Layer, step *permission.Step) string {
-	if step == nil {
-		return fmt.Sprintf("   %1s %-14s -\n", mark, layer)
-	}
 	says := "goes on"
 	if step.Behavior != 0 {
 		says = step.Behavior.String()
@@ -96,16 +122,17 @@ func layerLine(mark string, layer permission.Layer, step *permission.Step) strin
 	if step.Held {
 		says += " (held)"
 	}
-	text := fmt.Sprintf("   %1s %-14s %-8s %s", mark, layer, says, visible.Line(step.Reason))
-	if step.Rule != "" {
-		text += "  [" + visible.Line(step.Rule) + from(step.Source) + "]"
-	}
+	reason := visible.Line(step.Reason)
+	text := fmt.Sprintf("   %s %-14s %-8s %s%s", mark, layer, says, reason, ruleNote(visible.Line(step.Rule), visible.Line(step.Source.String()), reason))
 	return strings.TrimRight(text, " ") + "\n"
 }
 
-// WriteDecision writes a decision for a person. Write errors are ignored.
-func WriteDecision(out io.Writer, d permission.Decision) {
-	writeDecision(out, d)
+// WriteDecision writes a decision for a person, in lines as those of WriteTrace. Write errors
+// are ignored.
+func WriteDecision(out io.Writer, o TextOptions, d permission.Decision) {
+	var text strings.Builder
+	writeDecision(&text, d)
+	io.WriteString(out, painted(wrapped(text.String(), o.Width), o.Colour))
 	writeCover(out, d)
 }
 
@@ -114,7 +141,7 @@ func writeDecision(out io.Writer, d permission.Decision) {
 	if d.Rule != "" {
 		fmt.Fprintf(out, " %s%s", visible.Line(d.Rule), from(d.RuleSource))
 	}
-	fmt.Fprintf(out, ": %s\nrisk %s, tier %d\n", visible.Line(d.Reason), d.Risk, d.Tier)
+	fmt.Fprintf(out, ": %s\nrisk: %s, tier %d\n", visible.Line(d.Reason), d.Risk.Word(), d.Tier)
 	if d.Message != "" {
 		fmt.Fprintf(out, "the agent is told: %s\n", visible.Line(d.Message))
 	}
@@ -123,14 +150,19 @@ func writeDecision(out io.Writer, d permission.Decision) {
 	}
 }
 
-// writeCover writes which rules would cover what is asked about.
+// writeCover writes which rules would allow what is asked about.
 func writeCover(out io.Writer, d permission.Decision) {
-	for _, part := range d.Unapproved() {
-		rule := part.Exact
-		if rule == "" {
-			rule = "nothing can be kept: it is approved once only"
+	parts := d.Unapproved()
+	for _, part := range parts {
+		it := "it"
+		if len(parts) > 1 {
+			it = "`" + part.Action + "`"
 		}
-		fmt.Fprintf(out, "to cover %s: %s\n", visible.Line(part.Action), visible.Line(rule))
+		text := "the rule that would allow " + it + ": " + part.Exact
+		if part.Exact == "" {
+			text = "an answer can only approve " + it + " once, and keep no rule"
+		}
+		fmt.Fprintln(out, visible.Line(text))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// An editor that can answer only with its next start (docs/protocol.md) names a tool.
+// An editor that can answer only with its next start (docs/reference/protocol.md) names a tool.
 // That is the answer to the very tool use that was asked about last, and nothing more,
 // whatever the editor writes into its own lists because of it.
 
@@ -40,7 +40,7 @@ func (o *Options) LastAsked(session string) Asked {
 }
 
 // ErrMovedOn is the error of ResumeAsked for a session in which something else happened.
-var ErrMovedOn = errors.New("another process went on with the session meanwhile: look at what it did, and send the message again")
+var ErrMovedOn = errors.New("another process continued the session in the meantime: look at what it did, then send the message again")
 
 // ResumeAsked is Resume for a run that has read with LastAsked what its editor answers.
 // While another process uses the session, it calls waiting and waits for its end, or
@@ -111,7 +111,7 @@ func (e *Engine) keepAsked(now Asked) error {
 func (e *Engine) AnswerAsked(tool string, b permission.Behavior, once bool) error {
 	asked := e.asked()
 	if asked.Tool != tool || asked.Exactly == "" {
-		return fmt.Errorf("%s was not what was asked about last in this session: it will be asked about", tool)
+		return fmt.Errorf("%s is not what this session last asked about: it will be asked about", tool)
 	}
 	all := e.Session.Grants()
 	g := permission.Grant{ID: e.nextAnswer(all), Behavior: b, Use: tool, Exactly: asked.Exactly}

@@ -112,7 +112,7 @@ func (c *counter) escalate(a whitelist.Alert) {
 		words := how + ": a person was told"
 		if err != nil {
 			words = how + ": " + err.Error()
-			c.warn("nobody was told of the pause yet by " + words)
+			c.warn("the pause has not been announced yet by " + words)
 		}
 		c.note("escalation", words)
 		if err := c.Escalated(how, err); err != nil {

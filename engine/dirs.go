@@ -46,7 +46,7 @@ func userDir(variable string, below ...string) string {
 
 // ErrNoState is the error of Open if Dirs.State is empty and Options.Record does
 // not name a file.
-var ErrNoState = errors.New("there is no home directory to keep the record of decisions, trust and sessions in")
+var ErrNoState = errors.New("there is no home directory in which to keep the record of decisions, trust and sessions")
 
 // state returns the state directory.
 func (d Dirs) state() (string, error) {

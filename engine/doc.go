@@ -21,7 +21,7 @@
 // cannot be recorded is a denial. What the policies leave to a person is denied
 // unless there is an [Options.Approver].
 //
-// The page docs/go.md has a whole program. [Load] serves programs that explain
+// The page docs/sdks.md has a whole program. [Load] serves programs that explain
 // decisions without recording them, [Cases] the tests of a policy, and
 // [Engine.Drive] runs a whole agent.
 package engine

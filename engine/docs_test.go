@@ -15,10 +15,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 )
 
-// maxProgram is the longest program of docs/go.md, in lines that are not blank.
+// maxProgram is the longest program of docs/sdks.md, in lines that are not blank.
 const maxProgram = 30
 
-// TestDocsProgram builds and runs the very program of docs/go.md,
+// TestDocsProgram builds and runs the very program of docs/sdks.md,
 // under the policy of the page: it prints what the page says and leaves a record
 // that is whole.
 func TestDocsProgram(t *testing.T) {
@@ -45,7 +45,7 @@ func TestDocsProgram(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	got := strings.ReplaceAll(printed(t, dir, filepath.Join(dir, "program")), dir, "…")
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/go.md shows another output: %s", diff)
+		t.Errorf("docs/sdks.md shows another output: %s", diff)
 	}
 	t.Chdir(dir)
 	head, err := engine.UserDirs().Head("decisions.jsonl")
@@ -62,7 +62,7 @@ func TestDocsProgram(t *testing.T) {
 	}
 }
 
-// TestDocsFragments: every other line of Go in docs/go.md is part of an example or
+// TestDocsFragments: every other line of Go in docs/sdks.md is part of an example or
 // of these tests.
 func TestDocsFragments(t *testing.T) {
 	var sources []string
@@ -80,13 +80,13 @@ func TestDocsFragments(t *testing.T) {
 	for _, block := range blocks(t)["go"][1:] {
 		for line := range strings.Lines(block) {
 			if !there[strings.TrimSpace(line)] {
-				t.Errorf("docs/go.md has a line that runs in no example: %s", line)
+				t.Errorf("docs/sdks.md has a line that runs in no example: %s", line)
 			}
 		}
 	}
 }
 
-// TestDocsExamples: docs/go.md links every example.
+// TestDocsExamples: docs/sdks.md links every example.
 func TestDocsExamples(t *testing.T) {
 	examples, err := os.ReadFile("example_test.go")
 	if err != nil {
@@ -95,14 +95,14 @@ func TestDocsExamples(t *testing.T) {
 	page := page(t)
 	for _, m := range regexp.MustCompile(`(?m)^func (Example\w*)\(`).FindAllStringSubmatch(string(examples), -1) {
 		if !strings.Contains(page, "[`"+m[1]+"`](../engine/example_test.go)") {
-			t.Errorf("docs/go.md does not link %s", m[1])
+			t.Errorf("docs/sdks.md does not link %s", m[1])
 		}
 	}
 }
 
 func page(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile("../docs/go.md")
+	data, err := os.ReadFile("../docs/sdks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func page(t *testing.T) string {
 
 var fence = regexp.MustCompile("(?s)```(\\w+)\n(.*?)```\n")
 
-// blocks returns the fenced blocks of docs/go.md, by their language.
+// blocks returns the fenced blocks of docs/sdks.md, by their language.
 func blocks(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -119,7 +119,7 @@ func blocks(t *testing.T) map[string][]string {
 		found[m[1]] = append(found[m[1]], m[2])
 	}
 	if len(found["toml"]) != 1 || len(found["text"]) != 1 || len(found["go"]) < 5 {
-		t.Fatalf("docs/go.md has other blocks than these tests expect: %q", found)
+		t.Fatalf("docs/sdks.md has other blocks than these tests expect: %q", found)
 	}
 	return found
 }

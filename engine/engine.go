@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/notify"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -20,6 +21,7 @@ type Engine struct {
 	counter   *counter
 	evaluator *permission.Evaluator
 	approver  permission.Approver // nil if there is nobody to ask
+	notifier  *notify.Notifier    // nil: no question is told of
 	advised   advised
 	store     sessionStore
 }
@@ -45,6 +47,7 @@ func (r *Rules) Open() (*Engine, error) {
 	if !r.options.NoAdvice && r.Spec.Advice != "off" {
 		e.evaluator.Adviser = &e.advised
 	}
+	e.notifier = r.newNotifier()
 	if r.options.NoRecord {
 		e.evaluator.Recorder = recordFunc(func(context.Context, permission.Record) error { return nil })
 		return e, nil
@@ -194,6 +197,7 @@ func inTurn(events func(wrapper.Event)) func(wrapper.Event) {
 // may take up to a minute.
 func (e *Engine) Close() error {
 	e.Leave()
+	e.notifier.Close()
 	if e.counter != nil {
 		e.counter.close()
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -14,7 +15,7 @@ import (
 
 // errNotKept is the error of Keep if the engine would not read a policy that the
 // rule could be written to.
-var errNotKept = errors.New("no policy is read that could hold it")
+var errNotKept = errors.New("no policy that is read could contain it")
 
 // Keeps reports whether Keep can write rules.
 func (r *Rules) Keeps() bool { return !r.options.Isolated }
@@ -30,20 +31,57 @@ func (r *Rules) Keep(rule string) (patterns.Source, error) {
 		return patterns.Source{}, errNotKept
 	}
 	dirs := r.options.dirs()
-	for _, dir := range r.trustedDirs() {
-		if dir != r.Place.Workspace && r.relative(rule) {
-			break
-		}
-		place, kept, err := dirs.keepLocal(rule, filepath.Join(dir, policy.LocalName))
+	for _, local := range r.locals(rule) {
+		place, kept, err := dirs.keepLocal(rule, local)
 		if kept || err != nil {
 			return place, err
 		}
 	}
-	local := ""
-	if r.options.Policy == "" {
-		local = filepath.Join(r.Place.Workspace, policy.LocalName)
+	return dirs.keepUser(rule)
+}
+
+// KeepsIn returns the file that Keep would write a rule to now, as a person would name
+// it: from the workspace, or with ~ for the home directory. It is "" if there is none.
+func (r *Rules) KeepsIn(rule string) string {
+	if !r.Keeps() {
+		return ""
 	}
-	return dirs.keep(rule, local)
+	dirs := r.options.dirs()
+	for _, local := range r.locals(rule) {
+		if dirs.keepsLocal(local) {
+			return r.named(local)
+		}
+	}
+	if dirs.User == "" {
+		return ""
+	}
+	return r.named(filepath.Join(dirs.User, policy.FileName))
+}
+
+// named returns a path as a person would name it.
+func (r *Rules) named(path string) string {
+	if name, ok := strings.CutPrefix(path, r.Place.Workspace+"/"); ok {
+		return name
+	}
+	if name, ok := strings.CutPrefix(path, r.Place.Home+"/"); ok && r.Place.Home != "" {
+		return "~/" + name
+	}
+	return path
+}
+
+// locals returns the local policies that may hold a rule, the first choice first.
+func (r *Rules) locals(rule string) []string {
+	var all []string
+	for _, dir := range r.trustedDirs() {
+		if dir != r.Place.Workspace && r.relative(rule) {
+			break
+		}
+		all = append(all, filepath.Join(dir, policy.LocalName))
+	}
+	if r.options.Policy == "" {
+		all = append(all, filepath.Join(r.Place.Workspace, policy.LocalName))
+	}
+	return all
 }
 
 // trustedDirs returns the directories whose project or local policy a person has
@@ -80,21 +118,25 @@ func (r *Rules) relative(rule string) bool {
 // approvedKey is the list of a policy file that Keep adds to.
 const approvedKey = "approved"
 
-// keep adds a rule to the local policy, "" for none, or else to the user's.
-func (d Dirs) keep(rule, local string) (patterns.Source, error) {
-	if local != "" {
-		place, kept, err := d.keepLocal(rule, local)
-		if kept || err != nil {
-			return place, err
-		}
-	}
+// keepUser adds a rule to the user's policy.
+func (d Dirs) keepUser(rule string) (patterns.Source, error) {
 	if d.User == "" {
-		return patterns.Source{}, errors.New("there is no home directory for a policy")
+		return patterns.Source{}, errors.New("there is no home directory to keep a policy in")
 	}
 	if err := os.MkdirAll(d.User, 0o700); err != nil {
 		return patterns.Source{}, err
 	}
 	return policy.AddRule(filepath.Join(d.User, policy.FileName), approvedKey, rule)
+}
+
+// keepsLocal reports whether keepLocal would keep a rule in a file.
+func (d Dirs) keepsLocal(path string) bool {
+	trust, err := d.Trust()
+	if err != nil {
+		return false
+	}
+	_, ok := trusted(trust, path)
+	return ok
 }
 
 // keepLocal adds a rule to a local policy that does not exist or is trusted in
@@ -120,12 +162,12 @@ func (d Dirs) keepLocal(rule, path string) (place patterns.Source, kept bool, er
 	switch {
 	case err != nil:
 	case !grownBy(rule, before, settings):
-		err = errors.New("something else changed it at the same time")
+		err = errors.New("another process changed it at the same time")
 	default:
 		err = trust.Set(real, settings)
 	}
 	if err != nil {
-		return place, false, fmt.Errorf("it is written to %s, which is not trusted: %w", place, err)
+		return place, false, fmt.Errorf("it was written to %s, which is not trusted: %w", place, err)
 	}
 	return place, true, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -149,6 +150,9 @@ func TestKeepUpward(t *testing.T) {
 			r, err := Load(o)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if got, want := r.KeepsIn(tt.rule), strings.TrimPrefix(filepath.Join(root, tt.want), r.Place.Workspace+"/"); got != want {
+				t.Errorf("it says %s, want %s", got, want)
 			}
 			place, err := r.Keep(tt.rule)
 			if want := filepath.Join(root, tt.want); err != nil || place.Name != want {

@@ -108,7 +108,7 @@ func (o *Options) dirs() Dirs {
 // if there is no such workspace.
 func (o *Options) Place() (patterns.Place, error) {
 	if info, err := os.Stat(o.Dir); o.Dir != "" && (err != nil || !info.IsDir()) {
-		return patterns.Place{}, &OptionError{"Dir", fmt.Errorf("there is no directory %s", o.Dir)}
+		return patterns.Place{}, &OptionError{"Dir", fmt.Errorf("there is no directory %s: name one that exists", o.Dir)}
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func (o *Options) roots(dir string) ([]string, error) {
 	for _, name := range o.Roots {
 		root, err := filepath.EvalSymlinks(absolute(name))
 		if info, statErr := os.Stat(root); name == "" || err != nil || statErr != nil || !info.IsDir() {
-			return nil, &OptionError{"Roots", fmt.Errorf("there is no directory %s", name)}
+			return nil, &OptionError{"Roots", fmt.Errorf("there is no directory %s: name one that exists", name)}
 		}
 		below, err := filepath.Rel(root, dir)
 		within = within || err == nil && filepath.IsLocal(below)
@@ -145,7 +145,7 @@ func (o *Options) roots(dir string) ([]string, error) {
 		}
 	}
 	if !within {
-		return nil, &OptionError{"Roots", fmt.Errorf("%s, where the agent starts, is in none of its directories: name it as well", dir)}
+		return nil, &OptionError{"Roots", fmt.Errorf("%s, where the agent starts, is not inside any of them: add it", dir)}
 	}
 	return roots, nil
 }

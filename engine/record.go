@@ -23,7 +23,7 @@ type record struct {
 type StateError struct{ Err error }
 
 func (e *StateError) Error() string {
-	return fmt.Sprintf("the record of decisions cannot be kept: %v: say with XDG_STATE_HOME in which directory state is kept", e.Err)
+	return fmt.Sprintf("the record of decisions cannot be kept: %v: set XDG_STATE_HOME to a directory where state can be kept", e.Err)
 }
 
 // Unwrap returns the cause.

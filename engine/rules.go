@@ -85,7 +85,7 @@ func compose(place patterns.Place, sources []policy.Source) (*Rules, error) {
 	}
 	for _, src := range sources {
 		if !src.Trusted {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is not trusted and can only narrow: look at it, then run agent-wrapper trust %s", src.Name, src.Name))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is not trusted, so it can only restrict: read it, then run agent-wrapper trust %s", src.Name, src.Name))
 		}
 	}
 	return r, nil

@@ -50,7 +50,7 @@ func newScratch() (scratchPlace, error) {
 		return scratchPlace{}, err
 	}
 	if info, err := os.Lstat(parent); err != nil || !unshared(info) {
-		return scratchPlace{}, fmt.Errorf("others may change what is in %s", parent)
+		return scratchPlace{}, fmt.Errorf("other users can change what is in %s", parent)
 	}
 	sweep(parent)
 	outer, remove, err := lockedDir(parent)

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // What a person keeps for a session is written below the state directory, so that it
@@ -56,6 +57,9 @@ type keptAnswer struct {
 	Exactly  string     `json:"exactly,omitempty"`
 	Until    *time.Time `json:"until,omitempty"`
 	Left     *int       `json:"left,omitempty"`
+	Always   bool       `json:"always,omitempty"`
+	Edits    bool       `json:"edits,omitempty"`
+	UpTo     risk.Grade `json:"up_to,omitzero"`
 }
 
 // sessionStore holds what is kept for the session of an engine. The zero value keeps
@@ -98,7 +102,7 @@ func (e *Engine) resume(session string, lock locker, check func(was *kept) error
 	}
 	grants, err := was.grants()
 	if err := errors.Join(err, e.Session.Restore(grants, was.Last), e.EndOnce()); err != nil {
-		return fmt.Errorf("not all answers for the session are restored: %w", err)
+		return fmt.Errorf("not all answers for the session were restored: %w", err)
 	}
 	return nil
 }
@@ -143,7 +147,7 @@ func (e *Engine) begin(session string, lock locker) error {
 	return nil
 }
 
-var errSessionUsed = errors.New("another process uses this session")
+var errSessionUsed = errors.New("another process is using this session")
 
 // locker locks a directory, as atomicfile.TryLock does.
 type locker func(dir string) (unlock func(), free bool, err error)
@@ -217,7 +221,7 @@ func sessionDir(parent, workspace, session string) string {
 }
 
 func notKept(err error) error {
-	return fmt.Errorf("what is answered for the session is not kept for a later run: %w", err)
+	return fmt.Errorf("answers for the session will not be kept for a later run: %w", err)
 }
 
 // answersChanged writes the answers. It is an error if a file that says more cannot be
@@ -282,10 +286,10 @@ func (s *sessionStore) read(of kept) (kept, error) {
 		err = strictjson.Decode(data, &was, strictjson.MaxSize(maxAnswers))
 	}
 	if err == nil && (was.V != of.V || was.Workspace != of.Workspace || was.Session != of.Session) {
-		err = errors.New("it is of another session, or of a newer agent-wrapper")
+		err = errors.New("it belongs to another session, or to a newer agent-wrapper")
 	}
 	if err != nil {
-		return of, fmt.Errorf("no answer for the session is restored: %s: %w", path, err)
+		return of, fmt.Errorf("no answer for the session was restored: %s: %w", path, err)
 	}
 	return was, nil
 }
@@ -302,7 +306,7 @@ func (s *sessionStore) close() {
 
 // keepable returns a grant for the file.
 func keepable(g permission.Grant) keptAnswer {
-	a := keptAnswer{ID: g.ID, Behavior: g.Behavior.String(), Rule: g.Rule, Use: g.Use, Exactly: g.Exactly}
+	a := keptAnswer{ID: g.ID, Behavior: g.Behavior.String(), Rule: g.Rule, Use: g.Use, Exactly: g.Exactly, Always: g.Always, Edits: g.Edits, UpTo: g.UpTo}
 	if !g.Until.IsZero() {
 		until := g.Until.Round(0)
 		a.Until = &until
@@ -318,7 +322,7 @@ func (k *kept) grants() ([]permission.Grant, error) {
 	var all []permission.Grant
 	var errs []error
 	for _, a := range k.Answers {
-		g := permission.Grant{ID: a.ID, Rule: a.Rule, Use: a.Use, Exactly: a.Exactly}
+		g := permission.Grant{ID: a.ID, Rule: a.Rule, Use: a.Use, Exactly: a.Exactly, Always: a.Always, Edits: a.Edits, UpTo: a.UpTo}
 		switch a.Behavior {
 		case permission.Allow.String():
 			g.Behavior = permission.Allow

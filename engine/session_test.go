@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -113,11 +114,13 @@ func TestLockSession(t *testing.T) {
 // other session or workspace.
 func TestResume(t *testing.T) {
 	o := site(t, nil)
+	bounded := lasting(0, 0, "Bash(npm install:*)")
+	bounded.UpTo = risk.GradeOf(risk.Moderate, false)
 	p := &answering{answers: []permission.Answer{
-		lasting(0, 0, "Bash(npm i)"), lasting(0, 3, "Bash(npm ci)"), lasting(time.Hour, 0, "Bash(npm x)"), never("Bash(npm y)"), lasting(0, 0),
+		lasting(0, 0, "Bash(npm i)"), lasting(0, 3, "Bash(npm ci)"), lasting(time.Hour, 0, "Bash(npm x)"), never("Bash(npm y)"), lasting(0, 0), bounded,
 	}}
 	e := resumed(t, o, "one", p)
-	for _, line := range []string{"npm i", "npm ci", "npm x", "npm y", opaque, "npm ci"} {
+	for _, line := range []string{"npm i", "npm ci", "npm x", "npm y", opaque, "npm install left-pad", "npm ci"} {
 		decided(t, e, line)
 	}
 	want := e.Session.Grants()
@@ -146,7 +149,7 @@ func TestResume(t *testing.T) {
 			got[i].Until = want[i].Until
 		}
 	}
-	if !reflect.DeepEqual(got, want) || len(got) != 5 {
+	if !reflect.DeepEqual(got, want) || len(got) != 6 {
 		t.Errorf("restored %v, want %v", got, want)
 	}
 	for _, tt := range [][2]string{
@@ -217,7 +220,7 @@ func TestResumeOnce(t *testing.T) {
 	e := resumed(t, o, "s", &answering{answers: []permission.Answer{lasting(0, 2, "Bash(npm i)")}})
 	decided(t, e, "npm i")
 	second := opened(t, o)
-	if err := second.Resume("s"); err == nil || !strings.Contains(err.Error(), "another process uses this session") || len(second.Session.Grants()) != 0 {
+	if err := second.Resume("s"); err == nil || !strings.Contains(err.Error(), "another process is using this session") || len(second.Session.Grants()) != 0 {
 		t.Error(err)
 	}
 	e.evaluator.Recorder = recordFunc(func(context.Context, permission.Record) error {
@@ -240,15 +243,17 @@ func TestResumeDamaged(t *testing.T) {
 		want   string
 		left   int
 	}{
-		"cut off":           {func(s string) string { return s[:len(s)/2] }, "no answer for the session is restored", 0},
+		"cut off":           {func(s string) string { return s[:len(s)/2] }, "no answer for the session was restored", 0},
 		"empty":             {func(string) string { return "" }, "no answer", 0},
 		"another session":   {func(s string) string { return strings.Replace(s, `"session": "s"`, `"session": "t"`, 1) }, "another session", 0},
 		"another workspace": {func(s string) string { return strings.Replace(s, `/work"`, `/else"`, 1) }, "another session", 0},
 		"another version":   {func(s string) string { return strings.Replace(s, `"v": 1`, `"v": 2`, 1) }, "newer", 0},
 		"an unknown field":  {func(s string) string { return strings.Replace(s, `"v": 1`, `"v": 1, "x": 1`, 1) }, "no answer", 0},
-		"one number twice":  {func(s string) string { return strings.Replace(s, `"id": 2`, `"id": 1`, 1) }, "two with one number", 1},
+		"one number twice":  {func(s string) string { return strings.Replace(s, `"id": 2`, `"id": 1`, 1) }, "two have the same number", 1},
 		"no rule":           {func(s string) string { return strings.Replace(s, "Bash(npm i)", "Bash(npm i", 1) }, "answer 1", 1},
 		"no behavior":       {func(s string) string { return strings.Replace(s, `"allow"`, `"ask"`, 1) }, "answer 1", 1},
+		"no risk":           {func(s string) string { return strings.Replace(s, `"id": 1,`, `"id": 1, "up_to": "some",`, 1) }, "no answer", 0},
+		"tier 3":            {func(s string) string { return strings.Replace(s, `"id": 1,`, `"id": 1, "up_to": "forbidden",`, 1) }, "answer 1", 1},
 		"used up":           {func(s string) string { return strings.Replace(s, `"left": 2`, `"left": 0`, 1) }, "answer 2", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,11 +296,11 @@ func TestResumeUnwritable(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := decided(t, e, "npm i"); !strings.Contains(got, "is not kept for a later run") {
+	if got := decided(t, e, "npm i"); !strings.Contains(got, "will not be kept for a later run") {
 		t.Error(got)
 	}
 	res, err := e.CanUseTool(t.Context(), bash(e, "npm ci"))
-	if err != nil || res.Behavior != permission.Allow || !strings.Contains(res.Reason, "is not kept") || len(e.Session.Grants()) != 1 {
+	if err != nil || res.Behavior != permission.Allow || !strings.Contains(res.Reason, "was not kept") || len(e.Session.Grants()) != 1 {
 		t.Error(res.Reason, err, e.Session.Grants())
 	}
 	if !e.Session.Revoke(1) || len(e.Session.Grants()) != 0 {

@@ -68,10 +68,10 @@ func (r *Rules) Show() Shown {
 	return out
 }
 
-// WriteTrace writes for a person how a tool use was decided, as explain does, wrapped at
-// width cells, 0 for never. Write errors are ignored.
-func (r *Rules) WriteTrace(out io.Writer, width int, use *permission.ToolUse, trace *permission.Trace) {
-	display.WriteTrace(out, width, use, trace, r.Policy.Mode, r.Warnings)
+// WriteTrace writes for a person how a tool use was decided, as explain does; see
+// display.WriteTrace.
+func (r *Rules) WriteTrace(out io.Writer, o display.TextOptions, use *permission.ToolUse, trace *permission.Trace) {
+	display.WriteTrace(out, o, use, trace, r.Policy.Mode, r.Warnings)
 	if use.Tool != "Bash" && use.Tool != "Monitor" {
 		return
 	}

@@ -34,7 +34,7 @@ func (r *Rules) Try(list, rule string) (*Trial, error) {
 	}{"allow": {patterns.Allow, &more.Allow}, "ask": {patterns.Ask, &more.Ask}, "deny": {patterns.Deny, &more.Deny}}
 	kind, known := kinds[list]
 	if !known {
-		return nil, fmt.Errorf("list %q: it is allow, ask or deny", list)
+		return nil, fmt.Errorf("list %q: use allow, ask or deny", list)
 	}
 	parsed, warnings, err := r.Spec.ParseRule(rule, kind.list, patterns.Source{})
 	if err != nil {

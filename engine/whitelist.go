@@ -24,7 +24,7 @@ func (r *Rules) bindFiles(usual ...string) (unusable []error) {
 		list, err := whitelist.Read(file)
 		if err != nil {
 			r.gates = append(r.gates, whitelist.Unusable{Err: err})
-			unusable = append(unusable, fmt.Errorf("no command may run, since its whitelist cannot be used: %w%s", err, r.NamedIn(file)))
+			unusable = append(unusable, fmt.Errorf("no command may run because the whitelist cannot be used: %w%s", err, r.NamedIn(file)))
 			continue
 		}
 		r.Bind(list)
@@ -103,7 +103,7 @@ func (r *Rules) UsualWhitelists() (files, ignored []string) {
 		case foreign != nil:
 			ignored = append(ignored, foreign.Error())
 		case up.Beyond && !slices.Contains(trusted, up.Dir):
-			ignored = append(ignored, fmt.Sprintf("%s does not bind: it is above the repository, where no policy is trusted: name it in a policy that you trust", file))
+			ignored = append(ignored, fmt.Sprintf("%s has no effect: it is above the repository, where no policy is trusted: name it in a policy that you trust", file))
 		default:
 			files = append(files, file)
 		}

@@ -75,7 +75,7 @@ func TestWhitelistsUpwards(t *testing.T) {
 		for _, dir := range tt.binds {
 			want = append(want, filepath.Join(root, dir, whitelist.FileName))
 		}
-		warns := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "does not bind") })
+		warns := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "has no effect") })
 		if !slices.Equal(got, want) || warns != tt.warns {
 			t.Errorf("%s: %q, want %q; warnings %q", tt.name, got, want, r.Warnings)
 		}
@@ -108,7 +108,7 @@ func TestForeignWhitelist(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := Load(Options{Dir: root, Dirs: &Dirs{}})
-	if err != nil || len(r.Whitelists()) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], file+" is ignored: it belongs to the user 4242") {
+	if err != nil || len(r.Whitelists()) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], file+" is ignored: its owner is user 4242") {
 		t.Error(r.Whitelists(), r.Warnings, err)
 	}
 }

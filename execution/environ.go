@@ -38,7 +38,7 @@ func Environ(own, keep []string) (env, left []string, err error) {
 	for _, name := range keep {
 		switch {
 		case name == "" || strings.ContainsAny(name, "=*\x00"):
-			return nil, nil, fmt.Errorf("%q is no name of a variable", name)
+			return nil, nil, fmt.Errorf("%q is not a variable name", name)
 		case listed(never, name):
 			return nil, nil, fmt.Errorf("%s is never passed on", name)
 		}

@@ -131,7 +131,7 @@ func TestReadKubeconfig(t *testing.T) {
 	if err != nil || k.Path != good || string(k.Data) != "a: b\n" || !strings.HasPrefix(k.Digest, "sha256:") || len(k.Digest) != 71 {
 		t.Errorf("%+v, %v", k, err)
 	}
-	for path, want := range map[string]string{dir: "is no file", big: "larger than 4 MiB", dir + "/gone": "no such file", "/dev/null": "is no file"} {
+	for path, want := range map[string]string{dir: "is not a regular file", big: "larger than 4 MiB", dir + "/gone": "no such file", "/dev/null": "is not a regular file"} {
 		if _, err := ReadKubeconfig(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}

@@ -75,7 +75,7 @@ func sweep(base string) error {
 		err = remove(dir)
 		unlock()
 		if err != nil {
-			return fmt.Errorf("remove what a killed run left: %w", err)
+			return fmt.Errorf("remove what a killed run left behind: %w", err)
 		}
 	}
 	return nil
@@ -150,7 +150,7 @@ func ReadKubeconfig(path string) (*Kubeconfig, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

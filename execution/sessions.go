@@ -86,11 +86,11 @@ func parseSessions(data []byte) (*sessionsFile, error) {
 		return nil, err
 	}
 	if file.V != 1 {
-		return nil, fmt.Errorf(" version %d is not known", file.V)
+		return nil, fmt.Errorf(" unknown version %d", file.V)
 	}
 	for _, r := range file.Rules {
 		if r.List != "allow" && r.List != "deny" || r.Session == "" || r.Text == "" {
-			return nil, fmt.Errorf(" the rule %q is not whole", r.Text)
+			return nil, fmt.Errorf(" the rule %q is incomplete", r.Text)
 		}
 	}
 	return &file, nil
@@ -102,7 +102,7 @@ func (s *Sessions) Keep(now time.Time, more ...Rule) error {
 		all, err := s.List(now)
 		all = append(all, more...)
 		if len(all) > maxRules {
-			return nil, fmt.Errorf("%d rules are kept already: run agent-wrapper exec session clear", maxRules)
+			return nil, fmt.Errorf("%d rules are already kept: run agent-wrapper exec session clear", maxRules)
 		}
 		return all, err
 	})

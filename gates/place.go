@@ -45,9 +45,9 @@ func (g *Gate) dir(workspaceDir string) (string, error) {
 	real, ok := workspace.Env{}.Resolve(filepath.Join(workspaceDir, g.Cwd))
 	switch {
 	case !ok:
-		return "", fmt.Errorf("where %q leads cannot be told", g.Cwd)
+		return "", fmt.Errorf("cannot tell where %q leads", g.Cwd)
 	case !below(workspaceDir, real):
-		return "", fmt.Errorf("%q leads to %s by a link, which is outside the workspace", g.Cwd, real)
+		return "", fmt.Errorf("%q leads to %s through a link, which is outside the workspace", g.Cwd, real)
 	}
 	return real, nil
 }
@@ -63,7 +63,7 @@ func (g *Gate) start(workspaceDir string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("its directory: %w", err)
 	case !info.IsDir():
-		return "", fmt.Errorf("its directory: %s is none", dir)
+		return "", fmt.Errorf("its directory: %s is not a directory", dir)
 	}
 	return dir, nil
 }
@@ -81,15 +81,15 @@ var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func refuses(name, value string, allowed func(name string) bool) string {
 	switch {
 	case !variable.MatchString(name):
-		return "this is no name of a variable"
+		return "this is not a variable name"
 	case strings.EqualFold(name, "PATH"):
-		return "a gate may not say where programs are found"
+		return "a gate may not set where programs are found"
 	case name == Bypass:
-		return "a gate may not lift the whitelist"
+		return "a gate may not turn the whitelist off"
 	case strings.IndexByte(value, 0) >= 0:
-		return "its value holds a NUL byte"
+		return "its value contains a NUL byte"
 	case !allowed(name):
-		return "the whitelist does not allow this variable: add it to policy.allow_env_vars if it is meant"
+		return "the whitelist does not allow this variable: add it to policy.allow_env_vars if it is intended"
 	}
 	return ""
 }

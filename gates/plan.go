@@ -154,9 +154,9 @@ func Read(path string) (*Plan, error) {
 	}
 	switch {
 	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory, and no plan", path)
+		return nil, fmt.Errorf("%s is a directory, not a plan", path)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path) // a pipe may be endless
+		return nil, fmt.Errorf("%s is not a regular file", path) // a pipe may be endless
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -230,7 +230,7 @@ func (p *Plan) version(text string) error {
 	if schemaVersion.MatchString(text) {
 		return nil
 	}
-	return p.fault("schemaVersion", "it is %q: this program reads plans of version 1.x.y", text)
+	return p.fault("schemaVersion", "version %q is not supported: use 1.x.y", text)
 }
 
 func (p *Plan) checkItems(all *faults) {
@@ -252,13 +252,13 @@ const maxName = 200
 func (p *Plan) checkName(path, name string, seen map[string]bool) error {
 	switch {
 	case name == "":
-		return p.fault(path, "a name is wanted")
+		return p.fault(path, "a name is required")
 	case len(name) > maxName:
 		return p.fault(path, "the name is longer than %d bytes", maxName)
 	case strings.ContainsFunc(name, unseen):
-		return p.fault(path, "the name %q has characters in it that do not show", name)
+		return p.fault(path, "the name %q contains invisible characters", name)
 	case seen[name]:
-		return p.fault(path, "the name %q stands twice", name)
+		return p.fault(path, "the name %q appears twice", name)
 	}
 	seen[name] = true
 	return nil
@@ -268,13 +268,13 @@ func unseen(r rune) bool { return r != ' ' && !unicode.IsGraphic(r) || unicode.I
 
 func (p *Plan) checkGate(g *Gate, all *faults) {
 	if strings.TrimSpace(g.Run) == "" {
-		all.add(p.fault(g.path+".run", "a command line is wanted"))
+		all.add(p.fault(g.path+".run", "a command line is required"))
 	}
 	if !slices.Contains([]string{"", local, container, ciService}, g.Runtime) {
-		all.add(p.fault(g.path+".runtime", "it is %q: it may be local, container or ci-service", g.Runtime))
+		all.add(p.fault(g.path+".runtime", "%q is not a runtime: use local, container or ci-service", g.Runtime))
 	}
 	if g.Container.given() && g.Runtime != container {
-		all.add(p.fault(g.path+".container", "it goes with runtime container only"))
+		all.add(p.fault(g.path+".container", "only runtime container has it"))
 	}
 	all.add(p.checkPath(g.path+".cwd", g.Cwd))
 	for i, a := range g.Artifacts {
@@ -289,7 +289,7 @@ func (c *Container) given() bool {
 
 func (p *Plan) wanted(path, text string) error {
 	if text == "" {
-		return p.fault(path, "a path is wanted")
+		return p.fault(path, "a path is required")
 	}
 	return nil
 }
@@ -298,9 +298,9 @@ func (p *Plan) wanted(path, text string) error {
 func (p *Plan) checkPath(path, text string) error {
 	switch {
 	case strings.IndexByte(text, 0) >= 0:
-		return p.fault(path, "it holds a NUL byte")
+		return p.fault(path, "it contains a NUL byte")
 	case filepath.IsAbs(text):
-		return p.fault(path, "%q is absolute: write it relative to the workspace, below which it has to lie", text)
+		return p.fault(path, "%q is absolute: use a path relative to the workspace and inside it", text)
 	case slices.Contains(strings.Split(filepath.ToSlash(text), "/"), ".."), text != "" && !filepath.IsLocal(text):
 		return p.fault(path, "%q leads out of the workspace: write it without ..", text)
 	}
@@ -320,7 +320,7 @@ func (p *Plan) checkDeps(all *faults) {
 			case !known[dep]:
 				all.add(p.fault(path, "there is no item %q", dep))
 			case seen[dep]:
-				all.add(p.fault(path, "%q stands twice", dep))
+				all.add(p.fault(path, "%q appears twice", dep))
 			}
 			seen[dep] = true
 		}
@@ -334,7 +334,7 @@ func (p *Plan) order() error {
 	}
 	if len(o.done) < len(p.Items) {
 		first, circle := o.circle()
-		return p.fault(p.Items[first].path+".deps", "the items depend on each other in a circle: %s", circle)
+		return p.fault(p.Items[first].path+".deps", "the items depend on each other in a cycle: %s", circle)
 	}
 	items := make([]Item, len(o.done))
 	for to, from := range o.done {

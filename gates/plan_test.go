@@ -63,50 +63,50 @@ func gate(members string) string {
 func TestPlanErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{``, "p.json:1:1: "},
-		{`[]`, "p.json:1:1: want an object, got an array"},
-		{`{}`, `p.json:1:1: schemaVersion: it is "": this program reads plans of version 1.x.y`},
-		{`{"schemaVersion": "2.0.0"}`, `p.json:1:19: schemaVersion: it is "2.0.0": this program reads plans of version 1.x.y`},
-		{`{"schemaVersion": "1.0"}`, `p.json:1:19: schemaVersion: it is "1.0"`},
-		{`{"schemaVersion": "1.0.0\n"}`, `p.json:1:19: schemaVersion: it is "1.0.0\n"`},
-		{`{"schemaVersion": "1.01.0"}`, `p.json:1:19: schemaVersion: it is "1.01.0"`},
-		{`{"schemaVersion": 1}`, "p.json:1:19: schemaVersion: want a string, got a number"},
-		{`{"schemaVersion": "1.0.0", "schemaVersion": "1.0.0"}`, "p.json:1:28: key schemaVersion stands twice in one object"},
+		{`[]`, "p.json:1:1: must be an object, not an array"},
+		{`{}`, `p.json:1:1: schemaVersion: version "" is not supported: use 1.x.y`},
+		{`{"schemaVersion": "2.0.0"}`, `p.json:1:19: schemaVersion: version "2.0.0" is not supported: use 1.x.y`},
+		{`{"schemaVersion": "1.0"}`, `p.json:1:19: schemaVersion: version "1.0"`},
+		{`{"schemaVersion": "1.0.0\n"}`, `p.json:1:19: schemaVersion: version "1.0.0\n"`},
+		{`{"schemaVersion": "1.01.0"}`, `p.json:1:19: schemaVersion: version "1.01.0"`},
+		{`{"schemaVersion": 1}`, "p.json:1:19: schemaVersion: must be a string, not a number"},
+		{`{"schemaVersion": "1.0.0", "schemaVersion": "1.0.0"}`, "p.json:1:28: key schemaVersion appears twice in one object"},
 		{`{"schemaVersion": "1.0.0", "Items": []}`, "p.json:1:28: unknown key Items (did you mean items?)"},
-		{`{"schemaVersion": "1.0.0", "items": null}`, "p.json:1:37: items: want an array, got null"},
-		{`{"schemaVersion": "1.0.0", "policy": "strict"}`, "p.json:1:38: policy: want an object, got a string"},
+		{`{"schemaVersion": "1.0.0", "items": null}`, "p.json:1:37: items: must be an array, not null"},
+		{`{"schemaVersion": "1.0.0", "policy": "strict"}`, "p.json:1:38: policy: must be an object, not a string"},
 		{`{"schemaVersion": "1.0.0", "policy": {"retry": {}}}`, "p.json:1:39: policy: unknown key retry"},
 		{`{"schemaVersion": "1.0.0"} x`, "p.json:1:28: "},
-		{plan(`{}`), "p.json:2:1: items[0].name: a name is wanted"},
-		{plan(`{"name": "a"}, {"name": "a"}`), `p.json:2:25: items[1].name: the name "a" stands twice`},
-		{plan(`{"name": "a\u001b[2J"}`), `p.json:2:10: items[0].name: the name "a\x1b[2J" has characters in it that do not show`},
-		{plan(`{"name": "a\u202eb"}`), `p.json:2:10: items[0].name: the name "a\u202eb" has characters in it that do not show`},
+		{plan(`{}`), "p.json:2:1: items[0].name: a name is required"},
+		{plan(`{"name": "a"}, {"name": "a"}`), `p.json:2:25: items[1].name: the name "a" appears twice`},
+		{plan(`{"name": "a\u001b[2J"}`), `p.json:2:10: items[0].name: the name "a\x1b[2J" contains invisible characters`},
+		{plan(`{"name": "a\u202eb"}`), `p.json:2:10: items[0].name: the name "a\u202eb" contains invisible characters`},
 		{plan(`{"name": "a\nb"}`), `p.json:2:10: items[0].name: `},
 		{plan(`{"name": "` + strings.Repeat("a", 201) + `"}`), `p.json:2:10: items[0].name: the name is longer than 200 bytes`},
 		{plan(`{"name": "a", "deps": ["b"]}`), `p.json:2:24: items[0].deps[0]: there is no item "b"`},
-		{plan(`{"name": "b"}, {"name": "a", "deps": ["b", "b"]}`), `p.json:2:44: items[1].deps[1]: "b" stands twice`},
-		{plan(`{"name": "a", "deps": ["a"]}`), `p.json:2:23: items[0].deps: the items depend on each other in a circle: a → a`},
-		{plan(`{"name": "z", "deps": ["a"]}, {"name": "a", "deps": ["b"]}, {"name": "b", "deps": ["c", "a"]}, {"name": "c"}`), `p.json:2:53: items[1].deps: the items depend on each other in a circle: a → b → a`},
-		{plan(`{"name": "a", "gates": [{"name": "g", "run": "x"}, {"name": "g", "run": "x"}]}`), `p.json:2:61: items[0].gates[1].name: the name "g" stands twice`},
-		{plan(`{"name": "a", "gates": [{"run": "x"}]}`), `p.json:2:25: items[0].gates[0].name: a name is wanted`},
-		{gate(`"run": " \n"`), `p.json:2:46: items[0].gates[0].run: a command line is wanted`},
+		{plan(`{"name": "b"}, {"name": "a", "deps": ["b", "b"]}`), `p.json:2:44: items[1].deps[1]: "b" appears twice`},
+		{plan(`{"name": "a", "deps": ["a"]}`), `p.json:2:23: items[0].deps: the items depend on each other in a cycle: a → a`},
+		{plan(`{"name": "z", "deps": ["a"]}, {"name": "a", "deps": ["b"]}, {"name": "b", "deps": ["c", "a"]}, {"name": "c"}`), `p.json:2:53: items[1].deps: the items depend on each other in a cycle: a → b → a`},
+		{plan(`{"name": "a", "gates": [{"name": "g", "run": "x"}, {"name": "g", "run": "x"}]}`), `p.json:2:61: items[0].gates[1].name: the name "g" appears twice`},
+		{plan(`{"name": "a", "gates": [{"run": "x"}]}`), `p.json:2:25: items[0].gates[0].name: a name is required`},
+		{gate(`"run": " \n"`), `p.json:2:46: items[0].gates[0].run: a command line is required`},
 		{gate(`"Run": "x"`), `p.json:2:39: items[0].gates[0]: unknown key Run (did you mean run?)`},
 		{gate(`"run": "x", "shell": true`), `p.json:2:51: items[0].gates[0]: unknown key shell`},
-		{gate(`"run": ["x"]`), `p.json:2:46: items[0].gates[0].run: want a string, got an array`},
-		{gate(`"run": "x", "runtime": "docker"`), `p.json:2:62: items[0].gates[0].runtime: it is "docker": it may be local, container or ci-service`},
-		{gate(`"run": "x", "container": {"image": "i"}`), `p.json:2:64: items[0].gates[0].container: it goes with runtime container only`},
+		{gate(`"run": ["x"]`), `p.json:2:46: items[0].gates[0].run: must be a string, not an array`},
+		{gate(`"run": "x", "runtime": "docker"`), `p.json:2:62: items[0].gates[0].runtime: "docker" is not a runtime: use local, container or ci-service`},
+		{gate(`"run": "x", "container": {"image": "i"}`), `p.json:2:64: items[0].gates[0].container: only runtime container has it`},
 		{gate(`"run": "x", "cwd": "/etc"`), `p.json:2:58: items[0].gates[0].cwd: "/etc" is absolute`},
 		{gate(`"run": "x", "cwd": "a/../../b"`), `p.json:2:58: items[0].gates[0].cwd: "a/../../b" leads out of the workspace`},
 		{gate(`"run": "x", "cwd": "a/../b"`), `p.json:2:58: items[0].gates[0].cwd: "a/../b" leads out of the workspace`},
 		{gate(`"run": "x", "cwd": ".."`), `p.json:2:58: items[0].gates[0].cwd: ".." leads out of the workspace`},
-		{gate(`"run": "x", "cwd": "a\u0000"`), `p.json:2:58: items[0].gates[0].cwd: it holds a NUL byte`},
-		{gate(`"run": "x", "artifacts": [""]`), `p.json:2:65: items[0].gates[0].artifacts[0]: a path is wanted`},
+		{gate(`"run": "x", "cwd": "a\u0000"`), `p.json:2:58: items[0].gates[0].cwd: it contains a NUL byte`},
+		{gate(`"run": "x", "artifacts": [""]`), `p.json:2:65: items[0].gates[0].artifacts[0]: a path is required`},
 		{gate(`"run": "x", "artifacts": ["a", "../b"]`), `p.json:2:70: items[0].gates[0].artifacts[1]: "../b" leads out of the workspace`},
-		{gate(`"run": "x", "env": {"CI": 1}`), `p.json:2:65: items[0].gates[0].env.CI: want a string, got a number`},
-		{gate(`"run": "x", "env": {"CI": "1", "CI": "2"}`), `p.json:2:70: items[0].gates[0].env: key CI stands twice in one object`},
+		{gate(`"run": "x", "env": {"CI": 1}`), `p.json:2:65: items[0].gates[0].env.CI: must be a string, not a number`},
+		{gate(`"run": "x", "env": {"CI": "1", "CI": "2"}`), `p.json:2:70: items[0].gates[0].env: key CI appears twice in one object`},
 		{strings.Repeat(" ", maxSize+1), "p.json:"},
 	} {
 		p, err := Parse([]byte(tt.text), "p.json")
-		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || p != nil && tt.want != "" && !strings.Contains(tt.want, "circle") {
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || p != nil && tt.want != "" && !strings.Contains(tt.want, "cycle") {
 			t.Errorf("%.80s\ngot  %v\nwant %s", tt.text, err, tt.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestRead(t *testing.T) {
 	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := Read(filepath.Dir(path)); err == nil || !strings.HasSuffix(err.Error(), " is a directory, and no plan") {
+	if _, err := Read(filepath.Dir(path)); err == nil || !strings.HasSuffix(err.Error(), " is a directory, not a plan") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(path, []byte(full), 0o600); err != nil {
@@ -159,20 +159,20 @@ func TestCheck(t *testing.T) {
 		{`"cwd": "in"`, ""},
 		{`"cwd": "not/there/yet"`, ""},
 		{`"cwd": "sub2"`, ""},
-		{`"cwd": "out"`, `p.json:2:58: items[0].gates[0].cwd: "out" leads to /etc by a link, which is outside the workspace`},
-		{`"cwd": "out/ssl"`, `p.json:2:58: items[0].gates[0].cwd: "out/ssl" leads to /etc/ssl by a link`},
+		{`"cwd": "out"`, `p.json:2:58: items[0].gates[0].cwd: "out" leads to /etc through a link, which is outside the workspace`},
+		{`"cwd": "out/ssl"`, `p.json:2:58: items[0].gates[0].cwd: "out/ssl" leads to /etc/ssl through a link`},
 		{`"cwd": "in/../up"`, `plan`},
 		{`"cwd": "up"`, `p.json:2:58: items[0].gates[0].cwd: "up" leads to `},
-		{`"cwd": "round"`, `p.json:2:58: items[0].gates[0].cwd: where "round" leads cannot be told`},
-		{`"env": {"PATH": "/tmp"}`, `p.json:2:67: items[0].gates[0].env.PATH: a gate may not say where programs are found`},
-		{`"env": {"Path": "/tmp"}`, `p.json:2:67: items[0].gates[0].env.Path: a gate may not say where programs are found`},
-		{`"env": {"LEX_BYPASS_COMMAND_VALIDATION": "1"}`, `p.json:2:92: items[0].gates[0].env.LEX_BYPASS_COMMAND_VALIDATION: a gate may not lift the whitelist`},
+		{`"cwd": "round"`, `p.json:2:58: items[0].gates[0].cwd: cannot tell where "round" leads`},
+		{`"env": {"PATH": "/tmp"}`, `p.json:2:67: items[0].gates[0].env.PATH: a gate may not set where programs are found`},
+		{`"env": {"Path": "/tmp"}`, `p.json:2:67: items[0].gates[0].env.Path: a gate may not set where programs are found`},
+		{`"env": {"LEX_BYPASS_COMMAND_VALIDATION": "1"}`, `p.json:2:92: items[0].gates[0].env.LEX_BYPASS_COMMAND_VALIDATION: a gate may not turn the whitelist off`},
 		{`"env": {"LD_PRELOAD": "x"}`, `p.json:2:73: items[0].gates[0].env.LD_PRELOAD: the whitelist does not allow this variable`},
 		{`"env": {"ci": "1"}`, `p.json:2:65: items[0].gates[0].env.ci: the whitelist does not allow`},
-		{`"env": {"BASH_FUNC_git%%": "1"}`, `p.json:2:78: items[0].gates[0].env.BASH_FUNC_git%%: this is no name of a variable`},
-		{`"env": {"": "1"}`, `p.json:2:58: items[0].gates[0].env.: this is no name of a variable`},
-		{`"env": {"CI=1 PATH": "1"}`, `p.json:2:72: items[0].gates[0].env.CI=1 PATH: this is no name of a variable`},
-		{`"env": {"CI": "a\u0000b"}`, `p.json:2:65: items[0].gates[0].env.CI: its value holds a NUL byte`},
+		{`"env": {"BASH_FUNC_git%%": "1"}`, `p.json:2:78: items[0].gates[0].env.BASH_FUNC_git%%: this is not a variable name`},
+		{`"env": {"": "1"}`, `p.json:2:58: items[0].gates[0].env.: this is not a variable name`},
+		{`"env": {"CI=1 PATH": "1"}`, `p.json:2:72: items[0].gates[0].env.CI=1 PATH: this is not a variable name`},
+		{`"env": {"CI": "a\u0000b"}`, `p.json:2:65: items[0].gates[0].env.CI: its value contains a NUL byte`},
 	} {
 		p, err := Parse([]byte(gate(`"run": "x", `+tt.members)), "p.json")
 		if tt.want == "plan" {
@@ -210,7 +210,7 @@ func TestOrder(t *testing.T) {
 		}
 		p := &Plan{Items: slices.Clone(items)}
 		if err := p.order(); err != nil {
-			_, circle, _ := strings.Cut(err.Error(), "circle: ")
+			_, circle, _ := strings.Cut(err.Error(), "cycle: ")
 			way := strings.Split(circle, " → ")
 			for i, name := range way[:len(way)-1] {
 				if !slices.Contains(items[name[0]-'a'].Deps, way[i+1]) {

@@ -209,7 +209,7 @@ func lineOf(input json.RawMessage) (string, error) {
 	}
 	err := json.Unmarshal(input, &in)
 	if err == nil && in.Command == "" {
-		err = errors.New("there is no command in it")
+		err = errors.New("it contains no command")
 	}
 	if err != nil {
 		return "", fmt.Errorf("the input that was allowed: %w", err)
@@ -288,7 +288,7 @@ func (res *Result) ended(ctx context.Context, ended *process.Result, err error, 
 	}
 	switch {
 	case ended.TimedOut:
-		res.fail(TimedOut, fmt.Sprintf("it was ended after %v", limit))
+		res.fail(TimedOut, fmt.Sprintf("it was stopped after %v", limit))
 	case ended.Cancelled:
 		res.fail(Interrupted, context.Cause(ctx).Error())
 	case ended.Exit != 0:

@@ -4,7 +4,7 @@
 //	claude -p --permission-prompt-tool mcp__agent-wrapper__approve --mcp-config …
 //
 // The CLI calls it only for what it would ask a person about: what it lets run by
-// itself is not seen. docs/sdk.md says what that is.
+// itself is not seen. docs/sdks.md says what that is.
 package mcp
 
 import (

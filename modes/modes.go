@@ -50,7 +50,7 @@ var table = [...]struct {
 
 // Parse returns the mode of the given name, which is case-sensitive.
 func Parse(name string) (Mode, error) {
-	hint := "one of " + strings.Join(Names(), ", ")
+	hint := "use " + strings.Join(Names(), ", ")
 	for m := Default; m.Valid(); m++ {
 		if name == table[m].name {
 			return m, nil

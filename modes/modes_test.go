@@ -34,10 +34,10 @@ func TestTable(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	tests := []struct{ in, says string }{
-		{"", "one of default, acceptEdits, plan, dontAsk, bypassPermissions"},
-		{"auto", "one of default"},
-		{"invalid", "one of default"},
-		{" plan", "one of default"},
+		{"", "use default, acceptEdits, plan, dontAsk, bypassPermissions"},
+		{"auto", "use default"},
+		{"invalid", "use default"},
+		{" plan", "use default"},
 		{"acceptedits", "did you mean acceptEdits?"},
 		{"BYPASSPERMISSIONS", "did you mean bypassPermissions?"},
 	}

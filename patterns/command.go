@@ -54,7 +54,7 @@ func (p *parser) commandSpec(r *Rule, spec string) (string, error) {
 	body, prefix := strings.CutSuffix(spec, ":*")
 	if prefix {
 		if trimmed := strings.TrimRight(body, " \t\n"); trimmed != body {
-			p.warn(Note, p.from+len(trimmed), `blanks before ":*" do not count`)
+			p.warn(Note, p.from+len(trimmed), `spaces before ":*" are ignored`)
 			body, spec = trimmed, trimmed+":*"
 		}
 		if body == "" {
@@ -67,7 +67,7 @@ func (p *parser) commandSpec(r *Rule, spec string) (string, error) {
 	}
 	switch {
 	case strings.HasPrefix(spec, "__NEW_LINE"):
-		return spec, p.dead(p.from, "the rule was saved with a mark for a new line, which is no program", "remove it, or write Bash("+afterMark(spec)+")")
+		return spec, p.dead(p.from, "the rule was saved with a line-break mark instead of a program", "remove it, or write Bash("+afterMark(spec)+")")
 	case t.open >= 0 && (prefix || t.stars):
 		return spec, p.openQuote(r, body, prefix, t)
 	case !prefix && !t.stars:
@@ -103,7 +103,7 @@ func (p *parser) earlyColon(body string, t *ruleText) error {
 
 // keyword reports a fragment of a compound command.
 func (p *parser) keyword(spec string, t *ruleText) error {
-	return p.dead(p.from, fmt.Sprintf("%q is a keyword of the shell, and a rule is about one simple command", t.words[0]),
+	return p.dead(p.from, fmt.Sprintf("%q is a shell keyword, and a rule matches one simple command", t.words[0]),
 		"remove it, or name the command itself")
 }
 
@@ -136,7 +136,7 @@ func (p *parser) exactSpec(r *Rule, spec string) error {
 // lineOnly warns that an ask or deny rule matches a single line only.
 func (p *parser) lineOnly(t *ruleText) {
 	if p.list != Allow {
-		p.warn(Note, p.from+max(t.operator, t.dynamic, 0), "the rule is about exactly this line, not about a command in another line")
+		p.warn(Note, p.from+max(t.operator, t.dynamic, 0), "the rule matches only this exact line, not the same command within another line")
 	}
 }
 
@@ -167,15 +167,15 @@ func (p *parser) unreadable(spec string, t *ruleText) error {
 	case len(t.words) > 0 && keywords[t.words[0]]:
 		return p.keyword(spec, t)
 	case t.here && len(t.words) > 0 && t.assigned == 0:
-		return p.dead(p.from, "it is a path and a here-document without the command", "name the command, or write Edit("+printable(t.words[0])+") for the file")
+		return p.dead(p.from, "it is a path and a here-document, but no command", "name the command, or write Edit("+printable(t.words[0])+") for the file")
 	case t.open >= 0:
 		return p.dead(p.from+t.open, "a quote is not closed", "close it, or remove the rule")
 	case t.comment >= 0:
 		return p.dead(p.from+t.comment, "it begins a comment", "remove it, or name the command")
 	case t.assigned > 0 && t.assigned == len(t.words):
-		return p.dead(p.from, "it only sets a variable, and that is no command", "remove it; setting a variable needs no rule")
+		return p.dead(p.from, "it only sets a variable and runs no command", "remove it; setting a variable needs no rule")
 	}
-	return p.dead(p.from, "it is no command line that a shell can read", "name the command, as in Bash(git status)")
+	return p.dead(p.from, "a shell cannot read this as a command line", "name the command, as in Bash(git status)")
 }
 
 // wildLine handles wildcards in a specifier that is not a simple command.
@@ -190,18 +190,18 @@ func (p *parser) wildLine(r *Rule, spec, body string, t *ruleText) error {
 		if t.assigned == len(t.words) {
 			return p.unreadable(spec, t)
 		}
-		return p.dead(p.from, "a variable set before a command is no word of it", "write "+p.parts(body))
+		return p.dead(p.from, "a variable assignment before a command is not part of the command", "write "+p.parts(body))
 	case t.operator < 0 && t.dynamic >= 0:
-		return p.dead(p.from+t.dynamic, "what is expanded here is only known when the line runs", `write "*" for it`)
+		return p.dead(p.from+t.dynamic, "this expansion is known only when the line runs", `write "*" for it`)
 	case p.list != Allow:
-		return p.fail(p.from+max(t.operator, 0), "a rule is about one simple command, and this is more than one, or a redirection, with a wildcard", fix)
+		return p.fail(p.from+max(t.operator, 0), "a rule with a wildcard must be one simple command, without pipes, lists or redirections", fix)
 	}
 	r.command.lines = []string{spec}
 	if strings.HasSuffix(spec, ":*") || strings.HasSuffix(spec, " *") || !shell.Readable(spec) {
 		r.command.lines = nil
-		return p.dead(p.from+max(t.operator, 0), "a rule with a wildcard is about one simple command, and this is more", fix)
+		return p.dead(p.from+max(t.operator, 0), "a rule with a wildcard must be one simple command", fix)
 	}
-	p.warn(Note, p.from+max(t.operator, 0), `the rule is about exactly this line: "*" is no wildcard here; `+fix)
+	p.warn(Note, p.from+max(t.operator, 0), `the rule matches only this exact line, and "*" is not a wildcard here; `+fix)
 	return nil
 }
 
@@ -267,12 +267,12 @@ func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error
 	}
 	if strings.Trim(rest, " *") != "" || !head.plain() || t.open == 0 || body[t.open-1] != ' ' {
 		if t.operator < 0 && t.dynamic < 0 && len(t.words) > 1 && !keywords[t.words[0]] {
-			p.warn(Danger, p.from+t.open, "a quote is not closed: whatever follows is matched")
+			p.warn(Danger, p.from+t.open, "a quote is not closed: anything may follow")
 			return p.wildSpec(r, t, prefix)
 		}
 		return p.unreadable(body, t)
 	}
-	p.warn(Danger, p.from+t.open, "a quote is not closed: any argument is matched")
+	p.warn(Danger, p.from+t.open, "a quote is not closed: any argument matches")
 	head.words = append(head.words, wildcard)
 	head.stars = true
 	return p.wildSpec(r, head, true)
@@ -297,7 +297,7 @@ func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
 	case stars > maxStars:
 		return p.fail(p.from, fmt.Sprintf("the pattern has more than %d wildcards", maxStars), "write a simpler one")
 	case p.list == Allow && withoutStars(c.words[0]) == "":
-		return p.fail(p.from, "the program may be any program", "name it, as in Bash(node --version)")
+		return p.fail(p.from, "the rule would match any program", "name it, as in Bash(node --version)")
 	}
 	c.gaps = stars > 0
 	for c.literal < len(c.words) && strings.IndexByte(c.words[c.literal], wild) < 0 {
@@ -312,7 +312,7 @@ func (p *parser) timed(words []string) []string {
 	if len(words) < 2 || words[0] != "time" || strings.HasPrefix(words[1], "-") || strings.HasPrefix(words[1], wildcard) {
 		return words
 	}
-	p.warn(Note, p.from, `"time" is a keyword of the shell: the rule is about `+printable(words[1]))
+	p.warn(Note, p.from, `"time" is a shell keyword: the rule is about `+printable(words[1]))
 	return words[1:]
 }
 
@@ -321,14 +321,14 @@ func (p *parser) wildWarnings(r *Rule, prefix bool) {
 	last := c.words[len(c.words)-1]
 	if strings.HasPrefix(last, "http://") || strings.HasPrefix(last, "https://") {
 		if host := last[strings.Index(last, "//")+2:]; prefix && !c.gaps && !strings.Contains(host, "/") {
-			p.warn(Note, p.from, fmt.Sprintf(`":*" stands for further words, not for a port or a path: %s:3000/ is another word; write %s:3000/*`, last, last))
+			p.warn(Note, p.from, fmt.Sprintf(`":*" matches further words, not a port or a path: %s:3000/ is a different word; write %s:3000/*`, last, last))
 		}
 	}
 	if p.list != Allow {
 		return
 	}
 	if len(c.words) == 1 && c.gaps && !c.open && strings.HasSuffix(last, wildcard) && !strings.HasSuffix(last, "/"+wildcard) {
-		p.warn(Note, p.from, `"*" follows without a blank: every program whose name begins so is matched; write "`+printable(last[:len(last)-1])+` *" for one program`)
+		p.warn(Note, p.from, `there is no space before "*", so this matches every program whose name begins this way; write "`+printable(last[:len(last)-1])+` *" for one program`)
 	}
 	if why := broad(c); why != "" {
 		p.warn(Danger, p.from, why)
@@ -344,8 +344,8 @@ var runners = map[string]string{
 	"python": "", "python2": "", "python3": "", "node": "", "deno": "", "bun": "", "ruby": "", "perl": "", "php": "", "lua": "",
 	"osascript": "", "powershell": "", "pwsh": "", "powershell.exe": "", "cmd": "", "cmd.exe": "",
 	"sudo": "", "doas": "", "su": "", "ssh": "", "npx": "", "docker": "",
-	"rm": "removes whatever it is told to",
-	"dd": "overwrites whatever it is told to",
+	"rm": "removes whatever it is given",
+	"dd": "overwrites whatever it is given",
 }
 
 // broad returns why an allow rule allows far more than it seems to, "" if it
@@ -367,9 +367,9 @@ func broad(c *commandRule) string {
 		}
 	}
 	if what == "" {
-		what = "runs whatever it is told to"
+		what = "runs whatever it is given"
 	}
-	return name + " " + what + ": allow the commands that are meant instead"
+	return name + " " + what + ": allow the specific commands instead"
 }
 
 // onlyLines reports whether the rule matches whole lines only.

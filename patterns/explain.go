@@ -170,7 +170,7 @@ func Explain(r *Rule, sub *Subject) string {
 	case m == Yes:
 		return ""
 	case m == Maybe:
-		return "it may be about it"
+		return "it may match"
 	}
 	switch {
 	case r.family == ofLines && sub.Kind == RunCommand && sub.Command != nil && r.command != nil:
@@ -212,7 +212,7 @@ func kindName(sub *Subject) string {
 	case FetchURL:
 		return "fetching a URL"
 	case Hidden:
-		return "what cannot be read in a command line"
+		return "a part of a command line that cannot be analysed"
 	}
 	return "the tool " + sub.Tool
 }
@@ -223,46 +223,46 @@ func (c *commandRule) explain(sub *Subject) string {
 	want := c.words
 	if want == nil {
 		if len(c.exact) == 0 {
-			return "it is about exactly one whole line"
+			return "it matches only one exact line"
 		}
 		want = c.exact[0]
 	}
 	for i := range want {
 		if i >= len(a.Words) {
-			return fmt.Sprintf("the command has no word %d, the rule wants %q", i+1, printable(want[i]))
+			return fmt.Sprintf("the command has no word %d, and the rule requires %q", i+1, printable(want[i]))
 		}
 		w := &a.Words[i]
 		switch {
 		case strings.IndexByte(want[i], wild) >= 0:
-			return "the words do not fit the pattern"
+			return "the words do not match the pattern"
 		case !w.Known():
 			return fmt.Sprintf("word %d is known only when the line runs", i+1)
 		case i == 0 && w.Text != want[i] && lastSegment(w.Text) == lastSegment(want[i]):
-			return fmt.Sprintf("the program is %q, the rule allows %q", w.Text, printable(want[i]))
+			return fmt.Sprintf("the program is %q, and the rule allows %q", w.Text, printable(want[i]))
 		case w.Text != want[i]:
-			return fmt.Sprintf("word %d is %q, the rule wants %q", i+1, w.Text, printable(want[i]))
+			return fmt.Sprintf("word %d is %q, and the rule requires %q", i+1, w.Text, printable(want[i]))
 		}
 	}
 	switch {
 	case c.words == nil && len(a.Words) > len(want):
-		return fmt.Sprintf("the command has %d words, the rule is about exactly %d", len(a.Words), len(want))
+		return fmt.Sprintf("the command has %d words, and the rule matches exactly %d", len(a.Words), len(want))
 	case a.Unproven():
 		return a.Why.String()
 	case !harmless(a.Assigns):
-		return "a variable is set that the program may obey"
+		return "it sets a variable that may change what the program does"
 	}
-	return "the words do not fit"
+	return "the words do not match"
 }
 
 // explainPath returns why a path rule does not match a path.
 func (r *Rule) explainPath(p *Path) string {
 	switch {
 	case len(r.globs) == 0:
-		return "what the pattern starts from is not known"
+		return "the directory that the pattern is relative to is unknown"
 	case p.odd != "":
-		return "the path proves nothing: " + p.odd
+		return "the path cannot be checked: " + p.odd
 	case p.lost:
-		return "where the path leads is not known"
+		return "the file that the path leads to is unknown"
 	}
 	for i := range p.forms {
 		matched := false
@@ -275,17 +275,17 @@ func (r *Rule) explainPath(p *Path) string {
 		if i > 0 {
 			return "a symbolic link leads to " + p.forms[i].word.Text + ", which the pattern does not match"
 		}
-		return p.String() + " is not matched by the pattern"
+		return p.String() + " does not match the pattern"
 	}
-	return "the path is not matched by the pattern"
+	return "the path does not match the pattern"
 }
 
 func (r *Rule) explainURL(u *URL) string {
 	switch {
 	case u.odd != "":
-		return "the URL proves nothing: " + u.odd
+		return "the URL cannot be checked: " + u.odd
 	case r.host.subs:
-		return "the host is " + u.host + ", the rule is about the subdomains of " + r.host.name
+		return "the host is " + u.host + ", and the rule matches only subdomains of " + r.host.name
 	}
-	return "the host is " + u.host + ", the rule is about exactly " + r.host.name
+	return "the host is " + u.host + ", and the rule matches only " + r.host.name
 }

@@ -64,7 +64,7 @@ func CompileGranular(spec GranularSpec, place Place) (*Granular, error) {
 	}
 	for _, t := range g.tools {
 		if !t.bare && (t.name == nil || !t.name.server) {
-			return nil, g.fail(fmt.Sprintf("tools: %s is more than the name of a tool", t), "write "+t.tool+", and what it is about as paths, commands or domains")
+			return nil, g.fail(fmt.Sprintf("tools: %s is more than a tool name", t), "write "+t.tool+", and put the rest in paths, commands or domains")
 		}
 	}
 	if g.paths, err = g.parse(place, "paths", "Edit(%s)", spec.Paths); err != nil {
@@ -79,7 +79,7 @@ func CompileGranular(spec GranularSpec, place Place) (*Granular, error) {
 	for _, text := range spec.Patterns {
 		p, err := compilePattern(text)
 		if err != nil {
-			return nil, g.fail(fmt.Sprintf("patterns: %q: %v", text, err), "write a regular expression in the syntax of RE2")
+			return nil, g.fail(fmt.Sprintf("patterns: %q: %v", text, err), "write a regular expression in RE2 syntax")
 		}
 		g.patterns = append(g.patterns, p)
 	}
@@ -128,7 +128,7 @@ func compilePattern(text string) (*pattern, error) {
 		return nil, fmt.Errorf("longer than %d bytes", maxRegexp)
 	}
 	if text == "" {
-		return nil, errors.New("it is empty and would match everything")
+		return nil, errors.New("it is empty, so it would match everything")
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {

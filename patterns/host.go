@@ -25,11 +25,11 @@ func (p *parser) hostSpec(r *Rule, spec string) (string, error) {
 	}
 	name, ok := canonical(h.name)
 	if !ok {
-		return "", p.fail(at, "the host is no name and no address", "write it as in WebFetch(domain:github.com)")
+		return "", p.fail(at, "the host is neither a name nor an address", "write, for example, WebFetch(domain:github.com)")
 	}
 	h.name = name
 	if h.subs && p.list == Allow && !strings.Contains(name, ".") {
-		p.warn(Danger, at, "every host below the top-level domain "+name+" is allowed")
+		p.warn(Danger, at, "every host under the top-level domain "+name+" is allowed")
 	}
 	r.host = h
 	return spec, nil
@@ -46,13 +46,13 @@ func (p *parser) checkHost(at int, text, name string) error {
 	plain, port := cutPort(host)
 	switch {
 	case text == "":
-		return p.fail(at, "the host is empty", "write it as in WebFetch(domain:github.com)")
+		return p.fail(at, "the host is empty", "write, for example, WebFetch(domain:github.com)")
 	case strings.Contains(text, "://") || strings.ContainsAny(text, "/?#@"):
 		return p.fail(at, "a rule names a host, not a URL", "write WebFetch(domain:"+host+")")
 	case port != "" || plain != host:
-		return p.fail(at, "a rule names a host without a port", "write WebFetch(domain:"+plain+")")
+		return p.fail(at, "a rule names a host without its port", "write WebFetch(domain:"+plain+")")
 	case strings.Contains(name, "*"):
-		return p.fail(at+strings.LastIndex(text, "*"), `"*" in a host stands only at the beginning, for its subdomains`, "write WebFetch(domain:*.example.com)")
+		return p.fail(at+strings.LastIndex(text, "*"), `in a host, "*" may only be the first part, for its subdomains`, "write WebFetch(domain:*.example.com)")
 	}
 	return nil
 }

@@ -46,6 +46,6 @@ func appendItem(items []string, item string) []string {
 func listError(text string, at int, what string) error {
 	return &Error{
 		Rule: text, Col: column(text, at), What: what,
-		Fix: "write rules as Tool or Tool(specifier), separated by commas; give a rule with unequal parentheses on its own or in a policy file",
+		Fix: "write rules as Tool or Tool(specifier), separated by commas; a rule with unbalanced parentheses needs its own flag or a policy file",
 	}
 }

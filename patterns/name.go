@@ -25,10 +25,10 @@ func (p *parser) mcpRule(r *Rule) error {
 	server, tool, hasTool := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
 	switch {
 	case server == "" || hasTool && tool == "":
-		return p.fail(len(name), "an MCP name without its server or tool", "write mcp__server, mcp__server__* or mcp__server__tool")
+		return p.fail(len(name), "an MCP name needs a server and a tool", "write mcp__server, mcp__server__* or mcp__server__tool")
 	case p.list == Allow && strings.Contains(server, "*"):
 		at := strings.IndexByte(name, '*')
-		return p.fail(at, "a wildcard for an MCP server would allow servers that are added later", "name the server: mcp__"+suggestServer(server)+"__*")
+		return p.fail(at, "a wildcard for the server would also allow MCP servers that are added later", "name the server: mcp__"+suggestServer(server)+"__*")
 	}
 	n := &nameRule{server: true}
 	switch {
@@ -87,14 +87,14 @@ func (p *parser) nameSpec(r *Rule, spec string) (string, error) {
 			fix = "write Bash(" + spec + "), which covers Monitor as well"
 		}
 		r.name = &nameRule{}
-		return spec, p.dead(p.from, "what "+r.tool+" is asked for is not known", fix)
+		return spec, p.dead(p.from, "what "+r.tool+" is used for is unknown", fix)
 	}
 	if r.tool == "PowerShell" {
 		return spec, p.powerShell(r, spec)
 	}
 	body, prefix := strings.CutSuffix(spec, ":*")
 	if len(body) > maxPattern || strings.Count(body, "*") > maxStars {
-		return "", p.fail(p.from, "the pattern is beyond the limits", "write a simpler one")
+		return "", p.fail(p.from, "the pattern is too long or too complex", "write a simpler one")
 	}
 	if prefix && body == "" {
 		return "", p.fail(p.from, `":*" without a name before it`, "write "+r.tool)
@@ -111,14 +111,14 @@ func (p *parser) nameSpec(r *Rule, spec string) (string, error) {
 func (p *parser) powerShell(r *Rule, spec string) error {
 	r.name = &nameRule{}
 	if p.list != Allow {
-		return p.fail(p.from, "PowerShell lines are not evaluated here, so a part of one is not found", "write PowerShell for all of them")
+		return p.fail(p.from, "PowerShell lines are not analysed, so a rule cannot match part of one", "write PowerShell, for all of them")
 	}
 	if strings.Contains(spec, "*") {
-		p.warn(Dead, p.from, "PowerShell lines are not evaluated here, so a pattern never matches: remove it, or run the command with Bash")
+		p.warn(Dead, p.from, "PowerShell lines are not analysed, so a pattern never matches: remove it, or run the command with Bash")
 		return nil
 	}
 	r.name.chunks = []string{spec}
-	p.warn(Note, p.from, "PowerShell lines are not evaluated here: the rule is about exactly this line")
+	p.warn(Note, p.from, "PowerShell lines are not analysed: the rule matches only this exact line")
 	return nil
 }
 

@@ -148,7 +148,7 @@ func (p *Path) tilde(word *shell.Word, dir string) {
 	}
 	p.also = append(p.also, newForm(rooted(*word, dir)))
 	if p.place.Home == "" || rest != "" && rest[0] != '/' || len(word.Holes) > 0 && word.Holes[0].At == 1 {
-		p.odd = "it is in the home directory of a user that is not known"
+		p.odd = "it is in the home directory of an unknown user"
 		return
 	}
 	*word = shift(*word, 1, p.place.Home)
@@ -359,7 +359,7 @@ func (p *Path) Doubt(why string) {
 // deep reports whether nothing is known about where the path leads.
 func (f *form) deep() bool { return len(f.segs) > 0 && f.segs[0].deep }
 
-const leadsAway = "it leads through /proc or /dev to wherever a process is"
+const leadsAway = "it goes through /proc or /dev, which depend on the running process"
 
 // suspect records why a form may name another file than it seems to.
 func (p *Path) suspect(f *form) {
@@ -369,11 +369,11 @@ func (p *Path) suspect(f *form) {
 	text := f.word.Text
 	switch {
 	case strings.ContainsFunc(text, unicode.IsControl):
-		p.odd = "it holds a control character"
+		p.odd = "it contains a control character"
 	case magic(f.segs):
 		p.odd = leadsAway
 	case p.place.Fold && foldedName(f.segs):
-		p.odd = "the file system may take it for another name"
+		p.odd = "the file system may treat it as another name"
 	}
 }
 

@@ -56,16 +56,16 @@ func (p *parser) pathSpec(r *Rule, spec string) (string, error) {
 		return "", p.fail(p.from, fmt.Sprintf("the pattern is longer than %d bytes", maxPathPattern), "write a shorter one")
 	}
 	if strings.ContainsAny(spec, "\n\t") {
-		return "", p.fail(p.from+strings.IndexAny(spec, "\n\t"), "the pattern holds a control character", "remove it")
+		return "", p.fail(p.from+strings.IndexAny(spec, "\n\t"), "the pattern contains a control character", "remove it")
 	}
 	if strings.HasPrefix(spec, "!") {
-		return "", p.fail(p.from, "patterns are not negated", "write the rule in the other list")
+		return "", p.fail(p.from, "a pattern cannot be negated", "write the rule in the other list")
 	}
 	if isWindows(spec) {
-		return spec, p.dead(p.from, "it is a path of Windows, which is not evaluated here", "write it as /c/dir/**")
+		return spec, p.dead(p.from, "Windows paths are not supported", "write it as /c/dir/**")
 	}
 	if at := strings.IndexByte(spec, '$'); at >= 0 && at+1 < len(spec) && (spec[at+1] == '{' || spec[at+1] == '_' || isAlnum(spec[at+1])) {
-		return spec, p.dead(p.from+at, "variables are not filled in in a pattern", `write "*" or the directory itself`)
+		return spec, p.dead(p.from+at, "variables are not expanded in a pattern", `write "*" or the directory itself`)
 	}
 	texts, err := braces(spec)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *parser) pathSpec(r *Rule, spec string) (string, error) {
 
 func (p *parser) pathWarnings(r *Rule, spec string) {
 	if strings.HasPrefix(spec, "/") && !strings.HasPrefix(spec, "//") {
-		p.warn(Note, p.from, "this is the absolute path; the agent CLI's own settings read /x from the directory of the settings file, and //x as absolute")
+		p.warn(Note, p.from, "this is an absolute path; in the agent CLI's own settings /x is relative to the settings file and //x is absolute")
 	}
 	if p.list == Allow && r.family != ofReads && r.family != ofReadsBy && (spec == "//**" || spec == "~/**" || spec == "/**") {
 		p.warn(Danger, p.from, "every file there may be changed")
@@ -134,7 +134,7 @@ func newPathRule(text string) (pathRule, error) {
 }
 
 func (pr *pathRule) up() error {
-	return errors.New(`".." in a pattern: paths are compared without it`)
+	return errors.New(`".." in a pattern: paths are compared after it is resolved`)
 }
 
 // newName parses the pattern of one segment.
@@ -155,7 +155,7 @@ func newName(text string) (name, error) {
 	}
 	n.glob, err = glob.Compile(source)
 	if err != nil {
-		return n, fmt.Errorf("the pattern %q cannot be read: %v", text, err)
+		return n, fmt.Errorf("the pattern %q is not valid", text)
 	}
 	return n, nil
 }
@@ -251,7 +251,7 @@ func braces(text string) ([]string, error) {
 			alts = []string{text[i:end]}
 		}
 		if len(out)*len(alts) > maxBraces {
-			return nil, fmt.Errorf("the braces stand for more than %d patterns", maxBraces)
+			return nil, fmt.Errorf("the braces expand to more than %d patterns", maxBraces)
 		}
 		next := make([]string, 0, len(out)*len(alts))
 		for _, head := range out {
@@ -309,7 +309,7 @@ func expand(parts []string, end int) ([]string, int, error) {
 			return nil, 0, err
 		}
 		if alts = append(alts, more...); len(alts) > maxBraces {
-			return nil, 0, fmt.Errorf("the braces stand for more than %d patterns", maxBraces)
+			return nil, 0, fmt.Errorf("the braces expand to more than %d patterns", maxBraces)
 		}
 	}
 	return alts, end, nil

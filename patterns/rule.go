@@ -161,7 +161,7 @@ func (p *parser) parse() (*Rule, error) {
 		r.text = name + "(" + spec + ")"
 	}
 	if r.bare && p.list == Allow && r.family == ofLines {
-		p.warn(Danger, 0, "every command line is allowed that no ask or deny rule stops")
+		p.warn(Danger, 0, "this allows every command line that no ask or deny rule stops")
 	}
 	return r, nil
 }
@@ -178,12 +178,12 @@ func (p *parser) checkText() error {
 		return p.fail(invalidAt(p.text), "the rule is not UTF-8", "write the rule as UTF-8 text")
 	}
 	if at := strings.IndexFunc(p.text, forbiddenRune); at >= 0 {
-		return p.fail(at, "the rule holds a control character", "remove it")
+		return p.fail(at, "the rule contains a control character", "remove it")
 	}
 	if at := strings.IndexFunc(p.text, unseen); at >= 0 {
-		what := fmt.Sprintf("the rule holds %U, which does not show or looks like a blank", []rune(p.text[at:])[0])
+		what := fmt.Sprintf("the rule contains %U, which is invisible or looks like a space", []rune(p.text[at:])[0])
 		if p.list != Allow {
-			return p.fail(at, what, "remove it, or write a blank")
+			return p.fail(at, what, "remove it, or write a space")
 		}
 		p.warn(Note, at, what)
 	}
@@ -235,7 +235,7 @@ func (p *parser) cut() (name, spec string, hasSpec bool, err error) {
 func (p *parser) colonForm(at int) error {
 	name, rest := p.text[:at], p.text[at+1:]
 	if strings.HasPrefix(name, "mcp__") && strings.HasPrefix(rest, "*") {
-		return p.fail(at, `":*" is no part of an MCP name`, "write "+strings.TrimRight(name, "_")+"__*")
+		return p.fail(at, `":*" cannot be part of an MCP name`, "write "+strings.TrimRight(name, "_")+"__*")
 	}
 	fix := "write Tool(pattern)"
 	if t := tools.Builtin(name); t != nil {
@@ -243,7 +243,7 @@ func (p *parser) colonForm(at int) error {
 	} else if near := nearMiss(name); near != "" && !p.known.Has(name) {
 		fix = "write Tool(pattern); did you mean " + near + "?"
 	}
-	return p.fail(at, `a ":" after the tool's name`, fix)
+	return p.fail(at, `a ":" follows the tool's name`, fix)
 }
 
 // fromRegexp guesses the rule that a regular expression was meant to be.
@@ -278,7 +278,7 @@ func (p *parser) checkTool(r *Rule) error {
 		return p.fail(0, "the rule names no tool", "write Tool(specifier)")
 	}
 	if at := strings.IndexFunc(name, notInName); at >= 0 {
-		return p.fail(at, fmt.Sprintf("%q in the name of a tool", []rune(name[at:])[0]), "write Tool or Tool(specifier); a name has no wildcards")
+		return p.fail(at, fmt.Sprintf("%q in the name of a tool", []rune(name[at:])[0]), "write Tool or Tool(specifier); wildcards are not allowed in a name")
 	}
 	if near := nearMiss(name); near != "" && !p.known.Has(name) {
 		return p.fail(0, "there is no tool "+name, "did you mean "+near+"?")
@@ -292,7 +292,7 @@ func notInName(r rune) bool {
 
 func (p *parser) everyTool(r *Rule) error {
 	if p.list == Allow {
-		return p.fail(0, `"*" allows every tool there is`, "which tool? write its name, or use a permission mode")
+		return p.fail(0, `"*" would allow every tool`, "write the name of a tool, or use a permission mode")
 	}
 	r.family = ofAll
 	return nil
@@ -305,9 +305,9 @@ func (p *parser) specifier(r *Rule, spec string) (string, error) {
 	spec = strings.TrimSpace(spec)
 	switch {
 	case spec == "":
-		return "", p.fail(p.from, "the specifier is empty", "write "+r.tool+", or name what the rule is about")
+		return "", p.fail(p.from, "the specifier is empty", "write "+r.tool+", or put a pattern in the parentheses")
 	case r.family == ofAll:
-		return "", p.fail(p.from, `a specifier for every tool`, "name the tool")
+		return "", p.fail(p.from, `a specifier for all tools at once`, "name the tool")
 	case r.family == ofLines:
 		return p.commandSpec(r, spec)
 	case r.family.path():

@@ -54,7 +54,7 @@ func NewURL(word shell.Word) *URL {
 		u.host = u.hosts[0]
 	}
 	if u.odd == "" && u.host == "" {
-		u.odd = "the host is not clear"
+		u.odd = "the host cannot be determined"
 	}
 	return u
 }
@@ -78,7 +78,7 @@ func endsAuthority(text string) bool {
 func oddity(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
-		return "it is no http or https URL"
+		return "it is not an http or https URL"
 	}
 	authority := rest
 	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
@@ -88,20 +88,20 @@ func oddity(text string) string {
 	case strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || r == '\\' || r == ' ' || r == unicode.ReplacementChar
 	}):
-		return "it holds a blank, a backslash or a control character"
+		return "it contains a space, a backslash or a control character"
 	case strings.Contains(authority, "@"):
-		return "it holds a user name"
+		return "it contains a user name"
 	case strings.Contains(authority, "%"):
-		return "its host holds an escape"
+		return "its host contains an escape"
 	}
 	host, port := cutPort(authority)
 	if !isDigits(port) {
-		return "its port is no number"
+		return "its port is not a number"
 	}
 	if name, ok := canonical(host); !ok || name == "" {
-		return "its host is no name and no address"
+		return "its host is neither a name nor an address"
 	} else if !sameSpelling(host, name) {
-		return "its host is written in an unusual way"
+		return "its host is written in an unusual form"
 	}
 	return ""
 }

@@ -102,7 +102,7 @@ func (e *evaluation) confine() {
 	for i := range e.acts {
 		a := &e.acts[i]
 		if (a.class == risk.Safe || a.quiet != "") && (tellsHost(a.does) || i < len(found) && found[i].Asks && asksOther(a.does)) {
-			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "tells another host what its words say", true, true
+			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "sends its arguments to another host", true, true
 			a.lift(e.policy.RiskOff)
 		}
 		if a.sub.Kind != patterns.ReadPath {

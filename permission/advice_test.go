@@ -20,8 +20,8 @@ func advisedOf(d Decision) string {
 }
 
 const (
-	nameThem  = "write the names out: run what lists them in a command of its own first"
-	apart     = "put $(..) or <(..) in a command of its own, and write out what it prints"
+	nameThem  = "write the names out: list them with a separate command first"
+	apart     = "run the command in $(..) or <(..) separately first, and write out what it prints"
 	nameFile  = "name the file"
 	nameWords = "write the words out"
 )

@@ -79,7 +79,7 @@ func TestDeniedByRisk(t *testing.T) {
 		if d.Behavior != tt.want {
 			t.Errorf("%+v %s: %s (%s)", tt.spec, tt.line, outcome(d), d.Reason)
 		}
-		if d.Behavior == Deny && d.Risk == risk.High && (!strings.Contains(d.Reason, "role x denies what is high") || d.RuleSource.Line != int(risk.High)) {
+		if d.Behavior == Deny && d.Risk == risk.High && (!strings.Contains(d.Reason, "role x denies high risk") || d.RuleSource.Line != int(risk.High)) {
 			t.Errorf("%s: %s [%s]", tt.line, d.Reason, d.RuleSource)
 		}
 	}

@@ -160,7 +160,7 @@ func decide(p *Policy, session *standing, use *ToolUse, env Env, gate CommandGat
 // denying converts a panic to a deny, and records the decision in the trace.
 func denying(d *Decision, tr *Trace) {
 	if r := recover(); r != nil {
-		*d = refused(fmt.Sprintf("the evaluator failed: %v", r))
+		*d = refused(fmt.Sprintf("internal error in the evaluator: %v", r))
 	}
 	if tr != nil {
 		tr.Decision = *d
@@ -198,6 +198,11 @@ func judgeAll(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 		}
 		now := judgeOne(r.as(more), more, session, steps)
 		class := max(d.Risk, now.Risk)
+		if d.lessSaid(&now) {
+			if d.said(&now); tr != nil {
+				*tr = *steps
+			}
+		}
 		if now.stricter(&d) {
 			if d, now = now, d; tr != nil {
 				*tr = *steps
@@ -252,6 +257,18 @@ func (d *Decision) stricter(than *Decision) bool {
 		return now > was
 	}
 	return d.Held && !than.Held
+}
+
+// lessSaid reports whether a rule asks by another decision, and none by this one, of
+// two asks that are equally strict.
+func (d *Decision) lessSaid(than *Decision) bool {
+	return than.asker && than.Behavior == Ask && !d.asker && d.Behavior == Ask && !d.Held
+}
+
+// said makes an ask name what another one is by.
+func (d *Decision) said(by *Decision) {
+	d.Layer, d.Rule, d.RuleSource, d.Reason, d.Message = by.Layer, by.Rule, by.RuleSource, by.Reason, by.Message
+	d.asker, d.cause = true, by.cause
 }
 
 // evaluations are reused between decisions for their lists. Whatever leaves the

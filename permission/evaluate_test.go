@@ -46,7 +46,7 @@ func TestGuard(t *testing.T) {
 
 func TestGuardSaysWhatIsWrong(t *testing.T) {
 	d := spec{}.decideOn(t, ToolUse{Tool: "Edit", Input: json.RawMessage(`{"file_path":7}`)})
-	if !strings.Contains(d.Reason, `"file_path" in the input of Edit is no string`) {
+	if !strings.Contains(d.Reason, `"file_path" in the input of Edit must be a string`) {
 		t.Error(d.Reason)
 	}
 }
@@ -257,7 +257,7 @@ func TestMaybeOnDenyIsHeld(t *testing.T) {
 		row{"Bash: echo $x", "allow session-allow Bash"},
 	)
 	d := s.decideOn(t, using("Bash", "$CMD -rf x"))
-	if !strings.Contains(d.Reason, "may be covered by deny rule Bash(rm:*)") {
+	if !strings.Contains(d.Reason, "may match deny rule Bash(rm:*)") {
 		t.Error(d.Reason)
 	}
 	s.deny, s.sessionDeny = "", "Read(./.env)"
@@ -447,7 +447,7 @@ func TestDontAsk(t *testing.T) {
 		row{"AskUserQuestion: {}", "deny default"},
 		row{"ExitPlanMode: {}", "deny default"},
 	)
-	if d := s.decideOn(t, using("Bash", "git push")); !strings.Contains(d.Message, "mode dontAsk: nobody is asked") || len(d.Unapproved()) > 0 {
+	if d := s.decideOn(t, using("Bash", "git push")); !strings.Contains(d.Message, "mode dontAsk never asks") || len(d.Unapproved()) > 0 {
 		t.Errorf("%q %v", d.Message, d.Unapproved())
 	}
 }

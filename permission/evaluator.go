@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
@@ -47,7 +48,7 @@ const (
 
 // ErrParked is the error of an Approver that has put its question where it lasts, and
 // does not wait for the answer. Nothing is decided then: see Parked.
-var ErrParked = errors.New("the question waits for its answer")
+var ErrParked = errors.New("the question is waiting for an answer")
 
 // Parked is the error of CanUseTool for a tool use about which an Approver has returned
 // ErrParked. Nothing is recorded, and the result that comes with it denies; what is
@@ -170,7 +171,7 @@ func (v *Evaluator) settle(ctx context.Context, t *settling) (res Result, err er
 		}
 		t.question = nil
 	}
-	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
+	return Result{}, fmt.Errorf("a person was asked %d times, and the decision changed each time", maxAsks)
 }
 
 // judged judges a tool use. Done says that there is a result; otherwise there is a
@@ -302,7 +303,7 @@ func (v *Evaluator) standing() *standing {
 	}
 	why, err := v.Pauser.Paused()
 	if err != nil {
-		why = fmt.Sprintf("whether it is cannot be told: %v", err)
+		why = fmt.Sprintf("this cannot be checked: %v", err)
 	}
 	if why == "" {
 		return now
@@ -331,18 +332,32 @@ func (v *Evaluator) unanswered(d Decision, err error) Result {
 		by = byTimeout
 	}
 	d.Behavior = Deny
-	d.Reason = fmt.Sprintf("%s (%v)", d.Reason, err)
-	d.Message = fmt.Sprintf("%s (%v)", d.Message, err)
+	why := unansweredBy(err)
+	d.Reason = fmt.Sprintf("%s (%s)", d.Reason, why)
+	d.Message = fmt.Sprintf("%s (%s)", d.Message, why)
 	if v.Adviser != nil {
 		d.Message += instead(&d)
 	}
 	return Result{Decision: d, By: by}
 }
 
+// unansweredBy returns why a question has no answer, for a person.
+func unansweredBy(err error) string {
+	switch err {
+	case context.DeadlineExceeded:
+		return "nobody answered in time"
+	case context.Canceled:
+		return "the question was withdrawn"
+	}
+	return err.Error()
+}
+
 // refusedBy returns the deny by a person.
 func (v *Evaluator) refusedBy(r Request, ans Answer) Result {
 	d := r.Decision
-	d.Reason += v.keep(r, ans)
+	if kept := v.keep(r, ans); strings.HasPrefix(kept, " once") { // the rules are the reason of later denials
+		d.Reason += "; denied" + kept
+	}
 	d.Behavior, d.Interrupt = Deny, d.Interrupt || ans.Interrupt
 	d.Message = ans.Message
 	if d.Message == "" {
@@ -360,9 +375,25 @@ func (v *Evaluator) approved(r Request, ans Answer) (Result, error) {
 		}
 		input = ans.Input
 	}
-	d.Reason += v.keep(r, ans)
+	d.Reason = ans.by(d.Question) + v.keep(r, ans) + "; " + d.cause
 	d.Behavior, d.Message = Allow, ""
 	return Result{Decision: d, UpdatedInput: input, By: byPerson, Approval: ans.Approval}, nil
+}
+
+// by returns who has allowed a tool use, or answered the agent's question.
+func (ans *Answer) by(question bool) string {
+	who, did := "you", "approved by "
+	if ans.Approval != nil && len(ans.Approval.People) > 0 {
+		var names []string
+		for _, p := range ans.Approval.People {
+			names = append(names, p.Name)
+		}
+		who = strings.Join(names, " and ")
+	}
+	if question {
+		did = "answered by "
+	}
+	return did + who
 }
 
 // sameInput reports whether two inputs are equal as JSON.
@@ -390,14 +421,14 @@ func answers(question, answered json.RawMessage) error {
 		return fmt.Errorf("the answers: %w", err)
 	}
 	if _, ok := got["answers"].(map[string]any); !ok {
-		return errors.New(`the answers are no object under "answers"`)
+		return errors.New(`the answers must be an object under the key "answers"`)
 	}
 	for _, key := range []string{"answers", "annotations"} {
 		delete(got, key)
 		delete(asked, key)
 	}
 	if !reflect.DeepEqual(asked, got) {
-		return errors.New("the answers change the question")
+		return errors.New("the answers must not change the questions")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -207,7 +208,7 @@ func TestWhatIsNotKeptForTheSession(t *testing.T) {
 		}
 		p := &person{answers: []Answer{once}}
 		v, _ := evaluator(t, tt.s, p)
-		if res := can(t, v, using("Bash", tt.line)); res.Behavior != Allow || !strings.Contains(res.Reason, "approved once") {
+		if res := can(t, v, using("Bash", tt.line)); res.Behavior != Allow || !strings.Contains(res.Reason, "approved by you once") {
 			t.Errorf("%s: %s %q", tt.name, outcome(res.Decision), res.Reason)
 		}
 		if res := can(t, v, using("Bash", tt.line)); res.Behavior != Deny || len(p.asked) != 2 {
@@ -695,4 +696,68 @@ func TestApprovalIsRecorded(t *testing.T) {
 			t.Errorf("record %d: %+v", i, got)
 		}
 	}
+}
+
+// TestReasonOfAnApproval checks that what a person has allowed says so first, then what
+// it was asked by, and nothing that sounds like a denial.
+func TestReasonOfAnApproval(t *testing.T) {
+	gated := spec{allow: "Bash(ls:*)", ask: "Bash(git push:*)"}
+	for _, tt := range []struct {
+		s      spec
+		line   string
+		answer Answer
+		want   string
+	}{
+		{gated, "git push origin", Answer{Behavior: Allow}, "approved by you; asked by Bash(git push:*)"},
+		{gated, "ls; git push origin", allowing("Bash(git push:*)"), "approved by you for this session; asked by Bash(git push:*)"},
+		{gated, "git push origin", Answer{Behavior: Allow, Scope: ScopeAlways, Rules: []string{"Bash(git push:*)"}}, "approved by you, always; asked by Bash(git push:*)"},
+		{gated, "git push origin", Answer{Behavior: Allow, Scope: ScopeSession, Rules: []string{"Bash(git push:*)"}, Times: 3}, "approved by you for a while; asked by Bash(git push:*)"},
+		{gated, "git push origin", Answer{Behavior: Allow, Scope: ScopeUse}, "approved by you for this session, for exactly this tool use; asked by Bash(git push:*)"},
+		{gated, "git push origin", allowing("Bash(ls)"), "approved by you once, rule Bash(ls) was not kept: it covers nothing that is asked about; asked by Bash(git push:*)"},
+		{gated, "npm i", Answer{Behavior: Allow}, "approved by you; not in the allow list"},
+		{gated, "npm i $x", Answer{Behavior: Allow}, "approved by you; not in the allow list"},
+		{spec{risk: true}, "npm i", Answer{Behavior: Allow}, "approved by you; asked: tier 2: installs a package"},
+		{spec{deny: "Read(.env)", risk: true}, "cat $x", Answer{Behavior: Allow}, "approved by you; asked: it may match deny rule Read(.env): "},
+		{gated, "npm i", Answer{Behavior: Allow, Approval: &Approval{ID: "1", People: []Answerer{{Name: "anna"}, {Name: "bo"}}}}, "approved by anna and bo; not in the allow list"},
+	} {
+		v, book := evaluator(t, tt.s, &person{answers: []Answer{tt.answer}})
+		v.Session.Now = time.Now
+		res := can(t, v, using("Bash", tt.line))
+		if res.Behavior != Allow || !strings.HasPrefix(res.Reason, tt.want) || strings.Contains(res.Reason, "Not in allow list") {
+			t.Errorf("%s: %s %q, want %q", tt.line, outcome(res.Decision), res.Reason, tt.want)
+		}
+		if last := book.records[len(book.records)-1]; last.Result.Reason != res.Reason {
+			t.Errorf("%s: recorded %q", tt.line, last.Result.Reason)
+		}
+	}
+}
+
+// TestReasonOfAKeptRule checks that a rule of a file is not called one of this session.
+func TestReasonOfAKeptRule(t *testing.T) {
+	always := Answer{Behavior: Allow, Scope: ScopeAlways, Rules: []string{"Bash(git push:*)"}}
+	v, _ := evaluator(t, spec{}, &person{answers: []Answer{always, allowing("Bash(npm i)")}})
+	for _, tt := range []struct{ line, want string }{
+		{"git push", "always allowed by Bash(git push:*): run git push"},
+		{"npm i", "allowed for this session by Bash(npm i): run npm i"},
+	} {
+		can(t, v, using("Bash", tt.line))
+		if res := can(t, v, using("Bash", tt.line)); res.Behavior != Allow || res.Layer != LayerSessionAllow || res.Reason != tt.want {
+			t.Errorf("%s: %s %q", tt.line, outcome(res.Decision), res.Reason)
+		}
+	}
+	if all := v.Session.Grants(); len(all) != 2 || all[0].Always == all[1].Always {
+		t.Errorf("%+v", all)
+	}
+	rule, _, err := patterns.Parse("Bash(go vet)", patterns.Allow, patterns.Source{Name: "agent-wrapper.local.toml", Line: 3})
+	if err != nil || v.Session.Add(rule) != nil {
+		t.Fatal(err)
+	}
+	if res := can(t, v, using("Bash", "go vet")); res.Reason != "always allowed by Bash(go vet): run go vet" {
+		t.Error(res.Reason)
+	}
+}
+
+// allowing returns an answer that keeps an allow rule for the session.
+func allowing(rule string) Answer {
+	return Answer{Behavior: Allow, Scope: ScopeSession, Rules: []string{rule}}
 }

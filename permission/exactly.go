@@ -83,7 +83,7 @@ func (h *hasher) value(v reflect.Value, depth int) {
 	case reflect.Map:
 		h.members(v, depth)
 	default:
-		h.err = fmt.Errorf("a question holds a %s", v.Kind())
+		h.err = fmt.Errorf("a question contains a %s, which is not JSON", v.Kind())
 	}
 }
 
@@ -106,7 +106,7 @@ func (h *hasher) fields(v reflect.Value, depth int) {
 // members hashes a map with strings as its keys, sorted.
 func (h *hasher) members(v reflect.Value, depth int) {
 	if v.Type().Key().Kind() != reflect.String {
-		h.err = fmt.Errorf("a question holds a map of %s", v.Type().Key())
+		h.err = fmt.Errorf("a question contains a map of %s, which is not JSON", v.Type().Key())
 		return
 	}
 	keys := v.MapKeys()

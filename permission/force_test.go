@@ -51,7 +51,7 @@ func TestForceAsks(t *testing.T) {
 		{spec{ask: "Bash(git:*)"}, "git push"}, {spec{risk: true}, `cat "$f"`},
 	} {
 		d := tt.decideOn(t, demanded(tt.line))
-		if d.Behavior != Ask || !d.Held || d.Layer != LayerGuard || !strings.Contains(d.Reason, "wants a person asked") || len(d.Advice) > 0 {
+		if d.Behavior != Ask || !d.Held || d.Layer != LayerGuard || !strings.Contains(d.Reason, "requires a person") || len(d.Advice) > 0 {
 			t.Errorf("%+v %s: %s (%s)", tt.spec, tt.line, outcome(d), d.Reason)
 		}
 		for _, p := range d.Parts {

@@ -67,7 +67,7 @@ func TestFurther(t *testing.T) {
 	use := using("Bash", "git status")
 	use.Dir = workspace
 	d := Evaluate(further(gate("Bash(ls:*)")), nil, &use, fakeFS{}, nil)
-	if want := "Not in allow list of agent-wrapper.toml (not trusted, so it only narrows): run git status"; d.Reason != want {
+	if want := "Not in allow list of agent-wrapper.toml (untrusted: it can only restrict): run git status"; d.Reason != want {
 		t.Errorf("%q, want %q", d.Reason, want)
 	}
 }
@@ -241,5 +241,67 @@ func TestGranularAllowBehindTheGate(t *testing.T) {
 	p.Further = []*Policy{&more}
 	if d := Evaluate(p, nil, &use, fakeFS{}, nil); d.Behavior != Ask {
 		t.Errorf("behind a gate: %v: %s", d.Behavior, d.Reason)
+	}
+}
+
+// TestAskRuleIsNamed checks that an ask names the rule that asks, where the action is not
+// in the allow list either, and that nothing but the name differs.
+func TestAskRuleIsNamed(t *testing.T) {
+	check(t, spec{allow: "Bash(ls:*)", ask: "Bash(git push:*)"},
+		row{"Bash: git push origin main", "ask ask-list Bash(git push:*)"},
+		row{"Bash: ls && git push origin", "ask ask-list Bash(git push:*)"},
+		row{"Bash: git fetch", "ask allow-list"},
+		row{"Bash: git $x", "ask allow-list"}, // the rule may match it: the list is certain
+		row{"Bash: ls", "allow default Bash(ls:*)"},
+	)
+	check(t, spec{allow: "Bash(ls:*)", ask: "Bash(git push:*)", mode: "dontAsk"}, row{"Bash: git push", "deny allow-list"})
+	check(t, spec{allow: "Bash(ls:*)", ask: "Bash(git push:*)", deny: "Bash(git:*)"}, row{"Bash: git push", "deny deny-list Bash(git:*)"})
+
+	p := spec{allow: "Bash(ls:*)", ask: "Bash(git push:*)"}.policy(t)
+	use := using("Bash", "git push")
+	use.Dir = workspace
+	var tr Trace
+	d := Evaluate(p, nil, &use, fakeFS{}, &tr)
+	a := tr.Actions[0]
+	if d.Reason != "asked by rule Bash(git push:*): run git push" || a.Steps[0].Layer != LayerAllowList ||
+		a.Steps[0].Behavior != 0 || !strings.HasPrefix(a.Steps[0].Reason, "Not in allow list") || a.Steps[a.Decides].Layer != LayerAskList {
+		t.Errorf("%+v\n%+v", d, a)
+	}
+}
+
+// TestAskRuleOfAFurtherPolicyIsNamed is TestAskRuleIsNamed for a rule of another policy.
+// A held ask names what holds.
+func TestAskRuleOfAFurtherPolicyIsNamed(t *testing.T) {
+	base := spec{allow: "Bash(ls:*); Read", deny: "Read(.env)", risk: true}.policy(t)
+	more := *base
+	more.Ask = set(t, patterns.Ask, "Bash(git push:*); Bash(cat:*)", "agent-wrapper.toml")
+	p := *base
+	p.Further = []*Policy{&more}
+	for line, want := range map[string]string{
+		"git push origin":        "ask ask-list Bash(git push:*)",
+		"ls; git push origin":    "ask ask-list Bash(git push:*)",
+		"git fetch":              "ask allow-list",
+		"cat $x":                 "ask deny-list Read(.env) held",
+		"git push; cat < \"$x\"": "ask deny-list Read(.env) held",
+	} {
+		use := using("Bash", line)
+		use.Dir = workspace
+		var tr Trace
+		d := Evaluate(&p, nil, &use, fakeFS{}, &tr)
+		if got := outcome(d); got != want || d.Rule != "" && !strings.Contains(d.Reason, d.Rule) {
+			t.Errorf("%s: %s (%s), want %s", line, got, d.Reason, want)
+		}
+		for i := range d.Parts {
+			if push := &d.Parts[i]; strings.HasPrefix(push.Action, "run git push") && push.Rule != "Bash(git push:*)" {
+				t.Errorf("%s: %+v", line, push)
+			}
+		}
+		if d.Held || len(tr.Actions) == 0 {
+			continue
+		}
+		last := tr.Actions[len(tr.Actions)-1]
+		if step := last.Steps[last.Decides]; step.Rule != d.Rule || step.Layer != d.Layer {
+			t.Errorf("%s: the trace says %+v", line, step)
+		}
 	}
 }

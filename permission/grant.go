@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -31,13 +32,25 @@ type Grant struct {
 	// the highest risk for which it answers.
 	From string
 	Most risk.Class
+	// UpTo is the highest grade for which a rule of the session answers; 0 is no limit.
+	UpTo risk.Grade
+	// Edits says that it is about all edits in the workspace, see ScopeEdits.
+	Edits bool
+	// Always says that the rule was written to a policy as well, see ScopeAlways.
+	Always bool
 }
 
 // String returns the grant for a person: what it is about, and how long.
 func (g Grant) String() string {
 	about := g.Rule
-	if about == "" {
+	switch {
+	case g.Edits:
+		about = "all edits in the workspace, except of protected files"
+	case about == "":
 		about = "exactly " + g.Use
+	}
+	if g.Always {
+		about += ", always"
 	}
 	return g.Behavior.String() + " " + about + g.limits()
 }
@@ -50,6 +63,13 @@ func (g Grant) limits() string {
 		text = fmt.Sprintf(", remembered until %s for at most %s (%s)", g.Until.Format(time.DateOnly), g.Most, g.From)
 	case !g.Until.IsZero():
 		text = " until " + g.Until.Format(time.TimeOnly)
+	}
+	switch {
+	case g.UpTo == 0:
+	case g.UpTo.Destroys():
+		text += ", at most " + g.UpTo.Class().String()
+	default:
+		text += ", at most " + g.UpTo.Class().String() + " and nothing destructive"
 	}
 	switch {
 	case !g.Counted:
@@ -157,7 +177,7 @@ func (s *Session) Restore(grants []Grant, last int) error {
 		}
 		restored, err := s.restored(g)
 		if err == nil && (len(next.grants) >= maxGrants || slices.ContainsFunc(next.grants, func(o *granted) bool { return o.ID == g.ID })) {
-			err = errors.New("there are too many, or two with one number")
+			err = errors.New("there are too many answers, or two have the same number")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("answer %d: %w", g.ID, err))
@@ -174,8 +194,10 @@ func (s *Session) Restore(grants []Grant, last int) error {
 func (s *Session) restored(g Grant) (*granted, error) {
 	list := patterns.Allow
 	switch {
-	case g.ID <= 0, (g.Rule == "") == (g.Exactly == ""), g.Counted && (g.Left <= 0 || g.Rule != "" && g.Behavior != Allow), !g.Counted && g.Left != 0:
-		return nil, errors.New("it is none that a session keeps")
+	case g.Edits && g.ID > 0 && g.alone():
+		return &granted{Grant: g}, nil
+	case g.Edits, g.UpTo != 0 && !g.mayBeBounded(), g.ID <= 0, (g.Rule == "") == (g.Exactly == ""), g.Counted && (g.Left <= 0 || g.Rule != "" && g.Behavior != Allow), !g.Counted && g.Left != 0:
+		return nil, errors.New("it is not one that a session can keep")
 	case g.Behavior == Deny:
 		list = patterns.Deny
 	case g.Behavior != Allow:
@@ -200,11 +222,18 @@ func (now *standing) rebuild(place patterns.Place) {
 		}
 		return 1
 	})
-	now.ends = time.Time{}
+	accepted := now.edits
+	now.ends, now.bounds, now.edits = time.Time{}, nil, nil
 	allow, deny := slices.Clone(now.own.allow), slices.Clone(now.own.deny)
 	for _, g := range now.grants {
 		switch {
+		case g.Edits:
+			if now.edits = accepted; accepted == nil {
+				now.edits = newModed(modes.AcceptEdits)
+			}
 		case g.rule == nil:
+		case g.UpTo != 0:
+			now.bind(place, g)
 		case g.Behavior == Allow:
 			allow = append(allow, g.rule)
 		default:
@@ -216,6 +245,32 @@ func (now *standing) rebuild(place patterns.Place) {
 	}
 	now.allow, now.deny = patterns.NewSet(place, allow...), patterns.NewSet(place, deny...)
 	now.rebuildRecalled(place)
+}
+
+// bound is the rules of grants that answer up to one grade.
+type bound struct {
+	upTo  risk.Grade
+	rules *patterns.Set
+}
+
+// bind adds the rule of a grant to those of its grade.
+func (now *standing) bind(place patterns.Place, g *granted) {
+	at := slices.IndexFunc(now.bounds, func(b bound) bool { return b.upTo == g.UpTo })
+	if at < 0 {
+		now.bounds = append(now.bounds, bound{g.UpTo, patterns.NewSet(place, g.rule)})
+		return
+	}
+	now.bounds[at].rules = extended(place, now.bounds[at].rules, []*patterns.Rule{g.rule})
+}
+
+// alone reports whether a grant of all edits says nothing else.
+func (g *Grant) alone() bool { return *g == (Grant{ID: g.ID, Behavior: Allow, Edits: true}) }
+
+// mayBeBounded reports whether a grant may have a highest grade: it is an allow rule that
+// the session alone has, and the grade is one for which rules of a session answer.
+func (g *Grant) mayBeBounded() bool {
+	class := g.UpTo.Class()
+	return g.Behavior == Allow && g.Rule != "" && !g.Always && class >= risk.Safe && class.Tier() < 3
 }
 
 // live returns the state without grants whose time is over.
@@ -231,21 +286,26 @@ func (s *Session) live(now *standing) *standing {
 // grant adds a grant for an answer to a request: of a rule or, if that is nil, of its
 // tool use.
 func (s *Session) grant(r *Request, ans Answer, text string, rule func(patterns.Source) (*patterns.Rule, error)) error {
-	g := &granted{Grant: Grant{Behavior: ans.Behavior, Rule: text}}
+	g := &granted{Grant: Grant{Behavior: ans.Behavior, Rule: text, Always: ans.Scope == ScopeAlways, UpTo: ans.UpTo}}
 	var err error
 	switch {
 	case ans.For < 0 || ans.Times < 0 || ans.Times > 0 && ans.Behavior != Allow:
-		return errors.New("it would end before it begins")
+		return errors.New("its time or count is not valid")
+	case ans.UpTo != 0 && !g.mayBeBounded():
+		return errors.New("only a rule of the session can have a highest risk")
+	case ans.Scope == ScopeEdits && (ans.For != 0 || ans.Times != 0):
+		return errors.New("edits are accepted until the session ends or the answer is revoked")
 	case ans.For > 0 && s.Now == nil:
 		return errors.New("the session has no clock")
 	case ans.For > 0:
 		g.Until = s.Now().Add(ans.For)
 	}
 	if ans.Times == 1 {
-		return errors.New("the answer itself is the one time")
+		return errors.New("one time is the answer itself, so there is nothing to keep")
 	}
 	g.Left, g.Counted = max(0, ans.Times-1), ans.Times > 0 // the answer itself is one
-	if rule == nil {
+	g.Edits = ans.Scope == ScopeEdits
+	if rule == nil && !g.Edits {
 		g.Use = summary(&r.Use)
 		if g.Exactly, err = r.Exactly(); err != nil {
 			return err
@@ -327,11 +387,22 @@ func (now *standing) grantOf(source patterns.Source) *granted {
 func (e *evaluation) grants() []Grant {
 	var all []Grant
 	for i := 0; i < len(e.acts) && len(e.session.grants)+len(e.session.recalled) > 0; i++ {
-		if a := e.first(i); a.layer == LayerSessionAllow {
+		switch a := e.first(i); {
+		case a.layer == LayerSessionAllow:
 			all = withGrant(all, e.session.grantOf(a.rule.source()))
+		case a.reason == allowedByMode && e.policy.Mode == modes.AcceptEdits:
+			all = withGrant(all, e.session.editsGrant())
 		}
 	}
 	return all
+}
+
+// editsGrant returns the grant of all edits, nil if there is none or a mode was set.
+func (now *standing) editsGrant() *granted {
+	if i := slices.IndexFunc(now.grants, func(g *granted) bool { return g.Edits }); i >= 0 {
+		return now.grants[i]
+	}
+	return nil
 }
 
 func withGrant(all []Grant, g *granted) []Grant {
@@ -358,12 +429,12 @@ func (now *standing) again(use *ToolUse, d Decision) Decision {
 		}
 		then := Decision{
 			Behavior: Allow, Layer: LayerSessionAllow, RuleSource: patterns.Source{Name: grantSource, Line: g.ID},
-			Reason: "allowed for this session by a person, as exactly this tool use" + g.limits(),
+			Reason: "a person allowed exactly this tool use for this session" + g.limits(),
 			Risk:   d.Risk, Tier: d.Tier, Refusal: d.Refusal, Grants: []Grant{g.Grant},
 		}
 		if g.Behavior == Deny {
 			then.Behavior, then.Layer = Deny, LayerSessionDeny
-			then.Reason = "denied by a person, as exactly this tool use" + g.limits()
+			then.Reason = "a person denied exactly this tool use" + g.limits()
 			then.Message = "Denied by the person who was asked."
 		}
 		return then
@@ -381,15 +452,15 @@ func (r *Request) CanComeAgain() error {
 	case r.suppose == nil:
 		return errors.New("the request does not come from an evaluator")
 	case d.Behavior != Ask || d.Question || r.Use.Tool == tools.ExitPlan:
-		return errors.New("it is a question itself")
+		return errors.New("it is itself a question to a person")
 	case knownDir(r.Use.Dir) == "":
-		return errors.New("the directory is not known")
+		return errors.New("its directory is unknown")
 	case d.Tier == 3:
-		return errors.New("it is of tier 3")
+		return errors.New("tier 3 can only be approved once")
 	case d.Held && d.Layer == LayerGuard:
 		return errors.New(heldPart)
 	case r.foreign:
-		return errors.New("what it runs is not in it, and may be something else each time")
+		return errors.New("it runs code that it fetches, which may differ each time")
 	}
 	for i := range d.Parts {
 		if p := &d.Parts[i]; p.Held && p.Layer == LayerGuard {

@@ -11,8 +11,10 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
@@ -24,14 +26,16 @@ const (
 	ScopeOnce    Scope = iota // for this tool use
 	ScopeSession              // the answer's rules are added to the session
 	ScopeUse                  // for exactly this tool use, whenever it comes again in the session
+	ScopeAlways               // as ScopeSession; the rules were written to a policy as well
+	ScopeEdits                // for all edits in the workspace: mode acceptEdits in the session
 )
 
-var scopeNames = [...]string{"once", "session", "use"}
+var scopeNames = [...]string{"once", "session", "use", "always", "edits"}
 
 // MarshalText returns the name of the scope, for those who store answers.
 func (s Scope) MarshalText() ([]byte, error) {
 	if int(s) >= len(scopeNames) {
-		return nil, fmt.Errorf("%d is no scope of an answer", s)
+		return nil, fmt.Errorf("%d is not the scope of an answer", s)
 	}
 	return []byte(scopeNames[s]), nil
 }
@@ -40,7 +44,7 @@ func (s Scope) MarshalText() ([]byte, error) {
 func (s *Scope) UnmarshalText(text []byte) error {
 	i := slices.Index(scopeNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("%q is no scope of an answer", text)
+		return fmt.Errorf("%q is not the scope of an answer: want once, session or use", text)
 	}
 	*s = Scope(i)
 	return nil
@@ -59,7 +63,10 @@ type Request struct {
 	suppose func(rules []*patterns.Rule, wordless bool) Decision
 	reaches func(use *ToolUse) bool
 	notes   *notes
-	foreign bool // what it runs is not in the tool use: see CanComeAgain
+	profile risk.Profile
+	// accepting decides the tool use as if the session accepted edits.
+	accepting func() Decision
+	foreign   bool // what it runs is not in the tool use: see CanComeAgain
 }
 
 // Request returns the question that a person would be asked about a tool use,
@@ -77,6 +84,7 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading, now *standin
 		return r
 	}
 	r.Place, r.Version, r.tools = v.Policy.Place, v.Policy.Version, v.Policy.Tools
+	r.profile = v.Policy.Profile
 	r.notes = new(notes)
 	r.notes.forget()
 	if read != nil {
@@ -94,6 +102,15 @@ func (v *Evaluator) request(use ToolUse, d Decision, read *reading, now *standin
 		}
 		read.wordless = wordless
 		return judge(read, v.Policy, said, nil)
+	}
+	r.accepting = func() (d Decision) {
+		one.Lock()
+		defer one.Unlock()
+		defer denying(&d, nil)
+		said := *now
+		said.edits = newModed(modes.AcceptEdits)
+		read.wordless = true
+		return judge(read, v.Policy, &said, nil)
 	}
 	r.reaches = func(use *ToolUse) bool { return v.Policy.reachesTier3(use, v.Env) }
 	return r
@@ -224,11 +241,11 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 	k := r.keepable(list, rule)
 	switch {
 	case k.secret:
-		return errors.New("it holds what looks like a secret")
+		return errors.New("it contains what looks like a secret")
 	case list == patterns.Deny && then.Behavior == Deny && then.Layer == LayerSessionDeny:
 		return nil
 	case list == patterns.Deny:
-		return errors.New("it would not deny this tool use for certain")
+		return errors.New("it would not reliably deny this tool use")
 	case r.Decision.Held:
 		return errors.New(heldPart)
 	}
@@ -238,6 +255,39 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 		}
 	}
 	return r.proves(then)
+}
+
+// CanKeepUpTo returns why an allow rule may not be kept for the session as CanKeep has it,
+// to answer up to a grade. It must answer that way for all that the rule alone would.
+func (r *Request) CanKeepUpTo(rule string, upTo risk.Grade) error {
+	if err := r.CanKeep(patterns.Allow, rule); err != nil {
+		return err
+	}
+	left := r.Left(rule)
+	for i := range r.Decision.Parts {
+		p := &r.Decision.Parts[i]
+		if p.Behavior == Ask && !slices.Contains(left, i) && (p.Grade == 0 || p.Grade > upTo) {
+			return fmt.Errorf("it would not answer for %s, which may be of a higher risk", p.Action)
+		}
+	}
+	return nil
+}
+
+// Graver returns the options that make a command which begins with the first words of a
+// part graver than a grade, as risk.Graver does.
+func (r *Request) Graver(p *Part, words int, from risk.Grade) (options []string, more, ok bool) {
+	return risk.Graver(beginning(p, words), from, r.profile)
+}
+
+// Mildest returns the lowest grade of the commands that begin with the first words of a
+// part, as risk.Mildest does.
+func (r *Request) Mildest(p *Part, words int) risk.Grade {
+	return risk.Mildest(beginning(p, words), r.profile)
+}
+
+// beginning returns the command of the first words of a part.
+func beginning(p *Part, words int) *shell.Action {
+	return &shell.Action{Kind: shell.Command, Words: p.Words[:words], Program: p.Program}
 }
 
 // holdsSecret reports whether a rule contains text that is masked, by itself or
@@ -402,7 +452,7 @@ func (r *Request) comparable(then *Decision) bool {
 // one with another part allowed.
 func (r *Request) proves(then Decision) error {
 	if !r.comparable(&then) {
-		return errors.New("it would not answer: " + then.Reason)
+		return errors.New("the question would still be asked: " + then.Reason)
 	}
 	covers := false
 	for i := range r.Decision.Parts {
@@ -411,12 +461,12 @@ func (r *Request) proves(then Decision) error {
 			continue
 		}
 		if p.Sealed != "" {
-			return fmt.Errorf("it would cover %s, and %s", p.Action, p.Sealed)
+			return fmt.Errorf("it would cover %s: %s", p.Action, p.Sealed)
 		}
 		covers = true
 	}
 	if !covers {
-		return fmt.Errorf("it would not answer for what is asked about%s", r.unkept())
+		return fmt.Errorf("it covers nothing that is asked about%s", r.unkept())
 	}
 	return nil
 }
@@ -443,41 +493,94 @@ func sessionRule(known *tools.Table, text string, list patterns.List) (*patterns
 	return rule, warnings, nil
 }
 
-// keep adds the rules of an answer to the session. It returns which rules could
-// not be kept and why, as an addition to the reason.
+// keep adds the rules of an answer to the session. It returns how long the answer
+// applies, which rules could not be kept and why, as an addition to who gave it.
 func (v *Evaluator) keep(r Request, ans Answer) string {
-	if ans.Scope == ScopeOnce {
+	switch {
+	case ans.Scope == ScopeOnce:
 		return ""
+	case v.Session == nil:
+	case ans.Scope == ScopeUse && ans.Behavior == Allow:
+		return v.keepUse(r, ans)
+	case ans.Scope == ScopeEdits && ans.Behavior == Allow:
+		return v.keepEdits(r, ans)
+	case (ans.Scope == ScopeSession || ans.Scope == ScopeAlways) && len(ans.Rules) > 0:
+		return v.keepRules(r, ans)
 	}
-	list, once := patterns.Allow, "; approved once"
+	return " once, not for the session"
+}
+
+// keepRules adds the rules of an answer to the session, see keep.
+func (v *Evaluator) keepRules(r Request, ans Answer) string {
+	list := patterns.Allow
 	if ans.Behavior != Allow {
-		list, once = patterns.Deny, "; denied once"
+		list = patterns.Deny
+	}
+	said := ""
+	for _, rule := range ans.Rules {
+		if err := v.keepRule(r, ans, list, rule); err != nil {
+			said += fmt.Sprintf(" once, rule %s was not kept: %v", rule, err)
+		}
 	}
 	switch {
-	case v.Session == nil:
-	case ans.Scope == ScopeUse && list == patterns.Allow:
-		return v.keepUse(r, ans)
-	case ans.Scope == ScopeSession && len(ans.Rules) > 0:
-		said := ""
-		for _, rule := range ans.Rules {
-			if err := v.keepRule(r, ans, list, rule); err != nil {
-				said += fmt.Sprintf("%s, rule %s is not kept: %v", once, rule, err)
-			}
-		}
+	case said != "":
 		return said
+	case ans.Scope == ScopeAlways:
+		return ", always"
+	case ans.For > 0 || ans.Times > 0:
+		return " for a while"
 	}
-	return once + ", not for the session"
+	return " for this session"
 }
 
 // keepRule adds a rule of an answer to the session.
 func (v *Evaluator) keepRule(r Request, ans Answer, list patterns.List, text string) error {
-	if err := r.CanKeep(list, text); err != nil {
+	err := r.CanKeep(list, text)
+	if ans.UpTo != 0 {
+		err = r.CanKeepUpTo(text, ans.UpTo)
+	}
+	if err != nil {
 		return err
 	}
 	return v.Session.grant(&r, ans, text, func(source patterns.Source) (*patterns.Rule, error) {
 		rule, _, err := patterns.ParseWith(v.Session.Tools, text, list, source)
 		return rule, err
 	})
+}
+
+// CanAcceptEdits returns why an answer to the request may not accept edits in the workspace
+// for the session (ScopeEdits), nil if it may. It may where a tool would edit a file there
+// and the mode would allow that: the mode in force is default, and neither a hold nor a
+// rule that names the file nor another policy's own mode is in the way.
+func (r *Request) CanAcceptEdits() error {
+	d := &r.Decision
+	switch {
+	case r.accepting == nil:
+		return errors.New("the request does not come from an evaluator")
+	case d.Behavior != Ask || d.Held || d.Question:
+		return errors.New(heldPart)
+	}
+	for i := range d.Parts {
+		if p := &d.Parts[i]; p.Behavior == Ask && (p.Kind != patterns.WritePath || p.Tool == tools.Bash) {
+			return fmt.Errorf("it asks about more than an edit: %s", p.Action)
+		}
+	}
+	if then := r.accepting(); then.Behavior != Allow {
+		return errors.New("accepting edits would not answer it")
+	}
+	return nil
+}
+
+// keepEdits has the session accept edits. It returns an addition to the reason.
+func (v *Evaluator) keepEdits(r Request, ans Answer) string {
+	err := r.CanAcceptEdits()
+	if err == nil {
+		err = v.Session.grant(&r, ans, "", nil)
+	}
+	if err != nil {
+		return " once, edits are not accepted: " + err.Error()
+	}
+	return ", with all edits in the workspace for this session"
 }
 
 // keepUse lets a tool use come again in the session. It returns an addition to the
@@ -488,7 +591,7 @@ func (v *Evaluator) keepUse(r Request, ans Answer) string {
 		err = v.Session.grant(&r, ans, "", nil)
 	}
 	if err != nil {
-		return "; approved once, it may not come again: " + err.Error()
+		return " once only, not for the session: " + err.Error()
 	}
-	return "; approved for this session, as exactly this tool use"
+	return " for this session, for exactly this tool use"
 }

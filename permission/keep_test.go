@@ -43,7 +43,7 @@ func TestParts(t *testing.T) {
 	want := []part{
 		{"run ls …", Allow, "Bash(ls:*)", "", 2, 1, `ls "$x"`},
 		{"write " + workspace + "/out.txt", Ask, "", "Edit(/" + workspace + "/out.txt)", 0, 0, "out.txt"},
-		{"run git push origin", Ask, "", "Bash(git push origin)", 3, 0, "git push origin"},
+		{"run git push origin", Ask, "Bash(git:*)", "Bash(git push origin)", 3, 0, "git push origin"},
 		{"run ls", Allow, "Bash(ls:*)", "", 1, 0, "ls"},
 	}
 	for i := range want {
@@ -51,7 +51,7 @@ func TestParts(t *testing.T) {
 			t.Fatalf("part %d of %+v, want %+v", i, got, want[i])
 		}
 	}
-	if push := r.Decision.Parts[2]; push.Program == nil || push.Program.Name != "git" || push.Layer != LayerAllowList || push.Why == "" || push.Kind != patterns.RunCommand {
+	if push := r.Decision.Parts[2]; push.Program == nil || push.Program.Name != "git" || push.Layer != LayerAskList || push.Why == "" || push.Kind != patterns.RunCommand {
 		t.Errorf("%+v", push)
 	}
 	if out := r.Decision.Parts[1]; out.Target.Text != workspace+"/out.txt" || out.Kind != patterns.WritePath {
@@ -91,26 +91,26 @@ func TestCanKeep(t *testing.T) {
 		{gated, "npm i", "Bash(npm i)", patterns.Allow, ""},
 		{gated, "npm i", "Bash(npm:*)", patterns.Allow, ""},
 		{gated, "npm i && npm test", "Bash(npm test)", patterns.Allow, ""},
-		{gated, "npm i", "Bash(npm test)", patterns.Allow, "would not answer"},
+		{gated, "npm i", "Bash(npm test)", patterns.Allow, "covers nothing that is asked"},
 		{gated, "npm i", "Bash", patterns.Allow, "it allows too much"},
 		{gated, "npm i", "Bash(*)", patterns.Allow, "it allows too much"},
 		{gated, "npm i", "Bash(npm", patterns.Allow, "not closed"},
 		{gated, "npm i", "Bash(npm i)", patterns.Ask, "only allow and deny"},
 		{gated, "npm i", "Bash(npm i)", 0, "only allow and deny"},
-		{gated, "cat x; npm i", "Read(x)", patterns.Allow, "would not answer"},
+		{gated, "cat x; npm i", "Read(x)", patterns.Allow, "covers nothing that is asked"},
 		{spec{ask: "Bash(rm:*)", risk: true}, "rm -rf x", "Bash(rm -rf x)", patterns.Allow, "tier 3"},
 		{spec{ask: "Bash(rm:*); Bash(npm:*)", risk: true}, "npm i; rm -rf x", "Bash(rm -rf:*)", patterns.Allow, "it allows too much"},
 		{spec{ask: "Bash(rm:*); Bash(npm:*)", risk: true}, "npm i; rm -rf x", "Bash(npm i)", patterns.Allow, ""},
-		{gated, "python3 -c x", "Bash(python3 -c x)", patterns.Allow, "cannot be read"},
-		{spec{allow: "Bash", deny: "Bash(rm:*)"}, "$x", "Bash(ls)", patterns.Allow, "only an answer to this very tool use"},
+		{gated, "python3 -c x", "Bash(python3 -c x)", patterns.Allow, "cannot be analysed"},
+		{spec{allow: "Bash", deny: "Bash(rm:*)"}, "$x", "Bash(ls)", patterns.Allow, "can only be approved once"},
 		{gated, "npm i --password hunter2secret", "Bash(npm i --password hunter2secret)", patterns.Allow, "secret"},
 		{gated, "npm i --password hunter2secret", "Bash(npm i --password hunter2secret)", patterns.Deny, "secret"},
 		{gated, "npm i --password hunter2secret", "Bash(npm * hunter2secret)", patterns.Allow, "secret"},
 		{gated, "npm i --password hunter2secret", "Bash(npm i:*)", patterns.Allow, ""},
 		{gated, "npm i", "Bash(npm i)", patterns.Deny, ""},
 		{gated, "npm i", "Bash(npm:*)", patterns.Deny, ""},
-		{gated, "npm i", "Bash(npm test)", patterns.Deny, "would not deny"},
-		{gated, "$x", "Bash(rm:*)", patterns.Deny, "would not deny"},
+		{gated, "npm i", "Bash(npm test)", patterns.Deny, "would not reliably deny"},
+		{gated, "$x", "Bash(rm:*)", patterns.Deny, "would not reliably deny"},
 		{spec{ask: "Bash(rm:*)", risk: true}, "rm -rf x", "Bash(rm -rf:*)", patterns.Deny, ""},
 	}
 	for _, tt := range tests {
@@ -218,7 +218,7 @@ func TestReachesOverrides(t *testing.T) {
 func TestDeniedForTheSession(t *testing.T) {
 	p := &person{answers: []Answer{{Behavior: Deny, Scope: ScopeSession, Rules: []string{"Bash(npm:*)", "Bash(ls)"}, Message: "no"}}}
 	v, _ := evaluator(t, spec{allow: "Read"}, p)
-	if res := can(t, v, using("Bash", "npm i")); res.Message != "no" || !strings.Contains(res.Reason, "denied once, rule Bash(ls) is not kept") {
+	if res := can(t, v, using("Bash", "npm i")); res.Message != "no" || !strings.Contains(res.Reason, "denied once, rule Bash(ls) was not kept") {
 		t.Errorf("%+v", res)
 	}
 	for _, line := range []string{"npm i", "npm test"} {
@@ -244,7 +244,7 @@ func TestOddScope(t *testing.T) {
 func TestOddSuppositions(t *testing.T) {
 	v, r := asked(t, spec{}, using("Bash", "npm i"))
 	for _, then := range []Decision{{}, {Behavior: Deny, Reason: "why"}, {Behavior: Ask}, {Behavior: 7, Parts: r.Decision.Parts}} {
-		if err := r.proves(then); err == nil || !strings.Contains(err.Error(), "would not answer") {
+		if err := r.proves(then); err == nil || !strings.Contains(err.Error(), "would still be asked") {
 			t.Errorf("%v: %v", then.Behavior, err)
 		}
 	}
@@ -282,7 +282,7 @@ func TestPartsOfAnotherOrder(t *testing.T) {
 		"another kind":     {i, {Subject: Subject{Kind: patterns.ReadPath}, Action: test.Action, Pos: test.Pos, End: test.End, Behavior: Allow}},
 		"one action fewer": {allowed(i)},
 	} {
-		if err := r.proves(Decision{Behavior: Ask, Parts: then}); err == nil || !strings.Contains(err.Error(), "would not answer") {
+		if err := r.proves(Decision{Behavior: Ask, Parts: then}); err == nil || !strings.Contains(err.Error(), "would still be asked") {
 			t.Errorf("%s: %v", name, err)
 		}
 		for at := range then {

@@ -314,9 +314,25 @@ func (e *evaluation) sessionAllow(i int) answer {
 		rule = e.cover(e.session.upTo[e.acts[i].class], i)
 	}
 	if rule == nil {
+		rule = e.boundAllow(i)
+	}
+	if rule == nil {
 		return answer{}
 	}
 	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: allowedForNow}
+}
+
+// boundAllow returns the rule of the session that answers up to a grade, and covers an
+// action of no higher one; nil if there is none.
+func (e *evaluation) boundAllow(i int) *patterns.Rule {
+	for _, b := range e.session.bounds {
+		if g := e.grade(i); g != 0 && g <= b.upTo {
+			if rule := e.cover(b.rules, i); rule != nil {
+				return rule
+			}
+		}
+	}
+	return nil
 }
 
 // exactAllow returns the answer of the session's rules for exactly the words of a
@@ -334,8 +350,33 @@ func (e *evaluation) exactAllow(i int) answer {
 
 // gate returns the answer of the allow list and the second one. It can only
 // stop an action; a match is not an answer, but counts in the default layer. An
-// ask for what is not listed replaces an allow, but never the default's deny.
+// ask for what is not listed is left to a rule that asks about the action for
+// certain, which says more.
 func (e *evaluation) gate(i int) answer {
+	a := e.miss(i)
+	if a.behavior == Ask && e.asker(i).given() {
+		return answer{}
+	}
+	return a
+}
+
+// asker returns the answer of the rule that asks about an action for certain once
+// the allow list has none.
+func (e *evaluation) asker(i int) answer {
+	certain := e.certainOnly(i)
+	a := e.askList(i, certain)
+	if !a.given() {
+		a = e.rules(i, certain)
+	}
+	if a.reason != askedBy {
+		return answer{}
+	}
+	return a
+}
+
+// miss returns how the allow lists stop an action. An ask for what is not listed
+// replaces an allow, but never the default's deny.
+func (e *evaluation) miss(i int) answer {
 	l, unlisted := e.listing(i), e.unlisted()
 	if unlisted == 0 && (e.bounded(i) || l.missed == notListedThere && (e.acts[i].lifted || !e.harmless(i))) {
 		unlisted = Ask
@@ -392,7 +433,7 @@ func (e *evaluation) look(i int) listing {
 func (e *evaluation) unprovenBy(a *act) string {
 	switch {
 	case a.beyond != "":
-		return fmt.Sprintf(" (with %.64q it needs a rule)", a.beyond)
+		return fmt.Sprintf(" (a rule must name %.64q)", a.beyond)
 	case a.does == nil:
 		return ""
 	case a.does.Unproven():
@@ -565,7 +606,7 @@ func (a *act) unapproved(riskOff bool) string {
 	case riskOff || !a.command() && !a.lifted:
 		return "no rule allows it"
 	case a.does.Unproven():
-		return "it is not proven harmless: " + a.does.Why.String()
+		return "it may not be harmless: " + a.does.Why.String()
 	}
 	return fmt.Sprintf("tier %d: %s", a.class.Tier(), a.why)
 }

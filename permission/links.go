@@ -12,8 +12,8 @@ import (
 
 // The reasons why a read may leave the workspace by a link.
 const (
-	leadsOutside  = "%s may be read as well, a link that leads out of the workspace"
-	uncertainLink = "links there may lead out of the workspace: there are more names than are looked at, or a directory cannot be read"
+	leadsOutside  = "it may also read %s, a link that leads out of the workspace"
+	uncertainLink = "links there may lead out of the workspace: there are too many files to check, or a directory is unreadable"
 )
 
 // strays returns why a read in the workspace may leave it by a link: one that

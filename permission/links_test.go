@@ -116,7 +116,7 @@ func TestReadsThroughLinks(t *testing.T) {
 	}
 	env.many = true
 	for _, line := range []string{"cat src/*", "find src -exec cat {} +", "grep -R x src"} {
-		if got := (spec{risk: true, env: env}).decideOn(t, using("Bash", line)); got.Behavior != Ask || !strings.Contains(got.Reason, "more names than are looked at") {
+		if got := (spec{risk: true, env: env}).decideOn(t, using("Bash", line)); got.Behavior != Ask || !strings.Contains(got.Reason, "too many files to check") {
 			t.Errorf("%s with links that cannot be told: %s (%s)", line, got.Behavior, got.Reason)
 		}
 	}

@@ -39,7 +39,7 @@ func (r *reading) readMapped() error {
 	case !ok:
 		return nil
 	case uses.TooMany:
-		return fmt.Errorf("the input of %s asks for too much at once: split it into several tool uses", r.use.Tool)
+		return fmt.Errorf("the input of %s does too much at once: split it into several tool uses", r.use.Tool)
 	}
 	r.actions[0].sub.Name = uses.Name
 	use := ToolUse{Dir: r.dirOf(&uses), Agent: r.use.Agent, Session: r.use.Session, Dialect: r.dialectOf(&uses)}

@@ -257,7 +257,7 @@ func TestMonitor(t *testing.T) {
 	s := spec{allow: "Bash(tail:*)", ask: "Bash(git:*)", deny: "Bash(rm:*)"}
 	check(t, s,
 		row{"Monitor: tail -f log", "allow default Bash(tail:*)"},
-		row{"Monitor: git log", "ask allow-list"},
+		row{"Monitor: git log", "ask ask-list Bash(git:*)"},
 		row{"Monitor: tail -f log; rm x", "deny deny-list Bash(rm:*)"},
 	)
 	check(t, spec{allow: "Monitor"}, row{"Monitor: ls", "ask allow-list"})

@@ -32,11 +32,15 @@ type Part struct {
 	Risk       risk.Class
 	Why        string   // the reason for the risk
 	Factors    []string // of the risk, the Factor constants of package risk
+	// Grade is that of a command, 0 if it may be graver than is known.
+	Grade risk.Grade
 	// Exact is the rule for exactly this action, "" if there is none or none may
 	// be kept. Sealed is why no rule at all may be kept for the action, because it
 	// is of tier 3, opaque or held; "" if one may.
 	Exact  string
 	Sealed string
+
+	asker bool // an ask by a rule that asks for certain
 }
 
 // askToo adds to an ask the parts of another policy's decision on the same tool
@@ -67,8 +71,11 @@ func (d *Decision) askToo(more []Part) {
 // join adds what another policy decides more strictly about the same action.
 func (p *Part) join(more Part) {
 	sealed := cmp.Or(p.Sealed, more.Sealed)
-	if more.Behavior == Ask && p.Behavior != Ask {
+	switch {
+	case more.Behavior == Ask && p.Behavior != Ask:
 		*p = more
+	case p.Behavior == Ask && !p.Held && !p.asker && more.asker:
+		p.Layer, p.Rule, p.RuleSource, p.Reason, p.asker = more.Layer, more.Rule, more.RuleSource, more.Reason, true
 	}
 	if sealed != "" {
 		p.seal(sealed)
@@ -79,7 +86,7 @@ func (p *Part) join(more Part) {
 func (p *Part) seal(why string) { p.Sealed, p.Exact = why, "" }
 
 // heldPart is why no rule can be kept for a part of a held ask.
-const heldPart = "only an answer to this very tool use counts"
+const heldPart = "this can only be approved once"
 
 // sameAction reports whether two parts are the same action of a tool use.
 func sameAction(a, b Part) bool { return a.key() == b.key() }
@@ -92,6 +99,15 @@ type partKey struct {
 }
 
 func (p *Part) key() partKey { return partKey{p.Kind, p.Action, p.Field, p.Pos, p.End} }
+
+// grade returns the grade of a command, 0 if it may be graver than is known.
+func (e *evaluation) grade(i int) risk.Grade {
+	a, found := &e.acts[i], e.risks(e.policy.Profile)
+	if a.sub.Kind != patterns.RunCommand || a.inline || i >= len(found) || !found[i].Certain {
+		return 0
+	}
+	return risk.GradeOf(a.class, found[i].Destroys)
+}
 
 // Subject describes an action for programs.
 type Subject struct {
@@ -136,6 +152,7 @@ func (e *evaluation) parts(held bool) []Part {
 		a := &e.acts[i]
 		p := &all[i]
 		*p = Part{Subject: Subject{Kind: a.sub.Kind}, Action: a.describe(), Risk: a.class, Why: a.why, Factors: slices.Clone(a.factors), Sealed: sealed[i]}
+		p.Grade = e.grade(i)
 		if a.does != nil {
 			p.Field, p.Pos, p.End = e.field, a.does.Pos, a.does.End
 		}
@@ -149,7 +166,7 @@ func (e *evaluation) parts(held bool) []Part {
 		if !ans.given() {
 			continue
 		}
-		p.Behavior, p.Layer, p.Held = ans.behavior, ans.layer, ans.held()
+		p.Behavior, p.Layer, p.Held, p.asker = ans.behavior, ans.layer, ans.held(), ans.reason == askedBy
 		if e.wordless {
 			continue
 		}
@@ -209,14 +226,14 @@ func (e *evaluation) sealed() []string {
 		a := &e.acts[i]
 		switch {
 		case e.tier3(i) && !a.remade:
-			sealed[i] = "it is of tier 3"
+			sealed[i] = "tier 3 can only be approved once"
 		case e.strict(i) && !a.remade:
-			sealed[i] = "it is " + a.class.String() + ", which " + e.byRisk(i).By + " denies"
+			sealed[i] = e.byRisk(i).By + " denies " + a.class.Word() + " risk"
 		case a.sub.Kind == patterns.Hidden:
-			sealed[i] = "it cannot be read"
+			sealed[i] = "it cannot be analysed"
 		}
 		if sealed[i] != "" && a.parent >= 0 && sealed[a.parent] == "" {
-			sealed[a.parent] = "what it does cannot all be kept: " + sealed[i]
+			sealed[a.parent] = "not everything it does can be kept: " + sealed[i]
 		}
 	}
 	return sealed

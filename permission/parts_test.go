@@ -133,8 +133,8 @@ func TestWords(t *testing.T) {
 		{spec{}, `Skill: {"skill":"pdf"}`, "no rule allows it: use Skill(pdf)", ""},
 		{spec{}, "Write: /tmp/x", "write /tmp/x", ""},
 		{spec{}, "WebFetch: https://example.com/", "fetch https://example.com/", ""},
-		{spec{risk: true}, "Bash: FOO=1 ls", "it is not proven harmless: the program may obey the variable FOO", ""},
-		{spec{deny: "Bash(rm:*)", allow: "Bash"}, "Bash: unheard rm x", "may be covered by deny rule Bash(rm:*): the command may do what the rule is about", ""},
+		{spec{risk: true}, "Bash: FOO=1 ls", "it may not be harmless: the variable FOO may change what the program does", ""},
+		{spec{deny: "Bash(rm:*)", allow: "Bash"}, "Bash: unheard rm x", "may match deny rule Bash(rm:*): the command may do what the rule covers", ""},
 	}
 	for _, tt := range tests {
 		tool, text, _ := strings.Cut(tt.use, ": ")
@@ -159,10 +159,10 @@ func TestDoubt(t *testing.T) {
 		a    action
 		want string
 	}{
-		{action{sub: patterns.Subject{Kind: patterns.FetchURL}}, "the host is not known for certain"},
-		{action{sub: patterns.Subject{Kind: patterns.UseTool}}, "what it does is not known"},
-		{action{sub: patterns.Subject{Kind: patterns.Hidden}}, "what it does is not known"},
-		{action{sub: patterns.Subject{Kind: patterns.ReadPath}, does: &shell.Action{}}, "the path is not known for certain"},
+		{action{sub: patterns.Subject{Kind: patterns.FetchURL}}, "the exact host is unknown"},
+		{action{sub: patterns.Subject{Kind: patterns.UseTool}}, "what it does is unknown"},
+		{action{sub: patterns.Subject{Kind: patterns.Hidden}}, "what it does is unknown"},
+		{action{sub: patterns.Subject{Kind: patterns.ReadPath}, does: &shell.Action{}}, "the exact path is unknown"},
 	} {
 		if got := tt.a.doubt().String(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)

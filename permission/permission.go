@@ -202,6 +202,9 @@ type Decision struct {
 	// denied only because the mode never asks, and everything that is asked about
 	// could be said so.
 	Advice []Advice
+
+	asker bool   // an ask by a rule that asks for certain
+	cause string // what an ask is by, without the action: "asked by Bash(git push:*)"
 }
 
 // Factors returns the factors of the risk of all parts, sorted, each once.
@@ -269,7 +272,7 @@ type Approver interface {
 // Answer is the answer of a person.
 type Answer struct {
 	Behavior Behavior // Allow or Deny; anything else denies
-	// Scope is how long the answer applies. ScopeSession keeps Rules, except those
+	// Scope is how long the answer applies. ScopeSession and ScopeAlways keep Rules, except those
 	// to which Request.CanKeep objects, as allow or deny rules of the session.
 	// ScopeUse keeps an allow for exactly this tool use, if Request.CanComeAgain does
 	// not object.
@@ -277,8 +280,11 @@ type Answer struct {
 	Rules []string
 	// For and Times limit what is kept: to a time, and to a number of tool uses,
 	// this one included. 0 is no limit.
-	For     time.Duration
-	Times   int
+	For   time.Duration
+	Times int
+	// UpTo lets the rules of an allow with ScopeSession count only for commands that are
+	// certain to be of no higher grade; 0 is no limit. See Request.CanKeepUpTo.
+	UpTo    risk.Grade
 	Message string // for the model
 	// Interrupt, with a denial, ends the agent's turn.
 	Interrupt bool

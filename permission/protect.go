@@ -29,13 +29,13 @@ func ParseProtected(text string, place patterns.Place) (Protected, error) {
 	case strings.Trim(text, "/ \t") == "" || text == "~" || text == "~/":
 		return Protected{}, errors.New("it names nothing: write a file (Makefile), a directory (deploy/prod), ~/x or /x")
 	case strings.ContainsAny(text, "*?[]{}\\"):
-		return Protected{}, errors.New("it is no pattern: write the name of a directory for all that lies below it, or one entry for each file")
+		return Protected{}, errors.New("patterns are not supported here: name a directory to protect everything below it, or write one entry for each file")
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return Protected{}, errors.New("it holds a control character: remove it")
+		return Protected{}, errors.New("it contains a control character: remove it")
 	case strings.HasPrefix(cut[0], "~") && !home:
-		return Protected{}, errors.New("the home directory of another user is not known: write its path")
+		return Protected{}, errors.New("the home directory of another user is unknown: write its path")
 	case slices.ContainsFunc(cut, func(name string) bool { return name == "" || name == "." || name == ".." }):
-		return Protected{}, errors.New(`"." and ".." are no names: write the name alone, which is meant at any depth, or the absolute path`)
+		return Protected{}, errors.New(`"." and ".." cannot be protected: write only the name, which matches at any depth, or the absolute path`)
 	case strings.HasPrefix(text, "/"):
 		return ProtectedFile("/" + strings.Join(cut, "/")), nil
 	case home && place.Home != "":

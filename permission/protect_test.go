@@ -186,7 +186,7 @@ func TestPolicyProtects(t *testing.T) {
 func TestParseProtected(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "names nothing", " ": "names nothing", "/": "names nothing", "~": "names nothing", "~/": "names nothing", "//": "names nothing",
-		"*.pem": "no pattern", "src/**": "no pattern", "a?b": "no pattern", "[a]": "no pattern", "{a,b}": "no pattern", `a\b`: "no pattern",
+		"*.pem": "patterns are not supported", "src/**": "patterns are not supported", "a?b": "patterns are not supported", "[a]": "patterns are not supported", "{a,b}": "patterns are not supported", `a\b`: "patterns are not supported",
 		"../x": `"."`, "./x": `"."`, "a/../b": `"."`, "a//b": `"."`, "~/../x": `"."`, "~bob/x": "another user", "a\tb": "control character",
 	} {
 		if _, err := ParseProtected(text, place); err == nil || !strings.Contains(err.Error(), want) {
@@ -210,15 +210,15 @@ func TestParseProtected(t *testing.T) {
 func TestProtectedSays(t *testing.T) {
 	s := spec{allow: "Bash; Edit", env: linked, protect: []string{".env"}}
 	for use, want := range map[string]string{
-		"Edit: .git/config":                 "it changes .git/config, which can make other commands do something else (Edit(./.git/config) would let it pass)",
-		"Bash: touch .git/hooks/x":          "it changes .git/hooks/x, which can make other commands do something else (Bash(touch .git/hooks/x) would let it pass)",
-		"Bash: echo x > ~/.bashrc":          "it changes /home/dev/.bashrc, which can make other commands do something else (Edit(//home/dev/.bashrc) would let it pass)",
-		"Bash: git config core.pager less":  "it changes .git/config, which can make other commands do something else (Bash(git config core.pager less) would let it pass)",
-		"Write: .aws/credentials":           "it changes .aws/credentials, which other programs take secrets or settings from (Edit(./.aws/credentials) would let it pass)",
-		"Edit: sub/.env":                    "it changes sub/.env, which other programs take secrets or settings from (Edit(./sub/.env) would let it pass)",
-		"Edit: gitlink/config":              "it changes .git/config, which can make other commands do something else (only a rule that names it lets it pass)",
-		"Bash: touch .gi?/x":                "it changes .gi…/x, which can make other commands do something else (only a rule that names it lets it pass)",
-		"Bash: touch .github/workflows/a*b": "it changes .github/workflows/a…b, which can make other commands do something else (only a rule that names it lets it pass)",
+		"Edit: .git/config":                 "it changes .git/config, which can change what other commands do (Edit(./.git/config) would allow it)",
+		"Bash: touch .git/hooks/x":          "it changes .git/hooks/x, which can change what other commands do (Bash(touch .git/hooks/x) would allow it)",
+		"Bash: echo x > ~/.bashrc":          "it changes /home/dev/.bashrc, which can change what other commands do (Edit(//home/dev/.bashrc) would allow it)",
+		"Bash: git config core.pager less":  "it changes .git/config, which can change what other commands do (Bash(git config core.pager less) would allow it)",
+		"Write: .aws/credentials":           "it changes .aws/credentials, which other programs read secrets or settings from (Edit(./.aws/credentials) would allow it)",
+		"Edit: sub/.env":                    "it changes sub/.env, which other programs read secrets or settings from (Edit(./sub/.env) would allow it)",
+		"Edit: gitlink/config":              "it changes .git/config, which can change what other commands do (only a rule that names it can allow it)",
+		"Bash: touch .gi?/x":                "it changes .gi…/x, which can change what other commands do (only a rule that names it can allow it)",
+		"Bash: touch .github/workflows/a*b": "it changes .github/workflows/a…b, which can change what other commands do (only a rule that names it can allow it)",
 	} {
 		d := s.decideOn(t, useOf(use))
 		if !strings.HasPrefix(d.Reason, want) || !strings.Contains(d.Message, want) || !d.Held {
@@ -233,8 +233,8 @@ func TestProtectedSays(t *testing.T) {
 	// The rule that it names permits the write.
 	for _, use := range []string{"Edit: .git/config", "Edit: sub/.vscode/a b.json", "Write: .github/workflows/c[i]*.yml", "Edit: /etc/crontab", "Bash: cp x .envrc", "Bash: git config core.pager less"} {
 		d := s.decideOn(t, useOf(use))
-		_, rest, _ := strings.Cut(d.Reason, "do something else (")
-		rule, _, found := strings.Cut(rest, " would let it pass")
+		_, rest, _ := strings.Cut(d.Reason, "change what other commands do (")
+		rule, _, found := strings.Cut(rest, " would allow it")
 		if then := (spec{allow: "Bash; Edit; " + rule}).decideOn(t, useOf(use)); !found || then.Behavior != Allow {
 			t.Errorf("%s: %q, and with it %s", use, d.Reason, outcome(then))
 		}

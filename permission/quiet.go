@@ -30,15 +30,15 @@ func (e *evaluation) quiet() {
 		}
 		switch {
 		case found[i].Unproven && e.namesElsewhere(a.does):
-			a.quiet, a.names = "it shows no contents of files of that repository", true
+			a.quiet, a.names = "it shows no file contents of that repository", true
 		case found[i].Lifted && keeps(a.does) && !a.does.Environment && !e.readsPrinted(i):
-			a.quiet = "read-only: what gives it its words is judged by itself"
+			a.quiet = "read-only: the command that supplies its arguments is checked separately"
 		case a.does.Waits():
-			a.quiet = "it waits for a short time"
+			a.quiet = "it waits briefly"
 		case a.does.EndsJobs():
 			a.quiet = "it ends a job of this shell"
 		case a.does.OnlyGets() && e.fetchesHere(i):
-			a.quiet = "it only gets something from this machine"
+			a.quiet = "it only fetches from this machine"
 		}
 	}
 }

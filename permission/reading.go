@@ -220,7 +220,7 @@ func checkName(name string) error {
 	case len(name) > maxName:
 		return fmt.Errorf("the tool's name is longer than %d bytes", maxName)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Errorf("the tool's name %q holds control characters or is not UTF-8", name)
+		return fmt.Errorf("the tool's name %q contains control characters or is not UTF-8", name)
 	}
 	return nil
 }
@@ -229,14 +229,14 @@ func checkName(name string) error {
 func (r *reading) text(field string) (string, error) {
 	v, ok := r.input[field]
 	if !ok {
-		return "", fmt.Errorf("the input of %s has no %q", r.use.Tool, field)
+		return "", fmt.Errorf("the input of %s lacks %q", r.use.Tool, field)
 	}
 	s, ok := v.(string)
 	if !ok {
-		return "", fmt.Errorf("%q in the input of %s is no string", field, r.use.Tool)
+		return "", fmt.Errorf("%q in the input of %s must be a string", field, r.use.Tool)
 	}
 	if strings.IndexByte(s, 0) >= 0 {
-		return "", fmt.Errorf("%q in the input of %s holds a NUL byte", field, r.use.Tool)
+		return "", fmt.Errorf("%q in the input of %s contains a NUL byte", field, r.use.Tool)
 	}
 	return s, nil
 }
@@ -348,7 +348,7 @@ func (r *reading) readLine(t *tools.Tool) error {
 	case strings.TrimSpace(line) == "":
 		return fmt.Errorf("the command line of %s is empty", r.use.Tool)
 	case len(line) > shell.MaxLine:
-		return fmt.Errorf("the command line of %s is longer than %d bytes: write what it holds into a file first", r.use.Tool, shell.MaxLine)
+		return fmt.Errorf("the command line of %s is longer than %d bytes: write its text to a file first", r.use.Tool, shell.MaxLine)
 	}
 	v := r.input[tools.Unsandboxed]
 	r.outsideSandbox = v != nil && v != false
@@ -486,7 +486,7 @@ func (r *reading) addPath(a *action) {
 	}
 	a.sub.Path = patterns.NewPath(a.does.Path, r.dir, r.know.Place, r.resolve)
 	if r.trims {
-		a.sub.Path.Doubt("the tool may take the blanks around it away")
+		a.sub.Path.Doubt("the tool may trim the blanks around it")
 	}
 	if a.does.Need != shell.NeedNone {
 		r.expand(a.sub.Path, a.does)

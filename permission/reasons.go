@@ -43,7 +43,7 @@ func (a *action) appendTo(b []byte) []byte {
 		return appendShown(append(b, "fetch "...), []shell.Word{a.does.Path})
 	case patterns.Hidden:
 		if a.does != nil {
-			return append(append(b, "do what cannot be read: "...), a.does.Why.String()...)
+			return append(append(b, "do something that cannot be analysed: "...), a.does.Why.String()...)
 		}
 	case patterns.UseTool:
 		if a.sub.Name != "" {
@@ -102,6 +102,15 @@ func (a *action) doubt() shell.Why {
 	return shell.Why{Cause: shell.CauseUnclear}
 }
 
+// appendMay appends why a rule may match the action, and may not.
+func (a *action) appendMay(b []byte, rule cause) []byte {
+	why := a.doubt()
+	if why.Cause == shell.CauseDirectory {
+		return fmt.Appendf(b, "it includes a directory that may contain files matched by %s rule %s", rule.list(), rule.text())
+	}
+	return fmt.Appendf(b, "it may match %s rule %s: %s", rule.list(), rule.text(), why)
+}
+
 // decision returns the decision for an answer to act i.
 func (e *evaluation) decision(a answer, i int) Decision {
 	d := Decision{
@@ -115,8 +124,12 @@ func (e *evaluation) decision(a answer, i int) Decision {
 		Risk:       e.class(),
 		Question:   e.use.Tool == tools.AskQuestion,
 		Refusal:    e.refusal,
+		asker:      a.behavior == Ask && a.reason == askedBy,
 	}
 	d.Tier = d.Risk.Tier()
+	if a.behavior == Ask && !e.wordless {
+		d.cause = e.cause(a, i)
+	}
 	if !a.rule.given() && i < len(e.acts) && (a.reason == isHarmless || a.reason == notAllowed || a.reason == riskDenied) {
 		d.RuleSource = e.byRisk(i).Source
 	}
@@ -146,6 +159,19 @@ func (e *evaluation) reason(a answer, i int) string {
 	return string(e.acts[i].appendTo(b))
 }
 
+// cause returns what an ask is by, for the reason of what a person has allowed.
+func (e *evaluation) cause(a answer, i int) string {
+	switch a.reason {
+	case askedBy:
+		return "asked by " + a.rule.text()
+	case notListed:
+		return "not in the allow list" + e.unprovenBy(&e.acts[i])
+	case notListedThere:
+		return "not in the allow list of " + e.policy.Gate.Rules()[0].Source().Name + e.unprovenBy(&e.acts[i])
+	}
+	return "asked: " + e.why(a, i)
+}
+
 // why returns the reason of an answer to act i.
 func (e *evaluation) why(a answer, i int) string {
 	var room [usual]byte
@@ -166,34 +192,51 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return append(b, e.refusal.Reason...)
 	case allowedByMode:
 		return append(b, e.policy.Mode.String()...)
-	case deniedBy, askedBy, allowedBy, allowedForNow:
-		b = append(b, a.rule.text()...)
-		if g := e.session.grantOf(a.rule.source()); g != nil {
-			b = append(b, g.limits()...)
-		}
-		return b
+	case deniedBy, askedBy, allowedBy:
+		return append(b, a.rule.text()...)
+	case allowedForNow:
+		return e.appendKept(b, a.rule)
 	case mayCover:
-		return fmt.Appendf(b, "%s rule %s: %s", a.rule.list(), a.rule.text(), e.acts[i].doubt())
+		return e.acts[i].appendMay(b, a.rule)
 	case guardsFile:
 		return fmt.Appendf(b, "%s, which decides what the agent may do", e.guarded(&e.acts[i]))
 	case readsCredential:
-		return append(append(b, e.shown(&e.acts[i])...), ", where a credential of a person may lie"...)
+		return append(append(b, e.shown(&e.acts[i])...), ", which may hold a person's credentials"...)
 	case protectsFile:
 		return e.appendLifting(b, i)
 	case notListedThere:
-		b = fmt.Appendf(b, "%s (not trusted, so it only narrows): ", e.policy.Gate.Rules()[0].Source().Name)
+		b = fmt.Appendf(b, "%s (untrusted: it can only restrict): ", e.policy.Gate.Rules()[0].Source().Name)
 		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
 	case notListed:
 		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
 	case neverRun:
-		b = fmt.Appendf(b, "%s; it is never run without a rule of the policy that names it", e.acts[i].why)
+		b = fmt.Appendf(b, "%s; it runs only if a rule of the policy names it", e.acts[i].why)
 		return append(b, e.forNothing(i)...)
 	case isHarmless:
 		return e.appendBy(append(b, e.harmlessBy(i)...), i)
 	case notAllowed:
 		return e.appendBy(append(b, e.acts[i].unapproved(e.policy.RiskOff)...), i)
 	case riskDenied:
-		return fmt.Appendf(b, "%s denies what is %s: %s; it is never run without a rule of the policy that names it", e.byRisk(i).By, e.acts[i].class, e.acts[i].why)
+		return fmt.Appendf(b, "%s denies %s risk: %s; it runs only if a rule of the policy names it", e.byRisk(i).By, e.acts[i].class.Word(), e.acts[i].why)
+	}
+	return b
+}
+
+// appendKept appends which rule of the session allows, and how long it applies. One of a
+// file, as those are that a person always allows, applies beyond the session.
+func (e *evaluation) appendKept(b []byte, rule cause) []byte {
+	g := e.session.grantOf(rule.source())
+	switch {
+	case g != nil && g.From != "":
+		b = append(b, "allowed by "...)
+	case g != nil && g.Always, g == nil && rule.source().Line > 0:
+		b = append(b, "always allowed by "...)
+	default:
+		b = append(b, "allowed for this session by "...)
+	}
+	b = append(b, rule.text()...)
+	if g != nil {
+		b = append(b, g.limits()...)
 	}
 	return b
 }
@@ -202,7 +245,7 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 func (e *evaluation) harmlessBy(i int) string {
 	a := &e.acts[i]
 	if a.class > risk.Safe && e.byRisk(i).Behavior == Allow && !a.harmless(e.policy.RiskOff) {
-		return a.class.String() + ": " + a.why
+		return a.class.Word() + ": " + a.why
 	}
 	return a.harmlessBy()
 }
@@ -219,7 +262,7 @@ func (e *evaluation) appendBy(b []byte, i int) []byte {
 // not count for it, because it is of tier 3.
 func (e *evaluation) forNothing(i int) string {
 	if rule := e.cover(e.session.allow, i); rule != nil {
-		return fmt.Sprintf(" (%s is one of the session)", rule)
+		return fmt.Sprintf(" (%s is a rule of the session)", rule)
 	}
 	return ""
 }
@@ -228,15 +271,15 @@ func (e *evaluation) forNothing(i int) string {
 // write.
 func (e *evaluation) appendLifting(b []byte, i int) []byte {
 	a := &e.acts[i]
-	does := ", which can make other commands do something else ("
+	does := ", which can change what other commands do ("
 	if slices.Contains(a.factors, risk.FactorSensitive) && a.class == risk.Moderate { // what programs run is high
-		does = ", which other programs take secrets or settings from ("
+		does = ", which other programs read secrets or settings from ("
 	}
 	b = append(append(b, e.shown(a)...), does...)
 	if rule := e.lifting(i, e.wanted(a)); rule != "" {
-		return append(append(b, rule...), " would let it pass)"...)
+		return append(append(b, rule...), " would allow it)"...)
 	}
-	return append(b, "only a rule that names it lets it pass)"...)
+	return append(b, "only a rule that names it can allow it)"...)
 }
 
 // fixedWords holds the reasons that are always the same, or their beginnings.
@@ -248,21 +291,21 @@ var fixedWords = [...]string{
 	readsCredential: "it reads ",
 	protectsFile:    "it changes ",
 	noSandbox:       "it asks to run outside the sandbox",
-	forPerson:       "it is for a person to answer",
-	forced:          "whoever requests it wants a person asked",
+	forPerson:       "only a person can answer this",
+	forced:          "the request itself requires a person's decision",
 	deniedBy:        "denied by rule ",
 	askedBy:         "asked by rule ",
 	allowedBy:       "allowed by rule ",
-	allowedForNow:   "allowed for this session by ",
-	mayCover:        "it may be covered by ",
-	onlyReading:     "plan mode: only reading, fetching and read-only commands are allowed",
+	allowedForNow:   "",
+	mayCover:        "",
+	onlyReading:     "plan mode allows only reading, fetching and read-only commands",
 	allowedByMode:   "allowed by mode ",
 	notListed:       "Not in allow list: ",
 	notListedThere:  "Not in allow list of ",
-	nothingToAsk:    "nothing in it needs an answer",
-	needsNoRule:     "it needs no rule",
+	nothingToAsk:    "nothing in it needs permission",
+	needsNoRule:     "no rule is needed",
 	neverRun:        "tier 3: ",
-	removesRemade:   "tier 3: it removes what a tool makes anew",
+	removesRemade:   "tier 3: it removes only what a tool can rebuild",
 	notAllowed:      "",
 	riskDenied:      "",
 }
@@ -286,10 +329,10 @@ func (e *evaluation) rewrites(a answer, i int) string {
 		spot := e.acts[j].does.Why
 		seen[spot] = true
 		if len(seen) > maxSpots {
-			return text + ". More of it cannot be read"
+			return text + ". Other parts cannot be analysed either"
 		}
 		if !e.acts[i].hidden() || e.acts[i].does.Why != spot { // the reason has it already
-			text += ". It cannot be read: " + spot.String()
+			text += ". This cannot be analysed: " + spot.String()
 		}
 		text += ". Instead: " + spot.Rewrite()
 	}
@@ -333,7 +376,7 @@ func (e *evaluation) asked(a answer, i int) Decision {
 	e.stopped = e.stopped || a.reason == limitReached || a.reason == forced // advice is about something else
 	if e.traits.NeverAsks {
 		d.Behavior, d.Held = Deny, false
-		d.Reason += fmt.Sprintf(" (mode %s: nobody is asked)", e.policy.Mode)
+		d.Reason += fmt.Sprintf(" (mode %s never asks)", e.policy.Mode)
 		d.Message = "Denied: " + d.Reason + e.rewrites(a, i)
 		return d
 	}

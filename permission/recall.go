@@ -43,11 +43,11 @@ func (s *Session) recalled(g Grant, others []*granted) (*granted, error) {
 	case s.Now == nil:
 		return nil, errors.New("the session has no clock")
 	case g.From == "" || g.ID != 0 || g.Behavior != Allow || g.Rule == "" || g.Exactly != "" || g.Until.IsZero() || g.Counted || g.Left != 0:
-		return nil, errors.New("it is none that is remembered")
+		return nil, errors.New("it is not one that can be remembered")
 	case g.Most < risk.Safe || g.Most.Tier() == 3:
-		return nil, fmt.Errorf("no answer for what is %s is remembered", g.Most)
+		return nil, fmt.Errorf("answers about %s risk are never remembered", g.Most.Word())
 	case len(others) >= maxGrants || slices.ContainsFunc(others, func(o *granted) bool { return o.From == g.From }):
-		return nil, errors.New("there are too many, or two with one id")
+		return nil, errors.New("there are too many approvals, or two have the same id")
 	}
 	rule, warnings, err := patterns.ParseWith(s.Tools, g.Rule, patterns.Allow, patterns.Source{Name: recallSource + g.From})
 	for _, w := range warnings {

@@ -76,7 +76,7 @@ func TestRecallAfterAChange(t *testing.T) {
 	if d := Evaluate(p, session, &use, fakeFS{}, &tr); d.Behavior != Ask {
 		t.Errorf("%s (%s)", outcome(d), d.Reason)
 	}
-	if steps := fmt.Sprint(tr.Actions); !strings.Contains(steps, "it is remembered for a lower risk") {
+	if steps := fmt.Sprint(tr.Actions); !strings.Contains(steps, "it was remembered for a lower risk") {
 		t.Error(steps)
 	}
 }

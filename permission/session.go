@@ -46,6 +46,7 @@ type standing struct {
 	grants      []*granted
 	recalled    []*granted                        // those that are remembered
 	upTo        [risk.Forbidden + 1]*patterns.Set // the rules of recalled that answer for a class
+	bounds      []bound                           // the rules of grants that answer up to a grade
 	last        int                               // the highest ID of a grant so far
 	ends        time.Time                         // when the first grant ends; zero: none does
 	paused      bool
@@ -53,6 +54,7 @@ type standing struct {
 	scratch     *scratch // nil: none
 	reached     *reached // the limits that the tool use has to observe; nil: none
 	moded       *moded   // nil: the policy's own mode
+	edits       *moded   // by a grant: mode acceptEdits in place of default; nil: none
 }
 
 // NewSession returns a session without rules. Relative patterns in its rules
@@ -122,14 +124,17 @@ func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *p
 
 // SetMode makes a mode count in place of the policy's own, for every decision that
 // begins after the call. A policy with OwnMode, and a further one that has another mode,
-// are evaluated in theirs as well.
+// are evaluated in theirs as well. A grant of all edits (ScopeEdits) ends.
 func (s *Session) SetMode(m modes.Mode) {
+	s.drop(func(g *granted) bool { return g.Edits })
 	s.write.Lock()
 	defer s.write.Unlock()
 	next := *s.present()
-	next.moded = &moded{mode: m, policies: map[*Policy]*Policy{}}
+	next.moded = newModed(m)
 	s.state.Store(&next)
 }
+
+func newModed(m modes.Mode) *moded { return &moded{mode: m, policies: map[*Policy]*Policy{}} }
 
 // moded are policies in another mode.
 type moded struct {
@@ -141,16 +146,20 @@ type moded struct {
 // in returns a policy in the mode of the session. One that denies everything, since its
 // mode is invalid, remains so.
 func (now *standing) in(p *Policy) *Policy {
-	if now.moded == nil || p == nil || !p.Mode.Valid() {
+	if p == nil || !p.Mode.Valid() {
 		return p
 	}
-	now.moded.mu.Lock()
-	defer now.moded.mu.Unlock()
-	if q := now.moded.policies[p]; q != nil {
+	m := now.modeFor(p)
+	if m == nil {
+		return p
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if q := m.policies[p]; q != nil {
 		return q
 	}
 	q := *p
-	q.Mode, q.Further = now.moded.mode, nil
+	q.Mode, q.Further = m.mode, nil
 	if p.OwnMode {
 		q.Further = append(q.Further, p)
 	}
@@ -161,8 +170,21 @@ func (now *standing) in(p *Policy) *Policy {
 		}
 		q.Further = append(q.Further, &further)
 	}
-	now.moded.policies[p] = &q
+	m.policies[p] = &q
 	return &q
+}
+
+// modeFor returns the mode of the session for a policy, nil for the policy's own. A grant
+// of all edits counts in place of mode default and of no other.
+func (now *standing) modeFor(p *Policy) *moded {
+	mode := p.Mode
+	if now.moded != nil {
+		mode = now.moded.mode
+	}
+	if now.edits != nil && mode == modes.Default {
+		return now.edits
+	}
+	return now.moded
 }
 
 // Modes returns the modes in force under a policy: the session's or the policy's, or those

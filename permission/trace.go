@@ -94,7 +94,7 @@ func (e *evaluation) traced(i int) TracedAction {
 		}
 	}
 	t.Decides = t.decides()
-	if l := e.listing(i); !l.yes || e.gate(i).given() {
+	if l := e.listing(i); !l.yes || e.miss(i).given() {
 		e.nearMiss(a, &t)
 	}
 	return t
@@ -161,7 +161,12 @@ func (e *evaluation) sessionStep(i int) Step {
 		return e.stepOf(a, i)
 	}
 	if rule := because(e.cover(e.session.upTo[risk.Safe], i)); rule.given() {
-		return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: "it is remembered for a lower risk"}
+		return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: "it was remembered for a lower risk"}
+	}
+	for _, b := range e.session.bounds {
+		if rule := because(e.cover(b.rules, i)); rule.given() && !e.strict(i) {
+			return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: "it was kept for no higher risk than that of the use it answered"}
+		}
 	}
 	rule := because(e.cover(e.session.allow, i))
 	if !rule.given() {
@@ -169,22 +174,26 @@ func (e *evaluation) sessionStep(i int) Step {
 	}
 	what := "tier 3"
 	if !e.tier3(i) {
-		what = e.acts[i].class.String()
+		what = e.acts[i].class.Word() + " risk"
 	}
-	return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: what + ": a rule of the session does not answer for it"}
+	return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: what + ": rules of the session do not cover it"}
 }
 
 // gateStep returns the step of the allow list. It names a match although that
-// is not an answer.
+// is not an answer, and says of a miss that a later rule answers for it.
 func (e *evaluation) gateStep(i int) Step {
 	if a := e.first(i); a.reason == refusedByGate {
 		return e.stepOf(a, i)
 	}
-	a, listed := e.gate(i), because(e.listing(i).rule)
+	a, listed := e.miss(i), because(e.listing(i).rule)
 	if !a.given() && listed.given() {
 		return Step{Layer: LayerAllowList, Rule: listed.text(), Source: listed.source(), Reason: "it is on the allow list"}
 	}
-	return e.stepOf(a, i)
+	s := e.stepOf(a, i)
+	if !e.gate(i).given() {
+		s.Behavior = 0
+	}
+	return s
 }
 
 // lastStep returns the step of the default layer. If an allow list stops the
@@ -192,8 +201,8 @@ func (e *evaluation) gateStep(i int) Step {
 func (e *evaluation) lastStep(i int) Step {
 	switch {
 	case e.acts[i].free:
-		return Step{Layer: LayerDefault, Reason: "it needs no answer"}
-	case e.gate(i).given():
+		return Step{Layer: LayerDefault, Reason: "it needs no permission"}
+	case e.miss(i).given():
 		return e.stepOf(e.fallback(i, listing{}), i)
 	}
 	return e.stepOf(e.fallback(i, e.listing(i)), i)

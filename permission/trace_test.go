@@ -53,12 +53,12 @@ func TestTrace(t *testing.T) {
 func TestTraceTier3(t *testing.T) {
 	s := spec{risk: true, sessionAllow: "Bash; Bash(rm:*)"}
 	tr, d := explain(t, s, using("Bash", "rm -rf x"))
-	want := Step{Layer: LayerSessionAllow, Rule: "Bash(rm:*)", Source: patterns.Source{Name: "session"}, Reason: "tier 3: a rule of the session does not answer for it"}
+	want := Step{Layer: LayerSessionAllow, Rule: "Bash(rm:*)", Source: patterns.Source{Name: "session"}, Reason: "tier 3: rules of the session do not cover it"}
 	if steps := tr.Actions[0].Steps; len(steps) == 0 || steps[0] != want {
 		t.Errorf("%+v", tr.Actions[0].Steps)
 	}
-	reason := "tier 3: destructive operation; it is never run without a rule of the policy that names it"
-	if want := reason + " (Bash(rm:*) is one of the session): run rm -rf x"; d.Reason != want {
+	reason := "tier 3: destructive operation; it runs only if a rule of the policy names it"
+	if want := reason + " (Bash(rm:*) is a rule of the session): run rm -rf x"; d.Reason != want {
 		t.Errorf("%q, want %q", d.Reason, want)
 	}
 	s.sessionAllow = "Bash"
@@ -79,7 +79,7 @@ func TestTraceNearMiss(t *testing.T) {
 		t.Errorf("a covered path has %+v", a)
 	}
 	tr, _ = explain(t, spec{allow: "Edit(lib/**); Edit(src/a/*.go); Edit(/srv/**); Read(src/**)"}, using("Edit", "src/a/b/c.go"))
-	if a := tr.Actions[0]; a.NearMiss != "Edit(src/a/*.go)" || !strings.Contains(a.Missed, "is not matched") {
+	if a := tr.Actions[0]; a.NearMiss != "Edit(src/a/*.go)" || !strings.Contains(a.Missed, "does not match") {
 		t.Errorf("%+v", a)
 	}
 	tr, _ = explain(t, spec{allow: "Read(src/**); Bash(ls:*)"}, using("Edit", "src/a.go"))
@@ -99,7 +99,7 @@ func TestTraceDecides(t *testing.T) {
 	}{
 		{spec{allow: "Bash", deny: "Bash(rm:*)"}, "rm x", "deny-list"},
 		{spec{mode: "bypassPermissions", deny: "Bash(rm:*)"}, "$x", "deny-list"},
-		{spec{allow: "Bash(ls:*)", ask: "Bash(npm:*)"}, "npm i", "allow-list"},
+		{spec{allow: "Bash(ls:*)", ask: "Bash(npm:*)"}, "npm i", "ask-list"},
 		{spec{risk: true}, "rm -rf x", "default"},
 		{spec{mode: "plan"}, "npm i", "mode"},
 	}

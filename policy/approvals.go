@@ -156,19 +156,19 @@ func (c *compiler) approvals() {
 	s := &c.spec.Approvals
 	fail := func(key, format string, args ...any) { c.fail(at(s.Places[key], fmt.Errorf(format, args...))) }
 	if key := "timeout_seconds"; s.given(key) && (s.TimeoutSeconds < 1 || s.TimeoutSeconds > maxTimeout) {
-		fail(key, "approvals.%s is %d, want 1 to %d (leave it out for no limit)", key, s.TimeoutSeconds, maxTimeout)
+		fail(key, "approvals.%s is %d: write 1 to %d (remove it for no limit)", key, s.TimeoutSeconds, maxTimeout)
 	}
 	for i, name := range s.People {
 		if strings.TrimSpace(name) != name || name == "" || slices.Contains(s.People[:i], name) {
-			fail("people", "approvals.people has %q: want different names, without blanks around them", name)
+			fail("people", "approvals.people has %q: write unique names without surrounding spaces", name)
 		}
 	}
 	if s.given("people") && len(s.People) == 0 {
-		fail("people", "approvals.people has nobody (of several policies those count whom all of them name): nothing could be approved")
+		fail("people", "approvals.people is empty, so nothing could be approved (with several policies, only the people that all of them name count)")
 	}
 	for class := range s.Quorum {
 		if !slices.Contains(quorumKeys, class) {
-			fail("quorum."+class, "approvals.quorum.%s: want %s", class, orList(quorumKeys))
+			fail("quorum."+class, "approvals.quorum.%s: write %s", class, orList(quorumKeys))
 		}
 	}
 	for _, class := range quorumKeys {
@@ -176,9 +176,9 @@ func (c *compiler) approvals() {
 		switch {
 		case !s.given(key):
 		case people < 1:
-			fail(key, "approvals.%s is %d, want 1 or more", key, people)
+			fail(key, "approvals.%s is %d: write 1 or more", key, people)
 		case len(s.People) > 0 && people > len(s.People):
-			fail(key, "approvals.%s is %d, and people has %d: nothing could be approved", key, people, len(s.People))
+			fail(key, "approvals.%s is %d, but people lists only %d: nothing could be approved", key, people, len(s.People))
 		}
 	}
 }
@@ -230,14 +230,14 @@ func approvals(l *linter) {
 	}
 	if l.spec.Mode == "dontAsk" {
 		s.show(func(key, text string, _ patterns.Source) {
-			find(strings.TrimPrefix(key, "approvals."), text, "mode dontAsk asks nobody", "leave it out")
+			find(strings.TrimPrefix(key, "approvals."), text, "mode dontAsk never asks", "remove it")
 		})
 		return
 	}
 	highest := 1
 	for _, class := range quorumKeys {
 		if people, needs := s.Quorum[class]; needs && people < highest {
-			find("quorum."+class, fmt.Sprint(people), fmt.Sprintf("a lower risk needs %d, and a higher one at least as many", highest), "make it larger, or leave it out")
+			find("quorum."+class, fmt.Sprint(people), fmt.Sprintf("a lower risk needs %d, and a higher risk must need at least as many", highest), "raise it, or remove it")
 		}
 		highest = max(highest, s.Quorum[class])
 	}

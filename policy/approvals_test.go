@@ -11,12 +11,12 @@ import (
 // TestApprovalsRejected: what nobody could meet does not load, and says where.
 func TestApprovalsRejected(t *testing.T) {
 	for _, tt := range []struct{ text, at, why string }{
-		{"timeout_seconds = 0", "2:19", "want 1 to"}, {"timeout_seconds = -1", "2:19", "want 1 to"}, {"timeout_seconds = 7776001", "2:19", "want 1 to"},
+		{"timeout_seconds = 0", "2:19", "write 1 to"}, {"timeout_seconds = -1", "2:19", "write 1 to"}, {"timeout_seconds = 7776001", "2:19", "write 1 to"},
 		{`timeout_seconds = "60"`, "", ""}, {"timeout_seconds = 1.5", "", ""}, {"timeout = 60", "2:1", "timeout"},
-		{"people = []", "2:10", "nobody"}, {`people = [""]`, "2:10", "different names"}, {`people = ["a", "a"]`, "2:10", "different names"}, {`people = [" a"]`, "2:10", "different names"},
-		{"people = \"a\"", "2:", ""}, {"quorum = 2", "2:", ""}, {"quorum.high = 0", "2:15", "want 1 or more"}, {"quorum.high = -3", "2:15", "want 1 or more"},
+		{"people = []", "2:10", "approvals.people is empty"}, {`people = [""]`, "2:10", "unique names"}, {`people = ["a", "a"]`, "2:10", "unique names"}, {`people = [" a"]`, "2:10", "unique names"},
+		{"people = \"a\"", "2:", ""}, {"quorum = 2", "2:", ""}, {"quorum.high = 0", "2:15", "write 1 or more"}, {"quorum.high = -3", "2:15", "write 1 or more"},
 		{"quorum.safe = 2", "2:", "safe"}, {"quorum.critical = 2", "2:", "critical"},
-		{"people = [\"a\", \"b\"]\nquorum.forbidden = 3", "3:20", "people has 2: nothing could be approved"},
+		{"people = [\"a\", \"b\"]\nquorum.forbidden = 3", "3:20", "people lists only 2: nothing could be approved"},
 	} {
 		found := Validate([]byte("[approvals]\n"+tt.text), "p.toml")
 		if len(found) == 0 || found[0].Warning || !strings.HasPrefix(found[0].String(), "p.toml:"+tt.at) || !strings.Contains(found[0].String(), tt.why) {
@@ -90,8 +90,8 @@ func TestApprovalsAreMerged(t *testing.T) {
 func TestLintApprovals(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{strictApprovals, "[]"},
-		{"[approvals.quorum]\nmoderate = 3\nhigh = 2", "[3: approvals.quorum.high = 2: a lower risk needs 3, and a higher one at least as many]"},
-		{"mode = \"dontAsk\"\n[approvals]\ntimeout_seconds = 5", "[3: approvals.timeout_seconds = 5: mode dontAsk asks nobody]"},
+		{"[approvals.quorum]\nmoderate = 3\nhigh = 2", "[3: approvals.quorum.high = 2: a lower risk needs 3, and a higher risk must need at least as many]"},
+		{"mode = \"dontAsk\"\n[approvals]\ntimeout_seconds = 5", "[3: approvals.timeout_seconds = 5: mode dontAsk never asks]"},
 	} {
 		findings, err := Lint(limitsOf(t, c.text, "p.toml"))
 		if err != nil {

@@ -107,7 +107,7 @@ func ParseCases(data []byte, name string) ([]Case, error) {
 		key := fmt.Sprintf("case[%d]", i)
 		c, err := row.toCase(name, key, lines)
 		if err == nil && row.ID != "" && names[row.ID] {
-			err = fmt.Errorf("id %q stands twice", row.ID)
+			err = fmt.Errorf("the id %q is used twice", row.ID)
 		}
 		if err != nil {
 			errs = append(errs, at(source(name, lines[key]), err))
@@ -152,13 +152,13 @@ func (t *caseTable) toCase(file, key string, lines stricttoml.Lines) (Case, erro
 func (t *caseTable) use() (tool string, input json.RawMessage, err error) {
 	switch {
 	case t.Use != "" && (t.Tool != "" || t.Input != nil):
-		return "", nil, errors.New("use and tool are two ways to say the same: give one")
+		return "", nil, errors.New("use and tool say the same thing: give only one of them")
 	case t.Use != "":
 		return parseUse(t.Use)
 	case t.Tool == "":
 		return "", nil, errors.New("no tool use: give use, or tool and input")
 	case t.Input == nil:
-		return "", nil, errors.New("tool without input")
+		return "", nil, errors.New("tool needs input")
 	}
 	input, err = json.Marshal(t.Input)
 	return t.Tool, input, err
@@ -174,10 +174,10 @@ func parseExpectation(text string) (Expectation, error) {
 	switch behavior {
 	case "allow", "ask", "deny":
 	default:
-		return e, fmt.Errorf("expect %q: want allow, ask or deny, then the layer, then the rule", text)
+		return e, fmt.Errorf("expect %q: write allow, ask or deny, then the layer, then the rule", text)
 	}
 	if layer != "" && !isLayer(layer) {
-		return e, fmt.Errorf("expect %q: there is no layer %q (%s)", text, layer, orList(layerNames()))
+		return e, fmt.Errorf("expect %q: there is no layer %q: write %s", text, layer, orList(layerNames()))
 	}
 	return e, nil
 }

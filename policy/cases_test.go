@@ -86,16 +86,16 @@ func TestParseUse(t *testing.T) {
 func TestParseCasesRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`expect = "ask"`:                                  "no tool use: give use, or tool and input",
-		`use = "Bash(ls"`:                                 "no ) at the end",
+		`use = "Bash(ls"`:                                 "has no ) at its end",
 		`use = "ls -l"`:                                   "write Tool(text)",
-		`use = "TodoWrite(x)"`:                            `a text says nothing about this tool; give its whole input: tool = "TodoWrite", input = { … }`,
-		"use = 'Bash'\ntool = 'Bash'":                     "give one",
-		`tool = "Bash"`:                                   "tool without input",
-		"use = 'Bash'\nexpect = 'maybe'":                  "want allow, ask or deny",
-		"use = 'Bash'\nexpect = 'ask the-list'":           `there is no layer "the-list" (guard, session-deny,`,
+		`use = "TodoWrite(x)"`:                            `this tool needs its whole input: tool = "TodoWrite", input = { … }`,
+		"use = 'Bash'\ntool = 'Bash'":                     "give only one",
+		`tool = "Bash"`:                                   "tool needs input",
+		"use = 'Bash'\nexpect = 'maybe'":                  "write allow, ask or deny",
+		"use = 'Bash'\nexpect = 'ask the-list'":           `there is no layer "the-list": write guard, session-deny,`,
 		"use = 'Bash'\nId = 'x'":                          "unknown key Id (did you mean id?)",
 		"use = 'Bash'\nwith = { modes = 'plan' }":         "unknown key modes (did you mean mode?)",
-		"use = 'Bash'\nid='x'\n[[case]]\nuse='A'\nid='x'": `id "x" stands twice`,
+		"use = 'Bash'\nid='x'\n[[case]]\nuse='A'\nid='x'": `the id "x" is used twice`,
 	} {
 		_, err := ParseCases([]byte("[[case]]\n"+text), "c")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "c:") {
@@ -171,13 +171,13 @@ func TestRunTests(t *testing.T) {
 	if f := failed[0]; f.Line != 6 || f.Diff != "-want deny\n+got  ask\n" {
 		t.Errorf("the diff: %s", f.Diff)
 	}
-	if f := failed[1]; !strings.Contains(f.Diff, `nothing is expected; the decision is "deny deny-list Bash(rm:*)"`) {
+	if f := failed[1]; !strings.Contains(f.Diff, `the case has no expect; the decision is "deny deny-list Bash(rm:*)"`) {
 		t.Errorf("the diff: %s", f.Diff)
 	}
 	text := report.Text(true)
 	for _, want := range []string{
 		"FAIL " + filepath.Join(dir, "sub/deep/x.cases.toml") + ":6: Bash(git push)", "reason: ", "cases: 2 passed, 2 failed\n",
-		FileName + ":2:29: Bash(npm publish:*)", "rules: 4 of 5 are touched by a case",
+		FileName + ":2:29: Bash(npm publish:*)", "rules: 4 of 5 tested by a case",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q:\n%s", want, text)
@@ -217,7 +217,7 @@ func TestUpdate(t *testing.T) {
 func TestUpdateRefused(t *testing.T) {
 	inline := `case = [ { use = "Bash(rm x)" }, { use = "Bash(ls)", expect = "allow" } ]`
 	dir := write(t, FileName, samplePolicy, "x.cases.toml", inline)
-	if _, err := RunTests(dir, TestOptions{Update: true}); err == nil || !strings.Contains(err.Error(), "cannot put the expectations") {
+	if _, err := RunTests(dir, TestOptions{Update: true}); err == nil || !strings.Contains(err.Error(), "cannot write expectations") {
 		t.Errorf("%v", err)
 	}
 	if got := readText(t, dir, "x.cases.toml"); got != inline {
@@ -236,16 +236,16 @@ func TestQuote(t *testing.T) {
 
 func TestRunTestsErrors(t *testing.T) {
 	tests := []struct{ name, want string }{
-		{write(t), "no files *.cases.toml"},
+		{write(t), "no *.cases.toml files"},
 		{filepath.Join(t.TempDir(), "none"), "no such file"},
 		{write(t, "x.cases.toml", sampleCases), "no agent-wrapper.toml here or above"},
-		{write(t, FileName, "deny = ['bash']", "x.cases.toml", sampleCases), "the policy does not load"},
+		{write(t, FileName, "deny = ['bash']", "x.cases.toml", sampleCases), "the policy cannot be loaded"},
 		{write(t, FileName, "denny = []", "x.cases.toml", sampleCases), "unknown key denny"},
-		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\ncwd='x'"), `cwd "x" is not absolute`},
+		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\ncwd='x'"), `cwd "x" must be an absolute path`},
 		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={deny=['bash']}"), "did you mean Bash"},
 		// Without an evaluator, a policy that names a whitelist is an error.
-		{write(t, FileName, "whitelist = 'l.json'", "x.cases.toml", sampleCases), "agent-wrapper.toml:1:13: the policy names a whitelist, which is not read here"},
-		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={whitelist='l.json'}"), "x.cases.toml:1: the policy does not load: "},
+		{write(t, FileName, "whitelist = 'l.json'", "x.cases.toml", sampleCases), "agent-wrapper.toml:1:13: the policy names a whitelist, which policy test does not read"},
+		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={whitelist='l.json'}"), "x.cases.toml:1: the policy cannot be loaded: "},
 	}
 	for _, tt := range tests {
 		if _, err := RunTests(tt.name, TestOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -184,11 +184,11 @@ func (s Setting) or(other Setting) Setting {
 func (s Setting) place() (patterns.Place, error) {
 	switch {
 	case !path.IsAbs(s.Cwd):
-		return patterns.Place{}, fmt.Errorf("cwd %q is not absolute", s.Cwd)
+		return patterns.Place{}, fmt.Errorf("cwd %q must be an absolute path", s.Cwd)
 	case !path.IsAbs(s.Home):
-		return patterns.Place{}, fmt.Errorf("home %q is not absolute", s.Home)
+		return patterns.Place{}, fmt.Errorf("home %q must be an absolute path", s.Home)
 	case s.FS != "" && s.FS != "case-insensitive" && s.FS != "case-sensitive":
-		return patterns.Place{}, fmt.Errorf("fs %q is neither case-insensitive nor case-sensitive", s.FS)
+		return patterns.Place{}, fmt.Errorf("fs is %q: write case-insensitive or case-sensitive", s.FS)
 	}
 	return patterns.Place{Workspace: path.Clean(s.Cwd), Home: path.Clean(s.Home), Fold: s.FS == "case-insensitive"}, nil
 }

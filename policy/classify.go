@@ -102,10 +102,10 @@ func classification(r risk.Report) Classification {
 func (c *Classifier) Classify(command, profile, sh string) (Classification, error) {
 	set, ok := risk.ParseProfile(profile)
 	if !ok {
-		return Classification{}, fmt.Errorf("profile is %q, want default or terminal", profile)
+		return Classification{}, fmt.Errorf("profile is %q: write default or terminal", profile)
 	}
 	if !Shells[sh] {
-		return Classification{}, fmt.Errorf("shell is %q, want bash, sh, dash, zsh, powershell or cmd", sh)
+		return Classification{}, fmt.Errorf("shell is %q: write bash, sh, dash, zsh, powershell or cmd", sh)
 	}
 	switch {
 	case strings.TrimSpace(command) == "":

@@ -175,7 +175,7 @@ func TestEveryday(t *testing.T) {
 			t.Errorf("allowed, should be %s: %q", e.Expected, e.Command)
 		case e.Expected == "allow":
 			total++
-			if strings.Contains(a.Reason, "takes its configuration from a directory outside the workspace") {
+			if strings.Contains(a.Reason, "reads its configuration from a directory outside the workspace") {
 				elsewhere++ // asked by design: their programs may run what is configured there
 			}
 			if a.Behavior != "allow" {

@@ -21,7 +21,7 @@ func (s *Spec) Digest() string {
 		Programs                           map[string]any
 		Tools                              map[string]any `json:",omitempty"`
 		Further                            []string
-		Whitelists, Escalation             []string `json:",omitempty"`
+		Whitelists, Escalation, Notify     []string `json:",omitempty"`
 		WhitelistBypass                    string   `json:",omitempty"`
 		Profile, SensitivePaths, Advice    string   `json:",omitempty"`
 		InlineCode, Role                   string   `json:",omitempty"`
@@ -37,6 +37,7 @@ func (s *Spec) Digest() string {
 	if s.Escalation.given() {
 		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
 	}
+	said.Notify = s.Notify.digest()
 	said.Limits, said.Approvals = s.Limits.digest(), s.Approvals.digest()
 	said.Role, said.ByRisk = s.Role, s.answersByRisk()
 	said.Protect, said.Reads = texts(s.Protect), texts(s.Reads)

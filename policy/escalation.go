@@ -25,9 +25,9 @@ func (e *EscalationSpec) check() error {
 	case !e.given():
 		return nil
 	case len(e.Command) == 0 && e.Webhook == "":
-		return at(e.Source, errors.New("escalation tells nobody: give it a command or a webhook"))
+		return at(e.Source, errors.New("escalation has no recipient: give it a command or a webhook"))
 	case len(e.Command) > 0 && e.Command[0] == "":
-		return at(e.Source, errors.New("escalation: the command has no program"))
+		return at(e.Source, errors.New("escalation: the command is empty: name a program first"))
 	case e.Webhook == "":
 		return nil
 	}
@@ -43,7 +43,7 @@ func checkWebhook(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return errors.New("is no URL")
+		return errors.New("is not a URL")
 	case u.Scheme == "https" && u.Host != "":
 		return nil
 	case u.Scheme == "http" && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1"):
@@ -56,7 +56,7 @@ func checkWebhook(address string) error {
 func (s *Spec) namesWhitelists() error {
 	for _, item := range s.Whitelists {
 		if item.Text == "" {
-			return at(item.Source, errors.New("whitelist names no file"))
+			return at(item.Source, errors.New("whitelist is empty: name a file"))
 		}
 	}
 	return nil

@@ -11,12 +11,12 @@ func TestEscalationAndWhitelist(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "",
 		`whitelist = "a.json"`:                  "",
-		`whitelist = ""`:                        "p.toml:1:13: whitelist names no file",
-		`whitelist = ["a.json"]`:                "want a string",
-		"[escalation]":                          "p.toml:1:1: escalation tells nobody",
+		`whitelist = ""`:                        "p.toml:1:13: whitelist is empty: name a file",
+		`whitelist = ["a.json"]`:                "must be a string",
+		"[escalation]":                          "p.toml:1:1: escalation has no recipient",
 		"[escalation]\nwebhok = \"x\"":          "unknown key webhok",
-		"[escalation]\ncommand = []":            "p.toml:1:1: escalation tells nobody",
-		"[escalation]\ncommand = [\"\", \"x\"]": "the command has no program",
+		"[escalation]\ncommand = []":            "p.toml:1:1: escalation has no recipient",
+		"[escalation]\ncommand = [\"\", \"x\"]": "the command is empty",
 		"[escalation]\ncommand = [\"notify\"]":  "",
 		"[escalation]\nwebhook = \"https://chat.example/x\"":              "",
 		"[escalation]\nwebhook = \"http://localhost:8080/x\"":             "",
@@ -27,7 +27,7 @@ func TestEscalationAndWhitelist(t *testing.T) {
 		"[escalation]\nwebhook = \"file:///etc/passwd\"":                  "must be an https URL",
 		"[escalation]\nwebhook = \"chat.example\"":                        "must be an https URL",
 		"[escalation]\nwebhook = \"http://localhost.evil.example/x\"":     "must be an https URL",
-		"[escalation]\nwebhook = \"https://user:hunter2@%zz\"":            "is no URL",
+		"[escalation]\nwebhook = \"https://user:hunter2@%zz\"":            "is not a URL",
 		"[escalation]\ncommand = [\"notify\"]\nwebhook = \"http://a.b/\"": "must be an https URL",
 	} {
 		s, err := Parse([]byte(text), "p.toml")

@@ -102,7 +102,7 @@ type group struct {
 type start struct{ allow, ask, deny []group }
 
 func starting(project fs.FS) *start {
-	s := &start{allow: []group{{"git: work that stays here and loses nothing", bash(gitRules)}}}
+	s := &start{allow: []group{{"git: local work that loses nothing", bash(gitRules)}}}
 	var asks, hosts []string
 	for _, k := range Kits(project) {
 		more := own{}
@@ -114,15 +114,15 @@ func starting(project fs.FS) *start {
 		hosts = slices.Concat(hosts, k.hosts, more.hosts)
 	}
 	s.allow = append(s.allow,
-		group{"waiting, jobs of the same line, servers on this machine", append(bash(hereRules), fetches(localHosts)...)},
-		group{"documentation of what the project uses", fetches(distinct(hosts))})
+		group{"waiting, jobs of the same command line, servers on this machine", append(bash(hereRules), fetches(localHosts)...)},
+		group{"documentation for what the project uses", fetches(distinct(hosts))})
 	s.ask = []group{
-		{"git: what others see, and what throws work away", bash(slices.Concat(gitAsks, gitHosts))},
+		{"git: what others see, and what discards work", bash(slices.Concat(gitAsks, gitHosts))},
 		{"what publishes, deploys, migrates or installs", bash(asks)},
 	}
 	s.deny = []group{
-		{"secrets, by whatever tool; others (tokens, histories) are asked about", secretRules},
-		{"another user's rights", bash([]string{"sudo:*"})},
+		{"secrets, by any tool; others (tokens, histories) are asked about", secretRules},
+		{"running as another user", bash([]string{"sudo:*"})},
 	}
 	return s
 }
@@ -135,22 +135,22 @@ func Starting(project fs.FS, edits bool) []byte {
 	b.WriteString("# What the agent may do here. Made by agent-wrapper init: change it as you like,\n" +
 		"# then: agent-wrapper trust " + FileName + ". All keys: docs/policy.md.\n\n")
 	if edits {
-		b.WriteString("# Files here are changed without a question: git shows it and takes it back.\n" +
-			"# \"default\" asks about each. Removing files is asked about in both.\n" +
+		b.WriteString("# Files here are edited without asking: git shows the changes and can undo them.\n" +
+			"# \"default\" asks about each edit. Both ask before files are removed.\n" +
 			"mode = \"acceptEdits\"\n")
 	} else {
-		b.WriteString("# A person is asked about each edit; \"acceptEdits\" lets files here be changed.\n" +
+		b.WriteString("# Each edit is asked about; \"acceptEdits\" allows edits to files here.\n" +
 			"mode = \"default\"\n")
 	}
-	b.WriteString("# What no rule names: harmless commands run and read only here (ls, grep, git\n" +
-		"# log, gh pr view), the rest is asked about, rm -rf and its like refused.\n" +
+	b.WriteString("# Commands that no rule names: harmless ones that stay here run (ls, grep, git\n" +
+		"# log, gh pr view), others are asked about, rm -rf and the like are denied.\n" +
 		"unlisted = \"risk\"\n" +
-		"inline_code = \"as-files\" # python3 -c \"…\" needs the rule of x.py\n")
-	writeList(&b, "# Runs without a question, unless a rule below asks or denies.", "allow", s.allow)
-	writeList(&b, "# A person is asked, also where a rule above lets it through.", "ask", s.ask)
+		"inline_code = \"as-files\" # python3 -c \"…\" needs the same rule as x.py\n")
+	writeList(&b, "# Runs without asking, unless a rule below asks or denies.", "allow", s.allow)
+	writeList(&b, "# Always asks, even where a rule above allows it.", "ask", s.ask)
 	writeList(&b, "# Never.", "deny", s.deny)
-	b.WriteString("\n# Writes to these are always asked about, as to .git, CI files and settings of\n" +
-		"# editors and shells: git does not bring them back. Add yours, by name.\n" +
+	b.WriteString("\n# Writes to these always ask, like those to .git, CI files, and editor and shell\n" +
+		"# settings: git cannot restore these. Add your own by name.\n" +
 		"protect = [\".env\", \".env.local\", \".env.production\"]\n")
 	return b.Bytes()
 }

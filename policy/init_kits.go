@@ -19,11 +19,11 @@ var kits = []Kit{
 	},
 	{Name: "sqlc", about: "checking and generating", marks: []string{"sqlc.yaml", "sqlc.yml", "sqlc.json"}, allow: []string{"sqlc generate", "sqlc vet:*", "sqlc diff", "sqlc compile"}},
 	{
-		Name: "JavaScript", about: "scripts that stay here, and tools of the project", marks: []string{"package.json"},
+		Name: "JavaScript", about: "local scripts, and the project's tools", marks: []string{"package.json"},
 		own: javaScript, hosts: []string{"developer.mozilla.org", "nodejs.org"},
 	},
 	{
-		Name: "Deno", about: "tasks that stay here, testing, checking, formatting", marks: []string{"deno.json", "deno.jsonc"},
+		Name: "Deno", about: "local tasks, testing, checking, formatting", marks: []string{"deno.json", "deno.jsonc"},
 		allow: []string{"deno test:*", "deno check:*", "deno lint:*", "deno fmt:*"}, ask: []string{"deno publish:*", "deno install:*"}, own: denoTasks, hosts: []string{"docs.deno.com"},
 	},
 	{
@@ -43,7 +43,7 @@ var kits = []Kit{
 		own: ruby, ask: []string{"bundle install:*", "bundle update:*", "gem push:*"}, hosts: []string{"docs.ruby-lang.org", "rubydoc.info"},
 	},
 	{
-		Name: "PHP", about: "scripts that stay here, tests, checks", marks: []string{"composer.json"},
+		Name: "PHP", about: "local scripts, tests, checks", marks: []string{"composer.json"},
 		own: php, ask: []string{"composer install:*", "composer update:*", "composer require:*"}, hosts: []string{"www.php.net"},
 	},
 	{
@@ -53,12 +53,12 @@ var kits = []Kit{
 	},
 	{
 		// These are exact rules, because further words would be further goals.
-		Name: "Maven", about: "compiling and testing; further goals are asked about", marks: []string{"pom.xml"},
+		Name: "Maven", about: "compiling and testing; other goals are asked about", marks: []string{"pom.xml"},
 		allow: []string{"mvn test", "mvn -q test", "mvn compile", "mvn -q compile", "mvn verify", "mvn package", "./mvnw test", "./mvnw -q test", "./mvnw verify", "./mvnw package"},
 		ask:   []string{"mvn deploy:*", "mvn install:*", "mvn release:*"}, hosts: []string{"docs.oracle.com", "maven.apache.org"},
 	},
 	{
-		Name: "Gradle", about: "building and testing; further tasks are asked about", marks: []string{"build.gradle", "build.gradle.kts", "settings.gradle*"},
+		Name: "Gradle", about: "building and testing; other tasks are asked about", marks: []string{"build.gradle", "build.gradle.kts", "settings.gradle*"},
 		allow: []string{
 			"./gradlew build", "./gradlew test", "./gradlew check", "./gradlew assemble", "./gradlew assembleDebug", "./gradlew lint", "./gradlew tasks", "./gradlew dependencies",
 			"gradle build", "gradle test", "gradle check",

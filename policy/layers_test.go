@@ -84,7 +84,7 @@ func gated(text string) string {
 func TestIgnoredOfFlags(t *testing.T) {
 	managed := sourceOf(t, Managed, true, "allow = [\"Read\"]\nunlisted = \"deny\"\nrisk = \"on\"\ncatastrophic = \"on\"")
 	flags := Source{Kind: Flags, Name: "flags", Trusted: true, Spec: &Spec{Unlisted: "ask", Risk: "off", Catastrophic: "off"}}
-	want := `flags: catastrophic = "off" is ignored: only a managed or user policy, or one given with --policy, may say so
+	want := `flags: catastrophic = "off" is ignored: only a managed or user policy, or one given with --policy, may set this
 flags: unlisted = "ask" is ignored: managed.toml sets deny
 flags: risk = "off" is ignored: managed.toml sets on`
 	for range 20 {

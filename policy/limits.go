@@ -97,12 +97,12 @@ func (c *compiler) limits() permission.Limits {
 	s := &c.spec.Limits
 	for _, key := range limitKeys {
 		if limit := s.limits()[key]; given(limit) && limit.Most < 1 {
-			c.fail(at(limit.Source, fmt.Errorf("limits.%s is %d, want 1 or more (leave it out for no limit)", key, limit.Most)))
+			c.fail(at(limit.Source, fmt.Errorf("limits.%s is %d: write 1 or more (remove it for no limit)", key, limit.Most)))
 		}
 	}
 	then, known := atLimit[s.Then.Text]
 	if !known || s.Then.Text == "" && s.Then.Source.Line > 0 {
-		c.fail(at(s.Then.Source, fmt.Errorf("limits.then is %q, want %s", s.Then.Text, orList(atLimits))))
+		c.fail(at(s.Then.Source, fmt.Errorf("limits.then is %q: write %s", s.Then.Text, orList(atLimits))))
 	}
 	return permission.Limits{DenialsInARow: s.DenialsInARow, QuestionsAnHour: s.QuestionsAnHour, ToolUses: s.ToolUses, Then: then}
 }
@@ -136,16 +136,16 @@ func limits(l *linter) {
 	then := fmt.Sprintf("limits.then = %q", s.Then.Text)
 	none := !slices.ContainsFunc(limitKeys, func(key string) bool { return given(s.limits()[key]) })
 	if none && s.Then.Text != "" {
-		find(then, s.Then.Source, "there is no limit", "add one (tool_uses = 500), or leave this out")
+		find(then, s.Then.Source, "no limit is set", "add one (tool_uses = 500), or remove this")
 	}
 	if uses, denials := &s.ToolUses, &s.DenialsInARow; given(uses) && given(denials) && denials.Most > uses.Most {
-		find(text("denials_in_a_row"), denials.Source, fmt.Sprintf("it is never reached: tool_uses = %d is reached first", uses.Most), "make it smaller, or leave it out")
+		find(text("denials_in_a_row"), denials.Source, fmt.Sprintf("it is never reached: tool_uses = %d is reached first", uses.Most), "lower it, or remove it")
 	}
 	if l.spec.Mode != "dontAsk" {
 		return
 	}
 	if given(&s.QuestionsAnHour) {
-		find(text("questions_an_hour"), s.QuestionsAnHour.Source, "it is never reached: mode dontAsk asks nobody", "leave it out")
+		find(text("questions_an_hour"), s.QuestionsAnHour.Source, "it is never reached: mode dontAsk never asks", "remove it")
 	}
 	if !none && atLimit[s.Then.Text] == permission.AskAtLimit {
 		place := s.Then.Source
@@ -154,6 +154,6 @@ func limits(l *linter) {
 				place = limit.Source
 			}
 		}
-		find(fmt.Sprintf("limits.then = %q", cmp.Or(s.Then.Text, "ask")), place, "mode dontAsk asks nobody: at a limit each tool use is denied, and the agent goes on", `say then = "end"`)
+		find(fmt.Sprintf("limits.then = %q", cmp.Or(s.Then.Text, "ask")), place, "mode dontAsk never asks: at a limit each tool use is denied, and the agent goes on", `write then = "end"`)
 	}
 }

@@ -98,11 +98,11 @@ func TestLimitsAreMerged(t *testing.T) {
 func TestLintLimits(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[limits]\ntool_uses = 5\nthen = \"end\"", "[]"},
-		{"[limits]\nthen = \"end\"", `[2: limits.then = "end": there is no limit]`},
+		{"[limits]\nthen = \"end\"", `[2: limits.then = "end": no limit is set]`},
 		{"[limits]\ntool_uses = 5\ndenials_in_a_row = 6", "[3: limits.denials_in_a_row = 6: it is never reached: tool_uses = 5 is reached first]"},
 		{"[limits]\ntool_uses = 5\ndenials_in_a_row = 5", "[]"},
-		{"mode = \"dontAsk\"\n[limits]\nquestions_an_hour = 5\nthen = \"end\"", "[3: limits.questions_an_hour = 5: it is never reached: mode dontAsk asks nobody]"},
-		{"mode = \"dontAsk\"\n[limits]\ntool_uses = 5", `[3: limits.then = "ask": mode dontAsk asks nobody: at a limit each tool use is denied, and the agent goes on]`},
+		{"mode = \"dontAsk\"\n[limits]\nquestions_an_hour = 5\nthen = \"end\"", "[3: limits.questions_an_hour = 5: it is never reached: mode dontAsk never asks]"},
+		{"mode = \"dontAsk\"\n[limits]\ntool_uses = 5", `[3: limits.then = "ask": mode dontAsk never asks: at a limit each tool use is denied, and the agent goes on]`},
 	} {
 		findings, err := Lint(limitsOf(t, c.text, "p.toml"))
 		if err != nil {

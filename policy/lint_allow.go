@@ -35,10 +35,10 @@ func everything(l *linter) {
 		switch {
 		case r.rule.Bare() && l.allows(r, "unknown-program --any"):
 			l.done[r] = true
-			l.find(LevelDanger, r, "every command line runs that no ask or deny rule stops", "name the commands",
+			l.find(LevelDanger, r, "this allows every command line that no ask or deny rule stops", "name the commands",
 				allow("git status:*"), allow("git diff:*"))
 		case l.allowsUse(r, "WebFetch", "url", "https://any.example/"):
-			l.find(LevelWarning, r, "every host may be asked, and told what the agent has read", "name the hosts",
+			l.find(LevelWarning, r, "the agent may contact any host and send it what it has read", "name the hosts",
 				Suggestion{"allow", "WebFetch(domain:github.com)"})
 		default:
 			l.anyFile(r)
@@ -55,13 +55,13 @@ func (l *linter) anyFile(r *linted) {
 	case tool == "Read" || tool == "Grep" || tool == "NotebookRead":
 		if l.allowsUse(r, tool, tools.Builtin(tool).Main(), "/home/dev/.ssh/id_ed25519") {
 			l.done[r] = true
-			l.find(LevelWarning, r, "files outside the workspace are read, keys in the home directory among them",
-				"keep to the workspace, or deny what is secret", inWorkspace, Suggestion{"deny", "Read(~/.ssh/**)"})
+			l.find(LevelWarning, r, "this also allows reading files outside the workspace, such as keys in the home directory",
+				"limit it to the workspace, or deny the secrets", inWorkspace, Suggestion{"deny", "Read(~/.ssh/**)"})
 		}
 	case tool == "Edit" || general(tool) == tools.Editor:
 		if l.allowsUse(r, tool, tools.Builtin(tool).Main(), "/home/dev/.config/any") {
 			l.done[r] = true
-			l.find(LevelWarning, r, "files outside the workspace are changed", "keep to the workspace", inWorkspace)
+			l.find(LevelWarning, r, "this also allows changing files outside the workspace", "limit it to the workspace", inWorkspace)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func runsProgram(l *linter) {
 				continue
 			}
 			l.done[r] = true
-			l.find(LevelDanger, r, fmt.Sprintf("%q runs: any program file, also one that the agent has written", line),
+			l.find(LevelDanger, r, fmt.Sprintf("it allows %q: any program file, including one that the agent wrote", line),
 				"name the program", allow(c.known+e.words+" ./scripts/check:*"), Suggestion{"ask", r.rule.String()})
 			return
 		}
@@ -134,8 +134,8 @@ func runsScript(l *linter) {
 			return
 		}
 		l.done[r] = true
-		l.find(LevelWarning, r, fmt.Sprintf("%q runs: whatever goes by that name, and who may write the workspace's files says what it does", line),
-			"name what may run", allow(c.known+" test"), allow(c.known+" build"))
+		l.find(LevelWarning, r, fmt.Sprintf("it allows %q: any script or target, and whoever can write files in the workspace decides what it does", line),
+			"name the scripts or targets", allow(c.known+" test"), allow(c.known+" build"))
 	})
 }
 
@@ -150,13 +150,13 @@ func wrappers(l *linter) {
 		_, _, ruins := l.riskOf(line)
 		switch program := c.known; {
 		case c.entry.Plain:
-			l.find(LevelNote, r, program+" needs no rule: only the command that it runs does", "remove it", allow("ls:*"))
+			l.find(LevelNote, r, program+" needs no rule: only the command it runs does", "remove it", allow("ls:*"))
 		case ruins:
 			l.done[r] = true
-			l.find(LevelDanger, r, "whatever other rules allow then also runs with the rights that "+program+" gives", "name the command",
+			l.find(LevelDanger, r, "everything that other rules allow also runs with the rights that "+program+" gives", "name the command",
 				allow(line), Suggestion{"ask", r.rule.String()})
 		case !l.allows(r, line):
-			l.find(LevelNote, r, "the rule is not about the commands that "+program+" runs: each needs a rule of its own, or one that goes on with its words",
+			l.find(LevelNote, r, "the rule does not cover the commands that "+program+" runs: each needs its own rule, or a rule that continues with its words",
 				"name the command too", allow(c.known+" ls:*"))
 		}
 	})
@@ -178,7 +178,7 @@ func wholeProgram(l *linter) {
 		if ruin {
 			level = LevelDanger
 		}
-		l.find(level, r, "all subcommands run, also "+listed(writes), "name the subcommands", suggested(reads)...)
+		l.find(level, r, "all subcommands are allowed, including "+listed(writes), "name the subcommands", suggested(reads)...)
 	})
 }
 
@@ -247,7 +247,7 @@ func destroys(l *linter) {
 			line := c.known + tail
 			finding, _, ruins := l.riskOf(line)
 			if ruins && l.allows(r, line) {
-				l.find(LevelWarning, r, fmt.Sprintf("%q runs: %s", line, finding.Reason), "ask for it, or name what may go",
+				l.find(LevelWarning, r, fmt.Sprintf("it allows %q: %s", line, finding.Reason), "move it to ask, or name what may be removed",
 					Suggestion{"ask", r.rule.String()})
 				return
 			}
@@ -262,12 +262,12 @@ func anyHost(l *linter) {
 		switch last := c.lastWord(); {
 		case c.entry != nil && c.entry.Operands == program.URLs && c.operands == 0:
 			if l.allows(r, c.known+" "+host) {
-				l.find(LevelWarning, r, fmt.Sprintf("%q runs, and any other host", c.known+" "+host), "name the host",
+				l.find(LevelWarning, r, fmt.Sprintf("it allows %q, and any other host", c.known+" "+host), "name the host",
 					allow(c.known+" http://localhost:3000/*"), Suggestion{"ask", r.rule.String()})
 			}
 		case strings.Contains(last, "://") && strings.Count(last, "/") == 2:
 			if line := c.known + ".any.example/"; l.allows(r, line) {
-				l.find(LevelWarning, r, fmt.Sprintf("%q runs: the host has no end", line), `write a "/" behind the host`, allow(c.known+"/*"))
+				l.find(LevelWarning, r, fmt.Sprintf("it allows %q: the host name is cut short", line), `write "/" after the host`, allow(c.known+"/*"))
 			}
 		}
 	})

@@ -15,14 +15,14 @@ import (
 func protects(l *linter) {
 	l.each(patterns.Allow, func(r *linted) {
 		if file := l.lifts(r); file != "" {
-			l.find(LevelWarning, r, strings.TrimPrefix(file, lintPlace.Workspace+"/")+" can make other commands do something else, and is changed without a question", "leave the rule out, and a person is asked each time")
+			l.find(LevelWarning, r, strings.TrimPrefix(file, lintPlace.Workspace+"/")+" can change what other commands do, and this allows changing it without asking", "remove the rule to be asked each time")
 		}
 	})
 	for _, item := range l.spec.Protect {
 		if l.held("Write", item.Text) {
 			l.findings = append(l.findings, Finding{
 				Check: l.check, Level: LevelNote, Source: item.Source, Rule: "protect " + quote(item.Text),
-				Why: "it is protected already", Fix: "leave it out",
+				Why: "it is already protected", Fix: "remove it",
 			})
 		}
 	}

@@ -33,10 +33,10 @@ func noEffect(l *linter) {
 		}
 		if why := l.neverAllowed(r); why != "" {
 			l.done[r] = true
-			l.find(LevelWarning, r, "it allows nothing, "+why, "remove it, or name what the command runs")
+			l.find(LevelWarning, r, "it allows nothing: "+why, "remove it, or name what the command runs")
 		} else if line := l.onlyTier3(r); line != "" {
 			l.done[r] = true
-			l.find(LevelWarning, r, fmt.Sprintf("it allows nothing: %q is of tier 3, which no rule lets run that was kept from an answer", line), "remove it, or write it under allow")
+			l.find(LevelWarning, r, fmt.Sprintf("it allows nothing: %q is tier 3, and rules kept from answers never allow tier 3", line), "remove it, or move it to allow")
 		}
 	})
 }
@@ -75,7 +75,7 @@ func (l *linter) neverAllowed(r *linted) string {
 		if hidden == "" || alone.decide("Bash", "command", line).Behavior.String() == "allow" {
 			return ""
 		}
-		why = fmt.Sprintf("not even %q, for %s", line, hidden)
+		why = fmt.Sprintf("not even %q, because %s", line, hidden)
 	}
 	return why
 }
@@ -114,7 +114,7 @@ func duplicates(l *linter) {
 		for _, first := range l.rules[:i] {
 			if first.key == r.key && !l.done[first] && !l.done[r] && (first.rule.String() == r.rule.String() || l.covers(first, r) && l.covers(r, first)) {
 				l.done[r] = true
-				l.find(LevelNote, r, "it says what "+first.where()+" says", "remove it")
+				l.find(LevelNote, r, "it repeats "+first.where()+" says", "remove it")
 			}
 		}
 	}
@@ -341,7 +341,7 @@ func hostInCommand(l *linter) {
 		}
 		for _, w := range r.cmd.action.Words[1:] {
 			if host := hostOf(w.Filled("*")); host != "" {
-				l.find(LevelNote, r, "only this spelling of this command is meant: other programs, and WebFetch, reach "+host+" too",
+				l.find(LevelNote, r, "it matches only this spelling of this command: other programs, and WebFetch, can still reach "+host+" too",
 					"name the host", Suggestion{r.key, "WebFetch(domain:" + host + ")"})
 				break
 			}
@@ -374,8 +374,8 @@ func oneTool(l *linter) {
 		if !r.rule.Bare() {
 			text += "(" + specifier(r.rule) + ")"
 		}
-		l.find(LevelWarning, r, "only the tool "+r.rule.Tool()+" is meant: other tools and commands do the same to these files",
-			"write "+wider(r.rule.Tool())+", which is about all of them", Suggestion{r.key, text})
+		l.find(LevelWarning, r, "it covers only the tool "+r.rule.Tool()+": other tools and commands can do the same to these files",
+			"write "+wider(r.rule.Tool())+", which covers all of them", Suggestion{r.key, text})
 	}
 }
 
@@ -389,7 +389,7 @@ func unreachable(l *linter) {
 			}
 			l.findings = append(l.findings, Finding{
 				Check: l.check, Level: LevelWarning, Source: r.Source, Rule: r.Action + " " + strings.Join(r.Tools, ", "),
-				Why: fmt.Sprintf("the rule without conditions in line %d answers first", first.Source.Line),
+				Why: fmt.Sprintf("the rule in line %d has no conditions and answers first", first.Source.Line),
 				Fix: "put this rule before it",
 			})
 			break
@@ -404,11 +404,11 @@ func amongTools(tools, others []string) bool {
 
 // lifted lists the values of settings that remove a protection.
 var lifted = []struct{ key, value, level, why, fix string }{
-	{"mode", "bypassPermissions", LevelDanger, "whatever no rule denies runs without a question", `mode = "acceptEdits" asks for commands`},
-	{"catastrophic", "off", LevelDanger, "rm -rf / is then a command like any other", "leave it out, and allow the one command that you need"},
-	{"risk", "off", LevelNote, "no command is denied or asked about for what it does, only by rules", "leave it out"},
-	{"advice", "off", LevelNote, "a person is also asked about what the agent could say plainly, so that it would run unasked", "leave it out"},
-	{"profile", "terminal", LevelNote, "reboot and its like are asked about, not denied", "leave it out unless a person sits at the terminal"},
+	{"mode", "bypassPermissions", LevelDanger, "everything that no rule denies runs without asking", `mode = "acceptEdits" asks for commands`},
+	{"catastrophic", "off", LevelDanger, "rm -rf / is then treated like any other command", "remove it, and allow the one command that you need"},
+	{"risk", "off", LevelNote, "commands are judged only by rules, not by what they do", "remove it"},
+	{"advice", "off", LevelNote, "you are also asked about commands that the agent could rewrite so that they need no question", "remove it"},
+	{"profile", "terminal", LevelNote, "reboot and similar commands are asked about, not denied", "remove it unless a person sits at the terminal"},
 }
 
 func settings(l *linter) {
@@ -429,8 +429,8 @@ func settings(l *linter) {
 		if answer == "allow" && strings.HasSuffix(key, ".moderate") {
 			l.findings = append(l.findings, Finding{
 				Check: l.check, Level: LevelWarning, Source: at, Rule: key + " = " + quote(answer),
-				Why: "commands that change files or reach hosts run without a question, and so does what the agent wrote before (python3 x.py)",
-				Fix: "give it to a role that needs it, or name the commands in allow",
+				Why: "commands that change files or contact hosts run without asking, and so does code that the agent wrote (python3 x.py)",
+				Fix: "set it only for a role that needs it, or name the commands in allow",
 			})
 		}
 	})
@@ -440,10 +440,10 @@ func settings(l *linter) {
 func (l *linter) harmless(o *OverrideSpec) Finding {
 	f := Finding{
 		Check: l.check, Level: LevelNote, Source: o.Source, Rule: "risk_overrides " + o.String(),
-		Why: "it runs without a question wherever no rule speaks of it", Fix: "name no more than what does no harm",
+		Why: "it runs without asking wherever no rule matches", Fix: "name only what is harmless",
 	}
 	if strings.Trim(o.Pattern, "* ") == "" && strings.Trim(o.Path, "*/") == "" {
-		f.Level, f.Why = LevelDanger, "whatever is not forbidden runs without a question wherever no rule speaks of it"
+		f.Level, f.Why = LevelDanger, "everything that is not destructive runs without asking wherever no rule matches"
 	}
 	return f
 }
@@ -455,11 +455,11 @@ func readsDifferently(l *linter) {
 			switch {
 			case l.done[r]:
 			case w.Kind == patterns.Danger && r.cmd == nil:
-				l.find(LevelWarning, r, w.Text, "write it as it is meant")
+				l.find(LevelWarning, r, w.Text, "write what you mean")
 			case w.Kind == patterns.Note && tools.Builtin(r.rule.Tool()).Main() != "file_path":
 				// The note that a path is absolute does not apply: in a policy file
 				// absolute paths are intended.
-				l.find(LevelNote, r, w.Text, "write it as it is meant")
+				l.find(LevelNote, r, w.Text, "write what you mean")
 			}
 		}
 	}

@@ -19,15 +19,15 @@ func secrets(l *linter) {
 	l.each(patterns.Allow, func(r *linted) {
 		if !told && r.key != approvedList && l.asksForSecret(r) {
 			told = true
-			l.find(LevelNote, r, "it does not answer for secrets: reading .env is asked about all the same",
+			l.find(LevelNote, r, "it does not cover secrets: reading .env still asks",
 				"name the file in a rule if the agent may read it, or deny it", Suggestion{"deny", "Read(.env)"}, Suggestion{"allow", "Read(./.env)"})
 		}
 	})
 	for _, list := range []patterns.List{patterns.Ask, patterns.Deny} {
 		l.each(list, func(r *linted) {
 			if l.meansExample(r) {
-				l.find(LevelNote, r, "it covers .env.example and its like, which hold no secrets",
-					"name those that do; reading any other .env.* file that may hold secrets is asked about without a rule",
+				l.find(LevelNote, r, "it also covers .env.example and similar files, which hold no secrets",
+					"name the files that do; reading any other .env.* file that may hold secrets asks anyway",
 					Suggestion{r.key, r.rule.Tool() + "(.env.local)"}, Suggestion{r.key, r.rule.Tool() + "(.env.*.local)"}, Suggestion{r.key, r.rule.Tool() + "(.env.production)"})
 			}
 		})

@@ -112,12 +112,12 @@ func (m *merger) trusted(src Source) {
 	said := *src.Spec
 	said.places = said.from(src)
 	if said.WhitelistBypass != "" && src.Kind != Managed {
-		m.ignore(said.at(src, "whitelist_bypass"), "only a managed policy may say so", "whitelist_bypass = %q", said.WhitelistBypass)
+		m.ignore(said.at(src, "whitelist_bypass"), "only a managed policy may set this", "whitelist_bypass = %q", said.WhitelistBypass)
 		said.WhitelistBypass = ""
 		said.places = without(said.places, "whitelist_bypass")
 	}
 	if said.Catastrophic == "off" && src.Kind > Named {
-		m.ignore(said.at(src, "catastrophic"), "only a managed or user policy, or one given with --policy, may say so", `catastrophic = "off"`)
+		m.ignore(said.at(src, "catastrophic"), "only a managed or user policy, or one given with --policy, may set this", `catastrophic = "off"`)
 		said.Catastrophic = ""
 		said.places = without(said.places, "catastrophic")
 	}
@@ -231,6 +231,9 @@ func (m *merger) untrusted(src Source) {
 	if s.Escalation.given() {
 		m.ignore(s.Escalation.Source, why, "escalation")
 	}
+	if s.Notify.given() {
+		m.ignore(s.Notify.Source, why, "notify")
+	}
 	for _, item := range s.Reads {
 		m.ignore(item.Source, why, "reads.public %s", item.Text)
 	}
@@ -249,12 +252,12 @@ func (m *merger) untrusted(src Source) {
 	m.spec.Whitelists = append(m.spec.Whitelists, s.Whitelists...) // a whitelist only narrows
 	m.spec.Protect = append(m.spec.Protect, s.Protect...)          // and so does this
 	if s.WhitelistBypass != "" {
-		m.ignore(s.at(src, "whitelist_bypass"), "only a managed policy may say so", "whitelist_bypass = %q", s.WhitelistBypass)
+		m.ignore(s.at(src, "whitelist_bypass"), "only a managed policy may set this", "whitelist_bypass = %q", s.WhitelistBypass)
 	}
 	var raising []OverrideSpec
 	for _, o := range s.RiskOverrides {
 		if o.Risk != "forbidden" {
-			m.ignore(o.Source, why, "what risk_overrides %s lowers", o.name())
+			m.ignore(o.Source, why, "the lower risk of risk_overrides %s", o.name())
 		}
 		o.narrow = true
 		raising = append(raising, o)

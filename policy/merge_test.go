@@ -210,7 +210,7 @@ risk = "forbidden"
 	}
 	want := `project.toml:2:14: approved Bash(npm:*) is ignored: the file is not trusted
 project.toml:9:1: an allow rule is ignored: the file is not trusted
-project.toml:13:1: what risk_overrides rm:* lowers is ignored: the file is not trusted
+project.toml:13:1: the lower risk of risk_overrides rm:* is ignored: the file is not trusted
 project.toml:1:8: mode = "bypassPermissions" is ignored: the file is not trusted
 project.toml:3:12: unlisted = "risk" is ignored: the file is not trusted
 project.toml:4:8: risk = "off" is ignored: the file is not trusted
@@ -293,10 +293,10 @@ func TestWhitelistBypass(t *testing.T) {
 		{nil, "", ""},
 		{[]Source{off(Managed, true)}, "off", ""},
 		{[]Source{on(Managed)}, "on", ""},
-		{[]Source{off(Managed, true), on(User)}, "off", `user.toml:1:20: whitelist_bypass = "on" is ignored: only a managed policy may say so`},
-		{[]Source{on(Flags), off(Managed, true)}, "off", `flags.toml:1:20: whitelist_bypass = "on" is ignored: only a managed policy may say so`},
-		{[]Source{off(Project, true)}, "", `project.toml:1:20: whitelist_bypass = "off" is ignored: only a managed policy may say so`},
-		{[]Source{off(Project, false)}, "", `project.toml:1:20: whitelist_bypass = "off" is ignored: only a managed policy may say so`},
+		{[]Source{off(Managed, true), on(User)}, "off", `user.toml:1:20: whitelist_bypass = "on" is ignored: only a managed policy may set this`},
+		{[]Source{on(Flags), off(Managed, true)}, "off", `flags.toml:1:20: whitelist_bypass = "on" is ignored: only a managed policy may set this`},
+		{[]Source{off(Project, true)}, "", `project.toml:1:20: whitelist_bypass = "off" is ignored: only a managed policy may set this`},
+		{[]Source{off(Project, false)}, "", `project.toml:1:20: whitelist_bypass = "off" is ignored: only a managed policy may set this`},
 	} {
 		spec, ignored := Merge(tt.sources)
 		if spec.WhitelistBypass != tt.want || fmt.Sprint(ignored) != "["+tt.ignored+"]" {
@@ -304,7 +304,7 @@ func TestWhitelistBypass(t *testing.T) {
 		}
 	}
 	bad := sourceOf(t, Managed, true, `whitelist_bypass = "never"`).Spec
-	if _, _, _, err := bad.Compile(mergePlace); err == nil || err.Error() != `managed.toml:1:20: whitelist_bypass is "never", want on or off` {
+	if _, _, _, err := bad.Compile(mergePlace); err == nil || err.Error() != `managed.toml:1:20: whitelist_bypass is "never": write on or off` {
 		t.Error(err)
 	}
 }

@@ -79,7 +79,7 @@ func (c *compiler) override(o *OverrideSpec) permission.Override {
 	class, ok := risk.ParseClass(o.Risk)
 	pattern, path := o.given("pattern", o.Pattern), o.given("path", o.Path)
 	if !ok {
-		c.fail(at(o.at("risk"), fmt.Errorf("risk is %q, want safe, moderate, high or forbidden", o.Risk)))
+		c.fail(at(o.at("risk"), fmt.Errorf("risk is %q: write safe, moderate, high or forbidden", o.Risk)))
 	}
 	if !pattern && !path {
 		c.fail(at(o.Source, errors.New("risk_overrides names nothing: give it a pattern, a path or both")))
@@ -104,7 +104,7 @@ func (o *OverrideSpec) checkPattern() error {
 	if shell.Analyze(o.Pattern, shell.Options{}).Simple {
 		return nil
 	}
-	return at(o.at("pattern"), fmt.Errorf("pattern %q is no single command: write one override for each", o.Pattern))
+	return at(o.at("pattern"), fmt.Errorf("pattern %q is not a single command: write one override for each command", o.Pattern))
 }
 
 // matched parses the text of an override as rules of the tools. The text need not

@@ -17,7 +17,7 @@ import (
 
 const (
 	peersFile = "../testdata/cases/peers.jsonl"
-	peersPage = "../docs/peers.md"
+	peersPage = "../docs/project/peers.md"
 	// peersMark ends the handwritten part of the page.
 	peersMark = "<!-- below: go test ./policy -run TestPeers -update -->\n"
 )
@@ -280,7 +280,7 @@ var deviations = []deviation{
 		func(c *compared) bool { return c.turns("allow", "ask") && c.says("is code in another language") }},
 	{"variable", isSafer, "A variable before a command may change what it does: `PYTHONPATH=` and its like can make it run anything, of others only a list of harmless names proves an allow.",
 		func(c *compared) bool {
-			return c.turns("allow", "ask") && (c.says("can change what commands do") || c.says("may obey the variable"))
+			return c.turns("allow", "ask") && (c.says("can change what commands do") || c.says("may change what the program does"))
 		}},
 	{"assignment", byDialect, "The peer does not read on behind an assignment. Here an assignment alone needs no cover, unless the variable is a dangerous one.",
 		func(c *compared) bool {
@@ -307,7 +307,7 @@ var deviations = []deviation{
 			return c.turns("deny", "ask") && strings.Contains(c.Input, "#") && !c.runs("rm")
 		}},
 	{"may be covered", byDialect, "What cannot be read may be what a rule denies: it is asked, whatever else is allowed.",
-		func(c *compared) bool { return c.turns("deny", "ask") && c.says("it may be covered by deny rule") }},
+		func(c *compared) bool { return c.turns("deny", "ask") && c.says("it may match deny rule") }},
 	{"dangers of its own", byDialect, "The peer denies from a list of its own; no rule of the case is about the line.",
 		func(c *compared) bool { return c.turns("deny", "ask") && c.builtIn() }},
 	{"word in the middle", byDialect, "The case's rule stands for an argument anywhere. Here ` * ` in the middle of a rule is one word at least.",

@@ -42,7 +42,7 @@ func TestProtectIsSaidWhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, _, err = spec.Compile(mergePlace)
-	want := `p.toml:3:4: protect "src/**": it is no pattern: write the name of a directory for all that lies below it, or one entry for each file
+	want := `p.toml:3:4: protect "src/**": patterns are not supported here: name a directory to protect everything below it, or write one entry for each file
 p.toml:3:14: protect "": it names nothing: write a file (Makefile), a directory (deploy/prod), ~/x or /x`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
@@ -101,7 +101,7 @@ func TestExamplesOfProtected(t *testing.T) {
 		rule("deny", `match = ["Edit(.github/workflows/ci.yml)"]`):    "",
 		rule("ask", `not_match = ["Edit(.gitlab-ci.yml)"]`):           "",
 		rule("ask", `match = ["Edit(.gitlab-ci.yml)"]`):               "the rule does not ask",
-		rule("ask", `not_match = ["Edit(.github/workflows/ci.yml)"]`): "the rule answers",
+		rule("ask", `not_match = ["Edit(.github/workflows/ci.yml)"]`): "the rule matches",
 		rule("allow", `match = ["Edit(.github/workflows/ci.yml)"]`):   "the rule does not allow",
 		rule("allow", `match = ["Edit(.github/x)"]`):                  "",
 	} {

@@ -51,7 +51,7 @@ func (c *compiler) publicReads() func() *patterns.Set {
 	var items []Item
 	for _, item := range c.spec.Reads {
 		if strings.Trim(item.Text, "*/ \t") == "" {
-			c.fail(at(item.Source, fmt.Errorf("reads.public %q: it names no place: write a directory (~/notes/**) or a file", item.Text)))
+			c.fail(at(item.Source, fmt.Errorf("reads.public %q is not a place: write a directory (~/notes/**) or a file", item.Text)))
 			continue
 		}
 		items = append(items, Item{Text: "Read(" + item.Text + ")", Source: item.Source})

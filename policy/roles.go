@@ -157,7 +157,7 @@ func (m *merger) roles(src Source, said *Spec) {
 	if mayGiveRoles(src.Kind) {
 		return
 	}
-	const why = "only a managed or user policy, or one given with --policy, may say so"
+	const why = "only a managed or user policy, or one given with --policy, may set this"
 	for _, r := range said.Roles {
 		at := cmp.Or(r.Risks.Safe.Source, r.Risks.Moderate.Source, r.Risks.High.Source, patterns.Source{Name: src.Name})
 		m.ignore(at, why, "roles.%s", r.Name)
@@ -181,7 +181,7 @@ func (c *compiler) byRisk() (out [risk.Forbidden]permission.RiskAnswer) {
 		}
 	}
 	if s.Risk == "off" && (s.Risks != RisksSpec{} || s.Role != "") {
-		c.fail(s.fault("risk", errors.New(`risk is "off", and risks or role answers by risk: leave one of them out`)))
+		c.fail(s.fault("risk", errors.New(`risk is "off", but risks or role answers by risk: remove one of them`)))
 	}
 	role, by := s.roleAnswers(c)
 	for _, k := range riskKeys {
@@ -205,7 +205,7 @@ func (c *compiler) byRisk() (out [risk.Forbidden]permission.RiskAnswer) {
 func (s *RisksSpec) check(c *compiler, path string) {
 	for _, k := range riskKeys {
 		if answer := *s.items()[k.name]; answer != (Item{}) && !slices.Contains(k.answers, answer.Text) {
-			c.fail(at(answer.Source, fmt.Errorf("%s.%s is %q, want %s", path, k.name, answer.Text, orList(k.answers))))
+			c.fail(at(answer.Source, fmt.Errorf("%s.%s is %q: write %s", path, k.name, answer.Text, orList(k.answers))))
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (s *Spec) roleAnswers(c *compiler) (RisksSpec, string) {
 			names = append(names, r.Name)
 		}
 		slices.Sort(names)
-		c.fail(s.fault("role", fmt.Errorf("role is %q, want %s", s.Role, orList(slices.Compact(names)))))
+		c.fail(s.fault("role", fmt.Errorf("role is %q: write %s", s.Role, orList(slices.Compact(names)))))
 	}
 	return answers, "role " + name
 }

@@ -36,12 +36,12 @@ func roleSource(t testing.TB, kind Kind, trusted bool, text string) Source {
 // TestRolesRejected: what is no answer, and a role that is none, does not load.
 func TestRolesRejected(t *testing.T) {
 	for _, tt := range []struct{ text, at, why string }{
-		{`role = "root"`, "p.toml:1:8", "want admin, automation, chat or system"}, {`role = ""`, "p.toml:1:8", "want"}, {`role = "Chat"`, "p.toml:1:8", "want"},
-		{"role = 1", "", ""}, {"[risks]\nhigh = \"allow\"", "p.toml:2:8", "want ask or deny"}, {"[risks]\nsafe = \"deny\"", "p.toml:2:8", "want allow or ask"},
-		{"[risks]\nmoderate = \"\"", "p.toml:2:12", "want allow, ask or deny"}, {"[risks]\nforbidden = \"ask\"", "p.toml:2:1", "forbidden"}, {"[risks]\ncritical = \"ask\"", "p.toml:2:1", "critical"},
-		{"[roles.chat]\nhigh = \"allow\"", "p.toml:2:8", "want ask or deny"}, {"[roles.chat]\nforbidden = \"ask\"", "p.toml:2:1", "forbidden"}, {"[roles]\nchat = \"x\"", "", ""},
+		{`role = "root"`, "p.toml:1:8", "write admin, automation, chat or system"}, {`role = ""`, "p.toml:1:8", "write"}, {`role = "Chat"`, "p.toml:1:8", "write"},
+		{"role = 1", "", ""}, {"[risks]\nhigh = \"allow\"", "p.toml:2:8", "write ask or deny"}, {"[risks]\nsafe = \"deny\"", "p.toml:2:8", "write allow or ask"},
+		{"[risks]\nmoderate = \"\"", "p.toml:2:12", "write allow, ask or deny"}, {"[risks]\nforbidden = \"ask\"", "p.toml:2:1", "forbidden"}, {"[risks]\ncritical = \"ask\"", "p.toml:2:1", "critical"},
+		{"[roles.chat]\nhigh = \"allow\"", "p.toml:2:8", "write ask or deny"}, {"[roles.chat]\nforbidden = \"ask\"", "p.toml:2:1", "forbidden"}, {"[roles]\nchat = \"x\"", "", ""},
 		{"[roles.\"\"]\nhigh = \"deny\"", "", "no name"},
-		{"risk = \"off\"\nrole = \"chat\"", "p.toml:1:8", "leave one of them out"}, {"risk = \"off\"\n[risks]\nhigh = \"deny\"", "p.toml:1:8", "leave one of them out"},
+		{"risk = \"off\"\nrole = \"chat\"", "p.toml:1:8", "remove one of them"}, {"risk = \"off\"\n[risks]\nhigh = \"deny\"", "p.toml:1:8", "remove one of them"},
 	} {
 		found := Validate([]byte(tt.text), "p.toml")
 		if len(found) == 0 || found[0].Warning || !strings.HasPrefix(found[0].String(), tt.at) || !strings.Contains(found[0].String(), tt.why) {
@@ -95,8 +95,8 @@ func TestRoleIsSaid(t *testing.T) {
 	for _, tt := range []struct{ text, line, want, at string }{
 		{`role = "automation_agent"`, "git push", "allow moderate", "role automation"},
 		{`role = "chat"`, "git push", "ask tier 2", "role chat"},
-		{"role = \"ops\"\n[roles.ops]\nhigh = \"deny\"", "sudo ls", "deny role ops denies what is high", "flags:3:8"},
-		{"role = \"chat\"\n[roles.chat]\nhigh = \"deny\"", "sudo ls", "deny role chat denies what is high", "flags:3:8"},
+		{"role = \"ops\"\n[roles.ops]\nhigh = \"deny\"", "sudo ls", "deny role ops denies high risk", "flags:3:8"},
+		{"role = \"chat\"\n[roles.chat]\nhigh = \"deny\"", "sudo ls", "deny role chat denies high risk", "flags:3:8"},
 		{"role = \"chat\"\n[roles.chat]\nhigh = \"deny\"", "git push", "ask tier 2", "role chat"},
 		{"role = \"automation\"\n[risks]\nmoderate = \"ask\"", "git push", "ask tier 2", "flags:3:12"},
 		{"[risks]\nmoderate = \"allow\"", "git push", "allow moderate", "flags:2:12"},

@@ -115,6 +115,7 @@ func (c *compiler) policy() *permission.Policy {
 	profile, _ := risk.ParseProfile(s.Profile)
 	c.fail(s.namesWhitelists())
 	c.fail(s.Escalation.check())
+	c.fail(s.Notify.check())
 	return &permission.Policy{
 		Mode:           c.mode(),
 		OwnMode:        s.ownMode,
@@ -237,7 +238,7 @@ var actions = map[string]patterns.List{"allow": patterns.Allow, "ask": patterns.
 func (r *RuleSpec) compile(place patterns.Place, known *tools.Table) (*patterns.Granular, error) {
 	action, ok := actions[r.Action]
 	if !ok {
-		return nil, at(r.Source, fmt.Errorf("action is %q, want allow, ask or deny", r.Action))
+		return nil, at(r.Source, fmt.Errorf("action is %q: write allow, ask or deny", r.Action))
 	}
 	g, err := patterns.CompileGranular(patterns.GranularSpec{
 		Tools: r.Tools, Paths: r.Paths, Commands: r.Commands, Patterns: r.Patterns, Domains: r.Domains,
@@ -263,7 +264,7 @@ func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place, known *t
 		case err != nil:
 			errs = append(errs, at(example.Source, fmt.Errorf("not_match: %w", err)))
 		case answers:
-			errs = append(errs, at(example.Source, fmt.Errorf("not_match: the rule answers %s, or may (%s)", example.Text, d.Reason)))
+			errs = append(errs, at(example.Source, fmt.Errorf("not_match: the rule matches %s, or may match it (%s)", example.Text, d.Reason)))
 		}
 	}
 	return errors.Join(errs...)

@@ -44,30 +44,32 @@ func (o object) MarshalJSON() ([]byte, error) {
 
 // described holds the meaning of the keys of a policy file, which editors show.
 var described = map[string]string{
-	"mode": "the permission mode", "unlisted": "what the allow list does not name", "risk": "risk tiers",
-	"catastrophic": "the guard against rm -rf / and its like", "allow": "what is let through: a gate, not an approver",
-	"ask": "what a person is asked about", "deny": "what never runs", "approved": `what a person said "always" to; none of it lets tier 3 run`,
-	"whitelist": "a file with the commands that may run (allowed-commands.json), beside this one", "whitelist_bypass": "whether a run may lift a whitelist; in a managed policy only", "escalation": "who is told when an agent is paused",
-	"command": "a program and its arguments; the alert is its standard input", "webhook": "an https URL that gets the alert as JSON",
-	"profile": "which tables of risk: terminal is for a person at a terminal", "sensitive_paths": "what reading a sensitive path or printing a secret variable is: ask makes it tier 2 unless a rule names it",
-	"advice":         "whether the agent is told how to say plainly what is not proven, before a person is asked",
-	"inline_code":    "code in a command line (python3 -c, node -e, a here-document): as-files needs the rule that a file of the workspace needs, off cannot be covered by such a rule",
-	"protect":        "further files and directories that are protected as .git is: names, names with / between them, ~/x or /x",
-	"risk_overrides": "the risk of single actions, in place of the tables'", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "what the actions are", "reason": "why, for people",
-	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), besides system files and the caches of packages",
-	"limits": "of a session, with its subagents; of several policies the strictest count", "denials_in_a_row": "denials without an allow between them", "questions_an_hour": "questions to a person in the last hour",
-	"tool_uses": "tool uses, whatever is decided", "then": "what is done about the next tool use: a person is asked, the session is paused, or the run ends",
-	"role": "the role of the agent: chat, automation, system, admin, or one of [roles]; not in a workspace's policy", "risks": "what is answered by risk about commands and accesses that no rule names; of several policies the strictest counts",
-	"table.roles":     "the same as risks, for an agent of that role; not in a workspace's policy",
-	"risksTable.safe": "what is safe", "risksTable.moderate": "what is moderate: allow has commands run that are proven to be, deny needs a rule that names it", "risksTable.high": "what is high: deny needs a rule that names it",
-	"approvals": "what the answers to questions must meet; of several policies the strictest count", "timeout_seconds": "after which what nobody has answered is denied",
-	"people": "the names of those who may answer; whoever asks never may", "quorum": "how many different people have to approve, by risk; a higher one needs at least as many as a lower one",
-	"quorumTable.moderate": "of what is moderate", "quorumTable.high": "of what is high", "quorumTable.forbidden": "of tier 3 that a rule has asked",
-	"rules": "granular rules, in order", "table.programs": "what programs of yours do",
-	"table.tools": "what the fields of tools mean that are not built in",
+	"mode": "the permission mode", "unlisted": "what happens to uses that the allow list does not name", "risk": "risk tiers",
+	"catastrophic": "the safeguard against rm -rf / and similar commands", "allow": "what may run without asking; an ask or deny rule still wins",
+	"ask": "what always asks you", "deny": "what never runs", "approved": `what you answered "always" to; it never allows tier 3`,
+	"whitelist": "a file beside this one that lists the commands that may run (allowed-commands.json)", "whitelist_bypass": "whether a run may bypass a whitelist; only in a managed policy", "escalation": "who is notified when an agent is paused",
+	"command": "a program and its arguments; it gets the alert on standard input", "webhook": "an https URL that gets the alert as JSON",
+	"notify": "how you are told of a question that waits; only in a trusted file", "after": "how long it has waited, as in 30s or 5m (default: 30s)", "bell": "ring the bell of the terminal that asks", "desktop": "show a desktop notification",
+	"notifyTable.command": "a program and its arguments; it gets the notice on standard input, as JSON", "notifyTable.webhook": "an https URL that gets the notice as JSON",
+	"profile": "which risk tables count; terminal is for a person at a terminal", "sensitive_paths": "ask makes reading a sensitive path or printing a secret variable tier 2 unless a rule names it",
+	"advice":         "whether the agent is first told how to write an unclear command plainly, before you are asked",
+	"inline_code":    "code in a command line (python3 -c, node -e, a here-document): as-files needs the same rule as a file in the workspace; off cannot be allowed by such a rule",
+	"protect":        "more files and directories to protect like .git: names, names joined by /, ~/x or /x",
+	"risk_overrides": "the risk of single actions, instead of that of the tables", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "the risk of the actions", "reason": "the reason, for people",
+	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), in addition to system files and package caches",
+	"limits": "limits of a session and its subagents; with several policies the strictest count", "denials_in_a_row": "denials in a row, with no allow between them", "questions_an_hour": "questions to a person in the last hour",
+	"tool_uses": "tool uses, whatever was decided", "then": "what happens at the next tool use: you are asked, the session is paused, or the run ends",
+	"role": "the role of the agent: chat, automation, system, admin, or one of [roles]; not in a workspace's policy", "risks": "the answer by risk to commands and accesses that no rule names; with several policies the strictest counts",
+	"table.roles":     "like risks, for an agent with that role; not in a workspace's policy",
+	"risksTable.safe": "what is safe", "risksTable.moderate": "what is moderate; allow runs commands proven to be, deny still lets a rule that names one allow it", "risksTable.high": "what is high; deny still lets a rule that names it allow it",
+	"approvals": "requirements for answers to questions; with several policies the strictest count", "timeout_seconds": "seconds after which an unanswered question is denied",
+	"people": "who may answer; nobody may answer their own question", "quorum": "how many different people must approve, by risk; a higher risk needs at least as many as a lower one",
+	"quorumTable.moderate": "for moderate risk", "quorumTable.high": "for high risk", "quorumTable.forbidden": "for tier 3, where an ask rule names it",
+	"rules": "granular rules, in order", "table.programs": "what your own programs do",
+	"table.tools": "what the fields of tools that are not built in mean",
 	"tools":       "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",
 	"patterns": "regular expressions (RE2) on the words of a simple command", "domains": "hosts, as in WebFetch(...)",
-	"action": "what the rule says", "message": "what the model is told", "match": "tool uses that the rule must answer", "not_match": "tool uses that it must not",
+	"action": "the rule's answer", "message": "the message for the model", "match": "tool uses that the rule must match", "not_match": "tool uses that the rule must not match",
 }
 
 // values holds the permitted values of the keys. A key that only one table has
@@ -87,7 +89,7 @@ func Schema() ([]byte, error) {
 	schema := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"title", "agent-wrapper.toml"},
-		{"description", "What an AI agent may do: the policy of agent-wrapper"},
+		{"description", "agent-wrapper's policy: what an AI agent may do"},
 	}
 	schema = append(append(schema, schemaOf(reflect.TypeFor[table]())...), member{"$defs", object{{"programs", programSchema()}, {"tools", toolSchema()}, {"roles", object{{"type", "object"}, {"additionalProperties", schemaOf(reflect.TypeFor[risksTable]())}}}}})
 	text, err := json.MarshalIndent(schema, "", "  ")
@@ -109,6 +111,8 @@ func schemaOf(t reflect.Type) object {
 			keys = append(keys, member{key, keySchema(t.Name(), key, f.Type)})
 		}
 		return object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
 	case reflect.Int:
 		return object{{"type", "integer"}, {"minimum", 1}}
 	case reflect.Slice:
@@ -133,6 +137,9 @@ func keySchema(table, key string, t reflect.Type) object {
 	if list != nil {
 		s = append(s, member{"enum", list})
 	}
+	if value := defaults[key]; value != "" && table == "table" {
+		s = append(s, member{"default", value})
+	}
 	return s
 }
 
@@ -151,7 +158,7 @@ func toolSchema() object {
 		}
 		keys = append(keys, member{k.name, append(object{{"description", k.text}}, schema...)})
 	}
-	keys = append(keys, member{likeKey, object{{"description", "the MCP server whose ready table counts for all tools of mcp__SERVER"}, {"enum", tools.Servers()}}})
+	keys = append(keys, member{likeKey, object{{"description", "the MCP server whose built-in table applies to all tools of mcp__SERVER"}, {"enum", tools.Servers()}}})
 	tool := object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
 	return object{{"type", "object"}, {"additionalProperties", tool}}
 }

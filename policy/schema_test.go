@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/BurntSushi/toml"
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -84,6 +87,28 @@ func TestSchema(t *testing.T) {
 		}
 		if err == nil {
 			t.Errorf("%q loads", text)
+		}
+	}
+}
+
+// TestDefaults checks that the settings of a policy which says a default are those of
+// one that says nothing.
+func TestDefaults(t *testing.T) {
+	settings := func(text string) permission.Policy {
+		t.Helper()
+		spec, err := Parse([]byte(text), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, _, err := spec.Compile(patterns.Place{Workspace: "/w", Home: "/home/x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return permission.Policy{Mode: p.Mode, Unlisted: p.Unlisted, RiskOff: p.RiskOff, NoCatastrophic: p.NoCatastrophic, Profile: p.Profile, SensitiveAsks: p.SensitiveAsks, InlineAsFiles: p.InlineAsFiles}
+	}
+	for key, value := range defaults {
+		if said, want := settings(key+" = \""+value+"\""), settings(""); !reflect.DeepEqual(said, want) {
+			t.Errorf("%s = %q is not the default: %+v, want %+v", key, value, said, want)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func (s *Spec) Show() []Shown {
 	if e := s.Escalation; e.Webhook != "" {
 		add("escalation.webhook", "(an address, not shown)", e.Source)
 	}
+	s.Notify.show(add)
 	s.Limits.show(add)
 	s.Approvals.show(add)
 	s.showRisks(add)

@@ -75,7 +75,7 @@ func (d Dirs) Find(trust *Trust, place patterns.Place) (found []Source, warnings
 		case errors.As(err, &foreign):
 			warnings = append(warnings, err.Error())
 		case f.Beyond && !src.Trusted && !trust.names(f.Path):
-			warnings = append(warnings, fmt.Sprintf("%s does not count: it is above the repository and not trusted: look at it, then run agent-wrapper trust %s", f.Path, f.Path))
+			warnings = append(warnings, fmt.Sprintf("%s is ignored: it is above the repository and not trusted; review it, then run agent-wrapper trust %s", f.Path, f.Path))
 		case err != nil:
 			errs = append(errs, err)
 		default:

@@ -265,7 +265,7 @@ func TestSourcesAreFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, kind := range []Kind{Project, Local} {
-			if _, err := (File{Kind: kind, Path: link}).Read(nil, patterns.Place{}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+			if _, err := (File{Kind: kind, Path: link}).Read(nil, patterns.Place{}); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 				t.Errorf("%v %s: %v", kind, name, err)
 			}
 		}

@@ -43,6 +43,12 @@
 //	[escalation]              # what is notified when an agent is paused
 //	command = ["notify-send", "an agent is paused"] # the alert is its input
 //	webhook = "https://chat.example.com/hook"       # gets the alert, as JSON
+//	[notify]                  # of a question that waits, see package notify
+//	after = "30s"             # how long it has waited
+//	bell = true               # of the terminal that asks
+//	desktop = true
+//	command = ["tell-me"]     # the notice is its input, as JSON
+//	webhook = "https://chat.example.com/me" # gets the notice, as JSON
 //
 //	[[rules]]                 # granular rules, in order
 //	tools = ["Bash"]
@@ -52,8 +58,8 @@
 //	domains = ["*.evil.com"]  # hosts, as in WebFetch(...)
 //	action = "deny"           # allow, ask, deny
 //	message = "use trash"     # for the model
-//	match = ["Bash(rm -r x)"] # tool uses that the rule must answer
-//	not_match = ["Bash(ls)"]  # and tool uses that it must not answer
+//	match = ["Bash(rm -r x)"] # tool uses that the rule must match
+//	not_match = ["Bash(ls)"]  # and tool uses that it must not match
 //
 //	[[risk_overrides]]        # the risk of actions, in place of the tables'
 //	pattern = "kubectl delete:*" # a command, as in Bash(...)
@@ -113,6 +119,7 @@ type Spec struct {
 	// as written: relative to the file that names them.
 	Whitelists []Item
 	Escalation EscalationSpec
+	Notify     NotifySpec
 	Limits     LimitsSpec
 	// Role is that of the agent; Roles says what further ones may do, or what is built in
 	// says otherwise. Risks answers by risk for all of them.
@@ -168,7 +175,7 @@ type RuleSpec struct {
 	Tools, Paths, Commands, Patterns, Domains []string
 	Action                                    string // allow, ask or deny
 	Message                                   string
-	// Match lists tool uses that the rule must answer, NotMatch those that it must
+	// Match lists tool uses that the rule must match, NotMatch those that it must
 	// not: "Bash(rm -r x)", or only "rm -r x" if Tools is a single tool.
 	Match, NotMatch []Item
 	Source          patterns.Source
@@ -231,6 +238,9 @@ func (s *Spec) Add(other *Spec) {
 	if other.Escalation.given() {
 		s.Escalation = other.Escalation
 	}
+	if other.Notify.given() {
+		s.Notify = other.Notify
+	}
 	s.Limits.narrow(&other.Limits)
 	s.Approvals.narrow(&other.Approvals)
 	s.Risks.narrow(&other.Risks)
@@ -291,6 +301,7 @@ type table struct {
 	Tools           map[string]map[string]any `toml:"tools" json:"-"`
 	Whitelist       string                    `toml:"whitelist" json:"-"`
 	Escalation      escalationTable           `toml:"escalation" json:"-"`
+	Notify          notifyTable               `toml:"notify" json:"-"`
 	Limits          limitsTable               `toml:"limits" json:"-"`
 	WhitelistBypass string                    `toml:"whitelist_bypass" json:"-"`
 	Profile         string                    `toml:"profile" json:"profile"`
@@ -365,6 +376,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	if at := place("escalation"); at.Line > 0 {
 		s.Escalation = EscalationSpec{Command: t.Escalation.Command, Webhook: t.Escalation.Webhook, Source: at}
 	}
+	s.Notify = t.Notify.spec(place)
 	s.Limits = t.Limits.spec(place)
 	s.Approvals = t.Approvals.spec(place)
 	s.Role, s.Risks, s.Roles = t.Role, t.Risks.spec("risks", place), roleSpecs(t.Roles, place)
@@ -444,7 +456,7 @@ func (s *Spec) oneOf(key string, values ...string) error {
 	if value == "" && !given || slices.Contains(values, value) {
 		return nil
 	}
-	return s.fault(key, fmt.Errorf("%s is %q, want %s", key, value, orList(values)))
+	return s.fault(key, fmt.Errorf("%s is %q: write %s", key, value, orList(values)))
 }
 
 // fault returns an error about a setting with its place.

@@ -116,11 +116,11 @@ func TestParseRules(t *testing.T) {
 		t.Error(diff)
 	}
 	for text, want := range map[string]string{
-		`{}`:                              "--rules:1:1: want an array, got an object",
+		`{}`:                              "--rules:1:1: must be an array, not an object",
 		`[{"tool":["Bash"]}]`:             "--rules:1:3: [0]: unknown key tool (did you mean tools?)",
 		`[{"Tools":["Bash"]}]`:            "--rules:1:3: [0]: unknown key Tools (did you mean tools?)",
-		`[{"paths":null}]`:                "--rules:1:11: [0].paths: want an array, got null",
-		`[{"action":"ask","action":"x"}]`: "--rules:1:18: [0]: key action stands twice in one object",
+		`[{"paths":null}]`:                "--rules:1:11: [0].paths: must be an array, not null",
+		`[{"action":"ask","action":"x"}]`: "--rules:1:18: [0]: key action appears twice in one object",
 		`[] []`:                           "--rules:1:4: text after the end of the value",
 		``:                                "--rules:1:1: the text ends where a value is expected",
 	} {
@@ -193,15 +193,15 @@ not_match = ["Bash(/bin/rm y)", "Bash($X y)"]
 	for _, want := range []string{
 		`p.toml:1:8: unknown permission mode "yolo"`,
 		`p.toml:2:11: rule bash`, `: rule bashful(`, `p.toml:3:`, `p.toml:4:`,
-		`p.toml:5:12: unlisted is "perhaps", want ask, deny or risk`,
-		`p.toml:6:8: risk is "", want on or off`,
-		`p.toml:7:16: catastrophic is "no", want on or off`,
-		`p.toml:8:1: action is "forbid", want allow, ask or deny`,
+		`p.toml:5:12: unlisted is "perhaps": write ask, deny or risk`,
+		`p.toml:6:8: risk is "": write on or off`,
+		`p.toml:7:16: catastrophic is "no": write on or off`,
+		`p.toml:8:1: action is "forbid": write allow, ask or deny`,
 		`p.toml:11:1: `,
 		`p.toml:19:19: match: the rule does not deny Bash(ls)`,
 		`p.toml:19:31: match: tool use Frob(...)`,
-		`p.toml:20:15: not_match: the rule answers Bash(/bin/rm y)`,
-		`p.toml:20:34: not_match: the rule answers Bash($X y), or may`,
+		`p.toml:20:15: not_match: the rule matches Bash(/bin/rm y)`,
+		`p.toml:20:34: not_match: the rule matches Bash($X y), or may match it`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no word of %s", want)

@@ -104,7 +104,7 @@ func caseFiles(dir string) ([]string, error) {
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no files %s in %s: write one beside the policy, each case a [[case]] with use and expect", casesPattern, dir)
+		err = fmt.Errorf("no %s files in %s: write one beside the policy, with a [[case]] with use and expect for each case", casesPattern, dir)
 	}
 	return files, err
 }
@@ -121,7 +121,7 @@ type tester struct {
 // byItself returns an evaluator of the policy alone.
 func byItself(_ string, spec *Spec, place patterns.Place) (*permission.Evaluator, error) {
 	for _, item := range spec.Whitelists {
-		return nil, at(item.Source, errors.New("the policy names a whitelist, which is not read here"))
+		return nil, at(item.Source, errors.New("the policy names a whitelist, which policy test does not read"))
 	}
 	p, session, _, err := spec.Compile(place)
 	if err != nil {
@@ -152,7 +152,7 @@ func (t *tester) file(path string) error {
 			return nil
 		}
 		p.told = true
-		return fmt.Errorf("the policy does not load: %w", p.err)
+		return fmt.Errorf("the policy cannot be loaded: %w", p.err)
 	}
 	data, err := readFile(path)
 	if err != nil {
@@ -160,7 +160,7 @@ func (t *tester) file(path string) error {
 	}
 	cases, err := ParseCases(data, path)
 	if err == nil && len(cases) == 0 {
-		err = fmt.Errorf("%s: no case in it: write each as [[case]] with use and expect", path)
+		err = fmt.Errorf("%s has no cases: write each as [[case]] with use and expect", path)
 	}
 	if err = errors.Join(err, p.slips(cases)); err != nil {
 		return err
@@ -328,7 +328,7 @@ func misadvised(want string, got []permission.Advice) string {
 	if want == "" {
 		return ""
 	}
-	return fmt.Sprintf("no advice has %q; it is %v\n", want, got)
+	return fmt.Sprintf("no advice contains %q; the advice is %v\n", want, got)
 }
 
 // decide returns the decision on a case by a policy, with its trace.
@@ -340,7 +340,7 @@ func (p *underTest) decide(spec *Spec, c Case) (permission.Decision, *permission
 	}
 	v, err := p.evaluator(spec, place)
 	if err != nil {
-		return permission.Decision{}, nil, fmt.Errorf("the policy does not load: %w", err)
+		return permission.Decision{}, nil, fmt.Errorf("the policy cannot be loaded: %w", err)
 	}
 	v.Env = set.fake()
 	use := permission.ToolUse{Tool: c.Tool, Input: c.Input, Dir: place.Workspace, Dialect: dialect(set.Shell)}
@@ -350,7 +350,7 @@ func (p *underTest) decide(spec *Spec, c Case) (permission.Decision, *permission
 
 func difference(want, got Expectation) string {
 	if want == (Expectation{}) {
-		return fmt.Sprintf("nothing is expected; the decision is %q\n", got)
+		return fmt.Sprintf("the case has no expect; the decision is %q\n", got)
 	}
 	if got = got.given(want); got == want {
 		return ""
@@ -392,7 +392,7 @@ func reads(next []byte, path string, data []byte, changed []Case) error {
 		ok = after[i].Want == want && after[i].Tool == before[i].Tool && bytes.Equal(after[i].Input, before[i].Input)
 	}
 	if !ok {
-		return fmt.Errorf("%s: cannot put the expectations into this form of the file; write cases as [[case]] with an expect line each", path)
+		return fmt.Errorf("%s: cannot write expectations to a file of this form; write each case as [[case]] with an expect line", path)
 	}
 	return nil
 }
@@ -406,9 +406,9 @@ func (r *Report) Text(coverage bool) string {
 	}
 	if coverage {
 		for _, item := range r.Untouched {
-			fmt.Fprintf(&b, "untouched %s\n", at(item.Source, errors.New(item.Text)))
+			fmt.Fprintf(&b, "not tested: %s\n", at(item.Source, errors.New(item.Text)))
 		}
-		fmt.Fprintf(&b, "rules: %d of %d are touched by a case\n", r.Rules-len(r.Untouched), r.Rules)
+		fmt.Fprintf(&b, "rules: %d of %d tested by a case\n", r.Rules-len(r.Untouched), r.Rules)
 	}
 	failed := len(r.Failed())
 	fmt.Fprintf(&b, "cases: %d passed, %d failed", len(r.Results)-failed, failed)

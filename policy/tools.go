@@ -24,14 +24,14 @@ var toolKeys = []toolKey{
 	{name: "command", text: "fields with command lines", list: func(m *tools.Mapping) *[]string { return &m.Command }},
 	{name: "dialect", text: "the shell of the command lines", one: func(m *tools.Mapping) *string { return &m.Dialect }},
 	{name: "read", text: "fields with paths that are read", list: func(m *tools.Mapping) *[]string { return &m.Read }},
-	{name: "read_tree", text: "fields with directories that are read with all below them", list: func(m *tools.Mapping) *[]string { return &m.ReadTree }},
-	{name: "write", text: "fields with paths that are written, made or removed", list: func(m *tools.Mapping) *[]string { return &m.Write }},
-	{name: "write_tree", text: "fields with directories that are written with all below them", list: func(m *tools.Mapping) *[]string { return &m.WriteTree }},
+	{name: "read_tree", text: "fields with directories that are read recursively", list: func(m *tools.Mapping) *[]string { return &m.ReadTree }},
+	{name: "write", text: "fields with paths that are written, created or removed", list: func(m *tools.Mapping) *[]string { return &m.Write }},
+	{name: "write_tree", text: "fields with directories that are written recursively", list: func(m *tools.Mapping) *[]string { return &m.WriteTree }},
 	{name: "url", text: "fields with URLs that are fetched", list: func(m *tools.Mapping) *[]string { return &m.URL }},
 	{name: "directory", text: "the field with the directory of command lines and relative paths", one: func(m *tools.Mapping) *string { return &m.Directory }},
-	{name: "name", text: "the field that a rule names in parentheses", one: func(m *tools.Mapping) *string { return &m.Name }},
+	{name: "name", text: "the field that a rule matches in parentheses", one: func(m *tools.Mapping) *string { return &m.Name }},
 	{name: "remote", text: "fields about another machine", list: func(m *tools.Mapping) *[]string { return &m.Remote }},
-	{name: "text", text: "fields that say nothing about what is done", list: func(m *tools.Mapping) *[]string { return &m.Text }},
+	{name: "text", text: "fields that do not affect what the tool does", list: func(m *tools.Mapping) *[]string { return &m.Text }},
 }
 
 // likeKey names the server whose ready table describes an MCP server.
@@ -89,16 +89,16 @@ func (t *TableSpec) mapping() (m tools.Mapping, err error) {
 		}
 		i := slices.IndexFunc(toolKeys, func(k toolKey) bool { return k.name == key })
 		if i < 0 {
-			return fail("tool %s has the key %s, want %s", t.Name, key, orList(toolKeyNames()))
+			return fail("tool %s has the key %s: write %s", t.Name, key, orList(toolKeyNames()))
 		}
 		texts, isList := textsOf(t.table[key])
 		switch k := toolKeys[i]; {
 		case len(texts) == 0:
-			return fail("%s of tool %s is no text, want the name of a field of its input", key, t.Name)
+			return fail("%s of tool %s must be a string, the name of a field of its input", key, t.Name)
 		case k.list != nil:
 			*k.list(&m) = texts
 		case isList:
-			return fail("%s of tool %s is a list, want one text", key, t.Name)
+			return fail("%s of tool %s must be a single string, not a list", key, t.Name)
 		default:
 			*k.one(&m) = texts[0]
 		}
@@ -138,11 +138,11 @@ func (t *TableSpec) likeServer(value any, mappings map[string]tools.Mapping) err
 	server, isServer := strings.CutPrefix(t.Name, "mcp__")
 	switch {
 	case !ok:
-		return at(place, fmt.Errorf("like is %q, want %s", fmt.Sprint(value), orList(tools.Servers())))
+		return at(place, fmt.Errorf("like is %q: write %s", fmt.Sprint(value), orList(tools.Servers())))
 	case len(t.table) > 1:
-		return at(place, errors.New("beside like nothing else can be said: say it of a tool, [tools."+t.Name+"__TOOL]"))
+		return at(place, errors.New("like cannot be combined with other keys: put them in the table of a tool, [tools."+t.Name+"__TOOL]"))
 	case !isServer || server == "" || strings.Contains(server, "__"):
-		return at(place, fmt.Errorf("like is for a whole MCP server, want [tools.mcp__SERVER], not [tools.%s]", t.Name))
+		return at(place, fmt.Errorf("like is for a whole MCP server: write [tools.mcp__SERVER], not [tools.%s]", t.Name))
 	}
 	for tool, m := range known {
 		mappings[t.Name+"__"+tool] = m

@@ -53,10 +53,10 @@ func ReadTrust(stateDir string) (*Trust, error) {
 	}
 	var list trustFile
 	if err := strictjson.Decode(data, &list, strictjson.MaxSize(maxTrust)); err != nil {
-		return t, fmt.Errorf("%s:%w: nothing is trusted; mend or remove the file", t.path, err)
+		return t, fmt.Errorf("%s:%w: nothing is trusted; fix or remove the file", t.path, err)
 	}
 	if list.V != 1 {
-		return t, fmt.Errorf("%s: version %d is not known: nothing is trusted", t.path, list.V)
+		return t, fmt.Errorf("%s: unknown version %d: nothing is trusted", t.path, list.V)
 	}
 	t.files = list.Files
 	return t, nil
@@ -167,5 +167,5 @@ type linkError struct {
 }
 
 func (e *linkError) Error() string {
-	return fmt.Sprintf("%s is a symbolic link to %s and cannot be trusted: trust that file and use it by its own name, or put a file in the link's place", e.Path, e.Target)
+	return fmt.Sprintf("%s is a symbolic link to %s and cannot be trusted: trust the target and use it by its own path, or replace the link with a file", e.Path, e.Target)
 }

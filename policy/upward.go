@@ -70,7 +70,7 @@ type foreignError struct {
 }
 
 func (e *foreignError) Error() string {
-	return fmt.Sprintf("%s is ignored: it belongs to the user %d, neither to you nor to root", e.Path, e.UID)
+	return fmt.Sprintf("%s is ignored: its owner is user %d, not you or root", e.Path, e.UID)
 }
 
 // readFound reads a policy that was found rather than named. It must be a regular

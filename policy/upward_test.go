@@ -306,7 +306,7 @@ func TestNobodyLoosensFromBetween(t *testing.T) {
 		{"a repository between, and a loose file", func(t *testing.T, root string) {
 			lay(t, root, "p/src/.git/HEAD")
 			written(t, filepath.Join(root, FileName), loose)
-		}, FileName + " does not count: it is above the repository and not trusted"},
+		}, FileName + " is ignored: it is above the repository and not trusted"},
 		{"a link between, to the trusted file", func(t *testing.T, root string) {
 			if err := os.Symlink(filepath.Join(root, "p", FileName), filepath.Join(root, "p/src", FileName)); err != nil {
 				t.Fatal(err)
@@ -369,12 +369,12 @@ func TestBeyond(t *testing.T) {
 	outer := written(t, filepath.Join(root, FileName), `deny = ["Read(.env)"]`)
 	trust := trustIn(t, t.TempDir())
 	p, sources, warnings := found(t, ws, trust)
-	if sources != "" || !strings.Contains(warnings, outer+" does not count") || says(p, ws, "Read", ".env") != "ask" {
+	if sources != "" || !strings.Contains(warnings, outer+" is ignored") || says(p, ws, "Read", ".env") != "ask" {
 		t.Errorf("not trusted: %s, %s", sources, warnings)
 	}
-	// What does not count cannot keep others from their work either.
+	// What is ignored cannot keep others from their work either.
 	written(t, outer, `deny = ["Raed(.env)"]`)
-	if _, sources, warnings := found(t, ws, trust); sources != "" || !strings.Contains(warnings, "does not count") {
+	if _, sources, warnings := found(t, ws, trust); sources != "" || !strings.Contains(warnings, "is ignored") {
 		t.Errorf("not trusted and not valid: %s, %s", sources, warnings)
 	}
 	written(t, outer, `deny = ["Read(.env)"]`)
@@ -395,7 +395,7 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: what neither the person nor root owns does not count, whatever
+// TestForeignFiles: what neither the person nor root owns is ignored, whatever
 // it says and whether it is trusted.
 func TestForeignFiles(t *testing.T) {
 	for _, tt := range []struct {
@@ -441,11 +441,11 @@ func TestForeignFiles(t *testing.T) {
 				trust := trustIn(t, t.TempDir())
 				trustAll(t, trust, file)
 				if p, _, _ := found(t, ws, trust); says(p, ws, "Read", "x") != "deny" {
-					t.Fatal("the file does not count although it is ours")
+					t.Fatal("the file is ignored although it is ours")
 				}
 				tt.do(t, file)
 				p, sources, warnings := found(t, ws, trust)
-				if want := file + " is ignored: it belongs to the user 54321, neither to you nor to root"; sources != "" || warnings != want {
+				if want := file + " is ignored: its owner is user 54321, not you or root"; sources != "" || warnings != want {
 					t.Errorf("%q, warnings %q", sources, warnings)
 				}
 				if got := says(p, ws, "Read", "x"); got != "allow" {
@@ -493,7 +493,7 @@ func TestNoRegularFileAbove(t *testing.T) {
 	ws := filepath.Join(root, "a")
 	lay(t, root, ".git/", "a/", FileName+"/")
 	d := Dirs{Workspace: ws, Above: Upward(ws)}
-	if _, _, err := d.Find(nil, patterns.Place{Workspace: ws}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+	if _, _, err := d.Find(nil, patterns.Place{Workspace: ws}); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,7 +20,7 @@ func parseUse(short string) (tool string, input json.RawMessage, err error) {
 	case !hasText:
 		return name, json.RawMessage("{}"), nil
 	case !strings.HasSuffix(rest, ")"):
-		return "", nil, fmt.Errorf("tool use %q: no ) at the end", short)
+		return "", nil, fmt.Errorf("tool use %q has no ) at its end: add it", short)
 	}
 	return textUse(name, strings.TrimSuffix(rest, ")"))
 }
@@ -35,7 +35,7 @@ func textUse(tool, text string) (string, json.RawMessage, error) {
 		return "", nil, err // a tool's name with a slip
 	}
 	if field == "" {
-		return "", nil, fmt.Errorf("tool use %s(...): a text says nothing about this tool; give its whole input: tool = %q, input = { … }", tool, tool)
+		return "", nil, fmt.Errorf("tool use %s(...): this tool needs its whole input: tool = %q, input = { … }", tool, tool)
 	}
 	input, err := json.Marshal(map[string]string{field: text})
 	return tool, input, err

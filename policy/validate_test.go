@@ -14,26 +14,26 @@ func TestValidate(t *testing.T) {
 		{"a good one", full, ""},
 		{"keys", "alow = []\nmode = 1\n\n[[rules]]\ntool = []", `
 			p:1:1: error: unknown key alow (did you mean allow?)
-			p:2:8: error: mode: want a string, got a number
+			p:2:8: error: mode: must be a string, not a number
 			p:5:1: error: rules[0]: unknown key tool (did you mean tools?)`},
-		{"twice", "mode = 'plan'\nmode = 'plan'", "p:2:1: error: key mode stands twice"},
+		{"twice", "mode = 'plan'\nmode = 'plan'", "p:2:1: error: key mode stands twice: remove one"},
 		{"no TOML", "allow = [", "p:1:10: error: the file ends where a value is expected"},
 		{"rules", "deny = ['Bash(x', 'Bash(a b)(', \n 'Read(a)']\nallow = ['Bash(fi)', 'Bash(\u200bx)', 'Bash(ls)']", `
 			p:1:14: error: rule Bash(x: "(" is not closed; write Bash(x)
 			p:1:29: error: rule Bash(a b)(: text after the closing ")"; write Bash(a b)
-			p:3:16: warning: rule Bash(fi): "fi" is a keyword of the shell, and a rule is about one simple command, so it never matches: remove it, or name the command itself
-			p:3:28: warning: rule "Bash(\u200bx)": the rule holds U+200B, which does not show or looks like a blank`},
+			p:3:16: warning: rule Bash(fi): "fi" is a shell keyword, and a rule matches one simple command, so it never matches: remove it, or name the command itself
+			p:3:28: warning: rule "Bash(\u200bx)": the rule contains U+200B, which is invisible or looks like a space`},
 		{"settings", "mode = 'x'\nrisk = ''\nunlisted = 'maybe'\n", `
-			p:3:12: error: unlisted is "maybe", want ask, deny or risk
-			p:2:8: error: risk is "", want on or off
-			p:1:8: error: unknown permission mode "x" (one of default, acceptEdits, plan, dontAsk, bypassPermissions)`},
+			p:3:12: error: unlisted is "maybe": write ask, deny or risk
+			p:2:8: error: risk is "": write on or off
+			p:1:8: error: unknown permission mode "x" (use default, acceptEdits, plan, dontAsk, bypassPermissions)`},
 		{"protect", "protect = ['a', '*.x', './y']", `
-			p:1:18: error: protect "*.x": it is no pattern: write the name of a directory for all that lies below it, or one entry for each file
-			p:1:25: error: protect "./y": "." and ".." are no names: write the name alone, which is meant at any depth, or the absolute path`},
+			p:1:18: error: protect "*.x": patterns are not supported here: name a directory to protect everything below it, or write one entry for each file
+			p:1:25: error: protect "./y": "." and ".." cannot be protected: write only the name, which matches at any depth, or the absolute path`},
 		{"granular rules", "[[rules]]\ntools = ['Bash']\naction = 'no'\n[[rules]]\ntools = ['Bash']\naction = 'deny'\npatterns = ['(']\n" +
 			"[[rules]]\ntools = ['Bash']\naction = 'deny'\ncommands = ['rm']\nmatch = ['ls']", `
-			p:1:1: error: action is "no", want allow, ask or deny
-			p:4:1: error: rule deny Bash patterns=(: patterns: "(": missing closing ): "("; write a regular expression in the syntax of RE2
+			p:1:1: error: action is "no": write allow, ask or deny
+			p:4:1: error: rule deny Bash patterns=(: patterns: "(": missing closing ): "("; write a regular expression in RE2 syntax
 			p:12:11: error: match: the rule does not deny ls`},
 	}
 	for _, tt := range tests {

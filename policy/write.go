@@ -125,7 +125,7 @@ func readPolicy(path string) ([]byte, error) {
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func withRule(old []byte, name, key string, rule *patterns.Rule) (next []byte, a
 	var t table
 	lines, err := stricttoml.Decode(old, name, &t)
 	if err != nil {
-		return nil, at, fmt.Errorf("the file is not touched, it cannot be read: %w", err)
+		return nil, at, fmt.Errorf("the file was not changed because it cannot be read: %w", err)
 	}
 	before, err := Parse(old, name)
 	if err != nil {
@@ -148,7 +148,7 @@ func withRule(old []byte, name, key string, rule *patterns.Rule) (next []byte, a
 	next = insertRule(old, lines, key, quote(rule.String()))
 	after, err := Parse(next, name)
 	if err != nil || !after.is(before, key, rule.String()) {
-		return nil, at, fmt.Errorf("%s: cannot add a rule to %s in this form of the file: add %s by hand", name, key, rule)
+		return nil, at, fmt.Errorf("%s: cannot add a rule to %s automatically here: add %s by hand", name, key, rule)
 	}
 	items := *after.listed(key)
 	return next, items[len(items)-1].Source, nil

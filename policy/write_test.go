@@ -190,13 +190,13 @@ func TestAddRuleRefuses(t *testing.T) {
 			alone(t, dir, "p.toml")
 		})
 	}
-	if _, err := AddRule(t.TempDir(), "allow", "Read"); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := AddRule(t.TempDir(), "allow", "Read"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
 	if _, err := AddRule(filepath.Join(write(t, "x", ""), "x", FileName), "allow", "Read"); err == nil {
 		t.Error("below a file")
 	}
-	if _, err := AddRule("/dev/null", "allow", "Read"); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := AddRule("/dev/null", "allow", "Read"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a device: %v", err)
 	}
 }

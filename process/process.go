@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 )
 
 // Command is a program to be run.
@@ -55,7 +57,7 @@ type NotStarted struct {
 	Err     error
 }
 
-func (e *NotStarted) Error() string { return fmt.Sprintf("start %s: %v", e.Program, e.Err) }
+func (e *NotStarted) Error() string { return plain.Text(&exec.Error{Name: e.Program, Err: e.Err}) }
 
 func (e *NotStarted) Unwrap() error { return e.Err }
 

@@ -299,15 +299,15 @@ func TestNotStarted(t *testing.T) {
 		ctx        context.Context
 		want       string
 	}{
-		{"here", ".:", []string{"here"}, nil, "executable file not found"},
-		{"here, empty PATH", "", []string{"here"}, nil, "executable file not found"},
-		{"relative PATH", "./:../" + filepath.Base(dir), []string{"here"}, nil, "executable file not found"},
+		{"here", ".:", []string{"here"}, nil, "there is no program here on PATH"},
+		{"here, empty PATH", "", []string{"here"}, nil, "there is no program here on PATH"},
+		{"relative PATH", "./:../" + filepath.Base(dir), []string{"here"}, nil, "there is no program here on PATH"},
 		{"no program", dir, nil, nil, "no program to run"},
 		{"empty name", dir, []string{""}, nil, "no program to run"},
-		{"not there", dir, []string{"./gone"}, nil, "no such file"},
-		{"no program file", dir, []string{dir + "/data"}, nil, "permission denied"},
+		{"not there", dir, []string{"./gone"}, nil, "there is no program ./gone"},
+		{"no program file", dir, []string{dir + "/data"}, nil, "data is not executable"},
 		{"over", dir, []string{"here"}, over, "enough"},
-		{"bad argument", dir, []string{"here", "a\x00b"}, nil, "invalid argument"},
+		{"bad argument", dir, []string{"here", "a\x00b"}, nil, "holds a NUL byte"},
 	} {
 		c := &Command{Args: tt.args, Env: []string{"PATH=/nowhere", "PATH=" + tt.path, playing + "="}, Stdout: io.Discard}
 		ctx := tt.ctx

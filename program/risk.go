@@ -36,6 +36,15 @@ func (c Class) String() string {
 	return "forbidden"
 }
 
+// Word returns the class as a person reads it: its name, but destructive for forbidden,
+// since a rule may allow what is forbidden otherwise.
+func (c Class) Word() string {
+	if word := c.String(); word != "forbidden" {
+		return word
+	}
+	return "destructive"
+}
+
 // MarshalText returns the name of the class.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 

@@ -18,6 +18,8 @@ type plan struct {
 	heads map[string][]lead
 	stars []lead
 	plain []int // the rows without a subcommand path
+	// paths holds the subcommand paths that "--" alone makes destructive.
+	paths []lead
 }
 
 // lead is one subcommand path of a row.
@@ -47,7 +49,7 @@ func newPlan(rows []program.Row) *plan {
 			p.plain = append(p.plain, i)
 		}
 		for one := range strings.FieldsSeq(rows[i].Subs) {
-			p.add(lead{i, strings.Split(one, "/")})
+			p.add(lead{i, strings.Split(one, "/")}, rows[i].With == "--" && isDestructive(rows[i].Cause))
 		}
 	}
 	return p
@@ -65,7 +67,10 @@ func newWant(text string) want {
 	return want{spellings: strings.Split(text, "|")}
 }
 
-func (p *plan) add(l lead) {
+func (p *plan) add(l lead, paths bool) {
+	if paths {
+		p.paths = append(p.paths, l)
+	}
 	head := l.path[0]
 	if strings.IndexByte(head, '*') >= 0 {
 		p.stars = append(p.stars, l)

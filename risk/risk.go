@@ -58,6 +58,10 @@ type Finding struct {
 	Asks bool
 	// Unproven means that only what is unproven about a safe command raised its class.
 	Unproven bool
+	// Destroys means that the tables call a command destructive, whatever its class.
+	// Certain means that each word of the command is one that the tables know, so that
+	// nothing in it can make it graver than they say.
+	Destroys, Certain bool
 }
 
 // The factors of a finding.
@@ -329,6 +333,7 @@ func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 		return because(Moderate, mutating, "")
 	}
 	f := because(r.Class, r.Cause, "")
+	f.Destroys, f.Certain = isDestructive(r.Cause), u.certain(a, p)
 	if f.Class == Safe {
 		u.prove(&f, r, a)
 	}

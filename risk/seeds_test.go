@@ -15,7 +15,7 @@ import (
 
 const (
 	seedsFile = "../testdata/cases/seeds.jsonl"
-	page      = "../docs/risk.md"
+	page      = "../docs/project/risk-cases.md"
 )
 
 // TestSeeds: every case with a tier or a risk has that class, or is a deviation

@@ -6,10 +6,13 @@ import (
 )
 
 // git handles what the table does not describe, first of all URLs of the form
-// ext::COMMAND, which run a command.
+// ext::COMMAND, which run a command, also as the value of an option (--repo=URL).
 func (e *effector) git() {
 	for i := range e.words[1:] {
 		t := e.words[i+1].Text
+		if option, value, ok := strings.Cut(t, "="); ok && strings.HasPrefix(option, "--") {
+			t = value
+		}
 		if strings.HasPrefix(t, "ext::") || strings.HasPrefix(t, "fd::") {
 			e.odd(causeGitURL)
 		}

@@ -630,7 +630,7 @@ func (s *session) question(e *approval.Event) (*command, int, error) {
 	case e.ID == "" && !s.plain(c, e):
 		return nil, 0, failure(Conflict, errors.New("the answer may be for the question before: quote the approval_id of this one"))
 	case e.ID != "" && e.ID != c.rec.ApprovalID:
-		return nil, 0, failure(Conflict, errors.New("the answer is for another question than the one that is pending"))
+		return nil, 0, failure(Conflict, errors.New("the answer is for a different question from the one that is pending"))
 	case e.Digest != "" && e.Digest != c.digest:
 		return nil, 0, failure(Conflict, approval.ErrOther)
 	}

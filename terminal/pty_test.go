@@ -154,8 +154,10 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
+// The read has a limit, since a bash that gets the signal on its way into read waits
+// for its line first.
 func TestStop(t *testing.T) {
-	c, s := opened(t, "trap 'echo asked; exit 4' TERM; echo ready; while :; do read -r; done")
+	c, s := opened(t, "trap 'echo asked; exit 4' TERM; echo ready; while :; do read -r -t 1; done")
 	s.until(t, "ready")
 	c.stop(20 * time.Second)
 	if exit := c.wait(); exit != 4 || !strings.Contains(s.text(), "asked") {

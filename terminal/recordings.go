@@ -82,7 +82,7 @@ func (m *Manager) OpenRecording(id string) (*os.File, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(all, func(r Recording) bool { return r.ID == id }) {
-		return nil, failure(NotFound, errors.New("there is no such recording"))
+		return nil, failure(NotFound, errors.New("no such recording exists"))
 	}
 	return os.Open(m.path(id))
 }

@@ -147,7 +147,7 @@ func (m Mapping) compile(tool string) (*mapped, error) {
 		return nil, err
 	}
 	if m.Dialect != "" && !slices.Contains(Dialects[:], m.Dialect) {
-		return nil, fmt.Errorf("dialect is %q, want one of %s", m.Dialect, strings.Join(Dialects[:], ", "))
+		return nil, fmt.Errorf("dialect is %q: write one of %s", m.Dialect, strings.Join(Dialects[:], ", "))
 	}
 	c := &mapped{Mapping: m}
 	for _, r := range m.roles() {

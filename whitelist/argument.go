@@ -18,11 +18,11 @@ func newArgument(text string) (argument, string) {
 	case strings.TrimSpace(text) == "":
 		return argument{}, "is empty"
 	case strings.ContainsFunc(text, control):
-		return argument{}, "holds a control character"
+		return argument{}, "contains a control character"
 	case text[0] == ' ' || pair && value == "":
-		return argument{}, "begins or ends with a blank"
+		return argument{}, "begins or ends with a space"
 	case pair && word[0] != '-':
-		return argument{}, "holds a blank: it is an option and its value, or one word"
+		return argument{}, "contains a space: write an option and its value, or one word"
 	}
 	return argument{word, value, pair}, ""
 }

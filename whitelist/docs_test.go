@@ -11,7 +11,7 @@ import (
 
 // TestAgentSafety: the examples of the page behave as it says.
 func TestAgentSafety(t *testing.T) {
-	page, err := os.ReadFile("../docs/agent-safety.md")
+	page, err := os.ReadFile("../docs/whitelist.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestWhitelistPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	blocks := regexp.MustCompile("(?s)```json[^\n]*\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) == 0 {
 		t.Error("no example")
 	}

@@ -1,18 +1,13 @@
 package whitelist
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/internal/webhook"
 )
 
 // Alert tells a person that an agent was paused. In JSON it is the standard
@@ -45,7 +40,7 @@ type Escalation struct {
 // recorded.
 const (
 	escalationLimit = 55 * time.Second
-	attemptLimit    = 10 * time.Second
+	attemptLimit    = webhook.Limit
 )
 
 // pauses are the delays between attempts; the last one repeats.
@@ -94,38 +89,6 @@ func attempt(ctx context.Context, body []byte, try func(context.Context, []byte)
 	return try(ctx, body)
 }
 
-// post sends the alert. It does not follow redirects: only the configured
-// address is meant to receive it.
 func (e *Escalation) post(ctx context.Context, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.Webhook, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{Timeout: attemptLimit}
-	if e.Post != nil {
-		client = *e.Post
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := client.Do(req)
-	if err != nil {
-		return withoutAddress(err)
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // lets the connection be reused
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("the webhook answered %s", resp.Status)
-	}
-	return nil
-}
-
-// withoutAddress strips the URL from an error of the client, since the URL
-// often is a secret itself.
-func withoutAddress(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err
-	}
-	text, _ := mask.Text(err.Error())
-	return errors.New(text)
+	return webhook.Post(ctx, e.Post, e.Webhook, body)
 }

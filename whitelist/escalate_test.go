@@ -134,28 +134,3 @@ func TestEscalationEnds(t *testing.T) {
 		}
 	})
 }
-
-// A redirect is not followed and counts as a failure, as does a malformed URL.
-func TestWebhookAnswers(t *testing.T) {
-	for code, works := range map[int]bool{200: true, 202: true, 301: false, 307: false, 400: false, 500: false} {
-		asked := 0
-		e := &Escalation{Webhook: "https://chat.example/hook", Post: &http.Client{Transport: tripFunc(func(r *http.Request) (*http.Response, error) {
-			asked++
-			return answered(code), nil
-		})}}
-		if err := e.post(t.Context(), []byte("{}")); works != (err == nil) || asked != 1 {
-			t.Errorf("%d: asked %d times, %v", code, asked, err)
-		}
-	}
-	if err := (&Escalation{Webhook: "https://x\x00/"}).post(t.Context(), nil); err == nil {
-		t.Error("posted to no URL")
-	}
-	stopped, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := (&Escalation{Webhook: "http://127.0.0.1:9/"}).post(stopped, nil); err == nil {
-		t.Error("posted without time")
-	}
-	if got := withoutAddress(errors.New("plain")); got.Error() != "plain" {
-		t.Error(got)
-	}
-}

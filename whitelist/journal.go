@@ -103,7 +103,7 @@ func (j *Journal) follow() error {
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is gone: whether the agent is paused is not known", j.path)
+		return fmt.Errorf("%s is missing: cannot tell whether the agent is paused", j.path)
 	}
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (j *Journal) take(data []byte) error {
 	for line := range bytes.Lines(whole) {
 		e, err := parseEntry(line)
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w: look at it, then agent-wrapper hallucinations reset --broken", j.path, j.lines+1, err)
+			return fmt.Errorf("%s:%d: %w: inspect it, then run agent-wrapper hallucinations reset --broken", j.path, j.lines+1, err)
 		}
 		j.lines++
 		j.state[e.key()] = e.after(j.state[e.key()])
@@ -146,7 +146,7 @@ func parseEntry(line []byte) (*entry, error) {
 	case kindHallucination, kindDryRun, kindEscalated, kindResumed, kindReset:
 		return &e, nil
 	}
-	return nil, fmt.Errorf("%q is no kind of line", e.Kind)
+	return nil, fmt.Errorf("%q is not a known kind of line", e.Kind)
 }
 
 func (e *entry) key() Key { return Key{e.AgentID, e.PlanID} }

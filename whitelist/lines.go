@@ -37,7 +37,7 @@ func Lines(name string, data []byte) ([]Line, error) {
 	}
 	f := formOf(name)
 	if f == nil {
-		return nil, fmt.Errorf("%s: no file that commands are known to stand in: CI files (.yml), package.json, a Makefile, plan.json, .sh, .txt, .jsonl", name)
+		return nil, fmt.Errorf("%s: not a kind of file that commands are read from: CI files (.yml), package.json, a Makefile, plan.json, .sh, .txt, .jsonl", name)
 	}
 	texts, err := f.read(data)
 	if err != nil {
@@ -58,7 +58,7 @@ func Lines(name string, data []byte) ([]Line, error) {
 func NoLines(name string) error {
 	f := formOf(name)
 	if f == nil {
-		f = &form{place: "nothing in a file of this name"}
+		f = &form{place: "nothing, for a file of this name"}
 	}
 	return fmt.Errorf("%s: no command found in it: looked for %s", name, f.place)
 }
@@ -92,7 +92,7 @@ func formOf(name string) *form {
 	case base == "package.json":
 		return &form{packageScripts, "scripts under the key scripts"}
 	case slices.Contains(makefiles, base) || path.Ext(base) == ".mk":
-		return &form{plain(makeLines), "targets, and recipes behind a tab"}
+		return &form{plain(makeLines), "targets, and recipes after a tab"}
 	}
 	switch path.Ext(base) {
 	case ".yml", ".yaml":
@@ -100,11 +100,11 @@ func formOf(name string) *form {
 	case ".json":
 		return &form{plain(planLines), "the gates of a plan: items, gates, run"}
 	case ".jsonl":
-		return &form{plain(objectLines), "an object a line with command, run or cmd"}
+		return &form{plain(objectLines), "one object per line, with command, run or cmd"}
 	case ".txt":
-		return &form{plain(textLines), "a command a line"}
+		return &form{plain(textLines), "one command per line"}
 	case ".sh", ".bash":
-		return &form{plain(wholeText), "commands, beside comments"}
+		return &form{plain(wholeText), "commands (comments are skipped)"}
 	}
 	return nil
 }

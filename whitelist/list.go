@@ -107,9 +107,9 @@ func Read(path string) (*List, error) {
 	switch info, err := os.Stat(path); {
 	case err != nil: // reported below
 	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory, and no whitelist", visible.Line(path))
+		return nil, fmt.Errorf("%s is a directory, not a whitelist", visible.Line(path))
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return nil, fmt.Errorf("%s is no file, or longer than %d bytes", visible.Line(path), maxFile)
+		return nil, fmt.Errorf("%s is not a regular file, or is larger than %d bytes", visible.Line(path), maxFile)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -212,15 +212,15 @@ func (c *checker) list(f *file) *List {
 	l := &List{name: c.name, items: map[string]*item{}, binaries: map[string]*item{}}
 	switch {
 	case f.Version == nil:
-		c.fault("", "version is missing: it is %q", fileVersion)
+		c.fault("", "version is missing: use %q", fileVersion)
 	case *f.Version != fileVersion:
-		c.fault("version", "%s is no version that is known: it is %q", quoted(*f.Version), fileVersion)
+		c.fault("version", "%s is not a known version: use %q", quoted(*f.Version), fileVersion)
 	}
 	switch {
 	case f.Mode == nil:
-		c.fault("", `mode is missing: it is "strict" or "permissive"`)
+		c.fault("", `mode is missing: use "strict" or "permissive"`)
 	case *f.Mode != strict && *f.Mode != permissive:
-		c.fault("mode", `%s is no mode: it is "strict" or "permissive"`, quoted(*f.Mode))
+		c.fault("mode", `%s is not a mode: use "strict" or "permissive"`, quoted(*f.Mode))
 	default:
 		l.strict = *f.Mode == strict
 	}
@@ -230,7 +230,7 @@ func (c *checker) list(f *file) *List {
 	for name, p := range f.Custom {
 		path := strictjson.Member("custom", name)
 		if l.items[name] != nil {
-			c.fault(path, "stands in defaults as well: leave one out")
+			c.fault(path, "is also in defaults: remove one of them")
 		}
 		l.custom(c, path, c.custom(path, name, p))
 	}
@@ -253,7 +253,7 @@ func (l *List) add(e *item) {
 
 func (l *List) custom(c *checker, path string, e *item) {
 	if other := l.binaries[e.binary]; other != nil {
-		c.fault(path+".binary", "%s is the binary of %s as well: one name for each", quoted(e.binary), quoted(min(e.name, other.name)))
+		c.fault(path+".binary", "%s is also the binary of %s: use one name for each", quoted(e.binary), quoted(min(e.name, other.name)))
 	}
 	l.add(e)
 	l.binaries[e.binary] = e
@@ -263,7 +263,7 @@ func (c *checker) program(path, name string, p listed) *item {
 	c.programName(path, name)
 	e := &item{name: name, bare: p.Bare, positionals: p.Positionals, allow: c.arguments(path+".allow_args", p.AllowArgs, true), deny: c.arguments(path+".deny_args", p.DenyArgs, false)}
 	if len(p.Commands) == 0 {
-		c.fault(path, "commands is missing or empty: list the subcommands, or put the program into custom")
+		c.fault(path, "commands is missing or empty: list the subcommands, or move the program to custom")
 	}
 	for i, phrase := range p.Commands {
 		e.phrases = append(e.phrases, c.phrase(fmt.Sprintf("%s.commands[%d]", path, i), phrase, p.Commands[:i]))
@@ -275,14 +275,14 @@ func (c *checker) program(path, name string, p listed) *item {
 func (c *checker) custom(path, name string, p custom) *item {
 	c.programName(path, name)
 	if strings.Contains(name, "/") {
-		c.fault(path, "a name has no /: the path is the binary")
+		c.fault(path, "a name cannot contain /: put the path in binary")
 	}
 	e := &item{name: name, positionals: p.Positionals, allow: c.arguments(path+".allow_args", p.AllowArgs, true), deny: c.arguments(path+".deny_args", p.DenyArgs, false)}
 	switch {
 	case p.Binary == nil:
-		c.fault(path, "binary is missing: the path of the program, or its name on PATH")
+		c.fault(path, "binary is missing: give the path of the program, or its name on PATH")
 	case *p.Binary == "" || strings.HasSuffix(*p.Binary, "/") || strings.ContainsFunc(*p.Binary, control):
-		c.fault(path+".binary", "%s is no path of a program", quoted(*p.Binary))
+		c.fault(path+".binary", "%s is not the path of a program", quoted(*p.Binary))
 	default:
 		e.binary = *p.Binary
 	}
@@ -293,7 +293,7 @@ func (c *checker) custom(path, name string, p custom) *item {
 // were meant as something else.
 func (c *checker) programName(path, name string) {
 	if name == "" || strings.HasSuffix(name, "/") || strings.ContainsAny(name, " *=") || name[0] == '-' || strings.ContainsFunc(name, control) {
-		c.fault(path, "%s is no name of a program: it is the first word of a command, as it is written", quoted(name))
+		c.fault(path, "%s is not a program name: use the first word of the command, as it is typed", quoted(name))
 	}
 }
 
@@ -301,13 +301,13 @@ func (c *checker) phrase(path, text string, before []string) []string {
 	words := strings.Fields(text)
 	switch {
 	case len(words) == 0:
-		c.fault(path, "empty: it is the words behind the program, such as run build")
+		c.fault(path, "empty: give the words after the program, such as run build")
 	case strings.ContainsFunc(text, control):
-		c.fault(path, "a control character in %s", quoted(text))
+		c.fault(path, "%s contains a control character", quoted(text))
 	case strings.Contains(text, "*"):
-		c.fault(path, "%s: a command is compared word by word, * means nothing in it", quoted(text))
+		c.fault(path, "%s: commands are compared word by word, and * has no special meaning", quoted(text))
 	case slices.ContainsFunc(before, func(b string) bool { return slices.Equal(strings.Fields(b), words) }):
-		c.fault(path, "%s stands there twice", quoted(text))
+		c.fault(path, "%s appears twice", quoted(text))
 	}
 	return words
 }
@@ -317,7 +317,7 @@ func (c *checker) arguments(path string, texts []string, allow bool) []argument 
 	for i, text := range texts {
 		arg, why := newArgument(text)
 		if why == "" && allow && (strings.HasPrefix(arg.word, "-*") || strings.HasPrefix(arg.word, "--*")) {
-			why = "would let every option pass: list them"
+			why = "would allow every option: list the ones to allow"
 		}
 		if why != "" {
 			c.fault(fmt.Sprintf("%s[%d]", path, i), "%s %s", quoted(text), why)
@@ -342,20 +342,20 @@ func (c *checker) policy(s settings) Policy {
 	}
 	for i, name := range p.AllowEnvVars {
 		if !variable(name) {
-			c.fault(fmt.Sprintf("policy.allow_env_vars[%d]", i), "%s is no name of a variable", quoted(name))
+			c.fault(fmt.Sprintf("policy.allow_env_vars[%d]", i), "%s is not a variable name", quoted(name))
 		}
 	}
 	if s.MaxLength != nil {
 		p.MaxCommandLength = *s.MaxLength
 	}
 	if p.MaxCommandLength < 1 || p.MaxCommandLength > shell.MaxLine {
-		c.fault("policy.max_command_length", "it is 1 to %d bytes", shell.MaxLine)
+		c.fault("policy.max_command_length", "must be 1 to %d bytes", shell.MaxLine)
 	}
 	if s.Threshold != nil {
 		p.HallucinationThreshold = *s.Threshold
 	}
 	if p.HallucinationThreshold < 1 {
-		c.fault("policy.hallucination_threshold", "it is at least 1")
+		c.fault("policy.hallucination_threshold", "must be at least 1")
 	}
 	return p
 }

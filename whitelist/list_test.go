@@ -19,59 +19,59 @@ const head = `{"version":"1.0.0","mode":"strict"`
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                    "l.json:1:1: the text ends where a value is expected",
-		`[]`:                                  "l.json:1:1: want an object, got an array",
-		`{}`:                                  "l.json:1:1: mode is missing: it is \"strict\" or \"permissive\"\nl.json:1:1: version is missing: it is \"1.0.0\"",
-		`{"version":"1.0.0"}`:                 `l.json:1:1: mode is missing: it is "strict" or "permissive"`,
-		`{"version":"2.0.0","mode":"strict"}`: `l.json:1:12: version: "2.0.0" is no version that is known: it is "1.0.0"`,
-		`{"version":"1.0.0","mode":"lax"}`:    `l.json:1:27: mode: "lax" is no mode: it is "strict" or "permissive"`,
-		`{"version":"1.0.0","mode":""}`:       `l.json:1:27: mode: "" is no mode: it is "strict" or "permissive"`,
-		`{"version":1,"mode":"strict"}`:       "l.json:1:12: version: want a string, got a number",
-		head + `,"$schema":1}`:                "l.json:1:46: $schema: want a string, got a number",
+		`[]`:                                  "l.json:1:1: must be an object, not an array",
+		`{}`:                                  "l.json:1:1: mode is missing: use \"strict\" or \"permissive\"\nl.json:1:1: version is missing: use \"1.0.0\"",
+		`{"version":"1.0.0"}`:                 `l.json:1:1: mode is missing: use "strict" or "permissive"`,
+		`{"version":"2.0.0","mode":"strict"}`: `l.json:1:12: version: "2.0.0" is not a known version: use "1.0.0"`,
+		`{"version":"1.0.0","mode":"lax"}`:    `l.json:1:27: mode: "lax" is not a mode: use "strict" or "permissive"`,
+		`{"version":"1.0.0","mode":""}`:       `l.json:1:27: mode: "" is not a mode: use "strict" or "permissive"`,
+		`{"version":1,"mode":"strict"}`:       "l.json:1:12: version: must be a string, not a number",
+		head + `,"$schema":1}`:                "l.json:1:46: $schema: must be a string, not a number",
 		head + `,"polcy":{}}`:                 "l.json:1:36: unknown key polcy (did you mean policy?)",
 		head + `,"Policy":{}}`:                "l.json:1:36: unknown key Policy (did you mean policy?)",
-		head + `,"mode":"strict"}`:            "l.json:1:36: key mode stands twice in one object",
+		head + `,"mode":"strict"}`:            "l.json:1:36: key mode appears twice in one object",
 		head + `} {}`:                         "l.json:1:37: text after the end of the value",
 		head + `,"$Comment":1}`:               "l.json:1:36: unknown key $Comment (did you mean $comment?)",
-		head + `,"defaults":{"npm":{}}}`:      "l.json:1:54: defaults.npm: commands is missing or empty: list the subcommands, or put the program into custom",
-		head + `,"defaults":{"npm":{"commands":[]}}}`:                                "l.json:1:54: defaults.npm: commands is missing or empty: list the subcommands, or put the program into custom",
-		head + `,"defaults":{"npm":{"commands":[""]}}}`:                              "l.json:1:67: defaults.npm.commands[0]: empty: it is the words behind the program, such as run build",
-		head + `,"defaults":{"npm":{"commands":[" "]}}}`:                             "l.json:1:67: defaults.npm.commands[0]: empty: it is the words behind the program, such as run build",
-		head + `,"defaults":{"npm":{"commands":["a","run  x","run x"]}}}`:            `l.json:1:80: defaults.npm.commands[2]: "run x" stands there twice`,
-		head + `,"defaults":{"npm":{"commands":["run *"]}}}`:                         `l.json:1:67: defaults.npm.commands[0]: "run *": a command is compared word by word, * means nothing in it`,
-		head + `,"defaults":{"npm":{"commands":["a\nb"]}}}`:                          `l.json:1:67: defaults.npm.commands[0]: a control character in "a\nb"`,
-		head + `,"defaults":{"npm":{"commands":[1]}}}`:                               "l.json:1:67: defaults.npm.commands[0]: want a string, got a number",
+		head + `,"defaults":{"npm":{}}}`:      "l.json:1:54: defaults.npm: commands is missing or empty: list the subcommands, or move the program to custom",
+		head + `,"defaults":{"npm":{"commands":[]}}}`:                                "l.json:1:54: defaults.npm: commands is missing or empty: list the subcommands, or move the program to custom",
+		head + `,"defaults":{"npm":{"commands":[""]}}}`:                              "l.json:1:67: defaults.npm.commands[0]: empty: give the words after the program, such as run build",
+		head + `,"defaults":{"npm":{"commands":[" "]}}}`:                             "l.json:1:67: defaults.npm.commands[0]: empty: give the words after the program, such as run build",
+		head + `,"defaults":{"npm":{"commands":["a","run  x","run x"]}}}`:            `l.json:1:80: defaults.npm.commands[2]: "run x" appears twice`,
+		head + `,"defaults":{"npm":{"commands":["run *"]}}}`:                         `l.json:1:67: defaults.npm.commands[0]: "run *": commands are compared word by word, and * has no special meaning`,
+		head + `,"defaults":{"npm":{"commands":["a\nb"]}}}`:                          `l.json:1:67: defaults.npm.commands[0]: "a\nb" contains a control character`,
+		head + `,"defaults":{"npm":{"commands":[1]}}}`:                               "l.json:1:67: defaults.npm.commands[0]: must be a string, not a number",
 		head + `,"defaults":{"npm":{"commands":["a"],"allow_arg":[]}}}`:              "l.json:1:72: defaults.npm: unknown key allow_arg (did you mean allow_args?)",
 		head + `,"defaults":{"npm":{"commands":["a"],"binary":"x"}}}`:                "l.json:1:72: defaults.npm: unknown key binary",
-		head + `,"defaults":{"":{"commands":["a"]}}}`:                                `l.json:1:51: defaults."": "" is no name of a program: it is the first word of a command, as it is written`,
-		head + `,"defaults":{"npm test":{"commands":["a"]}}}`:                        `l.json:1:59: defaults.npm test: "npm test" is no name of a program: it is the first word of a command, as it is written`,
-		head + `,"defaults":{"-x":{"commands":["a"]}}}`:                              `l.json:1:53: defaults.-x: "-x" is no name of a program: it is the first word of a command, as it is written`,
-		head + `,"defaults":{"bin/":{"commands":["a"]}}}`:                            `l.json:1:55: defaults.bin/: "bin/" is no name of a program: it is the first word of a command, as it is written`,
+		head + `,"defaults":{"":{"commands":["a"]}}}`:                                `l.json:1:51: defaults."": "" is not a program name: use the first word of the command, as it is typed`,
+		head + `,"defaults":{"npm test":{"commands":["a"]}}}`:                        `l.json:1:59: defaults.npm test: "npm test" is not a program name: use the first word of the command, as it is typed`,
+		head + `,"defaults":{"-x":{"commands":["a"]}}}`:                              `l.json:1:53: defaults.-x: "-x" is not a program name: use the first word of the command, as it is typed`,
+		head + `,"defaults":{"bin/":{"commands":["a"]}}}`:                            `l.json:1:55: defaults.bin/: "bin/" is not a program name: use the first word of the command, as it is typed`,
 		head + `,"defaults":{"x":{"commands":["a"],"allow_args":[""]}}}`:             `l.json:1:84: defaults.x.allow_args[0]: "" is empty`,
-		head + `,"defaults":{"x":{"commands":["a"],"allow_args":[" -x"]}}}`:          `l.json:1:84: defaults.x.allow_args[0]: " -x" begins or ends with a blank`,
-		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["-x "]}}}`:          `l.json:1:84: defaults.x.allow_args[0]: "-x " begins or ends with a blank`,
-		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["run x"]}}}`:        `l.json:1:84: defaults.x.allow_args[0]: "run x" holds a blank: it is an option and its value, or one word`,
-		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["a\tb"]}}}`:         `l.json:1:84: defaults.x.allow_args[0]: "a\tb" holds a control character`,
-		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["-*"]}}}`:           `l.json:1:84: defaults.x.allow_args[0]: "-*" would let every option pass: list them`,
-		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["--* x"]}}}`:        `l.json:1:84: defaults.x.allow_args[0]: "--* x" would let every option pass: list them`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":[" -x"]}}}`:          `l.json:1:84: defaults.x.allow_args[0]: " -x" begins or ends with a space`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["-x "]}}}`:          `l.json:1:84: defaults.x.allow_args[0]: "-x " begins or ends with a space`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["run x"]}}}`:        `l.json:1:84: defaults.x.allow_args[0]: "run x" contains a space: write an option and its value, or one word`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["a\tb"]}}}`:         `l.json:1:84: defaults.x.allow_args[0]: "a\tb" contains a control character`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["-*"]}}}`:           `l.json:1:84: defaults.x.allow_args[0]: "-*" would allow every option: list the ones to allow`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["--* x"]}}}`:        `l.json:1:84: defaults.x.allow_args[0]: "--* x" would allow every option: list the ones to allow`,
 		head + `,"defaults":{"x":{"commands":["a"],"deny_args":[""]}}}`:              `l.json:1:83: defaults.x.deny_args[0]: "" is empty`,
-		head + `,"defaults":{"x":{"commands":["a"],"allow_positionals":"y"}}}`:       "l.json:1:90: defaults.x.allow_positionals: want a boolean, got a string",
-		head + `,"custom":{"x":{}}}`:                                                 "l.json:1:50: custom.x: binary is missing: the path of the program, or its name on PATH",
-		head + `,"custom":{"x":{"binary":""}}}`:                                      `l.json:1:60: custom.x.binary: "" is no path of a program`,
-		head + `,"custom":{"x":{"binary":"bin/"}}}`:                                  `l.json:1:60: custom.x.binary: "bin/" is no path of a program`,
-		head + `,"custom":{"x":{"binary":"a\u0000b"}}}`:                              `l.json:1:60: custom.x.binary: "a\x00b" is no path of a program`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_positionals":"y"}}}`:       "l.json:1:90: defaults.x.allow_positionals: must be a boolean, not a string",
+		head + `,"custom":{"x":{}}}`:                                                 "l.json:1:50: custom.x: binary is missing: give the path of the program, or its name on PATH",
+		head + `,"custom":{"x":{"binary":""}}}`:                                      `l.json:1:60: custom.x.binary: "" is not the path of a program`,
+		head + `,"custom":{"x":{"binary":"bin/"}}}`:                                  `l.json:1:60: custom.x.binary: "bin/" is not the path of a program`,
+		head + `,"custom":{"x":{"binary":"a\u0000b"}}}`:                              `l.json:1:60: custom.x.binary: "a\x00b" is not the path of a program`,
 		head + `,"custom":{"x":{"binary":"y","commands":[]}}}`:                       "l.json:1:64: custom.x: unknown key commands",
-		head + `,"custom":{"a/x":{"binary":"y"}}}`:                                   "l.json:1:52: custom.a/x: a name has no /: the path is the binary",
+		head + `,"custom":{"a/x":{"binary":"y"}}}`:                                   "l.json:1:52: custom.a/x: a name cannot contain /: put the path in binary",
 		head + `,"custom":{"x":{"binary":"y"},"z":{"binary":"y"}}}`:                  "", // checked below: the order of a map is random
-		head + `,"defaults":{"x":{"commands":["a"]}},"custom":{"x":{"binary":"y"}}}`: "l.json:1:86: custom.x: stands in defaults as well: leave one out",
-		head + `,"policy":{"max_command_length":0}}`:                                 "l.json:1:67: policy.max_command_length: it is 1 to 65536 bytes",
-		head + `,"policy":{"max_command_length":65537}}`:                             "l.json:1:67: policy.max_command_length: it is 1 to 65536 bytes",
-		head + `,"policy":{"max_command_length":1.5}}`:                               "l.json:1:70: policy.max_command_length: number 1.5 does not fit into int",
-		head + `,"policy":{"hallucination_threshold":0}}`:                            "l.json:1:72: policy.hallucination_threshold: it is at least 1",
-		head + `,"policy":{"allow_env_vars":["A","B=C"]}}`:                           `l.json:1:68: policy.allow_env_vars[1]: "B=C" is no name of a variable`,
-		head + `,"policy":{"allow_env_vars":["1A"]}}`:                                `l.json:1:64: policy.allow_env_vars[0]: "1A" is no name of a variable`,
-		head + `,"policy":{"allow_env_vars":[""]}}`:                                  `l.json:1:64: policy.allow_env_vars[0]: "" is no name of a variable`,
-		head + `,"policy":{"dry_run_mode":1}}`:                                       "l.json:1:61: policy.dry_run_mode: want a boolean, got a number",
-		head + `,"policy":{"allow_env_vars":null}}`:                                  "l.json:1:63: policy.allow_env_vars: want an array, got null",
+		head + `,"defaults":{"x":{"commands":["a"]}},"custom":{"x":{"binary":"y"}}}`: "l.json:1:86: custom.x: is also in defaults: remove one of them",
+		head + `,"policy":{"max_command_length":0}}`:                                 "l.json:1:67: policy.max_command_length: must be 1 to 65536 bytes",
+		head + `,"policy":{"max_command_length":65537}}`:                             "l.json:1:67: policy.max_command_length: must be 1 to 65536 bytes",
+		head + `,"policy":{"max_command_length":1.5}}`:                               "l.json:1:70: policy.max_command_length: number 1.5 is not a whole number",
+		head + `,"policy":{"hallucination_threshold":0}}`:                            "l.json:1:72: policy.hallucination_threshold: must be at least 1",
+		head + `,"policy":{"allow_env_vars":["A","B=C"]}}`:                           `l.json:1:68: policy.allow_env_vars[1]: "B=C" is not a variable name`,
+		head + `,"policy":{"allow_env_vars":["1A"]}}`:                                `l.json:1:64: policy.allow_env_vars[0]: "1A" is not a variable name`,
+		head + `,"policy":{"allow_env_vars":[""]}}`:                                  `l.json:1:64: policy.allow_env_vars[0]: "" is not a variable name`,
+		head + `,"policy":{"dry_run_mode":1}}`:                                       "l.json:1:61: policy.dry_run_mode: must be a boolean, not a number",
+		head + `,"policy":{"allow_env_vars":null}}`:                                  "l.json:1:63: policy.allow_env_vars: must be an array, not null",
 	} {
 		l, err := Parse([]byte(text), "l.json")
 		switch {
@@ -84,7 +84,7 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 	_, err := Parse([]byte(head+`,"custom":{"x":{"binary":"y"},"z":{"binary":"y"}}}`), "l.json")
-	if err == nil || !strings.Contains(err.Error(), `"y" is the binary of "x" as well: one name for each`) && !strings.Contains(err.Error(), `"y" is the binary of "z" as well`) {
+	if err == nil || !strings.Contains(err.Error(), `"y" is also the binary of "x": use one name for each`) && !strings.Contains(err.Error(), `"y" is the binary of "z" as well`) {
 		t.Error(err)
 	}
 	if _, err := Parse([]byte(`{"x":`+strings.Repeat(" ", maxFile)+`1}`), "l"); err == nil || !strings.Contains(err.Error(), "longer than") {
@@ -165,7 +165,7 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(file, slices.Repeat([]byte(" "), maxFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(file); err == nil || !strings.Contains(err.Error(), "longer than") {
+	if _, err := Read(file); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Error(err)
 	}
 }

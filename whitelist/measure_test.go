@@ -187,7 +187,7 @@ func TestFalsePositives(t *testing.T) {
 			}
 			if e := l.Validate(command, analyze(command)); e != nil {
 				refused[command]++
-				off += count(strings.Contains(e.Detail, "is off in the list"))
+				off += count(strings.Contains(e.Detail, "is listed under off"))
 			}
 		}
 		n := 0

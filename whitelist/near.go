@@ -73,7 +73,7 @@ func (f *fault) noScript(look Look) (text string, found bool) {
 	case err != nil:
 		return f.detail, false
 	case slices.Contains(names, f.script):
-		return f.detail + ": there is such a " + what, true
+		return f.detail + ": there is a " + what + " of that name", true
 	}
 	text = "no such " + what
 	if near := nearest(f.script, names); near != "" {

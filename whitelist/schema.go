@@ -10,16 +10,16 @@ import (
 
 // described holds the descriptions of the keys, for hints in editors.
 var described = map[string]string{
-	"version": "the version of this format", "mode": "strict: what is not listed is refused; permissive: a person is asked",
-	"defaults": "programs with subcommands, by the word that they are called with", "custom": "programs of the project, by a name",
-	"off":      "programs that do not pass: to be moved to defaults or custom by a person",
-	"commands": "what may stand behind the program, word by word: run build", "allow_bare": "the program alone passes as well",
-	"allow_args":        "arguments that pass: a word, or an option and its value; * is any text",
-	"deny_args":         "arguments that never pass, in any spelling; * is any text",
-	"allow_positionals": "words that are no options pass", "binary": "the path of the program, or its name on PATH",
-	"allow_shell_operators": "lists, pipes, groups and reading redirections pass; each command has to be listed",
-	"allow_env_vars":        "variables that may stand before a command", "max_command_length": "in bytes",
-	"hallucination_threshold": "refusals after which the agent is paused", "dry_run_mode": "what would be refused is recorded and runs all the same",
+	"version": "the version of this format", "mode": "strict: unlisted commands are refused; permissive: a person is asked",
+	"defaults": "programs with subcommands, by the word that calls them", "custom": "the project's own programs, by name",
+	"off":      "programs that are not allowed, until a person moves them to defaults or custom",
+	"commands": "what may follow the program, word by word: run build", "allow_bare": "the program is also allowed on its own",
+	"allow_args":        "arguments that are allowed: a word, or an option and its value; * matches any text",
+	"deny_args":         "arguments that are never allowed, in any spelling; * matches any text",
+	"allow_positionals": "words that are not options are allowed", "binary": "the path of the program, or its name on PATH",
+	"allow_shell_operators": "lists, pipes, groups and input redirections are allowed; each command must be listed",
+	"allow_env_vars":        "variables that may be set before a command", "max_command_length": "in bytes",
+	"hallucination_threshold": "refusals after which the agent is paused", "dry_run_mode": "what would be refused is recorded, and runs anyway",
 }
 
 // limits holds the constraints on the values of keys.

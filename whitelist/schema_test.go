@@ -87,16 +87,16 @@ func TestWarnings(t *testing.T) {
 		want []string
 	}{
 		{string(Default), []string{
-			"node -e runs the code or the program that it is given: it lets everything through", "node --eval runs the code or the program that it is given: it lets everything through",
-			"npm run build runs what package.json says: whoever may edit it says what runs", "npm run lint runs what package.json says: whoever may edit it says what runs",
-			"npm run typecheck runs what package.json says: whoever may edit it says what runs", "npm test runs what package.json says: whoever may edit it says what runs",
+			"node -e runs whatever code or program it is given: this allows everything", "node --eval runs whatever code or program it is given: this allows everything",
+			"npm run build runs what package.json says: anyone who can edit that file decides what runs", "npm run lint runs what package.json says: anyone who can edit that file decides what runs",
+			"npm run typecheck runs what package.json says: anyone who can edit that file decides what runs", "npm test runs what package.json says: anyone who can edit that file decides what runs",
 		}},
-		{head + `,"defaults":{"node":{"commands":["-e","--check"],"deny_args":["--check"]}}}`, []string{"node -e runs the code or the program that it is given: it lets everything through"}},
-		{head + `,"defaults":{"npm":{"commands":["test","run build","start","ci"]}}}`, []string{"npm run build runs what package.json says: whoever may edit it says what runs", "npm test runs what package.json says: whoever may edit it says what runs", "npm start runs what package.json says: whoever may edit it says what runs"}},
-		{head + `,"custom":{"py":{"binary":"python","allow_args":["-c *","-q"]}}}`, []string{"py -c: the option makes it run, read or obey what it is given"}},
-		{head + `,"custom":{"x":{"binary":"x","allow_args":["--a","--b"],"deny_args":["--b"]}}}`, []string{`x: "--b" in allow_args never passes: deny_args names it`}},
+		{head + `,"defaults":{"node":{"commands":["-e","--check"],"deny_args":["--check"]}}}`, []string{"node -e runs whatever code or program it is given: this allows everything"}},
+		{head + `,"defaults":{"npm":{"commands":["test","run build","start","ci"]}}}`, []string{"npm run build runs what package.json says: anyone who can edit that file decides what runs", "npm test runs what package.json says: anyone who can edit that file decides what runs", "npm start runs what package.json says: anyone who can edit that file decides what runs"}},
+		{head + `,"custom":{"py":{"binary":"python","allow_args":["-c *","-q"]}}}`, []string{"py -c: this option makes it run, read or follow what it is given"}},
+		{head + `,"custom":{"x":{"binary":"x","allow_args":["--a","--b"],"deny_args":["--b"]}}}`, []string{`x: "--b" in allow_args has no effect: deny_args also lists it`}},
 		{strings.Replace(head, "strict", "permissive", 1) + `,"policy":{"allow_env_vars":["CI","PATH"],"allow_shell_operators":true,"dry_run_mode":true}}`, []string{
-			"policy.allow_env_vars: PATH can make a listed program run another one", "policy.allow_shell_operators: a gate with operators is run by a shell", "policy.dry_run_mode: nothing is refused", "mode: what is not listed is asked about, not refused",
+			"policy.allow_env_vars: PATH can make a listed program run another one", "policy.allow_shell_operators: a gate with operators is run by a shell", "policy.dry_run_mode: nothing is refused", "mode: unlisted commands are asked about, not refused",
 		}},
 		{head + `,"custom":{"unknown-tool":{"binary":"./unknown","allow_args":["-x"]}}}`, nil},
 	} {

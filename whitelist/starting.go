@@ -37,7 +37,7 @@ func Starting(lines []Line, dry bool) (*Start, error) {
 	d.withoutListed()
 	text := d.text(dry)
 	if _, err := Parse(text, FileName); err != nil {
-		return nil, fmt.Errorf("the list that was made is not valid: %w", err)
+		return nil, fmt.Errorf("the generated list is not valid: %w", err)
 	}
 	return &Start{Text: text, Notes: d.notes, Commands: d.commands, Off: d.idle}, nil
 }
@@ -98,7 +98,7 @@ func (d *draft) line(line Line) {
 		return
 	}
 	if ops, err := shell.Operators(line.Text); err != nil || len(ops) > 0 {
-		d.note(line, "%q has shell operators: its commands stand in the list one by one", shown(line.Text))
+		d.note(line, "%q has shell operators: its commands are listed one by one", shown(line.Text))
 	}
 	covered := map[int]int{} // by action: the end of its phrase
 	for i := range facts.Actions {
@@ -137,7 +137,7 @@ func (d *draft) command(line Line, facts *shell.Facts, index int) int {
 	for _, v := range a.Assigns {
 		switch {
 		case v.Class == shell.Dangerous:
-			d.note(line, "the variable %s can change what commands do: it is not in allow_env_vars", v.Name)
+			d.note(line, "the variable %s can change what commands do: it was left out of allow_env_vars", v.Name)
 		case !slices.Contains(d.vars, v.Name):
 			d.vars = append(d.vars, v.Name)
 		}
@@ -148,7 +148,7 @@ func (d *draft) command(line Line, facts *shell.Facts, index int) int {
 	}
 	end, ok := sketchOf(into, words[0]).add(a, words, inner(facts, index))
 	if !ok {
-		d.note(line, "left out %q: what it does is not named by plain words", shown(strings.Join(words, " ")))
+		d.note(line, "left out %q: no plain words say what it does", shown(strings.Join(words, " ")))
 		return 0
 	}
 	*count++
@@ -158,9 +158,9 @@ func (d *draft) command(line Line, facts *shell.Facts, index int) int {
 func unlistable(words []string) string {
 	switch name := words[0]; {
 	case slices.Contains(ofTheShell, name):
-		return name + " is for the shell that it runs in"
+		return name + " only affects the shell it runs in"
 	case name == "" || strings.HasSuffix(name, "/") || strings.ContainsAny(name, " *=") || name[0] == '-':
-		return "no name of a program"
+		return "not a program name"
 	case slices.Contains(words, ""):
 		return "an empty word"
 	}
@@ -387,7 +387,7 @@ func (d *draft) text(dry bool) []byte {
 		vars = appendNew(vars, v)
 	}
 	file := object{
-		{"$comment", "Made by agent-wrapper whitelist init: read it before it counts. Keys and limits: docs/whitelist.md"},
+		{"$comment", "Made by agent-wrapper whitelist init: read it before you rely on it. Keys and limits: docs/whitelist.md"},
 		{"version", fileVersion},
 		{"mode", strict},
 		{"defaults", defaults},
@@ -395,13 +395,13 @@ func (d *draft) text(dry bool) []byte {
 	}
 	if defaults, customs := entries(d.off); len(defaults)+len(customs) > 0 {
 		file = append(file, member{"off", object{
-			{"$comment", "These publish or deploy: they do not pass. Move to defaults or custom above what an agent may run"},
+			{"$comment", "These publish or deploy, so they are not allowed. Move those that an agent may run to defaults or custom above"},
 			{"defaults", defaults}, {"custom", customs},
 		}})
 	}
 	file = append(file, object{
 		{"policy", object{
-			{"$comment", "dry_run_mode true: what is not listed is recorded and runs all the same. Say false to make the list bind"},
+			{"$comment", "dry_run_mode true: unlisted commands are recorded, and run anyway. Set it to false to enforce the list"},
 			{"allow_shell_operators", false},
 			{"allow_env_vars", vars},
 			{"max_command_length", defaultLength},

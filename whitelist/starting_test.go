@@ -130,19 +130,19 @@ func TestStartingNotes(t *testing.T) {
 		commands   int
 	}{
 		{"npm test", "", 1},
-		{"npm test && npm ci > log", `f: "npm test && npm ci > log" has shell operators: its commands stand in the list one by one`, 2},
+		{"npm test && npm ci > log", `f: "npm test && npm ci > log" has shell operators: its commands are listed one by one`, 2},
 		{"npm test $X", `f: left out "npm test $X": the word "…" is known only when it runs`, 0},
 		{"npm 'test", "f: left out \"npm 'test\": the line cannot be parsed", 0},
 		{"set -e\nnpm test", `f: "set -e…" has shell operators`, 1},
-		{"cd x", `f: left out "cd x": cd is for the shell that it runs in`, 0},
-		{"LD_PRELOAD=x npm test", "f: the variable LD_PRELOAD can change what commands do: it is not in allow_env_vars", 1},
-		{"'a b' c", `f: left out "a b c": no name of a program`, 0},
+		{"cd x", `f: left out "cd x": cd only affects the shell it runs in`, 0},
+		{"LD_PRELOAD=x npm test", "f: the variable LD_PRELOAD can change what commands do: it was left out of allow_env_vars", 1},
+		{"'a b' c", `f: left out "a b c": not a program name`, 0},
 		{"npm test ''", `f: left out "npm test": an empty word`, 0},
 		{"npm test $'a\\nb'", `f: left out "npm test $'a\\nb'": the word "a\nb" is known only when it runs`, 0},
-		{"npm run 'a b'", `f: left out "npm run a b": what it does is not named by plain words`, 0},
+		{"npm run 'a b'", `f: left out "npm run a b": no plain words say what it does`, 0},
 		{"echo " + strings.Repeat("x ", 300), `f: left out "echo x x`, 0},
 		{"echo " + strings.Repeat("x", 100) + " > y", `f: "echo xxxxxxx`, 1},
-		{"dir/ x", `f: left out "dir/ x": no name of a program`, 0},
+		{"dir/ x", `f: left out "dir/ x": not a program name`, 0},
 	} {
 		_, start := starting(t, false, tt.line, tt.line)
 		note := strings.Join(start.Notes, "\n")

@@ -125,7 +125,7 @@ func (t *Tracker) wouldRefuse(denied *CommandValidationError) error {
 	e := &entry{Kind: kindDryRun, Event: t.event(denied)}
 	e.DryRun = true
 	if err := t.Journal.add(func(map[Key]standing) []*entry { return []*entry{e} }); err != nil {
-		return fmt.Errorf("what the dry run would have refused cannot be noted: %w", err)
+		return fmt.Errorf("what the dry run would have refused cannot be recorded: %w", err)
 	}
 	t.copy(e.Event)
 	return nil
@@ -155,7 +155,7 @@ func (t *Tracker) copy(e Event) {
 		return
 	}
 	if err := appendInside(t.Workspace, LogFile, e); err != nil {
-		t.warn(fmt.Errorf("%s has no copy of a hallucinated command: %w", LogFile, err))
+		t.warn(fmt.Errorf("%s did not get its copy of a hallucinated command: %w", LogFile, err))
 	}
 }
 

@@ -357,7 +357,7 @@ func TestSetAside(t *testing.T) {
 	if err := os.RemoveAll(filepath.Dir(tr.Journal.path)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Paused(); err == nil || !strings.Contains(err.Error(), "is gone") {
+	if _, err := other.Paused(); err == nil || !strings.Contains(err.Error(), "is missing") {
 		t.Errorf("a journal that went away: %v", err)
 	}
 	below := filepath.Join(t.TempDir(), "file")

@@ -93,7 +93,7 @@ func (l *List) look(line string, facts *shell.Facts) (*reading, *fault) {
 // operate refuses operators that need a shell.
 func (r *reading) operate(line string) *fault {
 	if r.facts == nil || r.facts.Source != line {
-		return operators("the line was not read")
+		return operators("the line was not parsed")
 	}
 	if r.facts.Failed != nil {
 		return operators("%s", r.facts.Failed.Why)
@@ -122,9 +122,9 @@ func operators(format string, args ...any) *fault {
 
 // hints name the operators that their sign alone does not explain.
 var hints = map[shell.OperatorKind]string{
-	shell.Compound: ": loops, conditions, functions and declarations do not pass",
-	shell.Expands:  ": the shell would replace it; quote it, or write out what it stands for",
-	shell.Sets:     ": only NAME=text before a command passes",
+	shell.Compound: ": loops, conditions, functions and declarations are not allowed",
+	shell.Expands:  ": the shell would expand it; quote it, or write out its value",
+	shell.Sets:     ": only NAME=text before a command is allowed",
 }
 
 // passes reports whether allow_shell_operators allows an operator.
@@ -184,7 +184,7 @@ var runners = []string{"shell", "eval", "source", "ssh", "ssh-option", "tmux", "
 // programs refuses commands that are not listed.
 func (r *reading) programs(string) *fault {
 	if len(r.commands) == 0 {
-		return &fault{reason: NotWhitelisted, detail: "the line holds no command"}
+		return &fault{reason: NotWhitelisted, detail: "the line contains no command"}
 	}
 	if len(r.operators) == 0 && slices.ContainsFunc(r.commands[1:], func(c *command) bool { return c.action.Parent < 0 }) {
 		return operators("it runs several commands")
@@ -282,7 +282,7 @@ func (l *List) orOff(c *command, f *fault) *fault {
 		name := cmp.Or(e.binary, e.name)
 		try := *c
 		if try.item = e; c.words[0] == name && try.phrase() == nil {
-			return &fault{reason: f.reason, detail: quoted(strings.Join(c.words[:try.end], " ")) + " is off in the list"}
+			return &fault{reason: f.reason, detail: quoted(strings.Join(c.words[:try.end], " ")) + " is listed under off"}
 		}
 	}
 	return f
@@ -348,7 +348,7 @@ func (r *reading) words(c *command) *fault {
 		f.reason = NotWhitelisted
 	}
 	if f.word == "" || f.word[0] != '-' {
-		f.detail += ", and words that are no options do not pass (allow_positionals)"
+		f.detail += ", and words that are not options are not allowed (allow_positionals)"
 	}
 	return f
 }
@@ -365,7 +365,7 @@ func (r *reading) reads(c *command) *fault {
 	if why.Cause == 0 || !others && (!c.free() || c.namesCode()) {
 		return nil
 	}
-	return &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s: no entry of %s names it", why, c.item.name)}
+	return &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s: no entry of %s lists it", why, c.item.name)}
 }
 
 // free reports whether a word passes as any other would.

@@ -20,7 +20,7 @@ var Default []byte
 func (l *List) Warnings() []string {
 	var out []string
 	if len(l.names) == 0 && l.strict && !l.policy.DryRunMode {
-		out = append(out, "no program is listed: no command passes")
+		out = append(out, "no program is listed: every command is refused")
 	}
 	for _, name := range l.names {
 		e := l.items[name]
@@ -38,7 +38,7 @@ func (l *List) Warnings() []string {
 		out = append(out, "policy.dry_run_mode: nothing is refused")
 	}
 	if !l.strict {
-		out = append(out, "mode: what is not listed is asked about, not refused")
+		out = append(out, "mode: unlisted commands are asked about, not refused")
 	}
 	return out
 }
@@ -62,18 +62,18 @@ func (e *item) warnings() []string {
 		command := e.name + " " + strings.Join(p, " ")
 		switch {
 		case runsCode(program, p):
-			out = append(out, fmt.Sprintf("%s runs the code or the program that it is given: it lets everything through", command))
+			out = append(out, fmt.Sprintf("%s runs whatever code or program it is given: this allows everything", command))
 		case runsScripts(e.name) && (p[0] == "test" || p[0] == "run" || p[0] == "start"):
-			out = append(out, fmt.Sprintf("%s runs what package.json says: whoever may edit it says what runs", command))
+			out = append(out, fmt.Sprintf("%s runs what package.json says: anyone who can edit that file decides what runs", command))
 		}
 	}
 	for i := range e.allow {
 		a := &e.allow[i]
 		if a.word[0] == '-' && (!a.pair || strings.Contains(a.value, "*")) && runsCode(program, []string{a.word}) {
-			out = append(out, fmt.Sprintf("%s %s: the option makes it run, read or obey what it is given", e.name, a.word))
+			out = append(out, fmt.Sprintf("%s %s: this option makes it run, read or follow what it is given", e.name, a.word))
 		}
 		if slices.ContainsFunc(e.deny, func(d argument) bool { return d.denies([]string{a.word, a.value}, false, e.lists) }) {
-			out = append(out, fmt.Sprintf("%s: %s in allow_args never passes: deny_args names it", e.name, a))
+			out = append(out, fmt.Sprintf("%s: %s in allow_args has no effect: deny_args also lists it", e.name, a))
 		}
 	}
 	return out

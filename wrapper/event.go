@@ -66,7 +66,7 @@ const (
 )
 
 // Event is one event of a run. Its JSON form is one line of the event stream
-// (docs/events.md). The constants say which fields each type sets.
+// (docs/reference/events.md). The constants say which fields each type sets.
 type Event struct {
 	Type         string          `json:"type"`
 	SessionID    string          `json:"session_id,omitempty"`

@@ -118,7 +118,7 @@ func (b *Breach) Error() string {
 // ErrInterrupted is the cause with which the context of a run is cancelled to end the
 // agent's turn because a person wants that. The run's error wraps it, and there is no
 // ErrorEvent.
-var ErrInterrupted = errors.New("the person has interrupted it")
+var ErrInterrupted = errors.New("it was interrupted by the person")
 
 // Starter starts an agent with the given arguments, which do not include the
 // program's name.

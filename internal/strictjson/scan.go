@@ -189,7 +189,7 @@ func (s *scanner) fits(t reflect.Type, got string) error {
 	if got == "null" && (t.Kind() == reflect.Pointer && !s.noNull || s.nullAbsent && !inArray) {
 		return nil
 	}
-	return s.fail(s.pos, "want "+want+", got "+got)
+	return s.fail(s.pos, "must be "+want+", not "+got)
 }
 
 func (s *scanner) unexpected(want string) *inputError {

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // The default limits.
@@ -169,7 +170,7 @@ func Object(data []byte, opts ...Option) (map[string]any, error) {
 		return nil, err
 	}
 	if members == nil { // null, permitted by NullAbsent
-		return nil, newScanner(data, opts).fail(0, "want an object, got null")
+		return nil, newScanner(data, opts).fail(0, "must be an object, not null")
 	}
 	return members, nil
 }
@@ -202,7 +203,11 @@ func (s *scanner) foreign(err error) error {
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) {
 		s.path = nil
-		e := s.fail(int(typed.Offset), fmt.Sprintf("%s does not fit into %s", typed.Value, typed.Type))
+		why := " is out of range"
+		if strings.ContainsAny(strings.TrimPrefix(typed.Value, "number "), ".eE") {
+			why = " is not a whole number"
+		}
+		e := s.fail(int(typed.Offset), typed.Value+why)
 		e.Path = typed.Field
 		return e
 	}

@@ -64,14 +64,14 @@ func TestDecode(t *testing.T) {
 func TestRefused(t *testing.T) {
 	deep := strings.Repeat("[", defaultMaxDepth+1) + strings.Repeat("]", defaultMaxDepth+1)
 	tests := []struct{ name, in, want string }{
-		{"duplicate", `{"mode":"a","mode":"b"}`, `1:13: key mode stands twice in one object`},
-		{"escaped duplicate", `{"mode":"a","m\u006fde":"b"}`, `1:13: key mode stands twice in one object`},
-		{"nested duplicate", `{"any":[{"a":1,"a":1}]}`, `1:16: any[0]: key a stands twice in one object`},
-		{"duplicate in raw", `{"extra":{"a":1,"a":1}}`, `1:17: extra: key a stands twice in one object`},
+		{"duplicate", `{"mode":"a","mode":"b"}`, `1:13: key mode appears twice in one object`},
+		{"escaped duplicate", `{"mode":"a","m\u006fde":"b"}`, `1:13: key mode appears twice in one object`},
+		{"nested duplicate", `{"any":[{"a":1,"a":1}]}`, `1:16: any[0]: key a appears twice in one object`},
+		{"duplicate in raw", `{"extra":{"a":1,"a":1}}`, `1:17: extra: key a appears twice in one object`},
 		{"other case", `{"MODE":"a"}`, `1:2: unknown key MODE (did you mean mode?)`},
 		{"Kelvin sign", `{"rules":[{"` + "\u212a" + `ind":"x"}]}`, `1:12: rules[0]: unknown key "\u212aind" (did you mean kind?)`},
 		{"long s", `{"rules":[{"ta` + "\u017f" + `ks":[]}]}`, `1:12: rules[0]: unknown key "ta\u017fks" (did you mean tasks?)`},
-		{"NUL", `{"mode\u0000":"a"}`, `1:2: key "mode\x00" holds a NUL`},
+		{"NUL", `{"mode\u0000":"a"}`, `1:2: key "mode\x00" contains a NUL`},
 		{"unknown", "{\n \"other\":1}", `2:2: unknown key other`},
 		{"misspelt", `{"nope":1}`, `1:2: unknown key nope (did you mean note?)`},
 		{"hidden field", `{"Hidden":"x"}`, `1:2: unknown key Hidden`},
@@ -85,14 +85,14 @@ func TestRefused(t *testing.T) {
 		{"two highs", `{"mode":"\ud800\ud800"}`, `1:10: mode: half of a surrogate pair in a string`},
 		{"byte order mark", "\ufeff{}", `1:1: '\ufeff' where a value is expected`},
 		{"depth", `{"any":` + deep + `}`, `1:135: any` + strings.Repeat("[0]", defaultMaxDepth-1) + `: nested deeper than 128`},
-		{"object for string", `{"mode":{}}`, `1:9: mode: want a string, got an object`},
-		{"string for array", `{"rules":"x"}`, `1:10: rules: want an array, got a string`},
-		{"string for boolean", `{"on":"true"}`, `1:7: on: want a boolean, got a string`},
-		{"number for string in array", `{"rules":[{"tasks":["a",1]}]}`, `1:25: rules[0].tasks[1]: want a string, got a number`},
-		{"string for number", `{"count":"1"}`, `1:10: count: want a number, got a string`},
-		{"number too big", `{"count":128}`, `1:13: count: number 128 does not fit into int8`},
-		{"null", `{"mode":null}`, `1:9: mode: want a string, got null`},
-		{"array", `[]`, `1:1: want an object, got an array`},
+		{"object for string", `{"mode":{}}`, `1:9: mode: must be a string, not an object`},
+		{"string for array", `{"rules":"x"}`, `1:10: rules: must be an array, not a string`},
+		{"string for boolean", `{"on":"true"}`, `1:7: on: must be a boolean, not a string`},
+		{"number for string in array", `{"rules":[{"tasks":["a",1]}]}`, `1:25: rules[0].tasks[1]: must be a string, not a number`},
+		{"string for number", `{"count":"1"}`, `1:10: count: must be a number, not a string`},
+		{"number too big", `{"count":128}`, `1:13: count: number 128 is out of range`},
+		{"null", `{"mode":null}`, `1:9: mode: must be a string, not null`},
+		{"array", `[]`, `1:1: must be an object, not an array`},
 		{"empty", ``, `1:1: the text ends where a value is expected`},
 		{"blank", " \n", `2:1: the text ends where a value is expected`},
 		{"comment", `{/*x*/}`, `1:2: '/' where a key in double quotes is expected`},
@@ -117,8 +117,8 @@ func TestRefused(t *testing.T) {
 		{"long key", `{"` + strings.Repeat("k", 100) + `":1}`, `1:2: unknown key ` + strings.Repeat("k", 64) + `...`},
 		{"key of the longest kind", `{"` + strings.Repeat("k", 64) + `":1}`, `1:2: unknown key ` + strings.Repeat("k", 64)},
 		{"twin below a map", `{"nested":{"x":{"Kind":""}}}`, `1:17: nested.x: unknown key Kind (did you mean kind?)`},
-		{"number for bytes", `{"bytes":1}`, `1:10: bytes: want a string, got a number`},
-		{"string in array of numbers", `{"pair":[1,"2"]}`, `1:12: pair[1]: want a number, got a string`},
+		{"number for bytes", `{"bytes":1}`, `1:10: bytes: must be a string, not a number`},
+		{"string in array of numbers", `{"pair":[1,"2"]}`, `1:12: pair[1]: must be a number, not a string`},
 		{"deep objects", strings.Repeat(`{"any":`, defaultMaxDepth+1), `1:897: ` + strings.Repeat("any.", defaultMaxDepth-1) + `any: nested deeper than 128`},
 		{"control character", "{\"any\":\"a\tb\"}", `1:10: any: a control character in a string`},
 		{"leading zero", `{"any":01}`, `1:9: '1' where a comma or } is expected`},
@@ -300,10 +300,10 @@ func TestAside(t *testing.T) {
 		`{"$comment":1}`:                          "",
 		`{"$Comment":1}`:                          "1:2: unknown key $Comment (did you mean $comment?)",
 		`{"in":{"m":{"$COMMENT":1}}}`:             "1:13: in.m: unknown key $COMMENT (did you mean $comment?)",
-		`{"$comment":1,"$comment":2}`:             "1:15: key $comment stands twice in one object",
-		`{"$schema":1}`:                           "1:12: $schema: want a string, got a number",
+		`{"$comment":1,"$comment":2}`:             "1:15: key $comment appears twice in one object",
+		`{"$schema":1}`:                           "1:12: $schema: must be a string, not a number",
 		`{"$comment":}`:                           `1:13: $comment: '}' where a value is expected`,
-		"{\"$comment\":\n1,\n\"in\":{\"a\":1.5}}": "3:14: in.a: number 1.5 does not fit into int",
+		"{\"$comment\":\n1,\n\"in\":{\"a\":1.5}}": "3:14: in.a: number 1.5 is not a whole number",
 	} {
 		var got outer
 		err := Decode([]byte(text), &got, aside)
@@ -358,7 +358,7 @@ func TestNoNull(t *testing.T) {
 	if err := Decode([]byte(`{"a":null}`), &v); err != nil {
 		t.Error(err)
 	}
-	if err := Decode([]byte(`{"a":null}`), &v, NoNull); err == nil || err.Error() != "1:6: a: want a number, got null" {
+	if err := Decode([]byte(`{"a":null}`), &v, NoNull); err == nil || err.Error() != "1:6: a: must be a number, not null" {
 		t.Error(err)
 	}
 	if err := Decode([]byte(`{"a":1,"b":null}`), &v, NoNull); err != nil || *v.A != 1 {

@@ -191,10 +191,10 @@ func addFields(t reflect.Type, into map[string]reflect.Type) {
 // the key.
 func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complaint string) {
 	if strings.ContainsRune(key, 0) {
-		return nil, fmt.Sprintf("key %s holds a NUL", printable(key))
+		return nil, fmt.Sprintf("key %s contains a NUL", printable(key))
 	}
 	if !k.add(key) {
-		return nil, fmt.Sprintf("key %s stands twice in one object", printable(key))
+		return nil, fmt.Sprintf("key %s appears twice in one object", printable(key))
 	}
 	if name := k.twin(key); name != "" {
 		return nil, fmt.Sprintf("unknown key %s (did you mean %s?)", printable(key), name)

@@ -53,7 +53,7 @@ func scan(data []byte, name string) (root *node, twice []error, err error) {
 		return nil, nil, s.fault
 	}
 	if at := invalid(data); at >= 0 {
-		s.fail(at, "not valid UTF-8")
+		s.fail(at, "not valid UTF-8: save the file as UTF-8")
 		return nil, nil, s.fault
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
@@ -108,6 +108,14 @@ func (s *scanner) unexpectedHint(want, hint string) {
 		return
 	}
 	r, _ := utf8.DecodeRune(s.data[s.pos:])
+	switch {
+	case hint != "":
+	case strings.ContainsRune("“”„‘’", r):
+		s.fail(s.pos, fmt.Sprintf("%q where %s is expected (write straight quotes: \"…\")", r, want))
+		return
+	case r == '{' && s.pos == 0:
+		hint = " (this looks like JSON: write TOML, as in key = \"value\")"
+	}
 	s.fail(s.pos, fmt.Sprintf("%+q where %s is expected%s", r, want, hint))
 }
 
@@ -264,7 +272,7 @@ func (s *scanner) member(table *node, path []string, arrays int) {
 	value := s.value(append(path[:len(path):len(path)], keys...), arrays)
 	value.key = key
 	if owner.keys[last] != nil {
-		s.twice = append(s.twice, &Error{Name: s.name, Place: value.key, Text: fmt.Sprintf("key %s stands twice", show(last))})
+		s.twice = append(s.twice, &Error{Name: s.name, Place: value.key, Text: fmt.Sprintf("key %s stands twice: remove one", show(last))})
 		return
 	}
 	owner.add(last, value)
@@ -302,7 +310,7 @@ func (s *scanner) keyPart() string {
 	case '"':
 		text, ok := unquote(s.line(`"`))
 		if !ok {
-			s.fail(s.pos, "a malformed key in quotes")
+			s.fail(s.pos, "a malformed key in quotes: write it as \"key\"")
 		}
 		return text
 	case '\'':
@@ -389,7 +397,7 @@ func (s *scanner) scalar() kind {
 	case word == "true", word == "false":
 		return isBool
 	case isLetter(word[0]) && word != "inf" && word != "nan":
-		s.fail(from, word+" is no value (a string stands in quotes)")
+		s.fail(from, word+" is not a value: write text in quotes")
 	case strings.Contains(word, ":"), len(word) == len("2006-01-02") && strings.Count(word[1:], "-") == 2:
 		return isOther
 	}
@@ -429,7 +437,7 @@ func (s *scanner) line(quote string) string {
 			}
 		}
 	}
-	s.fail(from, "a string without its closing quote")
+	s.fail(from, "a string without its closing quote: add it")
 	return quote + quote
 }
 
@@ -450,7 +458,7 @@ func (s *scanner) block(quote string) {
 			s.pos++
 		}
 	}
-	s.fail(from, "a string without its closing quotes")
+	s.fail(from, "a string without its closing quotes: add them")
 }
 
 // unquote decodes the escapes of a basic string.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,12 +58,15 @@ func hint(key string, fields map[string]reflect.Type) string {
 	if near := spelling.Nearest(key, maps.Keys(fields)); near != "" {
 		return " (did you mean " + near + "?)"
 	}
-	return ""
+	if len(fields) == 0 {
+		return ""
+	}
+	return " (the keys are " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ") + ")"
 }
 
 func (c *checker) value(t reflect.Type, n *node, keys []string, path string) {
 	if want := wanted(t); want != "" && want != n.kind {
-		c.fail(n.Place, path, fmt.Sprintf("want %s, got %s", want, n.kind)+form(t, want, n, path))
+		c.fail(n.Place, path, fmt.Sprintf("must be %s, not %s", want, n.kind)+form(t, want, n, path))
 		return
 	}
 	c.lines[path] = n.Place

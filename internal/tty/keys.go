@@ -5,6 +5,7 @@ package tty
 
 import (
 	"bytes"
+	"cmp"
 	"unicode"
 	"unicode/utf8"
 )
@@ -23,7 +24,12 @@ const (
 	Interrupt // ^C
 	Suspend   // ^Z
 	Paste     // pasted text, as marked by the terminal
-	Other     // anything else: arrows, focus, mouse, function keys, replies of the terminal
+	Left      // the arrows, and the keys that move within a line
+	Right
+	Home
+	End
+	Delete
+	Other // anything else: other arrows, focus, mouse, function keys, replies of the terminal
 )
 
 // Key is one input from the keyboard.
@@ -98,6 +104,10 @@ func next(data []byte) (Key, int) {
 		return Key{Kind: Interrupt}, 1
 	case 0x1a:
 		return Key{Kind: Suspend}, 1
+	case 0x01: // ^A
+		return Key{Kind: Home}, 1
+	case 0x05: // ^E
+		return Key{Kind: End}, 1
 	}
 	if !utf8.FullRune(data) {
 		return Key{}, 0
@@ -118,6 +128,9 @@ func escaped(data []byte) (Key, int) {
 	case '[':
 		return control(data)
 	case 'O', 'N': // one more character
+		if len(data) > 2 && data[1] == 'O' {
+			return Key{Kind: moves("", data[2])}, 3
+		}
 		return Key{Kind: Other}, whole(data, 3)
 	case ']', 'P', '_', '^', 'X':
 		return str(data)
@@ -162,7 +175,7 @@ func control(data []byte) (Key, int) {
 		return Key{Kind: Other}, at
 	}
 	if !bytes.Equal(data[:at+1], pasteBegins) {
-		return Key{Kind: Other}, at + 1
+		return Key{Kind: moves(string(data[2:at]), data[at])}, at + 1
 	}
 	text := data[at+1:]
 	end := bytes.Index(text, pasteEnds)
@@ -170,6 +183,18 @@ func control(data []byte) (Key, int) {
 		return Key{}, 0
 	}
 	return Key{Kind: Paste, Text: string(text[:end])}, at + 1 + end + len(pasteEnds)
+}
+
+// moves returns the key that moves within a line for the parameters and the final byte
+// of a control sequence of xterm or the VT220, Other if it is another key.
+func moves(parameters string, final byte) Kind {
+	if final == '~' {
+		return cmp.Or(map[string]Kind{"1": Home, "7": Home, "3": Delete, "4": End, "8": End}[parameters], Other)
+	}
+	if parameters != "" {
+		return Other
+	}
+	return cmp.Or(map[byte]Kind{'C': Right, 'D': Left, 'F': End, 'H': Home}[final], Other)
 }
 
 // str decodes a string sequence, such as a reply of the terminal, which BEL or

@@ -19,7 +19,9 @@ func TestFeed(t *testing.T) {
 		{"é日 ", []Key{rune1('é'), rune1('日'), rune1(' ')}},
 		{"\r\n", []Key{{Kind: Enter}, {Kind: Enter}}},
 		{"\x7f\x08\x17\x15\x03\x1a", []Key{{Kind: Backspace}, {Kind: Backspace}, {Kind: EraseWord}, {Kind: EraseLine}, {Kind: Interrupt}, {Kind: Suspend}}},
-		{"\x00\x01\t\u202E\u200B\xff", []Key{other, other, other, other, other, other}},
+		{"\x1b[C\x1b[D\x1bOC\x1bOD\x1b[H\x1b[F\x1b[1~\x1b[4~\x1b[3~\x01\x05", []Key{{Kind: Right}, {Kind: Left}, {Kind: Right}, {Kind: Left}, {Kind: Home}, {Kind: End}, {Kind: Home}, {Kind: End}, {Kind: Delete}, {Kind: Home}, {Kind: End}}},
+		{"\x1b[1;2C\x1b[5~\x1b[33~", []Key{other, other, other}},
+		{"\x00\x02\t\u202E\u200B\xff", []Key{other, other, other, other, other, other}},
 		{"\x1b[Io", []Key{other, rune1('o')}},
 		{"\x1b[A\x1bOA\x1b[1;5D\x1b[15~\x1b[[Ao", []Key{other, other, other, other, other, rune1('o')}},
 		{"\x1b[Mabco", []Key{other, rune1('o')}},
@@ -83,4 +85,25 @@ func FuzzFeed(f *testing.F) {
 			t.Errorf("%q cut at %d:\n%s", in, cut, diff)
 		}
 	})
+}
+
+// The first variable that is set counts; without one the locale is C.
+func TestUTF8Locale(t *testing.T) {
+	for _, tt := range []struct {
+		all, ctype, lang, system string
+		want                     bool
+	}{
+		{"", "", "de_DE.UTF-8", "linux", true},
+		{"", "", "C.utf8", "linux", true},
+		{"", "C", "de_DE.UTF-8", "linux", false},
+		{"C.UTF-8", "C", "C", "linux", true},
+		{"POSIX", "", "C.UTF-8", "linux", false},
+		{"", "", "", "linux", false},
+		{"", "", "", "windows", true},
+	} {
+		values := map[string]string{"LC_ALL": tt.all, "LC_CTYPE": tt.ctype, "LANG": tt.lang}
+		if got := utf8Locale(func(name string) string { return values[name] }, tt.system); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
 }

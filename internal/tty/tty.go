@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -104,6 +106,22 @@ func (t *Terminal) Size() (columns, lines int) {
 
 // Dumb reports whether the terminal cannot move the cursor.
 func (t *Terminal) Dumb() bool { return dumb() }
+
+// ASCII reports whether only the characters of ASCII can be relied on: the terminal is
+// dumb, or the locale is not one of UTF-8.
+func (t *Terminal) ASCII() bool { return dumb() || !utf8Locale(os.Getenv, runtime.GOOS) }
+
+// utf8Locale reports whether the locale that counts for characters is one of UTF-8. See
+// setlocale(3): the first of the variables that is set and not empty counts, and without
+// one it is C. A terminal of Windows has no locale.
+func utf8Locale(getenv func(string) string, system string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(getenv(name)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return system == "windows"
+}
 
 func dumb() bool { return os.Getenv("TERM") == "dumb" }
 

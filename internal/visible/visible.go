@@ -22,12 +22,6 @@ func Line(s string) string { return text(s, style{}) }
 // Text returns s with its line feeds and tabs unchanged.
 func Text(s string) string { return text(s, style{feeds: true, tabs: true}) }
 
-// Indent is Text with prefix before every line after the first, so that no line
-// of s can pass for surrounding text.
-func Indent(s, prefix string) string {
-	return strings.ReplaceAll(Text(s), "\n", "\n"+prefix)
-}
-
 // Code returns s with its line feeds unchanged, a tab as "⇥   ", and a long run
 // of blanks, which would push what follows out of sight, as <U+0020 x300>.
 func Code(s string) string { return text(s, style{feeds: true, code: true}) }

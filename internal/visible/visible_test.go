@@ -43,13 +43,6 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestIndent(t *testing.T) {
-	got := Indent("one\ntwo\r\n\tthree", "  | ")
-	if want := "one\n  | two<U+000D>\n  | \tthree"; got != want {
-		t.Errorf("Indent = %q, want %q", got, want)
-	}
-}
-
 // Every character of the assigned planes is either visible or spelled out.
 func TestNothingHides(t *testing.T) {
 	for r := rune(0); r <= 0xE0FFF; r++ {

@@ -12,7 +12,7 @@ import (
 
 // settings are the settings that we pass to the CLI. Apart from managed settings
 // it loads no others. Some ways around the Decider are closed here as well as by
-// an option; docs/run.md lists them.
+// an option; docs/agents.md lists them.
 type settings struct {
 	Permissions                permissions `json:"permissions"`
 	DisableAllHooks            bool        `json:"disableAllHooks"`

@@ -142,39 +142,39 @@ func TestOptions(t *testing.T) {
 		"--effort":                          "--effort needs a value: write --effort=VALUE",
 		"--effort --bare":                   "--effort needs a value",
 		"--no-session-persistence=1":        "--no-session-persistence takes no value",
-		"x":                                 `"x" is not handed on to the agent CLI, only options are`,
-		"--effort high x":                   `"x" is not handed on`,
-		"--":                                "-- is not handed on",
-		"-":                                 "- is not handed on",
-		"--Effort high":                     "--Effort is not handed on to the agent CLI: it is none of --autocompact, --betas, ",
-		"--allowedTools Bash":               "permissions are decided here; use --allow",
-		"--effort high --allowed-tools=x":   "--allowed-tools is not handed on",
+		"x":                                 `"x" is not passed on to the agent CLI, only options are`,
+		"--effort high x":                   `"x" is not passed on`,
+		"--":                                "-- is not passed on",
+		"-":                                 "- is not passed on",
+		"--Effort high":                     "--Effort is not passed on to the agent CLI: did you mean --effort?",
+		"--allowedTools Bash":               "agent-wrapper decides permissions; use --allow",
+		"--effort high --allowed-tools=x":   "--allowed-tools is not passed on",
 		"--permission-mode=plan":            "use --mode",
 		"--dangerously-skip-permissions":    "use --mode",
 		"--settings={}":                     "use a policy file",
 		"--setting-sources=user":            "use a policy file",
 		"--bare":                            "use a policy file",
-		"--resume x":                        "use --session ID",
-		"-r x":                              "use --session ID",
+		"--resume x":                        "--session ID",
+		"-r x":                              "--session ID",
 		"--max-turns 3":                     "give it before --",
-		"--output-format json":              "use --output text, jsonl or json",
-		"--remote-control":                  "it is none of",
-		"--chrome":                          "it is none of",
-		"--ide":                             "it is none of",
-		"--file a:b":                        "it is none of",
-		"--worktree":                        "it is none of",
-		"--replay-user-messages":            "it is none of",
-		"--include-hook-events":             "it is none of",
-		"--prompt-suggestions":              "it is none of",
-		"--bg":                              "it is none of",
-		"--thinking-display":                "it is none of",
-		"--dangerously-load-development-xy": "it is none of",
+		"--output-format json":              "--output text, jsonl or json",
+		"--remote-control":                  "use one of",
+		"--chrome":                          "use one of",
+		"--ide":                             "use one of",
+		"--file a:b":                        "use one of",
+		"--worktree":                        "use one of",
+		"--replay-user-messages":            "use one of",
+		"--include-hook-events":             "use one of",
+		"--prompt-suggestions":              "use one of",
+		"--bg":                              "use one of",
+		"--thinking-display":                "use one of",
+		"--dangerously-load-development-xy": "use one of",
 	} {
 		if err := CheckOptions(strings.Fields(words)); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v", words, err)
 		}
 	}
-	for name, want := range map[string]string{"--effort": "behind --", "--allowedTools": "use --allow", "-p": "--prompt", "--nonsense": ""} {
+	for name, want := range map[string]string{"--effort": "after --", "--allowedTools": "use --allow", "-p": "--prompt", "--nonsense": ""} {
 		if got := Hint(name); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -253,10 +253,10 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestDocs: docs/run.md lists every setting and variable that isolates the CLI, and
+// TestDocs: docs/agents.md lists every setting and variable that isolates the CLI, and
 // every option that is handed on.
 func TestDocs(t *testing.T) {
-	page := source(t, "../../docs/run.md")
+	page := source(t, "../../docs/agents.md")
 	var keys map[string]any
 	if err := json.Unmarshal([]byte(isolation(&launch{Agent: Agent{AddDirs: []string{"/b"}}})), &keys); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 )
 
 // option is an option of the agent CLI, by the --help of the versions that the
@@ -31,20 +33,20 @@ var cliOptions = []option{
 	{names: []string{"--system-prompt"}, on: true, value: true},
 	{names: []string{"--thinking"}, on: true, value: true},
 
-	{names: []string{"--allowedTools", "--allowed-tools"}, instead: "permissions are decided here; use --allow"},
-	{names: []string{"--disallowedTools", "--disallowed-tools", "--tools"}, instead: "permissions are decided here; use --deny"},
-	{names: []string{"--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions"}, instead: "permissions are decided here; use --mode"},
-	{names: []string{"--permission-prompt-tool", "--permission-prompts"}, instead: "agent-wrapper itself answers what the agent CLI asks"},
-	{names: []string{"--settings", "--setting-sources", "--bare", "--safe-mode", "--restricted"}, instead: "settings are shut out; use a policy file (--policy)"},
-	{names: []string{"--agent", "--agents"}, instead: "a subagent may carry a permission mode and hooks of its own; describe it in the prompt"},
-	{names: []string{"--plugin-dir", "--plugin-url"}, instead: "plugins bring hooks and commands; take their MCP servers with --mcp-config"},
+	{names: []string{"--allowedTools", "--allowed-tools"}, instead: "agent-wrapper decides permissions; use --allow"},
+	{names: []string{"--disallowedTools", "--disallowed-tools", "--tools"}, instead: "agent-wrapper decides permissions; use --deny"},
+	{names: []string{"--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions"}, instead: "agent-wrapper decides permissions; use --mode"},
+	{names: []string{"--permission-prompt-tool", "--permission-prompts"}, instead: "agent-wrapper answers what the agent CLI asks; leave it out"},
+	{names: []string{"--settings", "--setting-sources", "--bare", "--safe-mode", "--restricted"}, instead: "the agent's settings are not read; use a policy file (--policy)"},
+	{names: []string{"--agent", "--agents"}, instead: "a subagent can have a permission mode and hooks of its own; describe it in the prompt"},
+	{names: []string{"--plugin-dir", "--plugin-url"}, instead: "plugins bring hooks and commands; use --mcp-config for their MCP servers"},
 	{names: []string{"--strict-mcp-config", "--disable-slash-commands", "--verbose", "--input-format"}, instead: "agent-wrapper sets it; leave it out"},
-	{names: []string{"--print", "-p"}, instead: "agent-wrapper sets it; the task goes into --prompt"},
-	{names: []string{"--output-format"}, instead: "use --output text, jsonl or json of agent-wrapper, before --"},
-	{names: []string{"--resume", "-r", "--continue", "-c", "--fork-session", "--session-id", "--from-pr"}, instead: "use --session ID of agent-wrapper, before --"},
-	{names: []string{"--debug", "-d", "--debug-file"}, instead: "use --log FILE of agent-wrapper, before --"},
+	{names: []string{"--print", "-p"}, instead: "agent-wrapper sets it; give the task with --prompt"},
+	{names: []string{"--output-format"}, instead: "use agent-wrapper's --output text, jsonl or json, before --"},
+	{names: []string{"--resume", "-r", "--continue", "-c", "--fork-session", "--session-id", "--from-pr"}, instead: "use agent-wrapper's --session ID, before --"},
+	{names: []string{"--debug", "-d", "--debug-file"}, instead: "use agent-wrapper's --log FILE, before --"},
 	{names: []string{"--append-system-prompt-file", "--system-prompt-file"}, instead: `use --append-system-prompt "$(cat FILE)", before --`},
-	{names: []string{"--model", "--add-dir", "--mcp-config", "--append-system-prompt", "--max-turns", "--max-budget-usd", "--json-schema"}, instead: "it is an option of agent-wrapper too; give it before --"},
+	{names: []string{"--model", "--add-dir", "--mcp-config", "--append-system-prompt", "--max-turns", "--max-budget-usd", "--json-schema"}, instead: "it is a flag of agent-wrapper too; give it before --"},
 }
 
 // CheckOptions returns an error that names the first of the options, given as on
@@ -63,7 +65,7 @@ func Hint(name string) string {
 		switch {
 		case !slices.Contains(o.names, name):
 		case o.on:
-			return "it is an option of the agent CLI; give it behind --, after all flags"
+			return "it is an option of the agent CLI; give it after --, at the end"
 		default:
 			return o.instead
 		}
@@ -100,16 +102,24 @@ func handedOn(words []string) ([]string, error) {
 // find returns the option of a name if it is handed on.
 func find(name string) (*option, error) {
 	if !strings.HasPrefix(name, "-") {
-		return nil, fmt.Errorf("%.60q is not handed on to the agent CLI, only options are: the agent's task goes into --prompt", name)
+		return nil, fmt.Errorf("%.60q is not passed on to the agent CLI, only options are: give the task with --prompt", name)
 	}
 	at := slices.IndexFunc(cliOptions, func(o option) bool { return slices.Contains(o.names, name) })
 	switch {
 	case at < 0:
-		return nil, fmt.Errorf("%.60s is not handed on to the agent CLI: it is none of %s", name, strings.Join(handedOnNames(), ", "))
+		return nil, fmt.Errorf("%.60s is not passed on to the agent CLI: %s", name, instead(name))
 	case !cliOptions[at].on:
-		return nil, fmt.Errorf("%s is not handed on to the agent CLI: %s", name, cliOptions[at].instead)
+		return nil, fmt.Errorf("%s is not passed on to the agent CLI: %s", name, cliOptions[at].instead)
 	}
 	return &cliOptions[at], nil
+}
+
+// instead says which option may be meant by one that is not known.
+func instead(name string) string {
+	if near := spelling.Nearest(name, slices.Values(handedOnNames())); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "use one of " + strings.Join(handedOnNames(), ", ")
 }
 
 // handedOnNames returns the names of the options that are handed on.

@@ -53,19 +53,19 @@ func findProgram(name string) (string, error) {
 	case err == nil:
 		return filepath.Abs(path)
 	case !strings.ContainsRune(name, filepath.Separator):
-		return missing("the agent CLI %q is not on PATH: %s, or try %q", name, advice, "agent-wrapper demo")
+		return missing("the agent CLI %q is not on PATH: %s, or try agent-wrapper demo", name, advice)
 	case errors.Is(err, fs.ErrNotExist):
 		return missing("there is no agent CLI %s: %s", name, advice)
 	case errors.Is(err, fs.ErrPermission):
-		return missing("the agent CLI %s may not be run: make it executable (chmod +x), or name another with --agent-command", name)
+		return missing("the agent CLI %s is not executable: make it so (chmod +x), or name another with --agent-command", name)
 	}
-	return missing("the agent CLI %s is no program (%v): name another with --agent-command", name, errors.Unwrap(err))
+	return missing("the agent CLI cannot be %s (%v): name another with --agent-command", name, errors.Unwrap(err))
 }
 
 func startCommand(cmd *exec.Cmd, complain func([]byte)) (*command, error) {
 	session, err := process.StartSession(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("start the agent CLI: %w", err)
+		return nil, fmt.Errorf("the agent CLI: %w", &process.NotStarted{Program: cmd.Path, Err: err})
 	}
 	c := &command{Session: session}
 	go readLines(session.Stderr(), maxComplaint, func(line []byte) bool {

@@ -339,7 +339,7 @@ func (r *run) explain(err error) error {
 	if said := r.process.Complaints(); said != "" {
 		return fmt.Errorf("%w %s; it said: %s", err, when, said)
 	}
-	return fmt.Errorf("%w %s", err, when)
+	return fmt.Errorf("%w %s: see what --agent-command starts, or what it says with --log FILE", err, when)
 }
 
 // report emits the event for the end of the run.
