@@ -14,6 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
 )
 
@@ -21,18 +22,18 @@ import (
 func approvalRoutes() []route {
 	conflict := []int{http.StatusNotFound, http.StatusConflict}
 	return []route{
-		{method: "GET", path: "/api/approvals", access: agents | people, about: "questions, in the order of their last change; an agent sees its own",
+		{method: "GET", path: "/api/approvals", access: agents | people, about: "list questions, ordered by their last change; an agent sees only its own",
 			query: []param{
-				{"status", "with commas between them: pending, approved, denied, expired, cancelled, superseded, abandoned, consumed"},
+				{"status", "one or more, separated by commas: pending, approved, denied, expired, cancelled, superseded, abandoned, consumed"},
 				{"project", "the workspace"}, {"session", "of the agent"}, {"after", "only changes after this seq"},
-				{"limit", "at most so many (default and most 1000)"}, {"wait", "if there is none, wait for a change so many seconds, at most 55"},
+				{"limit", "the largest number to return (default and maximum 1000)"}, {"wait", "if there are none, how many seconds to wait for a change (maximum 55)"},
 			}, action: to((*Server).listApprovals)},
-		{method: "POST", path: "/api/approvals", access: agents, about: "put a question, once for an id and digest", action: to((*Server).submit), errors: conflict},
-		{method: "GET", path: "/api/approvals/{id}", access: agents | people, about: "one question, with its answer; its asker waits for it here, so that it is not abandoned",
-			query: []param{{"wait", "if it is pending, wait for the answer so many seconds, at most 55"}}, action: to((*Server).getApproval), errors: conflict[:1]},
-		{method: "POST", path: "/api/approvals/{id}/answer", access: people, about: "answer a question: the digest is that of what was shown", action: to((*Server).answer), errors: conflict},
+		{method: "POST", path: "/api/approvals", access: agents, about: "submit a question; the same id and digest are submitted only once", action: to((*Server).submit), errors: conflict},
+		{method: "GET", path: "/api/approvals/{id}", access: agents | people, about: "get one question and its answer; polling this path keeps the question from being abandoned",
+			query: []param{{"wait", "if it is pending, how many seconds to wait for the answer (maximum 55)"}}, action: to((*Server).getApproval), errors: conflict[:1]},
+		{method: "POST", path: "/api/approvals/{id}/answer", access: people, about: "answer a question; digest must be that of the question that was shown", action: to((*Server).answer), errors: conflict},
 		{method: "POST", path: "/api/approvals/{id}/withdraw", access: agents | people, about: "withdraw a question", action: to((*Server).withdraw), errors: conflict},
-		{method: "POST", path: "/api/approvals/{id}/consume", access: agents, about: "use an approval up: once", action: to((*Server).consume), errors: conflict},
+		{method: "POST", path: "/api/approvals/{id}/consume", access: agents, about: "consume an approval, which can be done once", action: to((*Server).consume), errors: conflict},
 	}
 }
 
@@ -156,7 +157,7 @@ func number(c *call, name string, least, most, usual int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		return 0, fail(http.StatusBadRequest, "bad_request", "the query: %s is a number from %d to %d", name, least, most)
+		return 0, fail(http.StatusBadRequest, "bad_request", "the query: %s must be a number from %d to %d", name, least, most)
 	}
 	return n, nil
 }
@@ -175,11 +176,11 @@ func (s *Server) submit(c *call, sub *api.Submission) (api.Approval, error) {
 	case err != nil:
 		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: question: %v", err)
 	case q.Resumption != nil: // by it a restart goes on with a tool use, in a role of the server's choice
-		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: question: resumption is the server's own")
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: question: remove resumption, which only the server may set")
 	case q.ID != e.ID || q.Digest != e.Digest:
-		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: the question has another id or digest")
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: id or digest does not match the question")
 	case !validID(e.ID):
-		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: id: it has 1 to 200 letters, digits and any of . _ -")
+		return api.Approval{}, fail(http.StatusBadRequest, "bad_request", "the body: id: use 1 to 200 letters, digits and . _ -")
 	}
 	got, err := s.options.Store.Submit(c.Context(), e) // another asker's is ErrBegun, and not told
 	return s.outcome(c, got, err)
@@ -287,13 +288,19 @@ func replied(e *approval.Entry, r *desk.Reply, a *api.Answer, answer approval.Ev
 	case err != nil:
 		return answer, badReply(err)
 	case event.Kind != answer.Kind:
-		return answer, badReply(fmt.Errorf("choice %q is none of that kind", r.Choice))
-	case a.Scope != "" && answer.Scope != event.Scope, answer.Rules != nil && !slices.Equal(answer.Rules, event.Rules),
+		return answer, badReply(fmt.Errorf("choice %q does not match kind", r.Choice))
+	case a.Scope != "" && !sameScope(answer.Scope, event.Scope), answer.Rules != nil && !slices.Equal(answer.Rules, event.Rules),
 		answer.For != 0 && answer.For != event.For, answer.Times != 0 && answer.Times != event.Times:
-		return answer, badReply(errors.New("scope, rules, for or times beside it say something else"))
+		return answer, badReply(errors.New("scope, rules, for or times contradict it"))
 	}
 	event.At, event.Message = answer.At, cmp.Or(event.Message, answer.Message)
 	return event, nil
+}
+
+// sameScope reports whether the scope beside a reply is that of the reply. "session" is also
+// that of one that keeps its rules for longer.
+func sameScope(beside, replied permission.Scope) bool {
+	return beside == replied || beside == permission.ScopeSession && replied == permission.ScopeAlways
 }
 
 // badReply is the error of a reply that is none to its question.

@@ -15,8 +15,8 @@ import (
 
 // The reasons why a credential does not count. The client is told no more than that.
 var (
-	errNoCredential = errors.New("the credential is missing, unknown, revoked or expired")
-	errUnchecked    = errors.New("credentials cannot be checked at the moment")
+	errNoCredential = errors.New("the token is missing, unknown, revoked or expired: create another with agent-wrapper serve token create")
+	errUnchecked    = errors.New("credentials cannot be checked now: try again later")
 )
 
 // errRevoked is why a request ends before it is done.

@@ -45,7 +45,7 @@ func (s *Server) newDecider(agent, role string) (*decider, error) {
 func (d *decider) asks(s *Server, b approval.Broker, agent string, id func(*permission.Request) string) *broker.Approver {
 	menu := desk.Menu{Session: d.Session, Edit: true}
 	if d.Keeps() {
-		menu.Keep = d.Keep
+		menu.Keep, menu.Into = d.Keep, d.KeepsIn
 	}
 	demands, asker := d.Demands(), approval.Principal{Role: approval.Agent, Name: agent}
 	return broker.New(broker.Options{
@@ -65,12 +65,18 @@ func (d *decider) asks(s *Server, b approval.Broker, agent string, id func(*perm
 // waits for the answer.
 func (d *decider) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
 	if a, ok := ctx.Value(askingKey{}).(*asking); ok {
+		if a.answered == nil {
+			a.answered = d.Waits(&ask)
+		}
 		answer, err := d.approver.Park(ctx, ask, a.id)
 		if !errors.Is(err, permission.ErrParked) {
 			a.id = "" // the next question is another one
+			a.answered()
+			a.answered = nil
 		}
 		return answer, err
 	}
+	defer d.Waits(&ask)()
 	d.ask.Store(&ask)
 	defer d.ask.Store(nil)
 	return d.approver.Approve(context.WithValue(ctx, watchKey{}, new(atomic.Pointer[watch])), ask)
@@ -90,6 +96,8 @@ type asking struct {
 	id    string                                // of the present one; "": there is none
 	seq   int64                                 // of its last change that is known
 	watch *watch                                // is told of the next one
+
+	answered func() // ends the wait of the present one; nil: none waits
 }
 
 // link is the store to the approvers of this server. A question is watched by its id,
@@ -134,7 +142,7 @@ func (l *link) Wait(ctx context.Context, after int64) (int64, error) {
 }
 
 // errStays is why a question is not withdrawn.
-var errStays = errors.New("the server ends: the question waits for the next one")
+var errStays = errors.New("the server is stopping: the question waits until it starts again")
 
 // Withdraw withdraws a question, unless it is only the server that ends.
 func (l *link) Withdraw(ctx context.Context, id string, by approval.Principal, reason string) (approval.Entry, error) {
@@ -159,7 +167,7 @@ type deciderKey struct{ credential, session, role string }
 // them one agent may have tool uses that wait, so that another finds room.
 const maxDeciders = 200
 
-var errDeciders = fail(429, "too_many_sessions", "too many sessions are open: wait for their decisions")
+var errDeciders = fail(429, "too_many_sessions", "too many sessions are open: wait until some of their decisions are made")
 
 // use returns the decider for a key, until release is called.
 func (d *deciders) use(key deciderKey, agent string) (one *decider, release func(), err error) {

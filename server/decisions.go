@@ -19,9 +19,9 @@ import (
 // decisionRoutes are the routes of decisions without a terminal.
 func decisionRoutes() []route {
 	return []route{
-		{method: "POST", path: "/api/decisions", access: agents, about: "decide a tool use: allow, deny, or ask with the id of a question", action: to((*Server).decide), errors: []int{429}},
-		{method: "GET", path: "/api/decisions/{id}", access: agents, about: "what became of a question: allow, deny, or still ask",
-			query: []param{{"wait", "wait for the end so many seconds, at most 55"}}, action: to((*Server).decided), errors: []int{404, 410, 503}},
+		{method: "POST", path: "/api/decisions", access: agents, about: "decide a tool use: allow, deny, or ask with the id of the question", action: to((*Server).decide), errors: []int{429}},
+		{method: "GET", path: "/api/decisions/{id}", access: agents, about: "get the decision on a question: allow, deny, or still ask",
+			query: []param{{"wait", "how many seconds to wait for the decision (maximum 55)"}}, action: to((*Server).decided), errors: []int{404, 410, 503}},
 	}
 }
 
@@ -77,11 +77,11 @@ const maxText = 200
 func (u *use) check() error {
 	switch {
 	case u.Tool == "" || len(u.Tool) > maxText:
-		return fail(http.StatusBadRequest, "bad_request", "the body: tool: it has 1 to %d bytes", maxText)
+		return fail(http.StatusBadRequest, "bad_request", "the body: tool: use 1 to %d bytes", maxText)
 	case u.Cwd != nil && *u.Cwd != "" && !filepath.IsAbs(*u.Cwd):
-		return fail(http.StatusBadRequest, "bad_request", "the body: cwd: it is not absolute")
+		return fail(http.StatusBadRequest, "bad_request", "the body: cwd: give an absolute path")
 	case len(u.Session) > maxText || len(u.Agent) > maxText || len(u.ToolUseID) > maxText:
-		return fail(http.StatusBadRequest, "bad_request", "the body: session, agent and tool_use_id have at most %d bytes", maxText)
+		return fail(http.StatusBadRequest, "bad_request", "the body: session, agent and tool_use_id: use at most %d bytes each", maxText)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ const (
 	keepEnd    = 10 * time.Minute
 )
 
-var errWaiting = fail(http.StatusTooManyRequests, "too_many_waiting", "%d tool uses wait for an answer already", maxWaiting)
+var errWaiting = fail(http.StatusTooManyRequests, "too_many_waiting", "%d tool uses are already waiting for an answer: wait until some are answered", maxWaiting)
 
 // add notes a question about a tool use.
 func (d *decisions) add(w *waiting, e approval.Entry) {
@@ -229,7 +229,7 @@ func (s *Server) decide(c *call, u *use) (decision, error) {
 	}
 	role, ok := lowered(c.who.AgentRole, u.AgentRole)
 	if !ok {
-		return decision{}, fail(http.StatusForbidden, "insufficient_permissions", "agent_role: that of this credential is %s", c.who.AgentRole)
+		return decision{}, fail(http.StatusForbidden, "insufficient_permissions", "agent_role: this credential has the role %s", c.who.AgentRole)
 	}
 	if s.decisions.full(c.who.Name) {
 		return decision{}, errWaiting
@@ -281,7 +281,7 @@ func (s *Server) run(w *waiting, p *permission.Parked) {
 		return
 	}
 	by := approval.Principal{Role: approval.Agent, Name: w.owner}
-	if _, err := (&link{s.options.Store, s}).Withdraw(context.WithoutCancel(ctx), w.found, by, "it is decided otherwise since the server was restarted"); err == nil {
+	if _, err := (&link{s.options.Store, s}).Withdraw(context.WithoutCancel(ctx), w.found, by, "it was decided differently after the server restarted"); err == nil {
 		s.log.Info("a question is not asked any more", "approval", w.found)
 	}
 }
@@ -290,6 +290,9 @@ func (s *Server) run(w *waiting, p *permission.Parked) {
 // nothing else: an agent can withdraw what it asks, and ask again, without end.
 func (s *Server) settle(w *waiting, d decision, err error) {
 	s.changes.forget(w.asking.watch)
+	if answered := w.asking.answered; answered != nil {
+		answered() // the server ends before anybody has
+	}
 	w.finish(d, err)
 	s.decisions.end(w)
 	w.release()
@@ -324,7 +327,7 @@ func (s *Server) leave(w *waiting) {
 }
 
 // errEnds is the error of what waits when the server ends.
-var errEnds = fail(http.StatusServiceUnavailable, "server_ends", "the server ends: the question waits for its next start")
+var errEnds = fail(http.StatusServiceUnavailable, "server_ends", "the server is stopping: the question waits until it starts again")
 
 // decided tells what became of a tool use about which somebody was asked.
 func (s *Server) decided(c *call, _ *none) (decision, error) {
@@ -359,9 +362,9 @@ func (s *Server) lost(c *call) error {
 	case err != nil:
 		return err
 	case e.Final():
-		return fail(http.StatusGone, "decision_gone", "the question is %s, and its decision is not kept any more: have the tool use decided anew", e.Status)
+		return fail(http.StatusGone, "decision_gone", "the question is %s, and its decision is no longer kept: submit the tool use again", e.Status)
 	}
-	return fail(http.StatusNotFound, "not_found", "the question is not one of POST /api/decisions of this server")
+	return fail(http.StatusNotFound, "not_found", "this question was not created by POST /api/decisions on this server")
 }
 
 // resumption is what a restart needs to go on with a tool use about which somebody was

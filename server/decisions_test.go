@@ -54,11 +54,11 @@ func TestReplies(t *testing.T) {
 		{`"kind":"approve"`, `"choice":"anything"`, `choice \"anything\" is not offered`},
 		{`"kind":"deny"`, `"choice":"words"`, "message: it is what"},
 		{`"kind":"edit"`, `"choice":"edit"`, "input: it is what"},
-		{`"kind":"approve"`, `"choice":"deny"`, "none of that kind"},
-		{`"kind":"approve","scope":"once"`, `"choice":"session"`, "say something else"},
-		{`"kind":"approve","rules":["Bash(npm:*)"]`, `"choice":"session","rung":0`, "say something else"},
-		{`"kind":"approve","for":"1h"`, `"choice":"while","for":60`, "say something else"},
-		{`"kind":"approve","times":3`, `"choice":"while","times":2`, "say something else"},
+		{`"kind":"approve"`, `"choice":"deny"`, "does not match kind"},
+		{`"kind":"approve","scope":"once"`, `"choice":"session"`, "contradict it"},
+		{`"kind":"approve","rules":["Bash(npm:*)"]`, `"choice":"session","rung":0`, "contradict it"},
+		{`"kind":"approve","for":"1h"`, `"choice":"while","for":60`, "contradict it"},
+		{`"kind":"approve","times":3`, `"choice":"while","times":2`, "contradict it"},
 	} {
 		resp := p.do("POST", "/api/approvals/"+id+"/answer", p.ann, answer(tt.beside, tt.reply))
 		if p.want(resp, 400, "bad_request"); !strings.Contains(string(resp.body), tt.want) {

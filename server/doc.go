@@ -1,5 +1,5 @@
 // Package server is the approval service: decisions, terminal sessions and approvals
-// over HTTP, for agents and people that have a credential. docs/serve.md has the API,
+// over HTTP, for agents and people that have a credential. docs/reference/api.md has the API,
 // and GET /openapi.json the same for programs; both are made from the table of routes.
 //
 // What it holds:

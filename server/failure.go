@@ -29,7 +29,7 @@ func fail(status int, code, format string, args ...any) error {
 // The errors of several routes.
 var (
 	errForbidden = fail(http.StatusForbidden, "insufficient_permissions", "this credential may not do that")
-	errInternal  = fail(http.StatusInternalServerError, "internal_error", "it could not be done: the server's log says why")
+	errInternal  = fail(http.StatusInternalServerError, "internal_error", "the request failed: see the server's log")
 )
 
 // sessionUnknown is the error for a session that is not there, or is another's.
@@ -54,7 +54,7 @@ func told(err error) *failure {
 	case errors.Is(err, errRevoked):
 		return &failure{status: http.StatusUnauthorized, fault: api.Fault{Code: "unauthorized", Message: errRevoked.Error()}}
 	case errors.Is(err, store.ErrUnknown):
-		return &failure{status: http.StatusNotFound, fault: api.Fault{Code: "not_found", Message: "there is no such record"}}
+		return &failure{status: http.StatusNotFound, fault: api.Fault{Code: "not_found", Message: "no such record exists"}}
 	}
 	if fault, status, ok := api.FromError(err); ok {
 		return &failure{status: status, fault: fault}
@@ -67,7 +67,7 @@ func told(err error) *failure {
 func write(w http.ResponseWriter, status int, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"error":{"code":"internal_error","message":"the answer cannot be written"}}`)
+		status, data = http.StatusInternalServerError, []byte(`{"error":{"code":"internal_error","message":"the response cannot be written"}}`)
 	}
 	h := w.Header()
 	h["Content-Type"] = jsonType

@@ -14,18 +14,18 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
-// ruleRoutes are the routes of approvals that are remembered.
+// ruleRoutes are the routes of remembered approvals.
 func ruleRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/rules", access: people, about: "approvals that are remembered: auto_approve_future; one's own, or all for an administrator", action: to((*Server).rules)},
-		{method: "POST", path: "/api/rules", access: people, about: "remember a rule that a question of the record has offered, as auto_approve_future does", action: to((*Server).createRule), errors: []int{409, 503}},
-		{method: "GET", path: "/api/rules/proposals", access: people, about: "rules that would answer what this person approves again and again", action: to((*Server).proposals)},
-		{method: "POST", path: "/api/rules/try", access: people, about: "what a rule would have changed in the newest decisions of the record, and its lint", action: to((*Server).tryRule), errors: []int{503}},
-		{method: "POST", path: "/api/rules/{id}/revoke", access: people, about: "end one, for all that comes after", action: to((*Server).revokeRule), errors: []int{404}},
+		{method: "GET", path: "/api/rules", access: people, about: "list remembered approvals (auto_approve_future): your own, or all if you are an administrator", action: to((*Server).rules)},
+		{method: "POST", path: "/api/rules", access: people, about: "remember a rule that a recorded question offered, as auto_approve_future does", action: to((*Server).createRule), errors: []int{409, 503}},
+		{method: "GET", path: "/api/rules/proposals", access: people, about: "suggest rules for what this person approves repeatedly", action: to((*Server).proposals)},
+		{method: "POST", path: "/api/rules/try", access: people, about: "show what a rule would have changed in the latest recorded decisions, with lint findings", action: to((*Server).tryRule), errors: []int{503}},
+		{method: "POST", path: "/api/rules/{id}/revoke", access: people, about: "revoke a remembered approval, for all later decisions", action: to((*Server).revokeRule), errors: []int{404}},
 	}
 }
 
-// grants are the approvals that are remembered for the workspace, as the store had them
+// grants are the remembered approvals for the workspace, as the store had them
 // at the last look.
 type grants struct {
 	mu      sync.Mutex
@@ -111,9 +111,9 @@ func heeded(all []approval.Grant, demands approval.Demands) (count []approval.Gr
 func unheeded(demands approval.Demands, person string) error {
 	switch {
 	case len(demands.Quorum) > 0:
-		return errors.New("several people have to approve by the policy: nobody decides for all of them from now on")
+		return errors.New("the policy requires several approvers: one person cannot approve future uses for all of them")
 	case demands.People != nil && !slices.Contains(demands.People, person):
-		return errors.New("by the policy you are none of those who may answer")
+		return errors.New("the policy does not allow you to answer")
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s *Server) remember(session string, v *verdict, person string) ([]approval
 	case err != nil:
 		return nil, err
 	case v.ApprovalID != "" && v.ApprovalID != questionID(ask):
-		return nil, fail(http.StatusConflict, "conflict", "the answer is for another question than the one that is pending")
+		return nil, fail(http.StatusConflict, "conflict", "the answer is for a different question from the one that is pending")
 	case v.Digest != "" && v.Digest != digest:
 		return nil, fail(http.StatusConflict, "conflict", "%v", approval.ErrOther)
 	}
@@ -215,7 +215,7 @@ func (s *Server) revokeRule(c *call, _ *none) (ruleInfo, error) {
 	}
 	at := slices.IndexFunc(all, func(g store.Grant) bool { return g.ID == c.PathValue("id") })
 	if at < 0 {
-		return ruleInfo{}, fail(http.StatusNotFound, "not_found", "there is no such rule, or it is another's")
+		return ruleInfo{}, fail(http.StatusNotFound, "not_found", "no such rule exists, or it belongs to someone else")
 	}
 	now := time.Now()
 	if err := s.options.Store.RevokeGrant(c.Context(), all[at].ID, now); err != nil {

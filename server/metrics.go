@@ -90,19 +90,19 @@ func (m *metrics) write(w io.Writer) {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	gauge(w, "agent_wrapper_up_seconds", "How long the server has been running.", time.Since(m.began).Seconds())
-	gauge(w, "agent_wrapper_requests_open", "Requests and streams that are open.", float64(m.open()))
+	gauge(w, "agent_wrapper_requests_open", "Open requests and streams.", float64(m.open()))
 	gauge(w, "go_goroutines", "Number of goroutines that currently exist.", float64(runtime.NumGoroutine()))
 	gauge(w, "go_memstats_heap_inuse_bytes", "Number of heap bytes that are in use.", float64(mem.HeapInuse))
 	gauge(w, "go_memstats_sys_bytes", "Number of bytes obtained from system.", float64(mem.Sys))
-	head(w, "agent_wrapper_refused_total", "Requests that were refused before their route did anything.", "counter")
+	head(w, "agent_wrapper_refused_total", "Requests refused before their route handled them.", "counter")
 	m.refusals.write(w, "agent_wrapper_refused_total{reason=%s} %d\n")
-	head(w, "agent_wrapper_decisions_total", "Decisions of POST /api/decisions, as they were answered.", "counter")
+	head(w, "agent_wrapper_decisions_total", "Decisions returned by POST /api/decisions.", "counter")
 	m.decisions.write(w, "agent_wrapper_decisions_total{behavior=%s} %d\n")
-	head(w, "agent_wrapper_requests_total", "Requests that were answered, by route and status.", "counter")
+	head(w, "agent_wrapper_requests_total", "Requests answered, by route and status.", "counter")
 	for _, r := range m.routes {
 		r.statuses.write(w, "agent_wrapper_requests_total{"+r.labels()+",status=%s} %d\n")
 	}
-	head(w, "agent_wrapper_request_seconds", "How long requests took, waits included.", "histogram")
+	head(w, "agent_wrapper_request_seconds", "How long requests took, including waits.", "histogram")
 	for _, r := range m.routes {
 		r.writeTimes(w)
 	}

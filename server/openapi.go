@@ -30,13 +30,13 @@ func describe(all []route) []byte {
 	}
 	out, err := json.MarshalIndent(schema{
 		"openapi": "3.1.0",
-		"info":    schema{"title": "agent-wrapper", "version": "1", "description": "The approval service: see docs/serve.md."},
+		"info":    schema{"title": "agent-wrapper", "version": "1", "description": "The approval service of agent-wrapper; docs/reference/api.md explains it."},
 		"paths":   paths,
 		"components": schema{
 			"schemas": d.schemas,
 			"securitySchemes": schema{
 				"token":   schema{"type": "http", "scheme": "bearer"},
-				"browser": schema{"type": "apiKey", "in": "header", "name": pageHeader, "description": "with the cookie of POST /api/pair"},
+				"browser": schema{"type": "apiKey", "in": "header", "name": pageHeader, "description": "sent together with the cookie from POST /api/pair"},
 			},
 		},
 	}, "", "  ")

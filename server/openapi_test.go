@@ -36,9 +36,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestPage: docs/serve.md lists the routes as they are; -update writes them.
+// TestPage: docs/reference/api.md lists the routes as they are; -update writes them.
 func TestPage(t *testing.T) {
-	const file, head = "../docs/serve.md", "| | who | |\n"
+	const file, head = "../docs/reference/api.md", "| | who | |\n"
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -48,14 +48,14 @@ func TestPage(t *testing.T) {
 	want := table(routes())
 	switch {
 	case !found:
-		t.Fatal("docs/serve.md has no table of routes")
+		t.Fatal("docs/reference/api.md has no table of routes")
 	case head+old+"\n" == want:
 	case golden.Updating():
 		if err := os.WriteFile(file, []byte(before+want+"\n"+after), 0o644); err != nil {
 			t.Error(err)
 		}
 	default:
-		t.Errorf("docs/serve.md has another table of routes than\n%s", want)
+		t.Errorf("docs/reference/api.md has another table of routes than\n%s", want)
 	}
 }
 

@@ -17,17 +17,17 @@ import (
 // name that it has resolve to it, or without one, and the browser would send it there.
 func (s *Server) own(r *http.Request) error {
 	if !slices.Contains(s.hosts, strings.ToLower(r.Host)) {
-		return fail(http.StatusForbidden, "other_host", "this server is not reached by that name: start it with --host to add one")
+		return fail(http.StatusForbidden, "other_host", "this server does not accept requests for that host name: add it with --host when you start the server")
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		_, host, ok := strings.Cut(strings.ToLower(origin), "://")
 		if !ok || !slices.Contains(s.hosts, host) {
-			return fail(http.StatusForbidden, "other_origin", "pages of other origins may not use this server")
+			return fail(http.StatusForbidden, "other_origin", "pages from other origins may not use this server")
 		}
 	}
 	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
 	if (site == "cross-site" || site == "same-site") && (r.Method != http.MethodGet || mode != "navigate") {
-		return fail(http.StatusForbidden, "other_origin", "pages of other origins may not use this server")
+		return fail(http.StatusForbidden, "other_origin", "pages from other origins may not use this server")
 	}
 	return nil
 }

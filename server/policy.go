@@ -12,7 +12,7 @@ import (
 // policyRoutes are the routes of the policy in force, which the server never changes.
 func policyRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/policy", access: people, about: "the policy in force: where it comes from, what is answered by risk for each role, time-outs and who approves",
+		{method: "GET", path: "/api/policy", access: people, about: "get the policy in force: its source, the answer for each risk and role, timeouts and approvers",
 			action: to((*Server).policy), errors: []int{503}},
 	}
 }
@@ -69,7 +69,7 @@ type approvalsAsked struct {
 // policy tells what is in force.
 func (s *Server) policy(_ *call, _ *none) (policyInfo, error) {
 	if s.options.Rules == nil {
-		return policyInfo{}, fail(http.StatusServiceUnavailable, "unavailable", "this server cannot tell its policy")
+		return policyInfo{}, fail(http.StatusServiceUnavailable, "unavailable", "this server cannot show its policy")
 	}
 	out := policyInfo{Sources: []policySource{}, Settings: []policySetting{}, Roles: []policyRole{}}
 	for _, role := range agentRoles {

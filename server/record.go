@@ -15,21 +15,21 @@ import (
 // recordRoutes are the routes of the record of decisions.
 func recordRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/audit", access: people, about: "the record of decisions and outcomes, the oldest first; with before, the newest first",
+		{method: "GET", path: "/api/audit", access: people, about: "read the record of decisions and outcomes, oldest first; with before, newest first",
 			query: []param{
-				{"after", "only lines after this seq"}, {"before", "only lines before this seq, from the newest; 0: from the end"}, {"limit", "at most so many (default and most 1000)"},
+				{"after", "only lines after this seq"}, {"before", "only lines before this seq, newest first; 0: from the end"}, {"limit", "the largest number to return (default and maximum 1000)"},
 				{"session", "of the agent"}, {"agent", "the subagent"}, {"tool", "by name"}, {"behavior", "allow, ask, deny"},
-				{"kind", "begin, decision, outcome, note, torn"}, {"by", "rule, person, timeout, advice"}, {"rule", "a part of the rule"}, {"text", "a part of the line"},
+				{"kind", "begin, decision, outcome, note, torn"}, {"by", "rule, person, timeout, advice"}, {"rule", "part of the rule"}, {"text", "part of the line"},
 				{"since", "RFC 3339"}, {"until", "RFC 3339"},
 			}, action: to((*Server).audit)},
-		{method: "GET", path: "/api/audit/state", access: people, about: "whether the record is as it was written: lines that came since the last time are verified, a part at a time",
-			query: []param{{"whole", "true: begin at the first line"}}, action: to((*Server).auditState)},
+		{method: "GET", path: "/api/audit/state", access: people, about: "check that the record is unchanged: lines added since the last check are verified, some at a time",
+			query: []param{{"whole", "true: start from the first line"}}, action: to((*Server).auditState)},
 	}
 }
 
 // recordList is a part of the record.
 type recordList struct {
-	Lines []json.RawMessage `json:"lines"` // as they stand in the record: see docs/audit.md
+	Lines []json.RawMessage `json:"lines"` // as they stand in the record: see docs/record.md
 	// After is the seq of the last line: the next after.
 	After uint64 `json:"after"`
 	// Before is the next before; absent if nothing is left. There may be more though
@@ -53,7 +53,7 @@ func (s *Server) audit(c *call, _ *none) (recordList, error) {
 	back := c.URL.Query().Has("before")
 	before, err := number(c, "before", 0, 1<<62, 0)
 	if err == nil && back && after > 0 {
-		err = fail(http.StatusBadRequest, "bad_request", "the query: after and before do not go together")
+		err = fail(http.StatusBadRequest, "bad_request", "the query: use after or before, not both")
 	}
 	if err != nil {
 		return out, err
@@ -159,7 +159,7 @@ const maxVerified = 64 << 20
 func (s *Server) auditState(c *call, _ *none) (chainState, error) {
 	whole := c.URL.Query().Get("whole")
 	if whole != "" && whole != "true" {
-		return chainState{}, fail(http.StatusBadRequest, "bad_request", "the query: whole: it is true, or left out")
+		return chainState{}, fail(http.StatusBadRequest, "bad_request", "the query: whole: use true, or omit it")
 	}
 	k := &s.chain
 	if !k.verifying.TryLock() {
@@ -224,7 +224,7 @@ func recordFilter(c *call) (f *audit.Filter, after, limit int64, err error) {
 			continue
 		}
 		if *at, err = time.Parse(time.RFC3339, q.Get(name)); err != nil {
-			return nil, 0, 0, fail(http.StatusBadRequest, "bad_request", "the query: %s: it has the form 2026-01-02T15:04:05Z", name)
+			return nil, 0, 0, fail(http.StatusBadRequest, "bad_request", "the query: %s: write it like 2026-01-02T15:04:05Z", name)
 		}
 	}
 	if after, err = number(c, "after", 0, 1<<62, 0); err != nil {

@@ -23,10 +23,10 @@ import (
 // recordingRoutes are the routes of recordings of terminal sessions.
 func recordingRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/recordings", access: people, about: "recordings of this server's sessions, the newest first, and whether each is as the record of decisions has it",
-			query:  []param{{"session", "of this session"}, {"after", "only those behind the one with this id"}, {"limit", "at most so many (default and most 100)"}},
+		{method: "GET", path: "/api/recordings", access: people, about: "list recordings of this server's sessions, newest first, and whether each matches the record of decisions",
+			query:  []param{{"session", "of this session"}, {"after", "only those that follow the one with this id"}, {"limit", "the largest number to return (default and maximum 100)"}},
 			action: to((*Server).recordings)},
-		{method: "GET", path: "/api/recordings/{id}", access: people, about: "a recording, in the format asciicast v3", query: []param{{"as", "text: what was shown, without colours and with secrets masked"}},
+		{method: "GET", path: "/api/recordings/{id}", access: people, about: "get a recording in asciicast v3 format", query: []param{{"as", "text: the output without colours, with secrets masked"}},
 			stream: (*Server).recording, answer: "the recording", errors: []int{400, 404}},
 	}
 }
@@ -120,12 +120,12 @@ func (s *Server) recordingInfo(r *terminal.Recording, sums map[string]noted) (re
 func (s *Server) recording(w http.ResponseWriter, c *call) {
 	as := c.URL.Query().Get("as")
 	if as != "" && as != "text" {
-		s.refuse(w, c.Request, fail(http.StatusBadRequest, "bad_request", "as: it is text"))
+		s.refuse(w, c.Request, fail(http.StatusBadRequest, "bad_request", "the query: as: use text, or omit it"))
 		return
 	}
 	file, err := s.terminals.OpenRecording(c.PathValue("id"))
 	if kind := new(terminal.Error); errors.As(err, &kind) || errors.Is(err, fs.ErrNotExist) {
-		err = fail(http.StatusNotFound, "not_found", "there is no such recording")
+		err = fail(http.StatusNotFound, "not_found", "no such recording exists")
 	}
 	if err != nil {
 		s.refuse(w, c.Request, err)

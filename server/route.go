@@ -26,7 +26,7 @@ const (
 )
 
 // route is a row of the table that the server, its OpenAPI description and the page
-// docs/serve.md are made of.
+// docs/reference/api.md are made of.
 type route struct {
 	method, path string
 	access       access
@@ -94,7 +94,7 @@ func to[In, Out any](handle func(*Server, *call, *In) (Out, error)) action {
 				return nil, err
 			}
 		} else if len(bytes.TrimSpace(body)) > 0 && string(bytes.TrimSpace(body)) != "{}" {
-			return nil, fail(http.StatusBadRequest, "bad_request", "the body: there is none here")
+			return nil, fail(http.StatusBadRequest, "bad_request", "the body: this request takes no body")
 		}
 		return handle(s, c, v)
 	}}
@@ -119,7 +119,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, fail(http.StatusRequestTimeout, "too_slow", "the body took too long")
+		return nil, fail(http.StatusRequestTimeout, "too_slow", "the body took too long to arrive")
 	}
 	if err == nil {
 		err = http.NewResponseController(w).SetReadDeadline(time.Time{})
@@ -128,7 +128,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > 0 && !isJSON(r.Header.Get("Content-Type")) {
-		return nil, fail(http.StatusUnsupportedMediaType, "not_json", "the body is JSON: send Content-Type: application/json")
+		return nil, fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON: send Content-Type: application/json")
 	}
 	return data, nil
 }

@@ -283,10 +283,10 @@ func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(methods) > 0 {
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", "this path takes %s", strings.Join(methods, ", ")))
+		s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", "this path accepts only %s", strings.Join(methods, ", ")))
 		return
 	}
-	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "there is nothing at this path: see /openapi.json"))
+	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "this path does not exist: see /openapi.json"))
 }
 
 // serve returns the handler of a route.
@@ -377,10 +377,10 @@ func (rt *route) known(r *http.Request) error {
 	}
 	for name, values := range r.URL.Query() {
 		if !slices.ContainsFunc(rt.query, func(p param) bool { return p.name == name }) {
-			return fail(http.StatusBadRequest, "bad_request", "the query: this path takes no parameter of this name")
+			return fail(http.StatusBadRequest, "bad_request", "the query: this path does not accept one of these parameters: see /openapi.json")
 		}
 		if len(values) > 1 {
-			return fail(http.StatusBadRequest, "bad_request", "the query: %s stands more than once", name)
+			return fail(http.StatusBadRequest, "bad_request", "the query: %s appears more than once", name)
 		}
 	}
 	return nil

@@ -27,22 +27,22 @@ const (
 func sessionRoutes() []route {
 	changed := []int{http.StatusNotFound, http.StatusConflict, http.StatusGone}
 	return []route{
-		{method: "POST", path: sessionsPath, access: agents, about: "begin a terminal session", action: to((*Server).createSession), errors: []int{409, 429}},
-		{method: "GET", path: sessionsPath, access: agents | people, about: "the sessions of this server; an agent sees its own",
+		{method: "POST", path: sessionsPath, access: agents, about: "start a terminal session", action: to((*Server).createSession), errors: []int{409, 429}},
+		{method: "GET", path: sessionsPath, access: agents | people, about: "list this server's sessions; an agent sees only its own",
 			query: []param{{"agent_id", "of the agent"}, {"conversation_id", "of the chat"}}, action: to((*Server).listSessions)},
-		{method: "GET", path: sessionPath, access: agents | people, about: "one session, with its commands", action: to((*Server).getSession), errors: changed[:1]},
-		{method: "DELETE", path: sessionPath, access: agents | people, about: "end a session, and what runs in it; an agent only one that nobody has taken over", action: to((*Server).deleteSession), errors: changed},
-		{method: "POST", path: sessionPath + "/execute", access: agents, about: "run a command, if it is allowed or approved", action: to((*Server).execute), errors: changed},
-		{method: "POST", path: sessionPath + "/approve", access: people, about: "answer the question about the command that waits", action: to((*Server).approve), errors: changed},
-		{method: "POST", path: sessionPath + "/interrupt", access: people, about: "take the terminal over; with signal, end what runs", action: to((*Server).interrupt), errors: changed},
+		{method: "GET", path: sessionPath, access: agents | people, about: "get one session and its commands", action: to((*Server).getSession), errors: changed[:1]},
+		{method: "DELETE", path: sessionPath, access: agents | people, about: "end a session and whatever runs in it; an agent cannot end one that a person has taken over", action: to((*Server).deleteSession), errors: changed},
+		{method: "POST", path: sessionPath + "/execute", access: agents, about: "run a command if it is allowed or approved", action: to((*Server).execute), errors: changed},
+		{method: "POST", path: sessionPath + "/approve", access: people, about: "answer the question about the pending command", action: to((*Server).approve), errors: changed},
+		{method: "POST", path: sessionPath + "/interrupt", access: people, about: "take over the terminal; with signal, end what runs", action: to((*Server).interrupt), errors: changed},
 		{method: "POST", path: sessionPath + "/release", access: people, about: "give the terminal back to the agent", action: to((*Server).release), errors: changed},
-		{method: "GET", path: sessionPath + "/history", access: agents | people, about: "the commands of a session, the oldest first",
-			query: []param{{"limit", "at most so many of the newest (default and most 1000)"}}, action: to((*Server).history), errors: changed[:1]},
-		{method: "GET", path: sessionPath + "/state", access: agents | people, about: "who has the terminal", action: to((*Server).sessionState), errors: changed[:1]},
-		{method: "GET", path: sessionPath + "/pending", access: agents | people, about: "the command that waits for an answer, if any", action: to((*Server).pending), errors: changed[:1]},
-		{method: "GET", path: sessionPath + "/chat", access: agents | people, about: "the conversation's entries: what its terminals wrote",
-			query: []param{{"after", "only entries after this seq"}, {"limit", "at most so many (default and most 1000)"}}, action: to((*Server).chat), errors: changed[:1]},
-		{method: "GET", path: "/api/agent-terminal/commands/{id}", access: agents | people, about: "one command, and what became of it", action: to((*Server).getCommand), errors: changed[:1]},
+		{method: "GET", path: sessionPath + "/history", access: agents | people, about: "list a session's commands, oldest first",
+			query: []param{{"limit", "how many of the newest to return (default and maximum 1000)"}}, action: to((*Server).history), errors: changed[:1]},
+		{method: "GET", path: sessionPath + "/state", access: agents | people, about: "get who controls the terminal", action: to((*Server).sessionState), errors: changed[:1]},
+		{method: "GET", path: sessionPath + "/pending", access: agents | people, about: "get the command that is waiting for an answer, if any", action: to((*Server).pending), errors: changed[:1]},
+		{method: "GET", path: sessionPath + "/chat", access: agents | people, about: "list the conversation's entries: output of its terminals",
+			query: []param{{"after", "only entries after this seq"}, {"limit", "the largest number to return (default and maximum 1000)"}}, action: to((*Server).chat), errors: changed[:1]},
+		{method: "GET", path: "/api/agent-terminal/commands/{id}", access: agents | people, about: "get one command and its result", action: to((*Server).getCommand), errors: changed[:1]},
 	}
 }
 
@@ -121,21 +121,21 @@ func (s *Server) createSession(c *call, b *creation) (sessionInfo, error) {
 	role, ok := lowered(c.who.AgentRole, roleOf(b.AgentRole))
 	switch {
 	case name != c.who.Name:
-		return sessionInfo{}, fail(http.StatusForbidden, "other_agent", "agent_id: that of this credential is %s, or %s/ and more", c.who.Name, c.who.Name)
+		return sessionInfo{}, fail(http.StatusForbidden, "other_agent", "agent_id: this credential allows only %s, or %s/ and a name", c.who.Name, c.who.Name)
 	case !ok && !validRole(roleOf(b.AgentRole)):
-		return sessionInfo{}, fail(http.StatusBadRequest, "invalid_agent_role", "agent_role: it is one of %s", strings.Join(agentRoles, ", "))
+		return sessionInfo{}, fail(http.StatusBadRequest, "invalid_agent_role", "agent_role: use one of %s", strings.Join(agentRoles, ", "))
 	case !ok:
-		return sessionInfo{}, fail(http.StatusForbidden, "insufficient_permissions", "agent_role: that of this credential is %s", c.who.AgentRole)
+		return sessionInfo{}, fail(http.StatusForbidden, "insufficient_permissions", "agent_role: this credential has the role %s", c.who.AgentRole)
 	case len(b.AgentID) > maxText || len(b.ConversationID) > maxText || len(b.Host) > maxText:
-		return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: agent_id, conversation_id and host have at most %d bytes", maxText)
+		return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: agent_id, conversation_id and host: use at most %d bytes each", maxText)
 	case visible.Line(b.AgentID+b.ConversationID+b.Host) != b.AgentID+b.ConversationID+b.Host: // a NUL, PostgreSQL does not store
-		return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: agent_id, conversation_id and host have no control characters")
+		return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: agent_id, conversation_id and host: remove the control characters")
 	}
 	dir := s.options.Workspace
 	if b.Dir != "" {
 		below, err := filepath.Rel(dir, b.Dir)
 		if err != nil || !filepath.IsAbs(b.Dir) || !filepath.IsLocal(below) {
-			return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "dir: it is absolute, and in the workspace %s", dir)
+			return sessionInfo{}, fail(http.StatusBadRequest, "bad_request", "dir: give an absolute path in the workspace %s", dir)
 		}
 		dir = b.Dir
 	}
@@ -162,10 +162,10 @@ func (s *Server) converses(c *call, i *terminal.Info) error {
 	}
 	agent, err := s.options.Store.Converse(c.Context(), i.ConversationID, c.who.Name)
 	if err == nil && agent != c.who.Name {
-		err = fail(http.StatusForbidden, "other_agent", "conversation_id: it is the conversation of another agent")
+		err = fail(http.StatusForbidden, "other_agent", "conversation_id: this conversation belongs to another agent")
 	}
 	if err != nil {
-		err = errors.Join(err, s.terminals.CloseSession(context.WithoutCancel(c.Context()), i.ID, "its conversation is another's"))
+		err = errors.Join(err, s.terminals.CloseSession(context.WithoutCancel(c.Context()), i.ID, "its conversation belongs to another agent"))
 	}
 	return err
 }
@@ -316,7 +316,7 @@ func (s *Server) approve(c *call, v *verdict) (terminal.Result, error) {
 	if err == nil && out.Executed {
 		if failed := s.keep(c.Context(), future); failed != nil {
 			s.log.Error("an approval is not remembered", "session", i.ID, "error", failed.Error())
-			out.Message = "it is approved, but not remembered"
+			out.Message = "the command was approved, but the approval could not be remembered"
 		}
 	}
 	return executed(out, err)
@@ -328,7 +328,7 @@ func (c *call) is(name string) error {
 	if name == "" || name == c.who.Name || name == c.who.ID {
 		return nil
 	}
-	return fail(http.StatusForbidden, "other_user", "user_id: this credential is that of %s", c.who.Name)
+	return fail(http.StatusForbidden, "other_user", "user_id: this credential belongs to %s", c.who.Name)
 }
 
 // handing is the body of interrupt and release.

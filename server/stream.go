@@ -14,12 +14,12 @@ import (
 // streamRoutes are the WebSockets.
 func streamRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/events", access: agents | people, about: "WebSocket: what waits for an answer, and every change of approvals, sessions and commands; an agent sees its own",
-			query:  []param{{"after", "the cursor of the last message that was seen: approvals that changed since then come first"}},
-			stream: (*Server).showEvents, answer: "messages: see docs/serve.md", errors: []int{http.StatusTooManyRequests}},
-		{method: "GET", path: "/api/terminal/ws/{pty_session_id}", access: agents | people, about: "WebSocket: the output of a session, and the keyboard of the person who has it; an agent sees its own, and types nothing",
-			query:  []param{{"cursor", "that of the last output that was seen (default: all that is kept)"}},
-			stream: (*Server).showTerminal, answer: "messages: see docs/serve.md", errors: []int{http.StatusNotFound, http.StatusTooManyRequests}},
+		{method: "GET", path: "/api/events", access: agents | people, about: "WebSocket: pending questions, and every change to approvals, sessions and commands; an agent sees only its own",
+			query:  []param{{"after", "the cursor of the last message seen; approvals that changed since then come first"}},
+			stream: (*Server).showEvents, answer: "messages: see docs/reference/api.md", errors: []int{http.StatusTooManyRequests}},
+		{method: "GET", path: "/api/terminal/ws/{pty_session_id}", access: agents | people, about: "WebSocket: the output of a session, and input from the person who controls it; an agent sees only its own and cannot type",
+			query:  []param{{"cursor", "the cursor of the last output seen (default: everything that is kept)"}},
+			stream: (*Server).showTerminal, answer: "messages: see docs/reference/api.md", errors: []int{http.StatusNotFound, http.StatusTooManyRequests}},
 	}
 }
 
@@ -98,7 +98,7 @@ type socket struct {
 func (s *Server) upgrade(w http.ResponseWriter, c *call, hear func(*socket, []byte) error, watch func(*socket) error) {
 	leave, ok := s.sockets.enter(c.who.ID)
 	if !ok {
-		s.refuse(w, c.Request, fail(http.StatusTooManyRequests, "too_many_streams", "a credential has at most %d streams at once", maxSockets))
+		s.refuse(w, c.Request, fail(http.StatusTooManyRequests, "too_many_streams", "a credential can have at most %d streams open: close one", maxSockets))
 		return
 	}
 	defer leave()
@@ -130,7 +130,7 @@ func (o *socket) listen(hear func(*socket, []byte) error) error {
 		case err != nil:
 			return errLeft
 		case kind != websocket.MessageText:
-			return fail(http.StatusBadRequest, "bad_request", "messages are text")
+			return fail(http.StatusBadRequest, "bad_request", "send text messages, not binary")
 		}
 		if err := hear(o, text); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (o *socket) goodbye() {
 	case errors.As(cause, &f):
 		code, why = websocket.StatusPolicyViolation, f.fault.Message
 	case errors.Is(cause, context.Canceled):
-		code, why = websocket.StatusGoingAway, "the server ends"
+		code, why = websocket.StatusGoingAway, "the server is stopping"
 	case cause != nil:
 		return
 	}

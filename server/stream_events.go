@@ -79,7 +79,7 @@ func (s *Server) showEvents(w http.ResponseWriter, c *call) {
 
 // deaf hears nothing.
 func deaf(*socket, []byte) error {
-	return fail(http.StatusBadRequest, "bad_request", "nothing is read here")
+	return fail(http.StatusBadRequest, "bad_request", "this stream accepts no messages: only receive from it")
 }
 
 // viewer is who watches the events.

@@ -165,7 +165,7 @@ func (s *Server) sessionOf(c *call, pty string) (*terminal.Info, error) {
 			return &i, nil
 		}
 	}
-	return nil, fail(http.StatusNotFound, "session_not_found", "there is no terminal with this id")
+	return nil, fail(http.StatusNotFound, "session_not_found", "no terminal with this id exists")
 }
 
 // show sends the output until the session is closed.
@@ -224,7 +224,7 @@ func (t *watched) hear(o *socket, text []byte) error {
 	}
 	if !t.call.person() {
 		t.server.log.Warn("SECURITY: a credential was used for what it may not do", "credential", t.call.who.ID, "role", t.call.who.Role, "session", t.id)
-		return errors.Join(o.send(errorMessage{"security_warning", "insufficient_permissions", "an agent does not type"}), errForbidden)
+		return errors.Join(o.send(errorMessage{"security_warning", "insufficient_permissions", "an agent cannot type into the terminal"}), errForbidden)
 	}
 	done, err := t.obey(o, &k)
 	if err != nil {
@@ -252,13 +252,13 @@ func (t *watched) obey(o *socket, k *keys) (doneMessage, error) {
 		return doneMessage{Type: "workflow_control_ack", Action: k.Action}, t.control(o, k.Action)
 	}
 	return doneMessage{}, fail(http.StatusBadRequest, "bad_request",
-		"type %q: it is input, terminal_stdin, resize, signal, workflow_control or ping", k.Type)
+		"type %q: use input, terminal_stdin, resize, signal, workflow_control or ping", k.Type)
 }
 
 // typed types. A Tab is typed like any other key: the program in front completes.
 func (t *watched) typed(o *socket, k *keys) error {
 	if k.Content != "" && k.Text != "" {
-		return fail(http.StatusBadRequest, "bad_request", "content and text: give one of them")
+		return fail(http.StatusBadRequest, "bad_request", "content and text: give only one of them")
 	}
 	if k.CommandID != "" {
 		i, err := t.server.terminals.Get(t.id)
@@ -266,7 +266,7 @@ func (t *watched) typed(o *socket, k *keys) error {
 			return err
 		}
 		if i.Running != k.CommandID {
-			return fail(http.StatusConflict, "conflict", "the command does not run in this session: nothing was typed")
+			return fail(http.StatusConflict, "conflict", "the command is not running in this session: nothing was typed")
 		}
 	}
 	return t.server.terminals.Input(o.ctx, t.id, t.call.who.Name, []byte(k.Content+k.Text), k.IsPassword)
@@ -281,7 +281,7 @@ func (t *watched) control(o *socket, action string) (err error) {
 	case "resume":
 		_, err = t.server.terminals.Release(o.ctx, t.id, t.call.who.Name, false)
 	default:
-		err = fail(http.StatusBadRequest, "bad_request", "action %q: it is pause or resume", action)
+		err = fail(http.StatusBadRequest, "bad_request", "action %q: use pause or resume", action)
 	}
 	return err
 }

@@ -14,17 +14,17 @@ import (
 // systemRoutes are the routes about the server and the credentials themselves.
 func systemRoutes() []route {
 	return []route{
-		{method: "GET", path: "/healthz", about: "that the server runs", stream: (*Server).healthy, answer: "ok"},
-		{method: "GET", path: "/readyz", about: "that it can decide: the store takes writes", stream: (*Server).ready, answer: "ok", errors: []int{503}},
-		{method: "GET", path: "/metrics", access: people, about: "figures for Prometheus", stream: (*Server).showMetrics, answer: "the text format of Prometheus"},
-		{method: "GET", path: "/openapi.json", about: "this description", stream: (*Server).showAPI, answer: "OpenAPI 3.1"},
-		{method: "POST", path: "/api/pair", about: "let a browser in by a one-time code: sets the cookie, and returns the half that every request carries as " + pageHeader,
-			stream: (*Server).pair, answer: "who the browser is now", errors: []int{400, 401, 413, 415, 429}},
-		{method: "POST", path: "/api/pair/code", access: people, about: "a one-time code with which another device of the same person is let in, for ten minutes", action: to((*Server).pairCode), errors: []int{409}},
-		{method: "GET", path: "/api/me", access: agents | people, about: "whose credential this is", action: to((*Server).me)},
-		{method: "GET", path: "/api/tokens", access: people, about: "credentials: one's own, or all for an administrator", action: to((*Server).tokens)},
-		{method: "POST", path: "/api/tokens", access: admins, about: "create the credential of an agent; the answer has its secret, once", action: to((*Server).createToken), errors: []int{409}},
-		{method: "POST", path: "/api/tokens/{id}/revoke", access: people, about: "end a credential at once, with what it has open", action: to((*Server).revokeToken), errors: []int{404}},
+		{method: "GET", path: "/healthz", about: "check that the server is running", stream: (*Server).healthy, answer: "ok"},
+		{method: "GET", path: "/readyz", about: "check that the server can decide: its store is writable", stream: (*Server).ready, answer: "ok", errors: []int{503}},
+		{method: "GET", path: "/metrics", access: people, about: "get metrics for Prometheus", stream: (*Server).showMetrics, answer: "Prometheus text format"},
+		{method: "GET", path: "/openapi.json", about: "get this API description", stream: (*Server).showAPI, answer: "OpenAPI 3.1"},
+		{method: "POST", path: "/api/pair", about: "pair a browser with a one-time code: sets the cookie, and returns the second half of the credential, which every request sends as " + pageHeader,
+			stream: (*Server).pair, answer: "the browser's new credential", errors: []int{400, 401, 413, 415, 429}},
+		{method: "POST", path: "/api/pair/code", access: people, about: "create a one-time code that pairs another device of the same person, valid for ten minutes", action: to((*Server).pairCode), errors: []int{409}},
+		{method: "GET", path: "/api/me", access: agents | people, about: "get the owner of this credential", action: to((*Server).me)},
+		{method: "GET", path: "/api/tokens", access: people, about: "list credentials: your own, or all if you are an administrator", action: to((*Server).tokens)},
+		{method: "POST", path: "/api/tokens", access: admins, about: "create a credential for an agent; its secret is returned only once", action: to((*Server).createToken), errors: []int{409}},
+		{method: "POST", path: "/api/tokens/{id}/revoke", access: people, about: "revoke a credential at once and close what it has open", action: to((*Server).revokeToken), errors: []int{404}},
 	}
 }
 
@@ -37,7 +37,7 @@ func (s *Server) ready(w http.ResponseWriter, c *call) {
 	defer cancel()
 	if err := s.options.Store.Check(ctx); err != nil {
 		s.log.Error("the store cannot be used", "error", err.Error())
-		text(w, http.StatusServiceUnavailable, "the store cannot be used\n")
+		text(w, http.StatusServiceUnavailable, "the store is unavailable\n")
 		return
 	}
 	text(w, http.StatusOK, "ok\n")
@@ -184,7 +184,7 @@ func (s *Server) revokeToken(c *call, _ *none) (credential, error) {
 		out.Revoked = when(time.Now())
 		return out, nil
 	}
-	return credential{}, fail(http.StatusNotFound, "not_found", "there is no such credential, or it is another's")
+	return credential{}, fail(http.StatusNotFound, "not_found", "no such credential exists, or it belongs to someone else")
 }
 
 // maxCodes is how many one-time codes of a person count at once.
@@ -212,7 +212,7 @@ func (s *Server) pairCode(c *call, _ *none) (pairingCode, error) {
 		}
 	}
 	if open >= maxCodes {
-		return pairingCode{}, fail(http.StatusConflict, "too_many_codes", "%d codes of yours count already: use one, revoke one, or wait ten minutes", open)
+		return pairingCode{}, fail(http.StatusConflict, "too_many_codes", "you already have %d valid codes: use or revoke one, or wait ten minutes", open)
 	}
 	t, text, err := MintCode(c.who.Role, c.who.Name, now)
 	if err == nil {
@@ -245,7 +245,7 @@ const maxTokenDays = 3650
 // createToken creates the credential of an agent.
 func (s *Server) createToken(c *call, in *tokenWanted) (createdToken, error) {
 	if in.Days < 0 || in.Days > maxTokenDays {
-		return createdToken{}, fail(http.StatusBadRequest, "bad_request", "the body: days: 1 to %d", maxTokenDays)
+		return createdToken{}, fail(http.StatusBadRequest, "bad_request", "the body: days: use 1 to %d", maxTokenDays)
 	}
 	now, end := time.Now(), time.Time{}
 	if in.Days > 0 {
@@ -261,7 +261,7 @@ func (s *Server) createToken(c *call, in *tokenWanted) (createdToken, error) {
 	}
 	for i := range all {
 		if all[i].Name == t.Name && all[i].Role != RoleAgent {
-			return createdToken{}, fail(http.StatusConflict, "conflict", "name: that is a person's name: give another")
+			return createdToken{}, fail(http.StatusConflict, "conflict", "name: this name belongs to a person: choose another")
 		}
 	}
 	if err := s.options.Store.CreateToken(c.Context(), t); err != nil {

@@ -62,7 +62,7 @@ const codeTTL = 10 * time.Minute
 func MintCode(role, name string, now time.Time) (store.Token, string, error) {
 	t, err := newToken(code, role, "", name, now, now.Add(codeTTL))
 	if err == nil && role == RoleAgent {
-		err = errors.New("role agent: a browser is let in for a person")
+		err = errors.New("role agent: a browser is for a person; use role person")
 	}
 	text := random(10)
 	t.Hash = hashCode(text)
@@ -103,15 +103,15 @@ func newToken(kind, role, agentRole, name string, now, end time.Time) (store.Tok
 	t := store.Token{ID: kind + random(10), Name: name, Role: role, AgentRole: agentRole, Created: now, Expires: end}
 	switch {
 	case !slices.Contains([]string{RoleAgent, RolePerson, RoleAdmin}, role):
-		return t, fmt.Errorf("role %q: it is agent, person or admin", role)
+		return t, fmt.Errorf("role %q: it must be agent, person or admin", role)
 	case role == RoleAgent && !slices.Contains(agentRoles, agentRole):
-		return t, fmt.Errorf("agent role %q: it is one of %s", agentRole, strings.Join(agentRoles, ", "))
+		return t, fmt.Errorf("agent role %q: it must be one of %s", agentRole, strings.Join(agentRoles, ", "))
 	case role != RoleAgent && agentRole != "":
-		return t, fmt.Errorf("agent role %q: a %s has none", agentRole, role)
+		return t, fmt.Errorf("agent role %q: leave it out, since a %s has none", agentRole, role)
 	case !validName(name):
-		return t, fmt.Errorf("name %q: it has 1 to 64 letters, digits and any of . _ - @ +, and begins with a letter or digit", name)
+		return t, fmt.Errorf("name %q: use 1 to 64 letters, digits and . _ - @ +, and begin with a letter or digit", name)
 	case !end.IsZero() && !end.After(now):
-		return t, errors.New("its end is in the past")
+		return t, errors.New("its expiry is in the past")
 	}
 	return t, nil
 }

@@ -110,7 +110,7 @@ func (g *ruleChange) add(e ruleExample) {
 // tryRule says what a rule would have changed.
 func (s *Server) tryRule(c *call, in *ruleAsked) (ruleTried, error) {
 	if len(in.Rule) > maxRule || !slices.Contains([]string{"allow", "ask", "deny"}, in.As) {
-		return ruleTried{}, fail(http.StatusBadRequest, "bad_request", "the body: rule has at most %d bytes, as is allow, ask or deny", maxRule)
+		return ruleTried{}, fail(http.StatusBadRequest, "bad_request", "the body: rule must have at most %d bytes, and as must be allow, ask or deny", maxRule)
 	}
 	done, err := s.turn(c.Context())
 	if err != nil {
@@ -324,7 +324,7 @@ func (s *Server) offer(t *trial, person string) *offer {
 	all, _ := s.grants.now()
 	for _, g := range all {
 		if g.Rule == o.rule && g.Counts(person, o.project, o.now) {
-			o.barred = fmt.Errorf("it is remembered already, until %s", g.Expires.UTC().Format(time.DateOnly))
+			o.barred = fmt.Errorf("it is already remembered until %s", g.Expires.UTC().Format(time.DateOnly))
 		}
 	}
 	return o
@@ -366,7 +366,7 @@ func (o *offer) refused() error {
 	case o.why != nil:
 		return o.why
 	}
-	return fmt.Errorf("none of the newest %d decisions here is a question by now that offers this very rule, so that it is not known for what risk it would answer: if it is not allowed already, write it into a policy", maxTried)
+	return fmt.Errorf("none of the latest %d decisions is now a question that offers this rule, so its risk is unknown: if it is not already allowed, write it in a policy", maxTried)
 }
 
 // told says whether the rule may be remembered.
@@ -391,11 +391,11 @@ const maxDays = 30
 func (s *Server) createRule(c *call, in *ruleWanted) (ruleInfo, error) {
 	switch {
 	case in.Rule == "" || len(in.Rule) > maxRule:
-		return ruleInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: rule: it has 1 to %d bytes", maxRule)
+		return ruleInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: rule: use 1 to %d bytes", maxRule)
 	case in.Project != "" && in.Project != s.options.Workspace:
-		return ruleInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: project: this server decides for %s alone", s.options.Workspace)
+		return ruleInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: project: this server decides only for %s", s.options.Workspace)
 	case in.Days < 0 || in.Days > maxDays:
-		return ruleInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: days: 1 to %d", maxDays)
+		return ruleInfo{}, fail(http.StatusBadRequest, "bad_request", "the body: days: use 1 to %d", maxDays)
 	}
 	done, err := s.turn(c.Context())
 	if err != nil {
@@ -431,7 +431,7 @@ func (s *Server) wanted(c *call, in *ruleWanted) (*approval.Grant, error) {
 	o := s.offer(t, c.who.Name)
 	for _, g := range have {
 		if one := approval.Grant(g); g.Rule == t.Rule && one.Counts(c.who.Name, s.options.Workspace, o.now) {
-			return nil, fail(http.StatusConflict, "conflict", "it is remembered already, until %s", g.Expires.UTC().Format(time.DateOnly))
+			return nil, fail(http.StatusConflict, "conflict", "it is already remembered until %s", g.Expires.UTC().Format(time.DateOnly))
 		}
 	}
 	if o.barred == nil {

@@ -74,7 +74,7 @@ func TestNoEntries(t *testing.T) {
 		"by":     func(a *api.Approval) { a.By.Role = "admin" },
 		"voters": func(a *api.Approval) { a.Voters[0].Role = "Person" },
 		"vote":   func(a *api.Approval) { a.Votes[0].By.Role = "x" },
-		"scope":  func(a *api.Approval) { a.Votes[0].Scope = "always" },
+		"scope":  func(a *api.Approval) { a.Votes[0].Scope = "forever" },
 		"for":    func(a *api.Approval) { a.Votes[0].For = "-1s" },
 	} {
 		a := api.FromEntry(entry())

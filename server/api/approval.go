@@ -20,6 +20,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // Approval is an approval.Entry.
@@ -59,10 +60,12 @@ type Vote struct {
 	By Principal `json:"by"`
 	// Credential is the id of the credential by which By was known.
 	Credential string   `json:"credential,omitempty"`
-	Scope      string   `json:"scope"` // once, session, use
+	Scope      string   `json:"scope"` // once, session, use, always, edits
 	Rules      []string `json:"rules,omitempty"`
 	For        string   `json:"for,omitempty"` // "30m0s"
 	Times      int      `json:"times,omitempty"`
+	// UpTo is the highest risk for which the rules answer: "moderate", "high+destructive".
+	UpTo risk.Grade `json:"up_to,omitzero"`
 }
 
 // List is a part of the approvals, by Seq. Seq is the newest change of all that the
@@ -129,7 +132,7 @@ func FromEntry(e approval.Entry) Approval {
 		a.By = &by
 	}
 	for _, v := range e.Votes {
-		a.Votes = append(a.Votes, Vote{FromPrincipal(v.By), v.Credential, fromScope(v.Scope), v.Rules, fromDuration(v.For), v.Times})
+		a.Votes = append(a.Votes, Vote{FromPrincipal(v.By), v.Credential, fromScope(v.Scope), v.Rules, fromDuration(v.For), v.Times, v.UpTo})
 	}
 	return a
 }
@@ -171,7 +174,7 @@ func (a *Approval) Entry() (e approval.Entry, err error) {
 }
 
 func (v *Vote) vote() (vote approval.Vote, err error) {
-	vote.Credential, vote.Rules, vote.Times = v.Credential, v.Rules, v.Times
+	vote.Credential, vote.Rules, vote.Times, vote.UpTo = v.Credential, v.Rules, v.Times, v.UpTo
 	if vote.By, err = v.By.Principal(); err != nil {
 		return vote, err
 	}
@@ -199,7 +202,7 @@ func (s *Submission) Entry(asker approval.Principal) (e approval.Entry, err erro
 	e.ID, e.Digest, e.Asker, e.Quorum, e.Version = s.ID, s.Digest, asker, s.Quorum, s.Version
 	e.Project, e.Session, e.Question = s.Project, s.Session, s.Question
 	if s.Lease < 0 || s.Lease > maxLease {
-		return e, fmt.Errorf("lease: it is at most %d seconds", maxLease)
+		return e, fmt.Errorf("lease: use at most %d seconds", maxLease)
 	}
 	e.Lease = time.Duration(s.Lease) * time.Second
 	if s.ExpiresAt != nil {
@@ -229,7 +232,7 @@ func FromEvent(e approval.Event, reply json.RawMessage) (Answer, error) {
 func (a *Answer) Event(id string, by approval.Principal, at time.Time) (e approval.Event, err error) {
 	kind, known := answerKinds[a.Kind]
 	if !known {
-		return e, fmt.Errorf("kind %q: it is approve, deny or edit", a.Kind)
+		return e, fmt.Errorf("kind %q: use approve, deny or edit", a.Kind)
 	}
 	e = approval.Event{
 		Kind: kind, At: at, ID: id, Digest: a.Digest, By: by, Rules: a.Rules, Times: a.Times, Message: a.Message, Input: a.Input,

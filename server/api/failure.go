@@ -78,7 +78,7 @@ func (f *Fault) Err() error {
 			return known.err
 		}
 	}
-	return fmt.Errorf("%s (%s)", cmp.Or(f.Message, "no reason is given"), cmp.Or(f.Code, "no code"))
+	return fmt.Errorf("%s (%s)", cmp.Or(f.Message, "the server gave no reason"), cmp.Or(f.Code, "no code"))
 }
 
 func (f *Fault) settled() error {

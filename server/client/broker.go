@@ -40,7 +40,7 @@ func (c *Client) Answer(ctx context.Context, e approval.Event, reply json.RawMes
 	}
 	got, _, err := c.one(ctx, &request{method: http.MethodPost, id: e.ID, verb: "/answer", body: answer}, e.ID, e.Digest)
 	if err == nil && !follows(&got, e.Kind) {
-		err = fmt.Errorf("the server answered that the approval is %s", got.Status)
+		err = fmt.Errorf("the server says that the approval is %s", got.Status)
 	}
 	return got, maybe(err)
 }
@@ -60,7 +60,7 @@ func follows(e *approval.Entry, kind approval.Kind) bool {
 func maybe(err error) error {
 	var lost *unreachable
 	if errors.As(err, &lost) {
-		return fmt.Errorf("it is not known whether this counted: %w", err)
+		return fmt.Errorf("this may not have been recorded: %w", err)
 	}
 	return err
 }
@@ -82,7 +82,7 @@ func (c *Client) Consume(ctx context.Context, id, digest string) (approval.Entry
 		got, _, err = c.one(ctx, &request{method: http.MethodGet, id: id, patience: short}, id, digest)
 	}
 	if err == nil && got.Status != approval.Consumed {
-		return got, fmt.Errorf("the server answered that the approval is %s", got.Status)
+		return got, fmt.Errorf("the server says that the approval is %s", got.Status)
 	}
 	return got, err
 }
@@ -165,7 +165,7 @@ func (c *Client) List(ctx context.Context, f approval.Filter) ([]approval.Entry,
 		}
 		f.After = entries[len(entries)-1].Seq
 	}
-	return nil, fmt.Errorf("the server lists more than %d approvals", maxPages*pageSize)
+	return nil, fmt.Errorf("the server returned more than %d approvals", maxPages*pageSize)
 }
 
 // page returns at most n of the entries that a filter is for, which follow f.After.
@@ -185,7 +185,7 @@ func (c *Client) page(ctx context.Context, f *approval.Filter, n int) ([]approva
 		return nil, err
 	}
 	if len(list.Approvals) > n {
-		return nil, errors.New("the server lists more than was asked for")
+		return nil, errors.New("the server returned more approvals than requested")
 	}
 	return c.entries(list, f.After)
 }
@@ -198,7 +198,7 @@ func (c *Client) entries(list *api.List, after int64) (all []approval.Entry, err
 			return nil, fmt.Errorf("the server's answer: %w", err)
 		}
 		if e.Seq <= after {
-			return nil, errors.New("the server's list is not in order")
+			return nil, errors.New("the server returned approvals in the wrong order")
 		}
 		if err := c.check(&e, ""); err != nil {
 			return nil, err
@@ -231,7 +231,7 @@ func (c *Client) Wait(ctx context.Context, after int64) (int64, error) {
 			return list.Seq, err
 		}
 		if list.Seq < after {
-			return 0, errors.New("the server has forgotten changes: it is another one, or was set back")
+			return 0, errors.New("the server has lost changes: it was replaced, or restored from a backup")
 		}
 		if time.Since(began) < firstPause && !pause(ctx, firstPause) { // it does not wait
 			return 0, context.Cause(ctx)

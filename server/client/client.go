@@ -81,17 +81,17 @@ func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("the URL of the server cannot be read: it is such as https://approvals.example") // it may hold a secret
+		return nil, errors.New("the server's URL is invalid: write it like https://approvals.example") // it may hold a secret
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errors.New("the URL of the server has more than a host and a port: a token does not belong there")
+		return nil, errors.New("the server's URL may have only a host and a port: remove the rest, and never put a token in it")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("the URL of the server has to begin with https:// or http://, not with %q", u.Scheme)
+		return nil, errors.New("the server's URL must begin with https:// or http://: write it like https://approvals.example")
 	case u.Hostname() == "":
-		return nil, errors.New("the URL of the server has no host")
+		return nil, errors.New("the server's URL has no host: write it like https://approvals.example")
 	case u.Path != "" && u.Path != "/":
-		return nil, fmt.Errorf("the URL of the server has the path %q: it has none", u.Path)
+		return nil, fmt.Errorf("the server's URL has the path %q: remove it", u.Path)
 	case u.Scheme == "http" && !local(u.Hostname()):
-		return nil, fmt.Errorf("http:// sends the token readably to %s: over a network it has to be https://", u.Hostname())
+		return nil, fmt.Errorf("http:// would send the token to %s unencrypted: use https:// over a network", u.Hostname())
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }
@@ -112,11 +112,11 @@ const maxToken = 512
 func checkToken(token string) error {
 	switch {
 	case token == "":
-		return errors.New("there is no token for the server")
+		return errors.New("the server's token is missing: give the one that agent-wrapper serve token create printed")
 	case len(token) > maxToken:
-		return fmt.Errorf("the token for the server is longer than %d bytes", maxToken)
+		return fmt.Errorf("the server's token is longer than %d bytes: give the one that agent-wrapper serve token create printed", maxToken)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return errors.New("the token for the server has characters that no token has")
+		return errors.New("the server's token has invalid characters: give the one that agent-wrapper serve token create printed")
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func transport(base *url.URL, roots *x509.CertPool) http.RoundTripper {
 func onlyLocal(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !to.Addr().Unmap().IsLoopback() {
-		return fmt.Errorf("%s is not this machine: over a network the URL of the server has to be https://", address)
+		return fmt.Errorf("%s is not this machine: use https:// over a network", address)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (c *Client) remember(id, digest string) {
 }
 
 // errLies is the error for an answer of the server that is about something else.
-var errLies = errors.New("the server answered about another approval than the one that was asked for")
+var errLies = errors.New("the server answered about a different approval from the one requested")
 
 // check checks that an entry has this digest, if that is not "", and the one that was
 // submitted here.

@@ -361,7 +361,7 @@ func TestRepeated(t *testing.T) {
 func TestMaybe(t *testing.T) {
 	c, _ := talking(t, lost)
 	_, err := c.Answer(t.Context(), approval.Event{Kind: approval.Deny, ID: "1"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "not known whether this counted") {
+	if err == nil || !strings.Contains(err.Error(), "may not have been recorded") {
 		t.Error(err)
 	}
 }

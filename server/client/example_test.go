@@ -22,7 +22,7 @@ func ExampleNew() {
 	// Output:
 	// https://approvals.example
 	// http://127.0.0.1:7323
-	// http:// sends the token readably to approvals.example: over a network it has to be https://
+	// http:// would send the token to approvals.example unencrypted: use https:// over a network
 }
 
 // The tokens of a user lie in a file, by server.
@@ -30,5 +30,5 @@ func ExampleTokens_Of() {
 	tokens := client.Tokens{File: filepath.Join(os.TempDir(), "no", "such", "credentials.json")}
 	_, err := tokens.Of("https://approvals.example")
 	fmt.Println(err)
-	// Output: there is no token for this server
+	// Output: no token is saved for this server
 }

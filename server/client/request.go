@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/server/api"
@@ -74,7 +75,7 @@ func (c *Client) do(ctx context.Context, r *request) (doubtful bool, err error) 
 		doubtful = true
 		wait := max(wait, lost.after)
 		if time.Now().Add(wait).After(end) {
-			return true, fmt.Errorf("the approval service at %s: %w", c.base.Host, err)
+			return true, fmt.Errorf("the approval service at %s cannot be reached: %w", c.base.Host, err)
 		}
 		if !pause(ctx, wait) {
 			return true, context.Cause(ctx)
@@ -110,13 +111,20 @@ func (c *Client) once(ctx context.Context, r *request) error {
 	return decode(resp, body, r.answer)
 }
 
+// failed is the reason of a failed request, in words.
+type failed struct{ error }
+
+func (f failed) Error() string { return plain.Text(f.error) }
+
+func (f failed) Unwrap() error { return f.error }
+
 // reason returns the reason of a failed request without the request's URL.
 func reason(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
-		return u.Err
+		err = u.Err
 	}
-	return err
+	return failed{err}
 }
 
 func (c *Client) newRequest(ctx context.Context, r *request) (*http.Request, error) {
@@ -157,13 +165,13 @@ func checkVersion(resp *http.Response) error {
 	case version == api.Version:
 		return nil
 	case version != "":
-		return fmt.Errorf("the server speaks version %s of its interface, this program version %s", visible.Line(brief(version)), api.Version)
+		return fmt.Errorf("the server uses API version %s, but this program uses version %s: install the same version of agent-wrapper on both", visible.Line(brief(version)), api.Version)
 	case unavailable(resp.StatusCode):
-		return &unreachable{error: fmt.Errorf("the answer is status %d", resp.StatusCode)}
+		return &unreachable{error: fmt.Errorf("the server answered with status %d", resp.StatusCode)}
 	case resp.StatusCode/100 == 3:
-		return fmt.Errorf("status %d: redirections are not followed", resp.StatusCode)
+		return fmt.Errorf("the server answered with status %d: redirects are not followed, so give its final URL", resp.StatusCode)
 	}
-	return fmt.Errorf("what answers (with status %d) is no server of agent-wrapper", resp.StatusCode)
+	return fmt.Errorf("something other than agent-wrapper serve answered (status %d): check the URL", resp.StatusCode)
 }
 
 // unavailable reports whether a status says that the server may answer later.
@@ -180,7 +188,7 @@ func unavailable(status int) bool {
 func (r *request) failure(resp *http.Response, body []byte) error {
 	var f api.Failure
 	if err := decode(resp, body, &f); err != nil {
-		return fmt.Errorf("the server answers with status %d: %w", resp.StatusCode, err)
+		return fmt.Errorf("the server answered with status %d: %w", resp.StatusCode, err)
 	}
 	f.Error.Code, f.Error.Message = visible.Line(brief(f.Error.Code)), visible.Line(brief(f.Error.Message))
 	if a, ok := r.answer.(*api.Approval); ok && f.Approval != nil {
@@ -190,7 +198,7 @@ func (r *request) failure(resp *http.Response, body []byte) error {
 		return approval.ErrNoSay
 	}
 	if r.method == http.MethodPost && r.id+r.path == "" && f.Error.Code == forbidden {
-		return errors.New("the token is not that of an agent, and only agents ask")
+		return errors.New("only agents can ask, but this token is not an agent's: create one with agent-wrapper serve token create")
 	}
 	err := f.Error.Err()
 	if unavailable(resp.StatusCode) {

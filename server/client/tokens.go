@@ -33,7 +33,7 @@ type token struct {
 }
 
 // ErrNoToken is the error for a server of which the file has no token.
-var ErrNoToken = errors.New("there is no token for this server")
+var ErrNoToken = errors.New("no token is saved for this server")
 
 // Of returns the token for a server. The error is ErrNoToken, or says why the file
 // cannot be used: that others could read it, for one.
@@ -130,9 +130,9 @@ func (t Tokens) read() (*saved, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", t.File)
+		return nil, fmt.Errorf("%s is not a regular file", t.File)
 	case shared(info):
-		return nil, fmt.Errorf("%s can be read or was made by others: it has to be yours alone (chmod 600)", t.File)
+		return nil, fmt.Errorf("%s belongs to someone else or others can access it: it must be your own file, with access for you alone (chmod 600)", t.File)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxTokens+1))
 	if err != nil {

@@ -83,11 +83,11 @@ func serve(files map[string]file, w http.ResponseWriter, r *http.Request) {
 	f, ok := files[r.URL.Path]
 	switch {
 	case !ok:
-		http.Error(w, "there is nothing at this path", http.StatusNotFound)
+		http.Error(w, "this path does not exist", http.StatusNotFound)
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "this path takes GET, HEAD", http.StatusMethodNotAllowed)
+		http.Error(w, "this path accepts only GET, HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	h := w.Header()

@@ -1,4 +1,4 @@
-"""The lines of ``agent-wrapper decide --stdio``; docs/protocol.md describes them."""
+"""The lines of ``agent-wrapper decide --stdio``; docs/reference/protocol.md describes them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ class Question(TypedDict, total=False):
     rule_source: str
     blocks: list[JSONObject]
     actions: list[JSONObject]
+    asked: list[JSONObject]
+    allowed: int
     whole: bool
     choices: list[JSONObject]
 

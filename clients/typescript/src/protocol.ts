@@ -1,4 +1,4 @@
-// The lines of `agent-wrapper decide --stdio`; docs/protocol.md describes them.
+// The lines of `agent-wrapper decide --stdio`; docs/reference/protocol.md describes them.
 
 /** An input of a tool, or any other JSON object. */
 export type JSONObject = Record<string, unknown>;
@@ -86,6 +86,10 @@ export interface Question {
   blocks: Block[];
   /** What the tool use would do, each with its reason. */
   actions?: JSONObject[];
+  /** Why it is asked: one entry for each cause, the most telling first. */
+  asked?: JSONObject[];
+  /** How many other actions the policy allows. */
+  allowed?: number;
   /** Nothing of it is left out. */
   whole: boolean;
   choices?: Choice[];
@@ -107,6 +111,8 @@ export interface Choice {
   label: string;
   /** The rules that it may keep, the narrowest first. */
   rungs?: { label: string; rules: string[] }[];
+  /** The file that the rules are written to. */
+  into?: string;
 }
 
 /** An answer to a question. One that the question does not offer is a denial. */

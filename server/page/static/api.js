@@ -33,7 +33,7 @@ async function request(method, path, body) {
   try {
     r = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), credentials: 'same-origin', cache: 'no-store', redirect: 'error' });
   } catch {
-    throw new ApiError(0, 'unreachable', 'The server does not answer.');
+    throw new ApiError(0, 'unreachable', 'Cannot reach the server.');
   }
   let data = null;
   try {
@@ -43,7 +43,7 @@ async function request(method, path, body) {
   }
   if (r.ok && data !== null) return data;
   const said = (data && data.error) || {};
-  const error = new ApiError(r.status, said.code || 'unreadable', said.message || `The server answered ${r.status}.`, data && data.approval);
+  const error = new ApiError(r.status, said.code || 'unreadable', said.message || `The server returned an error (HTTP ${r.status}).`, data && data.approval);
   if (r.status === 401 && path !== '/api/pair') for (const f of strangers) f(error);
   throw error;
 }
@@ -63,7 +63,7 @@ export async function text(path) {
   try {
     r = await fetch(path, { headers: { 'X-CSRF-Token': half() }, credentials: 'same-origin', cache: 'no-store', redirect: 'error' });
   } catch {
-    throw new ApiError(0, 'unreachable', 'The server does not answer.');
+    throw new ApiError(0, 'unreachable', 'Cannot reach the server.');
   }
   if (r.ok) return r.text();
   let said = {};
@@ -72,7 +72,7 @@ export async function text(path) {
   } catch {
     said = {};
   }
-  const error = new ApiError(r.status, said.code || 'unreadable', said.message || `The server answered ${r.status}.`);
+  const error = new ApiError(r.status, said.code || 'unreadable', said.message || `The server returned an error (HTTP ${r.status}).`);
   if (r.status === 401) for (const f of strangers) f(error);
   throw error;
 }

@@ -62,8 +62,8 @@ export function together(a) { return Boolean(choice(a, 'once')) && rank(a) < 3 &
 // mayAnswer returns '' if somebody may answer a question, or why not.
 export function mayAnswer(a, me) {
   const mine = (p) => p.role === 'person' && p.name === me.name;
-  if (a.asker.role === 'person' && a.asker.name === me.name) return 'You asked this yourself: another person has to answer.';
-  if (a.voters && !a.voters.some(mine)) return `This is for ${a.voters.map((p) => p.name).join(', ')} to answer.`;
+  if (a.asker.role === 'person' && a.asker.name === me.name) return 'You asked for this yourself, so another person has to answer.';
+  if (a.voters && !a.voters.some(mine)) return `Only ${a.voters.map((p) => p.name).join(', ')} can answer this.`;
   return '';
 }
 
@@ -73,7 +73,7 @@ export function voted(a, me) { return (a.votes || []).some((v) => v.by.role === 
 // The limits of "for a while".
 export const limits = [
   { name: 'minutes', label: 'For 30 minutes', seconds: 1800 },
-  { name: 'times', label: 'For 5 times, this one included', times: 5 },
+  { name: 'times', label: '5 times, counting this one', times: 5 },
 ];
 
 // duration writes seconds as the API reads them.
@@ -87,7 +87,8 @@ export function reply(a, name, given = {}) {
   const said = { id: a.id, digest: a.digest, choice: name };
   const out = { digest: a.digest, kind: 'deny', scope: 'once' };
   const rungs = c.rungs || [];
-  if (['once', 'session', 'while', 'always'].includes(name)) out.kind = 'approve';
+  if (['once', 'session', 'while', 'always', 'accept-edits'].includes(name)) out.kind = 'approve';
+  if (name === 'accept-edits') delete out.scope; // the choice says it
   if (['edit', 'answers'].includes(name)) out.kind = 'edit';
   if (['session', 'while', 'always', 'never'].includes(name)) {
     const at = given.rung || 0;
@@ -132,8 +133,8 @@ export function became(a) {
     case 'denied': return `denied${by}`;
     case 'expired': return 'expired: nobody answered in time';
     case 'cancelled': return `withdrawn${a.asker && a.by && a.by.name === a.asker.name ? '' : by}`;
-    case 'superseded': return a.by && a.by.name ? `edited${by}: it is decided anew` : 'it is decided anew';
-    case 'abandoned': return 'abandoned: its asker is gone';
+    case 'superseded': return a.by && a.by.name ? `edited${by}: the policy decides again` : 'replaced: the policy decides again';
+    case 'abandoned': return 'abandoned: the agent has gone';
   }
   return `${a.status}${by}`;
 }
@@ -202,6 +203,58 @@ export function main(q) {
     if (b) return b;
   }
   return blocks[0];
+}
+
+// plain says in one line what a question is about.
+export function plain(a) {
+  const b = main(a.question) || (a.question.blocks || [])[0];
+  const line = b && (b.lines || []).map((l) => lineText(l)).find((t) => t.trim() !== '');
+  return `${a.question.tool}: ${(line || '').slice(0, 120)}`;
+}
+
+// causes returns what a question really comes from, the most telling first: [{text, reason,
+// rule, source}], without a text where it is about all that would be done. The place of a
+// rule is told from the project.
+export function causes(a) {
+  const q = a.question;
+  const all = q.asked || [{ reason: q.reason, rule: q.rule, source: q.rule_source }];
+  return all.map((c) => cause(c, all.length > 1 ? c.text : '', a.project));
+}
+
+// because says in a few words what asks.
+export function because(a) {
+  const [c] = causes(a);
+  return c ? `${c.reason} ${c.rule}`.trim() : '';
+}
+
+// cause leaves out what a reason says by itself: "asked by rule X" names rule X.
+export function cause(c, text, project) {
+  const [source, root] = [c.source || '', (project || '').replace(/\/*$/, '/')];
+  let reason = c.reason || '';
+  for (const tail of [c.text && ': ' + c.text, c.rule && `rule ${c.rule}`, c.rule].filter(Boolean)) {
+    if (reason.endsWith(tail)) reason = reason.slice(0, -tail.length).trim();
+  }
+  return { text: text && c.times > 1 ? `${text}, and ${c.times - 1} more` : text, reason, rule: c.rule || '', source: root !== '/' && source.startsWith(root) ? source.slice(root.length) : source };
+}
+
+// others says in a few words what else a question would do, '' if there is nothing: the
+// parts that are allowed, and those that are not listed.
+export function others(q) {
+  const n = q.allowed ?? (q.actions || []).filter((p) => p.verdict === 'allow').length;
+  return n > 0 ? `${n} more ${n === 1 ? 'part' : 'parts'}: allowed` : '';
+}
+
+// why returns what makes the risk of a question, '' if it says nothing.
+export function why(q) {
+  const about = (c) => c.risk === q.risk && c.why;
+  const one = (q.asked || []).find(about) || (q.actions || []).filter((p) => p.verdict === 'ask').find(about);
+  return one ? one.why : '';
+}
+
+// short reports whether the rules of a choice can stand beside its key: few, and not long.
+export function short(c) {
+  const rungs = c.rungs || [];
+  return rungs.length <= 5 && rungs.every((r) => (r.label || '').length + r.rules.join(' ').length <= 240);
 }
 
 // isDiff reports whether a block is a change.

@@ -1,5 +1,5 @@
 // Recordings of terminals, in the format asciicast v3: reading them, their times and the
-// labels of their markers (docs/terminal.md). It needs no page, and no browser.
+// labels of their markers (docs/server.md). It needs no page, and no browser.
 
 const longest = 1 << 30; // seconds
 const sides = { columns: 500, rows: 300 }; // what a page can show
@@ -18,7 +18,7 @@ export class CastError extends Error {
 export function parse(text) {
   const lines = text.split('\n');
   const cut = lines.pop().length;
-  if (lines.length === 0) throw new CastError(1, 'there is no header');
+  if (lines.length === 0) throw new CastError(1, 'the header is missing');
   const header = headerOf(lines[0]);
   const events = [];
   let at = 0; // in microseconds, so that the intervals add up
@@ -26,7 +26,7 @@ export function parse(text) {
     if (lines[i].startsWith('#')) continue;
     const [interval, code, data] = eventOf(lines[i], i + 1);
     at += Math.round(interval * 1e6);
-    if (at > longest * 1e6) throw new CastError(i + 1, 'it is too long');
+    if (at > longest * 1e6) throw new CastError(i + 1, 'the recording is too long');
     events.push({ at: at / 1e6, code, data });
   }
   return { header, events, marks: marksOf(events), cut };
@@ -36,13 +36,13 @@ function json(line, number) {
   try {
     return JSON.parse(line);
   } catch {
-    throw new CastError(number, 'it is not JSON');
+    throw new CastError(number, 'not valid JSON');
   }
 }
 
 function headerOf(line) {
   const h = json(line, 1);
-  if (h === null || typeof h !== 'object' || h.version !== 3) throw new CastError(1, 'it is not a header of version 3');
+  if (h === null || typeof h !== 'object' || h.version !== 3) throw new CastError(1, 'the header is not of asciicast version 3');
   const { cols, rows } = h.term || {};
   if (!(Number.isInteger(cols) && Number.isInteger(rows) && cols > 0 && rows > 0)) throw new CastError(1, 'the terminal has no size');
   return { columns: Math.min(cols, sides.columns), rows: Math.min(rows, sides.rows), timestamp: Number(h.timestamp) || 0, title: String(h.title || '') };
@@ -51,11 +51,11 @@ function headerOf(line) {
 function eventOf(line, number) {
   const e = json(line, number);
   if (!Array.isArray(e) || e.length !== 3 || typeof e[0] !== 'number' || typeof e[1] !== 'string' || typeof e[2] !== 'string') {
-    throw new CastError(number, 'an event is [interval, code, data]');
+    throw new CastError(number, 'expected [interval, code, data]');
   }
-  if (!(e[0] >= 0 && e[0] <= longest)) throw new CastError(number, `the interval ${e[0]} is none`);
-  if (!'oimrx'.includes(e[1]) || e[1].length !== 1) throw new CastError(number, `the code ${JSON.stringify(e[1])} is none`);
-  if (e[1] === 'r' && !size(e[2])) throw new CastError(number, `${JSON.stringify(e[2])} is no size`);
+  if (!(e[0] >= 0 && e[0] <= longest)) throw new CastError(number, `the interval ${e[0]} is out of range`);
+  if (!'oimrx'.includes(e[1]) || e[1].length !== 1) throw new CastError(number, `the code ${JSON.stringify(e[1])} is unknown`);
+  if (e[1] === 'r' && !size(e[2])) throw new CastError(number, `${JSON.stringify(e[2])} is not a size`);
   return e;
 }
 

@@ -25,9 +25,9 @@ class Chat {
     this.list = h('ol', { class: 'chat-list' });
     this.earlier = h('button', { class: 'button small', type: 'button', hidden: true, on: { click: () => this.more() } }, 'Earlier entries');
     this.newer = h('button', { class: 'button small chat-newer', type: 'button', hidden: true, on: { click: () => this.toEnd() } }, 'New entries ↓');
-    this.input = h('input', { type: 'search', id: 'chat-search', placeholder: 'Search what is loaded', autocomplete: 'off', spellcheck: 'false', 'aria-label': 'Search the conversation', on: { input: () => this.find() } });
+    this.input = h('input', { type: 'search', id: 'chat-search', placeholder: 'Search loaded entries', autocomplete: 'off', spellcheck: 'false', 'aria-label': 'Search the conversation', on: { input: () => this.find() } });
     this.found = h('p', { class: 'small dim chat-found', role: 'status' });
-    this.empty = h('p', { class: 'empty', hidden: true }, 'Nothing was said or written yet.');
+    this.empty = h('p', { class: 'empty', hidden: true }, 'No messages yet.');
     this.box = h('div', { class: 'chat-box', tabIndex: 0, role: 'region', 'aria-label': 'Conversation' }, this.earlier, this.empty, this.list);
     this.root = h('div', { class: 'chat' }, h('div', { class: 'chat-top' }, this.input, this.found), this.box, this.newer);
     this.box.addEventListener('scroll', () => { if (this.atEnd()) this.newer.hidden = true; });
@@ -133,7 +133,7 @@ class Chat {
       if (has) n++;
     }
     const rest = !this.earlier.hidden;
-    this.found.textContent = want === '' ? '' : `${n} of the ${this.entries.length} entries that are loaded.${rest ? ' There are earlier ones.' : ''}`;
+    this.found.textContent = want === '' ? '' : `${n} of ${this.entries.length} loaded entries.${rest ? ' Earlier ones are not loaded.' : ''}`;
   }
 
   atEnd() { return this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < 40; }

@@ -7,8 +7,8 @@ const most = 200; // that are loaded
 
 // The states, as words with a glyph.
 const states = {
-  pending_approval: ['◔', 'waits', 'wait'], approved: ['✓', 'approved', 'ok'], executing: ['▸', 'runs', 'run'], completed: ['✓', 'ended', 'ok'],
-  failed: ['✕', 'failed', 'bad'], denied: ['⊘', 'denied', 'bad'], forbidden: ['■', 'forbidden', 'bad'], cancelled: ['–', 'cancelled', ''], unknown: ['?', 'its end is unknown', 'bad'],
+  pending_approval: ['◔', 'waiting', 'wait'], approved: ['✓', 'approved', 'ok'], executing: ['▸', 'running', 'run'], completed: ['✓', 'completed', 'ok'],
+  failed: ['✕', 'failed', 'bad'], denied: ['⊘', 'denied', 'bad'], forbidden: ['■', 'forbidden', 'bad'], cancelled: ['–', 'cancelled', ''], unknown: ['?', 'outcome unknown', 'bad'],
 };
 
 // commandsPanel returns the panel of a session: its root, shown(yes) and end().
@@ -23,7 +23,7 @@ class Commands {
     this.path = path;
     this.rows = new Map(); // by id: {command, element}
     this.list = h('ol', { class: 'commands-list' });
-    this.empty = h('p', { class: 'empty', hidden: true }, 'No command was handed in yet.');
+    this.empty = h('p', { class: 'empty', hidden: true }, 'No commands yet.');
     this.root = h('div', { class: 'commands', tabIndex: 0, role: 'region', 'aria-label': 'Commands of this session' }, this.empty, this.list);
     this.stop = ctx.live.on('message', (e) => {
       const m = e.detail;
@@ -64,7 +64,7 @@ class Commands {
     const [glyph, word, kind] = states[c.status] || ['·', c.status, ''];
     const exit = c.exit_code === undefined ? '' : c.status === 'completed' && c.exit_code === 0 ? 'exit 0' : `exit ${c.exit_code}`;
     const more = h('div', { class: 'command-more' });
-    const details = h('details', { on: { toggle: () => { if (details.open) this.fill(more, c); } } }, h('summary', { class: 'small' }, 'Why, and who'), more);
+    const details = h('details', { on: { toggle: () => { if (details.open) this.fill(more, c); } } }, h('summary', { class: 'small' }, 'Details'), more);
     if (open) details.open = true;
     return h('li', { class: 'command' },
       h('p', { class: 'command-state small' }, h('span', { class: ['state', kind && 'state-' + kind] }, h('span', { 'aria-hidden': 'true' }, glyph), ' ', word),
@@ -76,7 +76,7 @@ class Commands {
   // fill says why the command was decided so, and who answered.
   async fill(more, c) {
     const line = (name, value) => value && [h('dt', null, name), h('dd', null, value)];
-    const answered = h('dd', null, c.approval_id ? 'Loading' : c.by && c.by !== 'agent' ? 'Not needed: a person typed it.' : 'Nobody was asked.');
+    const answered = h('dd', null, c.approval_id ? 'Loading…' : c.by && c.by !== 'agent' ? 'Not needed: typed by a person.' : 'Not needed: decided by the policy.');
     replace(more, h('dl', { class: 'command-facts' },
       line('The agent says', c.description && spell(c.description)),
       line('Reasons', c.reasons && c.reasons.length > 0 && h('ul', null, c.reasons.map((r) => h('li', null, spell(r))))),
@@ -88,7 +88,7 @@ class Commands {
       const a = await this.ctx.api.get('/api/approvals/' + encodeURIComponent(c.approval_id));
       const who = a.votes && a.votes.length > 0 ? a.votes.map((v) => v.by.name) : a.by ? [a.by.name] : [];
       replace(answered, a.status, who.length > 0 && ` by ${who.map(spellLine).join(', ')}`, a.status !== 'pending' && `, ${clock(a.changed)}`, a.message && `: ${spell(a.message)}`);
-      if (a.status === 'pending') answered.append(' ', h('a', { href: '#/inbox/' + encodeURIComponent(c.approval_id) }, 'Answer it in the inbox'));
+      if (a.status === 'pending') answered.append(' ', h('a', { href: '#/inbox/' + encodeURIComponent(c.approval_id) }, 'Answer in the inbox'));
     } catch (err) {
       answered.textContent = err.message;
     }

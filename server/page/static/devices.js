@@ -15,7 +15,7 @@ export default {
   },
 };
 
-const answers = { allow: '✓ runs', ask: '? a person is asked', deny: '✕ denied' };
+const answers = { allow: '✓ allowed', ask: '? asked', deny: '✕ denied' };
 const tones = { allow: 'ok', ask: 'warn', deny: 'bad' };
 
 class View {
@@ -58,12 +58,12 @@ class View {
     const codes = all.filter((t) => t.kind === 'code' && counts(t));
     const ended = all.filter((t) => !counts(t) && !(t.kind === 'code'));
     if (this.code && !codes.some((t) => t.expires === this.code.expires)) this.used();
-    replace(this.devices, h('h2', null, me.role === 'admin' ? 'Browsers that are let in' : 'Your devices'), h('ul', { class: ['card', 'grants'] }, mine.map((t) => this.token(t, true)), codes.map((t) => this.token(t, true))));
-    replace(this.tokens, h('h2', null, 'Tokens of programs'),
-      h('p', { class: ['dim', 'small'] }, 'A program asks with an agent\'s token, and a terminal answers with a person\'s. A secret is shown once, when it is created.'),
+    replace(this.devices, h('h2', null, me.role === 'admin' ? 'Paired browsers' : 'Your devices'), h('ul', { class: ['card', 'grants'] }, mine.map((t) => this.token(t, true)), codes.map((t) => this.token(t, true))));
+    replace(this.tokens, h('h2', null, 'Tokens for programs'),
+      h('p', { class: ['dim', 'small'] }, 'Programs ask with an agent’s token; terminals answer with a person’s. A token is shown once, when it is created.'),
       programs.length > 0 && h('ul', { class: ['card', 'grants'] }, programs.map((t) => this.token(t, true))),
       me.role === 'admin' ? this.creator() : h('div', { class: 'row' }, h('code', { class: 'toml' }, 'agent-wrapper serve token create --role agent --name NAME'), copier(this.ctx, 'agent-wrapper serve token create --role agent --name NAME')),
-      ended.length > 0 && h('details', null, h('summary', null, `${ended.length} that ended`), h('ul', { class: ['card', 'grants'] }, ended.slice(0, 200).map((t) => this.token(t, false)))));
+      ended.length > 0 && h('details', null, h('summary', null, `${ended.length} ended`), h('ul', { class: ['card', 'grants'] }, ended.slice(0, 200).map((t) => this.token(t, false)))));
   }
 
   token(t, counts) {
@@ -89,7 +89,7 @@ class View {
     try {
       await this.ctx.api.post(`/api/tokens/${encodeURIComponent(t.id)}/revoke`);
       if (here) await this.ctx.api.get('/api/me'); // which shows the screen of strangers
-      this.ctx.toast('Revoked, with all that it had open.', 'ok');
+      this.ctx.toast('Revoked. Its open connections were closed.', 'ok');
     } catch (err) {
       if (err.status !== 401) this.ctx.toast(err.message, 'bad');
     }
@@ -100,9 +100,9 @@ class View {
   offer() {
     clearInterval(this.ticking);
     this.code = null;
-    const make = h('button', { class: 'button', type: 'button', on: { click: () => this.pair(make) } }, 'Make a code');
+    const make = h('button', { class: 'button', type: 'button', on: { click: () => this.pair(make) } }, 'Create a code');
     replace(this.pairing, h('h2', null, 'Pair another device'),
-      h('p', null, `A code lets one other browser in as you, `, h('b', null, spelled(this.ctx.me.name)), ` (${this.ctx.me.role}), for ten minutes. It answers in your name until it is revoked, also if this one is.`), make);
+      h('p', null, 'A code pairs one more browser as you, ', h('b', null, spelled(this.ctx.me.name)), ` (${this.ctx.me.role}). It is valid for ten minutes. That browser answers in your name until you revoke it, even after you revoke this one.`), make);
   }
 
   async pair(button) {
@@ -118,9 +118,9 @@ class View {
     const left = h('p', { class: 'dim' });
     const address = location.origin + '/#' + this.code.code;
     const code = h('p', { class: 'code', tabIndex: -1, 'aria-label': `Code ${[...this.code.code].join(' ')}` }, this.code.code);
-    replace(this.pairing, h('h2', null, 'Pair another device'), h('p', null, 'Open this page there, and type:'), code, left,
+    replace(this.pairing, h('h2', null, 'Pair another device'), h('p', null, 'Open this page on the other device and enter:'), code, left,
       h('div', { class: 'row' }, h('code', { class: 'toml' }, address), copier(this.ctx, address, 'Copy link')),
-      h('p', { class: ['dim', 'small'] }, 'Whoever has the code is you. Send it to nobody.'));
+      h('p', { class: ['dim', 'small'] }, 'Anyone who has this code can answer as you. Do not send it to anyone.'));
     code.focus();
     const tick = () => {
       const seconds = Math.floor((Date.parse(this.code.expires) - Date.now()) / 1000);
@@ -130,7 +130,7 @@ class View {
         this.load();
         return;
       }
-      left.textContent = `It counts for ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} more.`;
+      left.textContent = `Valid for ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}.`;
       if (seconds % 3 === 0) this.load();
     };
     tick();
@@ -162,8 +162,8 @@ class View {
         },
       },
     }, name, role, h('button', { class: 'button', type: 'submit' }, 'Create')), this.secret && h('div', { class: ['card', 'secret'], role: 'status' },
-      h('p', null, `The token of ${plain(this.secret.name)}. It is shown once:`), h('div', { class: 'row' }, h('code', { class: 'toml' }, this.secret.secret), copier(this.ctx, this.secret.secret)),
-      h('button', { class: 'quiet', type: 'button', on: { click: () => { this.secret = null; this.load(); } } }, 'I have it'))];
+      h('p', null, `Token of ${plain(this.secret.name)}, shown only this once:`), h('div', { class: 'row' }, h('code', { class: 'toml' }, this.secret.secret), copier(this.ctx, this.secret.secret)),
+      h('button', { class: 'quiet', type: 'button', on: { click: () => { this.secret = null; this.load(); } } }, 'Done'))];
   }
 
   async loadPolicy() {
@@ -179,14 +179,14 @@ class View {
     const quorum = Object.entries(a.quorum).map(([name, n]) => h('span', { class: 'quorum' }, `${n} for `, risk(name)));
     const fact = (label, ...value) => h('div', null, h('dt', null, label), h('dd', null, value));
     replace(this.policy, h('h2', null, 'The policy in force'),
-      h('p', { class: ['dim', 'small'] }, 'Written in files, and read here only. Of several files the strictest counts.'),
+      h('p', { class: ['dim', 'small'] }, 'From your policy files, read-only here. Where several of them apply, the strictest wins.'),
       h('dl', { class: 'facts' },
-        fact('A question waits', a.timeout_seconds ? `${span(a.timeout_seconds)}; what nobody answers is denied` : 'until it is answered'),
-        fact('Who answers', a.people ? a.people.map((n) => plain(n)).join(', ') : 'anyone but who asks'),
-        fact('How many approve', quorum.length ? quorum : 'one'),
+        fact('A question waits', a.timeout_seconds ? `${span(a.timeout_seconds)}, then it is denied` : 'until it is answered'),
+        fact('Who answers', a.people ? a.people.map((n) => plain(n)).join(', ') : 'anyone except who asked'),
+        fact('Approvals needed', quorum.length ? quorum : 'one'),
         fact('Workspace', h('code', null, spelled(p.workspace))), fact('Mode', p.mode),
-        fact('Sources', h('ul', { class: 'plain' }, p.sources.map((s) => h('li', null, h('code', null, spelled(s.name)), h('span', { class: 'dim' }, ` ${s.kind}${s.trusted ? '' : ', not trusted: it only narrows'}`)))))),
-      p.roles.length > 0 && [h('h3', null, 'What no rule names, by risk'), h('div', { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Answers by risk' }, h('table', { class: 'table' },
+        fact('Sources', h('ul', { class: 'plain' }, p.sources.map((s) => h('li', null, h('code', null, spelled(s.name)), h('span', { class: 'dim' }, ` ${s.kind}${s.trusted ? '' : ', not trusted: it can only make the policy stricter'}`)))))),
+      p.roles.length > 0 && [h('h3', null, 'Where no rule matches, by risk'), h('div', { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Answers by risk' }, h('table', { class: 'table' },
         h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Role'), p.roles[0].answers.map((x) => h('th', { scope: 'col' }, risk(x.risk))))),
         h('tbody', null, p.roles.map((r) => h('tr', null, h('th', { scope: 'row' }, r.name), r.answers.map((x) => h('td', { title: plain(x.by) }, h('span', { class: 'tone-' + tones[x.answer] }, answers[x.answer]))))))))],
       h('details', null, h('summary', null, `${p.settings.length} settings and rules`), h('ul', { class: ['plain', 'settings'] }, p.settings.map((s) => h('li', null, h('code', null, `${s.key} = `, spelled(s.text)), ' ', h('span', { class: ['dim', 'small'] }, spelled(s.source)))))),

@@ -11,9 +11,9 @@ const poll = 5000;
 
 const filters = ['text', 'kind', 'behavior', 'by', 'tool', 'rule', 'session', 'since', 'until'];
 const words = {
-  kind: { '': 'All lines', decision: 'Decisions', outcome: 'Outcomes', note: 'Notes', torn: 'Torn lines', begin: 'Begin' },
+  kind: { '': 'All lines', decision: 'Decisions', outcome: 'Outcomes', note: 'Notes', torn: 'Torn lines', begin: 'Start of the record' },
   behavior: { '': 'Any decision', allow: 'Allowed', deny: 'Denied' },
-  by: { '': 'By anyone', person: 'By a person', rule: 'By rules', timeout: 'By time-out', advice: 'By advice' },
+  by: { '': 'By anyone', person: 'By a person', rule: 'By rules', timeout: 'By timeout', advice: 'By advice' },
 };
 
 export default {
@@ -48,7 +48,7 @@ export function asked(e) {
   }
   if (e.kind === 'note') return `${e.note}: ${e.reason || ''}`;
   if (e.kind === 'begin') return 'the record begins';
-  return e.torn ? `${e.torn.bytes} bytes that a crash left` : '';
+  return e.torn ? `${e.torn.bytes} bytes left by a crash` : '';
 }
 
 // moment returns a time to the second.
@@ -74,9 +74,9 @@ class View {
   constructor(root, ctx) {
     this.ctx = ctx;
     this.list = new List(root, this);
-    this.chain = h('div', { class: 'chain', role: 'status' }, 'Looking whether the record is as it was written');
+    this.chain = h('div', { class: 'chain', role: 'status' }, 'Checking the record');
     this.form = this.makeForm();
-    this.side = h('aside', { class: 'line', 'aria-label': 'The line that is open', hidden: true });
+    this.side = h('aside', { class: 'line', 'aria-label': 'Selected line', hidden: true });
     this.newer = h('button', { class: ['button', 'newer'], type: 'button', hidden: true, on: { click: () => { this.restart(); this.list.box.focus(); } } });
     this.told = h('p', { class: ['dim', 'small', 'told'], role: 'status' });
     root.append(
@@ -84,7 +84,7 @@ class View {
       this.form,
       h('div', { class: 'history-body' }, h('div', { class: 'history-list' }, this.told, this.newer, this.list.box), this.side));
     ctx.keys({
-      j: [() => this.list.step(1), 'next line', true], k: [() => this.list.step(-1), 'line before', true],
+      j: [() => this.list.step(1), 'next line', true], k: [() => this.list.step(-1), 'previous line', true],
       Enter: [() => this.open(this.list.at), 'open the line'], o: [() => this.open(this.list.at), 'open the line'],
       Escape: [() => this.close(), 'close the line'], '/': [() => this.form.elements.text.focus(), 'search'],
       g: [() => this.list.go(0), 'newest line'], G: [() => this.list.go(this.list.count - 1), 'oldest line'],
@@ -109,11 +109,11 @@ class View {
     const type = (name, label, more) => h('input', { type: 'text', name, placeholder: label, 'aria-label': label, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none', ...more });
     const when = (name, label) => h('label', { class: 'when' }, h('span', null, label), h('input', { type: 'datetime-local', name }));
     this.more = h('div', { class: 'filters-more' },
-      pick('kind', 'Kind of line'), pick('behavior', 'Decision'), pick('by', 'Who decided'), type('tool', 'Tool'), type('rule', 'Part of the rule'), type('session', 'Session'), when('since', 'From'), when('until', 'Until'),
-      h('button', { class: 'quiet', type: 'button', on: { click: () => this.ctx.go('/history') } }, 'Clear'));
+      pick('kind', 'Kind of line'), pick('behavior', 'Decision'), pick('by', 'Who decided'), type('tool', 'Tool'), type('rule', 'Rule contains'), type('session', 'Session'), when('since', 'From'), when('until', 'Until'),
+      h('button', { class: 'quiet', type: 'button', on: { click: () => this.ctx.go('/history') } }, 'Clear filters'));
     this.toggle = h('button', { class: ['button', 'filters-toggle'], type: 'button', 'aria-expanded': 'false', on: { click: () => this.unfold(this.toggle.getAttribute('aria-expanded') !== 'true') } }, 'Filters');
     const answers = h('button', { class: 'button', type: 'button', title: 'Who approved and denied what', on: { click: () => this.ctx.go('/history?kind=decision&by=person') } }, 'Answers');
-    const recordings = h('a', { class: 'button', href: '#/history/recordings', title: 'What terminals have shown' }, 'Recordings');
+    const recordings = h('a', { class: 'button', href: '#/history/recordings', title: 'Recorded terminal sessions' }, 'Recordings');
     return h('form', {
       class: 'filters', role: 'search', 'aria-label': 'The record', on: {
         submit: (e) => { e.preventDefault(); this.apply(); }, change: () => this.apply(),
@@ -184,7 +184,7 @@ class View {
       } while (!s.done && s.bytes < s.size);
       this.heard(s.records);
     } catch (err) {
-      if (!this.ended) this.say(['✕', 'bad'], `Whether the record is as it was written cannot be told: ${err.message}`);
+      if (!this.ended) this.say(['✕', 'bad'], `Cannot check the record: ${err.message}`);
     } finally {
       this.looking = false;
     }
@@ -215,20 +215,20 @@ class View {
 
   // tell says how the chain stands.
   tell(s) {
-    const again = () => h('button', { class: 'quiet', type: 'button', title: 'Begin at the first line', on: { click: () => { this.chain.dataset.text = ''; this.look(true); } } }, 'Verify all');
+    const again = () => h('button', { class: 'quiet', type: 'button', title: 'Check again from the first line', on: { click: () => { this.chain.dataset.text = ''; this.look(true); } } }, 'Verify all');
     const n = (x) => x.toLocaleString('en');
     if (s.faults.length) {
       const f = s.faults[0];
       const more = s.faults.length > 1 ? ` (and ${s.faults.length - 1} more)` : '';
-      const fresh = this.say(['✕', 'bad'], `The record is not as it was written. ${f.line ? `Line ${n(f.line)} ` : ''}${plain(f.text)}${more}`, again());
-      if (fresh) this.ctx.say('The record is not as it was written.');
+      const fresh = this.say(['✕', 'bad'], `The record is not intact. ${f.line ? `Line ${n(f.line)} ` : ''}${plain(f.text)}${more}`, again());
+      if (fresh) this.ctx.say('The record is not intact.');
     } else if (!s.done && s.size > s.bytes) {
-      this.say(['◌', 'warn'], `Verifying: up to line ${n(s.records)}, ${Math.floor(100 * s.bytes / s.size)} %`);
+      this.say(['◌', 'warn'], `Verifying: line ${n(s.records)}, ${Math.floor(100 * s.bytes / s.size)}%`);
     } else if (!s.records) {
-      this.say(['○', 'ok'], 'Nothing was decided yet.');
+      this.say(['○', 'ok'], 'No decisions yet.');
     } else {
-      const end = s.known ? '' : ' No head: whether lines are missing at the end cannot be told.';
-      this.say(['✓', 'ok'], `As it was written, up to line ${n(s.records)}. All of it verified at ${clock(s.whole)}, what came later when it came.${end}`, again());
+      const end = s.known ? '' : ' Without its head file, lines missing at the end cannot be detected.';
+      this.say(['✓', 'ok'], `Intact up to line ${n(s.records)}. Last verified in full at ${clock(s.whole)}, newer lines as they came.${end}`, again());
     }
     this.chain.title = s.head ? `${s.head}; ${n(s.lines)} lines` : '';
   }
@@ -274,7 +274,7 @@ class View {
     this.side.hidden = false;
     this.list.box.classList.add('narrow');
     document.body.dataset.screen = 'detail';
-    const heading = h('h2', { tabIndex: -1 }, e && e.seq === seq ? ['Line ', seq.toLocaleString('en')] : 'There is no such line');
+    const heading = h('h2', { tabIndex: -1 }, e && e.seq === seq ? ['Line ', seq.toLocaleString('en')] : 'No such line');
     const back = h('button', { class: 'quiet', type: 'button', 'aria-label': 'Close the line', on: { click: () => this.close() } }, '✕');
     replace(this.side, h('div', { class: 'line-head' }, heading, back));
     if (e && e.seq === seq) this.fill(e);
@@ -302,7 +302,7 @@ class View {
     if (e.tool) fact('Tool', by('tool', e.tool));
     if (e.session) fact('Session', by('session', e.session), e.agent ? [', subagent ', spelled(e.agent)] : null);
     if (e.dir) fact('Directory', h('code', null, spelled(e.dir)));
-    if (e.masked) fact('Masked', `${e.masked} secrets are written as REDACTED`);
+    if (e.masked) fact('Masked', `${e.masked} ${e.masked === 1 ? 'secret' : 'secrets'} replaced by REDACTED`);
     const parts = [];
     if (e.input !== undefined) parts.push(h('pre', { class: 'what', tabIndex: 0, 'aria-label': 'What was asked for' }, spelled(asked(e), true)));
     if (e.updated !== undefined) parts.push(h('h3', null, 'Changed to'), h('pre', { class: 'what', tabIndex: 0 }, spelled(member(e.updated), true)));
@@ -311,7 +311,7 @@ class View {
     this.side.append(
       h('div', { class: 'line-body' }, parts, h('dl', { class: 'facts' }, facts), this.related,
         e.tool === 'Bash' && typeof (e.input || {}).command === 'string' && h('p', null, h('a', { href: '#/rules?' + new URLSearchParams({ rule: `Bash(${e.input.command})`, as: 'allow' }) }, 'Try a rule for this')),
-        h('details', null, h('summary', null, 'The whole line'), h('pre', { class: 'json', tabIndex: 0, 'aria-label': 'The line as JSON' }, spelled(json, true)))));
+        h('details', null, h('summary', null, 'Full line as JSON'), h('pre', { class: 'json', tabIndex: 0, 'aria-label': 'The line as JSON' }, spelled(json, true)))));
     this.relate(e);
   }
 
@@ -331,7 +331,7 @@ class View {
       const { recordings } = await api.get('/api/recordings?session=' + encodeURIComponent(e.session));
       const at = Date.parse(e.time);
       const r = recordings.find((one) => Date.parse(one.begin) <= at && (!one.end || at <= Date.parse(one.end)));
-      if (r) into.append(h('p', null, h('a', { href: `#/history/recording/${encodeURIComponent(r.id)}?at=${Math.max(0, Math.floor((at - Date.parse(r.begin)) / 1000))}` }, 'Watch the recording at this time')));
+      if (r) into.append(h('p', null, h('a', { href: `#/history/recording/${encodeURIComponent(r.id)}?at=${Math.max(0, Math.floor((at - Date.parse(r.begin)) / 1000))}` }, 'Watch the recording from here')));
     } catch { /* there is none */ }
   }
 }
@@ -372,7 +372,7 @@ class List {
     this.rows.clear();
     this.box.scrollTop = 0;
     this.box.setAttribute('aria-busy', 'true');
-    this.view.told && replace(this.view.told, 'Loading');
+    this.view.told && replace(this.view.told, 'Loading…');
     this.load(0);
   }
 
@@ -402,7 +402,7 @@ class List {
       this.take(n, got);
     } catch (err) {
       if (run !== this.run || this.view.ended) return;
-      replace(this.view.told, `The record cannot be read: ${err.message} `, h('button', { class: 'quiet', type: 'button', on: { click: () => this.load(n) } }, 'Try again'));
+      replace(this.view.told, `Cannot read the record: ${err.message} `, h('button', { class: 'quiet', type: 'button', on: { click: () => this.load(n) } }, 'Try again'));
     } finally {
       if (run === this.run) {
         this.asking.delete(n);
@@ -420,13 +420,13 @@ class List {
       this.count = this.found.length;
       if (!this.newest) this.newest = got.after || 0;
       const lines = `${this.count.toLocaleString('en')} ${this.count === 1 ? 'line' : 'lines'}`;
-      replace(told, got.before === undefined ? `${lines}, that is all` : `${lines} down to line ${got.before.toLocaleString('en')}`);
+      replace(told, got.before === undefined ? `${lines} found` : `${lines} found so far, down to line ${got.before.toLocaleString('en')}`);
       if (got.before === undefined) ctx.say(`${lines} found`);
     } else {
       if (!this.newest) {
         this.newest = got.after;
         this.count = got.after;
-        replace(told, this.count ? `${this.count.toLocaleString('en')} lines` : 'Nothing was decided yet.');
+        replace(told, this.count ? `${this.count.toLocaleString('en')} lines` : 'No decisions yet.');
       }
       const lines = new Array(page);
       for (const e of got.lines) {
@@ -498,7 +498,7 @@ class List {
     r.setAttribute('aria-selected', String(i === this.at));
     r.classList.toggle('open', !!e && e.seq === this.view.shownSeq);
     if (!e) {
-      replace(r, h('span', { class: 'dim' }, 'Loading'));
+      replace(r, h('span', { class: 'dim' }, 'Loading…'));
       return;
     }
     const why = e.rule ? h('code', null, spelled(e.rule)) : e.layer || '';

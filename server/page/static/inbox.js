@@ -3,7 +3,9 @@
 
 import { clock, h, replace, risk, span } from './dom.js';
 import * as ask from './ask.js';
-import { Batch, Question, closeDiffs, plain } from './question.js';
+import { Batch } from './batch.js';
+import { closeDiffs } from './lines.js';
+import { Question } from './question.js';
 
 const staysFor = 20000; // so long the list shows what was answered, in milliseconds
 const narrow = matchMedia('(max-width: 700px)');
@@ -19,12 +21,12 @@ class Inbox {
     this.shown = null; // the Question or Batch
     this.filter = '';
     this.list = h('div', { class: 'i-list' });
-    this.search = h('input', { type: 'search', class: 'field', placeholder: 'Filter', 'aria-label': 'Filter what waits', autocomplete: 'off', on: { input: () => { this.filter = this.search.value.trim().toLowerCase(); this.draw(); } } });
+    this.search = h('input', { type: 'search', class: 'field', placeholder: 'Filter', 'aria-label': 'Filter the inbox', autocomplete: 'off', on: { input: () => { this.filter = this.search.value.trim().toLowerCase(); this.draw(); } } });
     this.count = h('p', { class: 'i-count dim small' });
     this.together = h('div', { class: 'i-together', hidden: true });
     this.offered = h('div', { class: 'i-offer', hidden: true });
     this.detail = h('div', { class: 'i-detail' });
-    replace(root, h('h1', { class: 'hear' }, 'Inbox'), h('section', { class: 'i-side', 'aria-label': 'What waits' }, h('div', { class: 'i-head' }, this.search, this.count), this.together, this.offered, this.list), this.detail);
+    replace(root, h('h1', { class: 'hear' }, 'Inbox'), h('section', { class: 'i-side', 'aria-label': 'Waiting questions' }, h('div', { class: 'i-head' }, this.search, this.count), this.together, this.offered, this.list), this.detail);
     this.off = [ctx.live.on('change', (e) => { if (e.detail.has('approvals')) this.changed(); }), ctx.live.on('state', () => this.draw())];
     this.timer = setInterval(() => this.tick(), 1000);
     this.onKey = (e) => {
@@ -54,17 +56,19 @@ class Inbox {
 
   // makeKeys says what keys do. Those of answers are about what is shown.
   makeKeys() {
-    const shown = (key) => () => {
-      const entry = this.shown && this.shown.keys()[key];
-      return entry ? entry[0]() : false;
-    };
+    const press = (key) => () => (this.shown ? this.shown.press(key) : false);
     this.ctx.keys({
-      j: [() => this.move(1), 'next', true], k: [() => this.move(-1), 'previous', true],
+      j: [() => this.move(1), 'next question', true], k: [() => this.move(-1), 'previous question', true],
       ArrowDown: [(e) => this.list.contains(e.target) && this.move(1), 'next, in the list', true], ArrowUp: [(e) => this.list.contains(e.target) && this.move(-1), 'previous, in the list', true],
       Enter: [() => this.read(), 'read the question'], Escape: [() => this.escape(), 'back'],
-      a: [shown('a'), 'approve once, or answer'], s: [shown('s'), 'approve for longer…'], e: [shown('e'), 'edit…: it is decided anew'],
-      d: [shown('d'), 'deny'], w: [shown('w'), 'deny with words…'], c: [shown('c'), 'approve with a comment…'],
-      x: [() => this.mark(this.id), 'choose, to answer several together'], '/': [() => this.search.focus(), 'filter'],
+      o: [press('o'), 'approve once'], s: [press('s'), 'approve for this session'],
+    });
+    for (let n = 2; n <= 9; n++) this.ctx.keys({ [n]: [press(String(n)), n === 2 ? 'and up: for this session, with that rule' : ''] });
+    this.ctx.keys({
+      t: [press('t'), 'approve for a while'], a: [press('a'), 'always approve, or send the answer'], A: [press('A'), 'accept edits for this session'],
+      d: [press('d'), 'deny'], w: [press('w'), 'deny, and say why'], n: [press('n'), 'deny for this session'],
+      e: [press('e'), 'edit'], c: [press('c'), 'approve once, with a comment'], v: [() => (this.shown && this.shown.showAll ? this.shown.showAll() : false), 'show every part'],
+      x: [() => this.mark(this.id), 'select, to answer several at once'], '/': [() => this.search.focus(), 'filter'],
     });
   }
 
@@ -113,8 +117,8 @@ class Inbox {
   // tell says what is new, for those who do not see it.
   tell(fresh, ended) {
     if (fresh.length > 2) this.ctx.say(`${fresh.length} new questions`);
-    else for (const a of fresh) this.ctx.say(`New question of ${a.asker.name}, risk ${a.question.risk}: ${plain(a)}`);
-    for (const a of ended.slice(0, 3)) this.ctx.say(`${plain(a)}: ${ask.became(a)}`);
+    else for (const a of fresh) this.ctx.say(`New question from ${a.asker.name}, risk ${a.question.risk}: ${ask.plain(a)}`);
+    for (const a of ended.slice(0, 3)) this.ctx.say(`${ask.plain(a)}: ${ask.became(a)}`);
   }
 
   // draw shows the list, and what is chosen of it.
@@ -124,8 +128,8 @@ class Inbox {
     this.order = this.groups.flatMap((g) => g.list.map((a) => a.id));
     const waits = all.filter((a) => a.status === 'pending').length;
     for (const id of this.chosen) if (!this.order.includes(id)) this.chosen.delete(id);
-    if (!this.ctx.live.ready) this.count.textContent = 'Asking the server…';
-    else this.count.textContent = this.filter ? `${waits} of ${this.waiting()} fit` : waits === 0 ? '' : this.ctx.live.state === 'live' ? `${waits} wait${waits === 1 ? 's' : ''} for an answer` : `${waits} waited when the connection broke`;
+    if (!this.ctx.live.ready) this.count.textContent = 'Loading…';
+    else this.count.textContent = this.filter ? `${waits} of ${this.waiting()} match` : waits === 0 ? '' : this.ctx.live.state === 'live' ? `${waits} waiting for an answer` : `${waits} waiting when the connection was lost`;
     this.choose();
     this.drawList();
     this.drawDetail();
@@ -183,10 +187,10 @@ class Inbox {
   }
 
   emptyWords() {
-    if (!this.ctx.live.ready) return h('p', null, this.ctx.live.state === 'lost' ? 'The server does not answer.' : 'Asking the server…');
-    if (this.filter) return h('p', null, 'Nothing that waits fits this.');
-    if (this.ctx.live.state !== 'live') return [h('p', null, 'Nothing waited when the connection broke.'), h('p', { class: 'small' }, 'What agents have asked since then is not known here.')];
-    return [h('p', { class: 'empty-glyph', 'aria-hidden': 'true' }, '✓'), h('p', null, 'Nothing waits for an answer.'), h('p', { class: 'small' }, 'What agents ask appears here at once.')];
+    if (!this.ctx.live.ready) return h('p', null, this.ctx.live.state === 'lost' ? 'Cannot reach the server.' : 'Loading…');
+    if (this.filter) return h('p', null, 'No matches.');
+    if (this.ctx.live.state !== 'live') return [h('p', null, 'Nothing was waiting when the connection was lost.'), h('p', { class: 'small' }, 'Questions asked since then appear once the connection is back.')];
+    return [h('p', { class: 'empty-glyph', 'aria-hidden': 'true' }, '✓'), h('p', null, 'Nothing is waiting for an answer.'), h('p', { class: 'small' }, 'Questions from agents appear here as they arrive.')];
   }
 
   // row returns the row of an approval; it is made once for each state.
@@ -210,11 +214,11 @@ class Inbox {
     const q = a.question;
     const end = ask.became(a);
     const time = h('span', { class: 'i-time' });
-    const box = !end && h('input', { type: 'checkbox', tabIndex: -1, 'aria-label': `Choose ${plain(a)}`, on: { change: () => this.mark(a.id) } });
+    const box = !end && h('input', { type: 'checkbox', tabIndex: -1, 'aria-label': `Select ${ask.plain(a)}`, on: { change: () => this.mark(a.id) } });
     const link = h('a', { href: '#/inbox/' + encodeURIComponent(a.id), class: 'i-link', 'data-id': a.id, on: { click: (e) => { e.preventDefault(); this.select(a.id, true); } } },
       h('span', { class: 'i-main mono' }, rowText(a)),
-      h('span', { class: 'i-sub' }, risk(q.risk), !end && h('span', { class: 'i-tool' }, ask.mcp(q.tool) ? 'MCP' : q.tool === 'AskUserQuestion' ? 'Question' : q.tool), !end && a.quorum > 1 && h('span', null, `${(a.votes || []).length}/${a.quorum} approved`), !end && q.held && !ask.choice(a, 'answers') && h('span', null, 'one by one'),
-        end ? h('span', { class: 'i-end' }, end) : h('span', { class: 'i-reason' }, q.reason)));
+      h('span', { class: 'i-sub' }, risk(q.risk), !end && h('span', { class: 'i-tool' }, ask.mcp(q.tool) ? 'MCP' : q.tool === 'AskUserQuestion' ? 'Question' : q.tool), !end && a.quorum > 1 && h('span', null, `${(a.votes || []).length}/${a.quorum} approved`), !end && q.held && !ask.choice(a, 'answers') && h('span', null, 'once only'),
+        end ? h('span', { class: 'i-end' }, end) : h('span', { class: 'i-reason' }, ask.because(a))));
     const li = h('li', { class: ['i-row', end && 'i-ended'] }, box && h('label', { class: 'i-box' }, box), link, time);
     const r = { li, link, box, time, seq: a.seq };
     this.timeOf(a, r);
@@ -251,8 +255,8 @@ class Inbox {
     const n = this.chosen.size;
     this.together.hidden = n === 0;
     if (n > 0) {
-      replace(this.together, h('span', null, `${n} chosen`), h('button', { type: 'button', class: 'button', disabled: n < 2, on: { click: () => this.showBatch([...this.chosen]) } }, 'Show them together'),
-        h('button', { type: 'button', class: 'quiet', on: { click: () => { this.chosen.clear(); this.draw(); } } }, 'None'));
+      replace(this.together, h('span', null, `${n} selected`), h('button', { type: 'button', class: 'button', disabled: n < 2, on: { click: () => this.showBatch([...this.chosen]) } }, 'Review together'),
+        h('button', { type: 'button', class: 'quiet', on: { click: () => { this.chosen.clear(); this.draw(); } } }, 'Clear'));
     }
   }
 
@@ -261,7 +265,7 @@ class Inbox {
     if (!a || a.status !== 'pending') return;
     if (this.chosen.has(id)) this.chosen.delete(id);
     else if (ask.choice(a, 'once')) this.chosen.add(id);
-    else this.ctx.toast('A question of the agent is answered by itself.');
+    else this.ctx.toast('This question has to be answered on its own.');
     this.draw();
   }
 
@@ -348,8 +352,8 @@ class Inbox {
     if (!a) {
       this.shown = null;
       replace(this.detail, h('div', { class: 'empty i-none' }, this.missing && this.missing === this.id
-        ? [h('p', null, 'This question is not there any more.'), h('p', null, h('button', { type: 'button', class: 'button', on: { click: () => { this.id = ''; this.back(); } } }, 'To the list'))]
-        : this.order.length > 0 ? h('p', null, 'Choose a question.') : null));
+        ? [h('p', null, 'This question no longer exists.'), h('p', null, h('button', { type: 'button', class: 'button', on: { click: () => { this.id = ''; this.back(); } } }, 'Back to the inbox'))]
+        : this.order.length > 0 ? h('p', null, 'Select a question.') : null));
       return null;
     }
     if (this.shown instanceof Question && this.shown.a.id === a.id) {
@@ -405,7 +409,7 @@ class Inbox {
     this.mine = (this.mine || new Set()).add(now.id);
     const at = this.order.indexOf(now.id);
     this.ctx.live.put(now);
-    const words = { edit: 'Edited: it is decided anew', answers: 'Answered' }[name] || (now.status === 'pending' ? `Approved by you: ${(now.votes || []).length} of ${now.quorum}` : `${name === 'deny' || name === 'words' || name === 'never' ? 'Denied' : 'Approved'}: ${plain(now)}`);
+    const words = { edit: 'Edited: the policy decides again', answers: 'Answered' }[name] || (now.status === 'pending' ? `Approved by you: ${(now.votes || []).length} of ${now.quorum}` : `${name === 'deny' || name === 'words' || name === 'never' ? 'Denied' : 'Approved'}: ${ask.plain(now)}`);
     this.ctx.toast(words, 'ok');
     this.offer(now, name);
     if (now.status !== 'pending') this.known.set(now.id, Date.now());
@@ -427,7 +431,7 @@ class Inbox {
     this.batch = null;
     this.chosen.clear();
     const words = name === 'deny' ? 'Denied' : 'Approved';
-    this.ctx.toast(`${words}: ${done}${late > 0 ? `. ${late} were answered or withdrawn before` : ''}`, late > 0 ? 'bad' : 'ok');
+    this.ctx.toast(`${words}: ${done}${late > 0 ? `. ${late} had already been answered or withdrawn` : ''}`, late > 0 ? 'bad' : 'ok');
     if (last) this.offer(last, name);
     this.id = '';
     this.missing = '';
@@ -452,17 +456,17 @@ class Inbox {
       replace(this.offered);
     };
     const grace = new ask.Grace(); // it comes where the list has just been
-    replace(this.offered, h('section', { 'aria-label': 'A rule for such questions' }, h('p', null, `You have approved this ${one.times} times here. A rule would answer for you, for 30 days:`),
+    replace(this.offered, h('section', { 'aria-label': 'A rule for questions like this' }, h('p', null, `You have approved this ${one.times} times here. Let a rule approve it for 30 days?`),
       h('p', { class: 'rung-rules' }, one.rules.map((r) => h('code', null, ask.spell(r)))),
       h('div', { class: 'row' }, h('button', { type: 'button', class: 'button', on: { click: () => { if (grace.over()) this.remember(one, end); } } }, 'Remember'), h('button', { type: 'button', class: 'quiet', on: { click: end } }, 'Not now'))));
     this.offered.hidden = false;
-    this.ctx.say('A rule for such questions is offered, above the list.');
+    this.ctx.say('A rule for questions like this is suggested above the list.');
   }
 
   async remember(one, end) {
     try {
       for (const rule of one.rules) await this.ctx.api.post('/api/rules', { rule });
-      this.ctx.toast('Remembered for 30 days. Rules lists it, and ends it.', 'ok');
+      this.ctx.toast('Remembered for 30 days. You can revoke it under Rules.', 'ok');
       end();
     } catch (err) {
       this.ctx.toast(err.message, 'bad');

@@ -53,7 +53,7 @@ function codeOf(hash) {
 // unreachable tries again: the server is not there, or busy.
 function unreachable(err, code) {
   if (!app.querySelector('.unreachable')) {
-    replace(app, h('main', { class: 'pair unreachable', role: 'status' }, h('h1', null, 'agent-wrapper'), h('p', null, err.message + ' Trying again.')));
+    replace(app, h('main', { class: 'pair unreachable', role: 'status' }, h('h1', null, 'agent-wrapper'), h('p', null, err.message + ' Trying again…')));
   }
   setTimeout(() => {
     if (code) history.replaceState(null, '', '#' + code);
@@ -74,7 +74,7 @@ function leave(why) {
 api.onStranger(() => {
   if (me) {
     api.forget();
-    leave('This browser is not paired any more: its credential was revoked or has expired.');
+    leave('This browser is no longer paired: its access was revoked or has expired.');
   }
 });
 
@@ -117,12 +117,12 @@ function makeFrame() {
     f.tabs.set(name, h('a', { href: '#/' + name, class: ['tab', 'tab-' + name] }, icon(name), h('span', null, label), name === 'inbox' && f.count));
   }
   replace(app,
-    h('a', { class: 'skip', href: '#main', on: { click: (e) => { e.preventDefault(); f.main.focus(); } } }, 'Skip to the content'),
+    h('a', { class: 'skip', href: '#main', on: { click: (e) => { e.preventDefault(); f.main.focus(); } } }, 'Skip to content'),
     h('header', { class: 'top' },
       h('a', { class: 'brand', href: '#/inbox', 'aria-label': 'agent-wrapper' }, icon('mark'), h('span', null, 'agent-wrapper')),
       h('nav', { class: 'tabs', 'aria-label': 'Views' }, [...f.tabs.values()]),
       h('div', { class: 'top-end' }, f.state, f.notify, f.theme,
-        h('button', { class: 'quiet', type: 'button', 'aria-label': 'Keys and what they do', title: 'Keys (?)', on: { click: showKeys } }, '?'))),
+        h('button', { class: 'quiet', type: 'button', 'aria-label': 'Keyboard shortcuts', title: 'Keyboard shortcuts (?)', on: { click: showKeys } }, '?'))),
     f.main, f.toasts, f.say);
   frame = f;
   showState();
@@ -160,7 +160,7 @@ function route() {
     return;
   }
   unmount();
-  replace(frame.main, h('div', { class: 'sheet' }, h('h1', null, 'There is nothing here'), h('p', null, h('a', { href: '#/inbox' }, 'To the inbox'))));
+  replace(frame.main, h('div', { class: 'sheet' }, h('h1', null, 'Page not found'), h('p', null, h('a', { href: '#/inbox' }, 'Go to the inbox'))));
   markTab('');
 }
 
@@ -234,7 +234,7 @@ function toast(text, kind = '') {
 // showState says whether what is shown is how things are.
 function showState() {
   if (!frame) return;
-  const words = { connecting: 'Connecting', live: 'Live', lost: `Not live since ${clock(live.since || new Date())}, trying again` };
+  const words = { connecting: 'Connecting', live: 'Live', lost: `Not live since ${clock(live.since || new Date())}, reconnecting` };
   frame.state.dataset.state = live.state;
   frame.state.title = words[live.state];
   replace(frame.state, h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', { class: 'live-words' }, words[live.state]));
@@ -276,7 +276,7 @@ live.on('change', (e) => {
 async function askToNotify() {
   const yes = await notify.ask();
   frame.notify.hidden = !notify.canAsk();
-  toast(yes ? 'You will be notified of new questions while this page is in the background.' : 'The browser does not permit notifications of this page.', yes ? 'ok' : '');
+  toast(yes ? 'You will be notified of new questions while this page is in the background.' : 'Your browser does not allow notifications from this page.', yes ? 'ok' : '');
 }
 
 // The theme: that of the system, unless one was chosen.
@@ -292,7 +292,7 @@ function showTheme() {
   if (!frame) return;
   const glyph = { auto: '◐', light: '○', dark: '●' }[now];
   replace(frame.theme, h('span', { 'aria-hidden': 'true' }, glyph));
-  frame.theme.setAttribute('aria-label', `Theme: ${now === 'auto' ? 'as the system' : now}`);
+  frame.theme.setAttribute('aria-label', `Theme: ${now === 'auto' ? 'same as system' : now}`);
   frame.theme.title = frame.theme.getAttribute('aria-label');
 }
 function nextTheme() {
@@ -325,9 +325,9 @@ addEventListener('keydown', (e) => {
 // showKeys shows the keys and what they do.
 function showKeys() {
   if (!shown || document.querySelector('dialog[open]')) return;
-  const rows = [...shown.keys].map(([key, [, what]]) => h('div', { class: 'key-row' }, h('dt', null, h('kbd', null, { Escape: 'Esc', ' ': 'Space' }[key] || key)), h('dd', null, what)));
-  const d = h('dialog', { class: 'dialog', 'aria-label': 'Keys', on: { close: () => d.remove(), click: (e) => { if (e.target === d) d.close(); } } },
-    h('div', { class: 'dialog-body' }, h('h2', null, `Keys: ${shown.view.title}`), h('dl', { class: 'key-list' }, rows, h('div', { class: 'key-row' }, h('dt', null, h('kbd', null, '?')), h('dd', null, 'these keys'))),
+  const rows = [...shown.keys].filter(([, [, what]]) => what !== '').map(([key, [, what]]) => h('div', { class: 'key-row' }, h('dt', null, h('kbd', null, { Escape: 'Esc', ' ': 'Space', ArrowUp: '↑', ArrowDown: '↓', ArrowLeft: '←', ArrowRight: '→' }[key] || key)), h('dd', null, what)));
+  const d = h('dialog', { class: 'dialog', 'aria-label': 'Keyboard shortcuts', on: { close: () => d.remove(), click: (e) => { if (e.target === d) d.close(); } } },
+    h('div', { class: 'dialog-body' }, h('h2', null, `Keyboard shortcuts: ${shown.view.title}`), h('dl', { class: 'key-list' }, rows, h('div', { class: 'key-row' }, h('dt', null, h('kbd', null, '?')), h('dd', null, 'this list'))),
       h('p', { class: 'dim' }, `Paired as ${me.name} (${me.role}).`),
       h('div', { class: 'dialog-end' }, h('button', { class: 'button', type: 'button', on: { click: () => d.close() } }, 'Close'))));
   document.body.append(d);

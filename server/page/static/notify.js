@@ -30,7 +30,7 @@ export function tell(live, go) {
   if (fresh.length === 0 || !document.hidden || !('Notification' in window) || Notification.permission !== 'granted' || localStorage.getItem(key) !== 'yes') return;
   const one = fresh[0];
   const q = one.question || {};
-  const body = fresh.length > 1 ? `${fresh.length} questions wait for an answer` : `${spellLine(q.tool || 'A tool')}, risk ${spellLine(q.risk || 'unknown')}: ${spellLine(one.asker.name)} waits for an answer`;
+  const body = fresh.length > 1 ? `${fresh.length} questions are waiting for an answer` : `${spellLine(one.asker.name)} is waiting for an answer: ${spellLine(q.tool || 'a tool')}, risk ${spellLine(q.risk || 'unknown')}`;
   try {
     const n = new Notification('agent-wrapper', { body, tag: 'agent-wrapper', icon: '/static/icon.svg' });
     n.addEventListener('click', () => {

@@ -29,10 +29,10 @@ export function show(root, why, done) {
   }, h('label', { for: 'code' }, 'One-time code'), h('div', { class: 'row' }, input, button));
   replace(root, h('main', { class: 'pair', id: 'main', tabIndex: -1 },
     h('h1', null, 'agent-wrapper'),
-    h('p', null, 'Here people answer what their agents ask. This browser is not paired with the server yet.'),
+    h('p', null, 'Answer what your agents ask for. This browser is not paired with the server yet.'),
     told, form,
-    h('details', null, h('summary', null, 'Where the code comes from'),
-      h('p', null, 'The server prints a link with a code when it is started in a terminal. Another one, which counts for ten minutes, is made there, not in a terminal of an agent, by'),
+    h('details', null, h('summary', null, 'Where do I get a code?'),
+      h('p', null, 'The server prints a link with a code when you start it in a terminal. For another code, valid for ten minutes, run this in a terminal of your own, not an agent’s:'),
       h('pre', { class: 'mono' }, 'agent-wrapper serve token create --role person --name NAME --browser'))));
   document.title = 'agent-wrapper';
   input.focus();
@@ -40,7 +40,7 @@ export function show(root, why, done) {
 
 // words says why a code did not let the browser in.
 export function words(err) {
-  if (err.status === 401) return 'This code does not count: it was used, has expired, or is another server’s. Make a new one.';
-  if (err.status === 429) return 'Too many attempts. Wait a second.';
+  if (err.status === 401) return 'This code is not valid: it was used, has expired, or belongs to another server. Create a new one.';
+  if (err.status === 429) return 'Too many attempts. Wait a moment, then try again.';
   return err.message;
 }

@@ -10,8 +10,8 @@ export default {
   mount(root, ctx) {
     const session = ctx.query.get('session') || '';
     const list = h('ul', { class: 'session-list' });
-    const note = h('p', { class: 'empty', role: 'status' }, 'Loading the recordings');
-    const more = h('button', { class: 'button', type: 'button', hidden: true, on: { click: () => next() } }, 'Older ones');
+    const note = h('p', { class: 'empty', role: 'status' }, 'Loading…');
+    const more = h('button', { class: 'button', type: 'button', hidden: true, on: { click: () => next() } }, 'Older recordings');
     let [last, over] = ['', false];
     const next = async () => {
       const query = new URLSearchParams({ limit: '50', ...(session && { session }), ...(last && { after: last }) });
@@ -22,19 +22,19 @@ export default {
         more.hidden = recordings.length < 50;
         last = recordings.at(-1)?.id ?? last;
         note.hidden = list.childElementCount > 0;
-        if (!note.hidden) note.textContent = 'There are none. Recordings are kept for 30 days.';
+        if (!note.hidden) note.textContent = 'No recordings. They are kept for 30 days.';
       } catch (err) {
         if (!over) ctx.toast(err.message, 'bad');
       }
     };
     replace(root, h('div', { class: 'sheet' }, h('p', null, h('a', { href: '#/history' }, 'History')), h('h1', null, 'Recordings'),
-      session && h('p', null, 'Of ', h('span', { class: 'mono' }, spellLine(session)), '. ', h('a', { href: '#/history/recordings' }, 'All')), note, list, more));
+      session && h('p', null, 'Session ', h('span', { class: 'mono' }, spellLine(session)), '. ', h('a', { href: '#/history/recordings' }, 'All recordings')), note, list, more));
     next();
     return () => { over = true; };
   },
 };
 
-const proofs = { true: ['ok', '✓', 'as recorded'], false: ['bad', '✗', 'changed since it was recorded'], open: ['open', '●', 'goes on'], unknown: ['warn', '?', 'the record has no hash of it'] };
+const proofs = { true: ['ok', '✓', 'unchanged'], false: ['bad', '✗', 'changed since it was recorded'], open: ['open', '●', 'in progress'], unknown: ['warn', '?', 'not verified: the record has no hash of it'] };
 
 function card(r) {
   const [kind, glyph, words] = proofs[r.verified] || proofs.unknown;

@@ -39,15 +39,15 @@ class Player {
   async begin() {
     document.body.dataset.screen = 'detail';
     const path = '/api/recordings/' + encodeURIComponent(this.id);
-    replace(this.root, h('p', { class: 'empty', role: 'status' }, 'Loading the recording'));
+    replace(this.root, h('p', { class: 'empty', role: 'status' }, 'Loading…'));
     try {
       const text = await this.ctx.api.text(path);
       this.cast = parse(text);
       this.info = await this.listed(text);
     } catch (err) {
       if (this.over) return;
-      const why = err instanceof CastError ? `It cannot be read: ${err.message}.` : err.message;
-      replace(this.root, h('div', { class: 'sheet' }, h('h1', null, err.status === 404 ? 'There is no such recording' : 'The recording cannot be shown'),
+      const why = err instanceof CastError ? `The file is damaged: ${err.message}.` : err.message;
+      replace(this.root, h('div', { class: 'sheet' }, h('h1', null, err.status === 404 ? 'Recording not found' : 'Cannot show this recording'),
         h('p', null, err.status === 404 ? 'Recordings are kept for 30 days.' : why), h('p', null, h('a', { class: 'button', href: '#/history/recordings' }, 'Recordings'))));
       return;
     }
@@ -127,23 +127,23 @@ class Player {
         h('div', { class: 'session-name' }, h('a', { class: 'back', href: '#/history/recordings', 'aria-label': 'Recordings' }, h('span', { 'aria-hidden': 'true' }, '‹')),
           h('div', null, h('h1', null, agent), h('p', { class: 'dim small' }, h('time', { datetime: begin.toISOString() }, timeOfDay(begin)), ' · ', h('span', { class: 'mono' }, spellLine(this.id))))),
         h('div', { class: 'rp-proof' }, proof(info, cast)),
-        h('div', { class: 'session-do' }, h('button', { class: 'button', type: 'button', on: { click: () => this.copy() } }, 'Copy link at this time'))),
+        h('div', { class: 'session-do' }, h('button', { class: 'button', type: 'button', on: { click: () => this.copy() } }, 'Copy link to this time'))),
       h('div', { class: 'rp-body' },
         h('section', { class: 'rp-stage', 'aria-label': 'Player' }, p.frame, p.now,
           h('div', { class: 'rp-line' }, p.dots, p.range),
           h('div', { class: 'rp-bar' }, p.play, p.at,
-            h('label', { class: 'rp-short', for: 'rp-short' }, p.short, `Cut pauses to ${pause} s`), p.speed)),
+            h('label', { class: 'rp-short', for: 'rp-short' }, p.short, `Shorten pauses to ${pause} s`), p.speed)),
         h('section', { class: 'rp-side', 'aria-label': 'Decisions and search' },
           h('form', { class: 'rp-search', role: 'search', on: { submit: (e) => e.preventDefault() } }, p.words, p.found,
-            h('button', { class: 'button', type: 'button', 'aria-label': 'Previous place', on: { click: () => this.search(-1) } }, '↑'),
-            h('button', { class: 'button', type: 'button', 'aria-label': 'Next place', on: { click: () => this.search(1) } }, '↓')),
-          h('h2', null, 'Decisions'), cast.marks.length ? p.list : h('p', { class: 'dim' }, 'None were recorded.')))));
+            h('button', { class: 'button', type: 'button', 'aria-label': 'Previous match', on: { click: () => this.search(-1) } }, '↑'),
+            h('button', { class: 'button', type: 'button', 'aria-label': 'Next match', on: { click: () => this.search(1) } }, '↓')),
+          h('h2', null, 'Decisions'), cast.marks.length ? p.list : h('p', { class: 'dim' }, 'No decisions were recorded.')))));
     this.dots();
     this.ctx.keys({
-      ' ': [() => this.toggle(), 'play or pause'], ArrowLeft: [() => this.seek(this.now - step), `${step} s back`, true], ArrowRight: [() => this.seek(this.now + step), `${step} s on`, true],
-      k: [() => this.jump(-1), 'the decision before', true], j: [() => this.jump(1), 'the next decision', true],
+      ' ': [() => this.toggle(), 'play or pause'], ArrowLeft: [() => this.seek(this.now - step), `${step} s back`, true], ArrowRight: [() => this.seek(this.now + step), `${step} s forward`, true],
+      k: [() => this.jump(-1), 'previous decision', true], j: [() => this.jump(1), 'next decision', true],
       '<': [() => this.faster(-1), 'slower'], '>': [() => this.faster(1), 'faster'], Home: [() => this.seek(0), 'to the beginning'], End: [() => this.seek(this.times.length), 'to the end'],
-      '/': [() => p.words.focus(), 'search in the output'], c: [() => this.copy(), 'copy the link at this time'],
+      '/': [() => p.words.focus(), 'search in the output'], c: [() => this.copy(), 'copy the link to this time'],
     });
   }
 
@@ -261,7 +261,7 @@ class Player {
       this.render(this.times.shown(this.now));
       if (this.now >= this.times.length) {
         this.playing = false;
-        this.ctx.say('The end');
+        this.ctx.say('End of the recording');
       }
       this.show();
       if (this.playing) this.tick();
@@ -386,9 +386,9 @@ class Player {
     this.ctx.go(path, { replace: true });
     try {
       await navigator.clipboard.writeText(new URL('#' + path, location.href).href);
-      this.ctx.toast(`The link to ${clock(this.now)} is copied.`, 'ok');
+      this.ctx.toast(`Link to ${clock(this.now)} copied.`, 'ok');
     } catch {
-      this.ctx.toast('The browser does not let the page copy: the address has the time now.');
+      this.ctx.toast('Your browser blocked copying. The address bar now has the link.');
     }
   }
 }
@@ -396,12 +396,12 @@ class Player {
 // proof says whether the recording is what the record of decisions vouches for.
 function proof(info, cast) {
   const [kind, glyph, text] = {
-    true: ['ok', '✓', `As recorded: its hash is line ${info.seq} of the record`],
-    false: ['bad', '✗', 'Changed since it was recorded: it is not what the record has'],
-    open: ['', '●', 'The session goes on: shown is what there was when this was opened'],
-  }[info.verified] || ['warn', '?', 'The record has no hash of it'];
+    true: ['ok', '✓', `Unchanged: its hash is in line ${info.seq} of the record`],
+    false: ['bad', '✗', 'Changed since it was recorded: it does not match its hash in the record'],
+    open: ['', '●', 'The session is still running: this is what there was when you opened it'],
+  }[info.verified] || ['warn', '?', 'Not verified: the record has no hash of it'];
   return [h('p', { class: ['rp-proof-' + (kind || 'open')] }, h('span', { 'aria-hidden': 'true' }, glyph), ' ', text),
-    cast.cut > 0 && info.verified !== 'open' && h('p', { class: 'rp-proof-warn' }, 'Its last line was cut: the server did not come to its end.')];
+    cast.cut > 0 && info.verified !== 'open' && h('p', { class: 'rp-proof-warn' }, 'Its last line is incomplete: the server ended while writing it.')];
 }
 
 const glyphs = { allowed: '✓', approved: '✓', edited: '✎', denied: '✗', forbidden: '■', asked: '?', expired: '⌛', withdrawn: '–', 'taken over': '⇥', released: '⇤', note: '·' };

@@ -9,8 +9,8 @@ const patience = 400; // after the last key until a rule is tried
 
 const as = { allow: 'Allow', ask: 'Ask', deny: 'Deny' };
 const changes = [
-  ['spared', 'asked about before, allowed with it', 'ok'], ['asked', 'allowed before, asked about with it', 'warn'],
-  ['denied', 'denied with it', 'bad'], ['loosened', 'denied before, and not with it', 'bad'],
+  ['spared', 'would be allowed instead of asked', 'ok'], ['asked', 'would be asked instead of allowed', 'warn'],
+  ['denied', 'would be denied', 'bad'], ['loosened', 'would no longer be denied', 'bad'],
 ];
 const levels = { danger: ['▲', 'bad'], warning: ['●', 'warn'], note: ['○', ''] };
 
@@ -35,7 +35,7 @@ export function copier(ctx, text, label = 'Copy') {
           await navigator.clipboard.writeText(text);
           ctx.toast('Copied', 'ok');
         } catch {
-          ctx.toast('The browser does not copy here: select the text.', 'bad');
+          ctx.toast('Your browser blocked copying. Select the text instead.', 'bad');
         }
       },
     },
@@ -56,9 +56,9 @@ class View {
     },
     h('h2', null, 'Try a rule'),
     h('label', { for: 'rule' }, 'Rule'), this.rule,
-    h('fieldset', { class: 'as' }, h('legend', { class: 'hear' }, 'What the rule answers'),
+    h('fieldset', { class: 'as' }, h('legend', { class: 'hear' }, 'What the rule does'),
       Object.entries(as).map(([value, text]) => h('label', { class: 'pick' }, h('input', { type: 'radio', name: 'as', value, checked: value === 'allow' }), text))),
-    h('p', { class: ['dim', 'small'], id: 'rule-help' }, 'It is judged on the newest decisions of the record, without it and with it. Nothing changes by that.'),
+    h('p', { class: ['dim', 'small'], id: 'rule-help' }, 'Shows what the rule would have changed in your latest decisions. Trying it changes nothing.'),
     this.summary, this.result);
     this.list = h('section', { class: 'remembered', 'aria-label': 'Remembered approvals' });
     this.learnt = h('section', { class: 'learnt', 'aria-label': 'Proposals' });
@@ -101,7 +101,7 @@ class View {
       replace(this.result);
       return;
     }
-    replace(this.summary, 'Trying');
+    replace(this.summary, 'Trying…');
     let t;
     try {
       t = await this.ctx.api.post('/api/rules/try', { rule, as: kind });
@@ -122,17 +122,17 @@ class View {
     const judged = t.looked - t.masked - t.elsewhere;
     const n = (x) => x.toLocaleString('en');
     const parts = changes.filter(([key]) => t[key].count > 0).map(([key, words]) => `${n(t[key].count)} ${words}`);
-    replace(this.summary, `Of ${n(judged)} decisions, the newest ${t.oldest ? `since ${clock(t.oldest)}` : ''}: ${parts.length ? parts.join('; ') + '; ' : ''}${n(t.same)} as before.`);
+    replace(this.summary, `Of the latest ${n(judged)} decisions${t.oldest ? `, since ${clock(t.oldest)}` : ''}: ${parts.length ? parts.join('; ') + '; ' : ''}${n(t.same)} unchanged.`);
     const not = [];
-    if (t.masked) not.push(`${n(t.masked)} cannot be judged, since the record hides a secret in them or has only a part`);
-    if (t.elsewhere) not.push(`${n(t.elsewhere)} are of other directories`);
-    if (!t.done) not.push(`the time was over before all of the newest ${n(t.most)} were judged`);
+    if (t.masked) not.push(`${n(t.masked)} that the record has only in part, or with a secret masked`);
+    if (t.elsewhere) not.push(`${n(t.elsewhere)} in other directories`);
+    if (!t.done) not.push(`those left when time ran out, of the latest ${n(t.most)}`);
     replace(this.result,
       not.length > 0 && h('p', { class: ['dim', 'small'] }, `Not counted: ${not.join('; ')}.`),
-      t.lint.length > 0 && h('ul', { class: 'lint', 'aria-label': 'What lint says of the rule' }, t.lint.map(finding)),
+      t.lint.length > 0 && h('ul', { class: 'lint', 'aria-label': 'Lint findings' }, t.lint.map(finding)),
       changes.filter(([key]) => t[key].count > 0).map(([key, words, tone]) => group(t[key], words, tone)),
       h('div', { class: 'keep' },
-        h('h3', null, 'For good'), h('p', { class: ['dim', 'small'] }, 'A lasting rule stands in a policy, which this page does not write:'),
+        h('h3', null, 'Keep it permanently'), h('p', { class: ['dim', 'small'] }, 'This page does not write policies. Add this line to your policy file:'),
         h('div', { class: 'row' }, h('code', { class: 'toml' }, spelled(t.line)), copier(this.ctx, t.line)),
         t.remember && this.offer(t)));
   }
@@ -140,14 +140,14 @@ class View {
   // offer is the part about remembering the rule.
   offer(t) {
     const o = t.remember;
-    if (!o.risk) return [h('h3', null, 'For some days'), h('p', { class: 'small' }, h('span', { class: 'dim' }, 'It cannot be remembered here: '), spelled(o.why), '.')];
+    if (!o.risk) return [h('h3', null, 'Remember it for some days'), h('p', { class: 'small' }, h('span', { class: 'dim' }, 'This rule cannot be remembered here: '), spelled(o.why), '.')];
     const days = h('select', { name: 'days', 'aria-label': 'For how long' }, [[1, '1 day'], [7, '7 days'], [30, '30 days']].map(([value, text]) => h('option', { value: String(value), selected: value === 7 }, text)));
     days.addEventListener('change', (e) => e.stopPropagation());
     const remember = h('button', { class: 'button', type: 'button', disabled: true, on: { click: () => this.remember(t.rule, Number(days.value), remember) } }, 'Remember');
     setTimeout(() => { remember.disabled = false; }, patience); // nothing is pressed that was just put there
     return [
-      h('h3', null, 'For some days'),
-      h('p', { class: 'small' }, h('span', { class: 'dim' }, `${o.count === 1 ? 'A question' : `${o.count} questions`} of these offered it. It then answers for you and this project, for what is at most `), risk(o.risk), '.'),
+      h('h3', null, 'Remember it for some days'),
+      h('p', { class: 'small' }, h('span', { class: 'dim' }, `${o.count === 1 ? 'One of these questions' : `${o.count} of these questions`} offered this rule. While it is remembered, it approves for you in this project, up to risk `), risk(o.risk), '.'),
       h('div', { class: 'row' }, days, remember)];
   }
 
@@ -182,8 +182,8 @@ class View {
     const ended = rules.filter((r) => !counts(r)).reverse();
     const mine = rules.filter(counts).reverse();
     replace(this.list, h('h2', null, 'Remembered approvals'),
-      mine.length === 0 ? h('p', { class: 'dim' }, 'Nothing is remembered. "And from now on" of an answer, or a rule that was tried above, is listed here until it ends.') : h('ul', { class: ['card', 'grants'] }, mine.map((r) => this.grant(r, true))),
-      ended.length > 0 && h('details', null, h('summary', null, `${ended.length} that ended`), h('ul', { class: ['card', 'grants'] }, ended.slice(0, 200).map((r) => this.grant(r, false)))));
+      mine.length === 0 ? h('p', { class: 'dim' }, 'Nothing is remembered. Rules that you remember are listed here until they expire.') : h('ul', { class: ['card', 'grants'] }, mine.map((r) => this.grant(r, true))),
+      ended.length > 0 && h('details', null, h('summary', null, `${ended.length} ended`), h('ul', { class: ['card', 'grants'] }, ended.slice(0, 200).map((r) => this.grant(r, false)))));
   }
 
   grant(r, counts) {
@@ -191,7 +191,7 @@ class View {
     const until = r.revoked ? `revoked ${clock(r.revoked)}` : counts ? `until ${clock(r.expires)}, ${span(left)} left` : `ended ${clock(r.expires)}`;
     const other = r.person !== this.ctx.me.name;
     return h('li', { class: 'grant' },
-      h('div', { class: 'grant-what' }, h('code', null, spelled(r.rule)), h('div', { class: ['dim', 'small'] }, risk(r.risk), ' at most · ', other && [spelled(r.person), ' · '], spelled(r.project), ' · ', until)),
+      h('div', { class: 'grant-what' }, h('code', null, spelled(r.rule)), h('div', { class: ['dim', 'small'] }, 'up to risk ', risk(r.risk), ' · ', other && [spelled(r.person), ' · '], spelled(r.project), ' · ', until)),
       counts && h('button', { class: 'button', type: 'button', 'aria-label': `Revoke ${plain(r.rule)}`, on: { click: (e) => this.revoke(r, e.currentTarget) } }, 'Revoke'));
   }
 
@@ -199,7 +199,7 @@ class View {
     button.disabled = true;
     try {
       await this.ctx.api.post(`/api/rules/${encodeURIComponent(r.id)}/revoke`);
-      this.ctx.toast('Revoked. What it answered is asked about again.', 'ok');
+      this.ctx.toast('Revoked. You will be asked again.', 'ok');
     } catch (err) {
       this.ctx.toast(err.message, 'bad');
     }
@@ -211,7 +211,7 @@ class View {
 
   showProposals(all) {
     replace(this.learnt, all.length > 0 && [
-      h('h2', null, 'You approve these again and again'),
+      h('h2', null, 'You often approve these'),
       h('ul', { class: ['card', 'grants'] }, all.map((p) => h('li', { class: 'grant' },
         h('div', { class: 'grant-what' }, p.rules.map((r) => h('div', null, h('code', null, spelled(r)))), h('div', { class: ['dim', 'small'] }, `approved ${p.times} times, `, risk(p.risk))),
         p.rules.map((r) => h('a', { class: 'button', href: '#/rules?' + new URLSearchParams({ rule: r, as: 'allow' }), 'aria-label': `Try ${plain(r)}`, on: { click: () => this.rule.focus() } }, 'Try'))))),
@@ -232,6 +232,6 @@ function group(g, words, tone) {
   return h('details', { class: 'group', open: innerWidth > 700 }, h('summary', null, h('span', { class: 'tone-' + tone }, g.count.toLocaleString('en')), ' ', words),
     h('ul', { class: 'examples' }, g.examples.map((e) => h('li', { class: 'example' },
       h('a', { class: 'example-time', href: `#/history?line=${e.seq}`, title: plain(e.why) }, clock(e.time)), h('code', { class: 'example-what' }, e.tool === 'Bash' ? '' : e.tool + ' ', e.text), risk(e.risk),
-      h('span', { class: 'dim' }, 'then ', verdict({ kind: 'decision', behavior: e.was }))))),
+      h('span', { class: 'dim' }, 'was ', verdict({ kind: 'decision', behavior: e.was }))))),
     more > 0 && h('p', { class: ['dim', 'small'] }, `and ${more.toLocaleString('en')} older`));
 }

@@ -11,8 +11,8 @@ export default {
   match: /^\/sessions$/,
   mount(root, ctx) {
     const list = h('ul', { class: 'session-list' });
-    const empty = h('div', { class: 'empty', hidden: true }, h('p', null, 'No agent has a terminal session.'),
-      h('p', { class: 'small' }, 'A session begins when an agent asks this server for one.'));
+    const empty = h('div', { class: 'empty', hidden: true }, h('p', null, 'No terminal sessions.'),
+      h('p', { class: 'small' }, 'A session appears here when an agent starts one.'));
     const rows = new Map();
     let at = 0;
     root.append(h('div', { class: 'sheet' }, h('h1', null, 'Sessions'), empty, list));
@@ -46,7 +46,7 @@ export default {
       at = now < 0 ? (by > 0 ? 0 : links.length - 1) : Math.max(0, Math.min(links.length - 1, now + by));
       links[at].focus();
     };
-    ctx.keys({ j: [() => move(1), 'next', true], k: [() => move(-1), 'the one before', true], ArrowDown: [() => move(1), 'next', true], ArrowUp: [() => move(-1), 'the one before', true] });
+    ctx.keys({ j: [() => move(1), 'next', true], k: [() => move(-1), 'previous', true], ArrowDown: [() => move(1), 'next', true], ArrowUp: [() => move(-1), 'previous', true] });
     draw();
     const ends = [ctx.live.on('change', (e) => { if (e.detail.has('sessions')) draw(); }), ctx.live.on('state', draw)];
     return () => { for (const end of ends) end(); };
@@ -79,11 +79,11 @@ function card(s, me) {
 
 function state(s, kind, me) {
   const who = s.person === me.name ? 'You have' : `${spellLine(s.person || 'A person')} has`;
-  const since = s.since ? ` since ${clock(s.since)}` : '';
+  const since = s.since ? ` (since ${clock(s.since)})` : '';
   switch (kind) {
-    case 'pending': return 'A command waits for an answer';
-    case 'runs': return 'The agent runs a command';
-    case 'user': return s.state === 'user_control' ? `${who} the terminal${since}, the agent is paused` : 'The terminal is being handed over';
+    case 'pending': return 'A command is waiting for an answer';
+    case 'runs': return 'The agent is running a command';
+    case 'user': return s.state === 'user_control' ? `${who} the terminal${since}; the agent is paused` : 'The terminal is being handed over';
   }
-  return 'The agent has the terminal, and nothing runs';
+  return 'The agent has the terminal; nothing is running';
 }

@@ -43,12 +43,12 @@ class View {
 
   async begin() {
     document.body.dataset.screen = 'detail';
-    this.root.append(h('p', { class: 'empty' }, 'Loading the session'));
+    this.root.append(h('p', { class: 'empty' }, 'Loading…'));
     try {
       this.session = await this.ctx.api.get(this.path);
     } catch (err) {
       if (this.over) return;
-      replace(this.root, h('div', { class: 'sheet' }, h('h1', null, err.status === 404 ? 'This session has ended' : 'The session cannot be shown'),
+      replace(this.root, h('div', { class: 'sheet' }, h('h1', null, err.status === 404 ? 'This session has ended' : 'Cannot show this session'),
         h('p', null, err.status === 404 ? 'Its commands and their output stay in the history.' : err.message),
         h('p', { class: 'row' }, h('a', { class: 'button', href: '#/sessions' }, 'All sessions'), h('a', { class: 'button', href: '#/history' }, 'History'))));
       return;
@@ -95,7 +95,7 @@ class View {
       holder: h('div', { class: 'holder' }),
       watchers: h('p', { class: 'watchers dim small' }),
       take: h('button', { class: 'button primary', type: 'button', on: { click: () => this.take(false) } }, 'Take Control', h('kbd', { 'aria-hidden': 'true' }, 't')),
-      end: h('button', { class: 'button danger', type: 'button', on: { click: () => this.takeAndEnd() } }, 'Take Control, end what runs…'),
+      end: h('button', { class: 'button danger', type: 'button', on: { click: () => this.takeAndEnd() } }, 'Take Control, end command…'),
       release: h('button', { class: 'button primary', type: 'button', on: { click: () => this.release() } }, 'Release Control', h('kbd', { 'aria-hidden': 'true' }, 'r')),
       close: h('button', { class: 'button danger session-close', type: 'button', on: { click: () => this.close() } }, 'End session…'),
       waits: h('div', { class: 'waits', role: 'status', hidden: true }),
@@ -108,7 +108,7 @@ class View {
       keys: h('div', { class: 'term-keys', role: 'toolbar', 'aria-label': 'Keys for the terminal' }),
     };
     p.holder.append(h('span', { class: 'holder-dot', 'aria-hidden': 'true' }), p.who);
-    p.frame = h('div', { class: 'term-frame', role: 'region', 'aria-label': 'Terminal, read only', tabIndex: 0 }, p.host);
+    p.frame = h('div', { class: 'term-frame', role: 'region', 'aria-label': 'Terminal, read-only', tabIndex: 0 }, p.host);
     for (const [label, name, bytes] of [['^C', 'Control C: interrupt', '\x03'], ['Esc', 'Escape', '\x1b'], ['Tab', 'Tab', '\t'], ['^D', 'Control D: end of input', '\x04'],
       ['↑', 'Up', '\x1b[A'], ['↓', 'Down', '\x1b[B'], ['←', 'Left', '\x1b[D'], ['→', 'Right', '\x1b[C']]) {
       p.keys.append(h('button', { class: 'button mono', type: 'button', 'aria-label': name, on: { pointerdown: (e) => e.preventDefault(), click: () => this.key(bytes) } }, label));
@@ -182,11 +182,11 @@ class View {
     this.ends.push(this.ctx.live.on('change', (e) => { if (e.detail.has('sessions')) this.told(); }));
     this.ends.push(() => this.panels.chat.end(), () => this.panels.commands.end());
     this.ctx.keys({
-      t: [() => this.take(false), 'take control, or into the terminal'],
+      t: [() => this.take(false), 'take control, or type in the terminal'],
       r: [() => this.release(), 'release control'],
       c: [() => this.open('chat'), 'chat'],
       m: [() => this.open('commands'), 'commands'],
-      '/': [() => { this.open('chat'); this.panels.chat.search(); }, 'search in the chat'],
+      '/': [() => { this.open('chat'); this.panels.chat.search(); }, 'search the chat'],
       Escape: [() => this.ctx.go('/sessions'), 'all sessions'],
     });
   }
@@ -235,7 +235,7 @@ class View {
     const at = this.at;
     const who = at.person === this.ctx.me.name ? 'You' : spellLine(at.person || 'A person');
     const has = who === 'You' ? 'have' : 'has';
-    const since = at.since ? ` since ${clock(at.since)}` : '';
+    const since = at.since ? ` (since ${clock(at.since)})` : '';
     switch (this.gone ? 'gone' : at.state) {
       case 'gone': return 'This session has ended.';
       case 'user_interrupt': return `${who} ${who === 'You' ? 'are' : 'is'} taking over. The agent is paused.`;
@@ -255,7 +255,7 @@ class View {
     p.holder.dataset.state = this.gone ? 'closed' : at.state;
     p.who.textContent = this.words();
     const others = this.people.filter((n) => n !== this.ctx.me.name).map(spellLine);
-    p.watchers.textContent = this.people.length === 0 ? '' : others.length === 0 ? 'Only you watch.' : `Watching: you, ${others.join(', ')}`;
+    p.watchers.textContent = this.people.length === 0 ? '' : others.length === 0 ? 'Only you are watching.' : `Watching: you, ${others.join(', ')}`;
     p.take.hidden = this.gone || !agents;
     p.end.hidden = this.gone || !agents || !runs;
     p.release.hidden = this.gone || at.state !== 'user_control';
@@ -264,7 +264,7 @@ class View {
     this.showWaiting();
     p.frame.classList.toggle('typing', mine);
     this.root.querySelector('.session').toggleAttribute('data-mine', mine);
-    p.frame.setAttribute('aria-label', mine ? 'Terminal. Press Escape twice to leave it.' : 'Terminal, read only');
+    p.frame.setAttribute('aria-label', mine ? 'Terminal. Press Escape twice to leave it.' : 'Terminal, read-only');
     p.frame.tabIndex = mine ? -1 : 0;
     p.keys.hidden = !mine;
     if (this.term) {
@@ -272,11 +272,11 @@ class View {
       this.term.options.disableStdin = !ready;
       this.term.options.cursorBlink = ready && !calm.matches;
       this.term.textarea.tabIndex = mine ? 0 : -1;
-      this.term.textarea.setAttribute('aria-label', mine ? 'Terminal input. Press Escape twice to leave it.' : 'Terminal, read only');
+      this.term.textarea.setAttribute('aria-label', mine ? 'Terminal input. Press Escape twice to leave it.' : 'Terminal, read-only');
     }
     p.leave.hidden = !mine || !p.host.contains(document.activeElement);
-    p.note.textContent = this.gone ? 'The session has ended.' : this.link === 'lost' ? 'Not live: trying again. Nothing is typed.' : this.link === 'connecting' ? 'Connecting' :
-      mine ? 'What you type runs at once, without approval.' : 'Read only.';
+    p.note.textContent = this.gone ? 'The session has ended.' : this.link === 'lost' ? 'Not connected: reconnecting. Typing is off.' : this.link === 'connecting' ? 'Connecting…' :
+      mine ? 'What you type runs at once, without approval.' : 'Read-only.';
     p.note.dataset.link = this.link;
     p.missing.hidden = this.missing === 0;
     p.missing.textContent = `${bytes(this.missing)} of output were not shown.`;
@@ -290,9 +290,9 @@ class View {
     if (key === this.waiting) return;
     this.waiting = key;
     replace(p.waits, w && [
-      h('span', { class: 'waits-what' }, h('strong', null, 'Waits for an answer'), risk(w.risk)),
+      h('span', { class: 'waits-what' }, h('strong', null, 'Waiting for an answer'), risk(w.risk)),
       h('code', { class: 'waits-line' }, spell(w.command)),
-      w.approval_id && h('a', { class: 'button primary', href: '#/inbox/' + encodeURIComponent(w.approval_id) }, 'Answer it in the inbox'),
+      w.approval_id && h('a', { class: 'button primary', href: '#/inbox/' + encodeURIComponent(w.approval_id) }, 'Answer in the inbox'),
     ]);
   }
 
@@ -349,17 +349,17 @@ class View {
 
   lost(n, earlier) {
     if (earlier) {
-      this.term.write(`\x1b[2m[${bytes(n)} before this are not kept]\x1b[0m\r\n`);
+      this.term.write(`\x1b[2m[${bytes(n)} before this point were not kept]\x1b[0m\r\n`);
       return;
     }
     this.missing += n;
-    this.term.write(`\x1b[0m\r\n\x1b[2m[${bytes(n)} are not shown here]\x1b[0m\r\n`);
+    this.term.write(`\x1b[0m\r\n\x1b[2m[${bytes(n)} not shown here]\x1b[0m\r\n`);
     this.show();
   }
 
   anew() {
     this.term.reset();
-    this.ctx.say('The server was restarted: the terminal begins anew.');
+    this.ctx.say('The server restarted. The terminal begins again.');
   }
 
   closed() {
@@ -393,7 +393,7 @@ class View {
   leave() {
     this.term.blur();
     this.parts.release.focus();
-    this.ctx.say('You have left the terminal. It is still yours: release it with r.');
+    this.ctx.say('You have left the terminal but still control it. Press r to release it.');
   }
 
   // scroll scrolls a terminal that is only watched by the usual keys.
@@ -501,9 +501,9 @@ class View {
 
   async takeAndEnd() {
     const yes = await confirm({
-      title: 'Take control and end what runs?',
-      body: h('p', null, 'The agent’s command gets SIGTERM, and SIGKILL after five seconds. Without that it goes on, with your keyboard.'),
-      answers: [['take', 'Take control', ''], ['end', 'End it and take control', 'danger']],
+      title: 'Take control and end the command?',
+      body: h('p', null, 'The agent’s command is sent SIGTERM, then SIGKILL after five seconds. Otherwise it keeps running and reads what you type.'),
+      answers: [['take', 'Take control only', ''], ['end', 'End it and take control', 'danger']],
     });
     if (yes) await this.take(yes === 'end');
   }
@@ -513,7 +513,7 @@ class View {
     if (this.at.person !== this.ctx.me.name) {
       const name = spellLine(this.at.person);
       const yes = await confirm({
-        title: `Release what ${name} has?`, body: h('p', null, `${name} has the terminal, and may be typing. The agent goes on at once.`),
+        title: `Release the terminal for ${name}?`, body: h('p', null, `${name} has the terminal and may be typing. The agent continues at once.`),
         answers: [['yes', 'Release control', 'danger']],
       });
       if (!yes) return;
@@ -524,8 +524,8 @@ class View {
       return;
     }
     const yes = await confirm({
-      title: 'End what runs, and release?',
-      body: h('p', null, 'A program runs in your shell. It is ended when the terminal goes back to the agent.'),
+      title: 'End the program and release control?',
+      body: h('p', null, 'A program is still running in your shell. It ends when the terminal goes back to the agent.'),
       answers: [['yes', 'End it and release', 'danger']],
     });
     if (yes && !await this.act(() => this.ctx.api.post(this.path + '/release', { signal: true }))) this.ctx.toast(this.failed.message, 'bad');
@@ -534,7 +534,7 @@ class View {
   async close() {
     const yes = await confirm({
       title: 'End this session?',
-      body: h('p', null, 'What runs in it is ended, and what waits is cancelled. Its commands and its chat stay in the history.'),
+      body: h('p', null, 'Running commands end, and waiting ones are cancelled. The commands and the chat stay in the history.'),
       answers: [['yes', 'End session', 'danger']],
     });
     if (!yes) return;

@@ -8,21 +8,26 @@ const views = ["/inbox", "/sessions", "/history", "/rules", "/devices"];
 const schemes = ["light", "dark"];
 const widths = [1280, 768, 320];
 
+/** looker returns what looks at a page, at each width, and the faults that it finds. */
+function looker(page) {
+  const faults = [];
+  const look = async (what) => {
+    for (const width of widths) {
+      await page.tab.setViewportSize({ width, height: 800 });
+      const over = await page.overflow();
+      if (over > 0) faults.push(`${what} at ${width}: ${over} pixels wider than the screen`);
+      faults.push(...(await axeFaults(page.tab)).map((fault) => `${what} at ${width}: ${fault}`));
+    }
+    await page.tab.setViewportSize({ width: 1280, height: 800 });
+  };
+  return { look, faults };
+}
+
 for (const colorScheme of schemes) {
   scenario(`every view is clean by axe-core and fits each width: ${colorScheme}`, async (stage) => {
     const { session } = await scene(stage.world);
     const page = await stage.open("anna", { colorScheme });
-    const faults = [];
-    const look = async (what) => {
-      for (const width of widths) {
-        await page.tab.setViewportSize({ width, height: 800 });
-        const over = await page.overflow();
-        if (over > 0) faults.push(`${what} at ${width}: ${over} pixels wider than the screen`);
-        if (width === 768) continue;
-        faults.push(...(await axeFaults(page.tab)).map((fault) => `${what} at ${width}: ${fault}`));
-      }
-      await page.tab.setViewportSize({ width: 1280, height: 800 });
-    };
+    const { look, faults } = looker(page);
     for (const view of [...views, `/sessions/${session}`]) {
       await page.go(view);
       await page.settled();
@@ -34,6 +39,33 @@ for (const colorScheme of schemes) {
     await page.press("?");
     await page.role("dialog").waitFor();
     await look("the keys");
+    assert.deepEqual(faults, []);
+  });
+
+  scenario(`recordings, a rule that is tried and the forms of answers are clean by axe-core: ${colorScheme}`, async (stage) => {
+    await scene(stage.world);
+    const page = await stage.open("anna", { colorScheme });
+    const { look, faults } = looker(page);
+    const main = page.role("main");
+    await page.go("/history/recordings");
+    await main.getByRole("link", { name: /builder/ }).waitFor();
+    await look("the recordings");
+    await main.getByRole("link", { name: /builder/ }).click();
+    await main.getByRole("link", { name: /Asked/ }).first().click();
+    await page.says("git version", page.role("region", "The recorded screen"));
+    await look("a replay");
+    await page.go("/rules?rule=Bash(npm install:*)&as=allow");
+    await page.says(/unchanged\./);
+    await look("a rule that is tried");
+    await page.go("/inbox");
+    await page.choose("npm install left-pad");
+    for (const [key, form] of [["t", "Approve for a while"], ["n", "Deny for this session"], ["w", "Deny, and say why"], ["e", "Edit, then decide again"]]) {
+      await page.ready();
+      await page.press(key);
+      await page.form(form).waitFor();
+      await look(form);
+      await page.press("Escape");
+    }
     assert.deepEqual(faults, []);
   });
 }
@@ -60,7 +92,7 @@ scenario("approve, deny with words, and take control, without a mouse", async (s
   await kept("after an answer");
   assert.doesNotMatch(await page.focused(), /Approve/, "the next question is one key away");
 
-  await page.tabTo(/^button Deny with words/);
+  await page.tabTo(/^button Deny, say why/);
   await page.ready();
   await page.press("Enter");
   await page.tab.keyboard.type("not now");
@@ -111,7 +143,7 @@ scenario("a screen reader hears what comes, what was answered, and that it is no
   const page = await stage.open();
   await page.hears(/^Live$/);
   const id = await agent.asks("echo ask listen");
-  await page.hears(/New question of bot, risk safe: Bash: echo ask listen/);
+  await page.hears(/New question from bot, risk safe: Bash: echo ask listen/);
   await agent.must("POST", `/api/approvals/${id}/withdraw`, {});
   await page.hears(/echo ask listen: withdrawn/);
   await world.down("SIGKILL");

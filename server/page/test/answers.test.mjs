@@ -1,4 +1,4 @@
-// The bugs that approval windows had (docs/run.md), as far as a page can have them. What
+// The bugs that approval windows had (docs/project/question-tests.md), as far as a page can have them. What
 // counts is the decision that reached the evaluator, not what the page says of it.
 
 import assert from "node:assert/strict";
@@ -22,14 +22,14 @@ scenario("a key that is pressed as the question changes answers nothing", async 
   await page.passes(400);
   await page.press("j");
   await page.says("echo ask second", page.question);
-  await page.press("a");
+  await page.press("o");
   await page.passes(300);
-  await page.press("a", "d");
+  await page.press("o", "d");
   await page.passes(340);
   await page.button("Approve once").click();
   await pending(agent, first, second);
   await page.passes(20);
-  await page.press("a");
+  await page.press("o");
   assert.equal((await agent.outcome(second)).behavior, "allow");
   await pending(agent, first);
 });
@@ -58,7 +58,7 @@ scenario("a question that comes does not take the place of the one that is shown
   await page.row("sudo apt install nginx").waitFor();
   assert.match(await page.list.getByRole("link").first().textContent(), /sudo/, "what is worse stands above");
   await page.ready();
-  await page.press("a");
+  await page.press("o");
   assert.equal((await agent.outcome(first)).behavior, "allow");
   await pending(agent, worse);
 });
@@ -73,10 +73,10 @@ scenario("a double click and a key that is held answer one question", async (sta
   assert.equal((await agent.outcome(ids[0])).behavior, "allow");
   await page.choose("echo ask 2");
   await page.ready();
-  await page.tab.keyboard.down("a");
-  await page.tab.keyboard.down("a");
-  await page.tab.keyboard.down("a");
-  await page.tab.keyboard.up("a");
+  await page.tab.keyboard.down("o");
+  await page.tab.keyboard.down("o");
+  await page.tab.keyboard.down("o");
+  await page.tab.keyboard.up("o");
   assert.equal((await agent.outcome(ids[1])).behavior, "allow");
   await pending(agent, ids[2]);
 });
@@ -87,10 +87,10 @@ scenario("letters in a text field, and with modifiers, answer nothing", async (s
   const id = await agent.asks("echo ask me");
   await page.choose("echo ask me");
   await page.ready();
-  await page.press("Control+a", "Alt+a", "Meta+d", "Control+d", "Shift+Tab", "Enter");
+  await page.press("Control+o", "Alt+o", "Meta+d", "Control+d", "Shift+Tab", "Enter");
   await pending(agent, id);
   await page.press("w");
-  await page.tab.keyboard.type("add a sad daw");
+  await page.tab.keyboard.type("add oodles, soon");
   await pending(agent, id);
   await page.press("Escape");
   await pending(agent, id);
@@ -113,7 +113,7 @@ scenario("what is kept is what was chosen with the arrows", async (stage) => {
   const agent = await world.agent();
   const id = await agent.asks("chmod 700 one.txt", { session: "s" });
   await page.choose("chmod 700 one.txt");
-  await page.forLonger("For this session", /any chmod command/);
+  await page.forAWhile("For 30 minutes", /any chmod command/);
   assert.equal((await agent.outcome(id)).behavior, "allow");
   assert.deepEqual((await agent.approval(id)).votes[0].rules, ["Bash(chmod:*)"]);
   assert.equal((await agent.use("Bash", { command: "chmod 600 two.txt" }, { session: "s" })).behavior, "allow");
@@ -145,7 +145,7 @@ scenario("a question that expires while it is shown cannot be answered", async (
   assert.deepEqual([told.behavior, told.by], ["deny", "timeout"]);
   await page.says(/expired/i, page.question);
   assert.equal(await page.button("Approve once").count(), 0);
-  await page.press("a");
+  await page.press("o");
   assert.equal((await agent.approval(id)).status, "expired");
 }, { prepare: (world) => short(world) });
 
@@ -165,7 +165,7 @@ scenario("an answer to a withdrawn question does nothing, and the page says why"
   await page.ready();
   await agent.must("POST", `/api/approvals/${told.approval_id}/withdraw`, { reason: "not needed" });
   await page.says(/withdrawn|cancelled/i, page.question);
-  await page.press("a");
+  await page.press("o");
   assert.equal((await agent.command(told.command_id, "cancelled", "denied")).exit_code, undefined);
   assert.equal((await stage.world.decided("echo ask gone"))[0].behavior, "deny");
 });
@@ -182,7 +182,7 @@ scenario("two browsers and a terminal answer at once: one wins, and the others a
       await page.choose(`echo ask round ${round}`);
       await page.ready();
     }
-    const [, , terminal] = await Promise.all([anna.press("a"), ben.press("d"), carl("allow", id)]);
+    const [, , terminal] = await Promise.all([anna.press("o"), ben.press("d"), carl("allow", id)]);
     const told = await agent.outcome(id);
     const { by, status } = await agent.approval(id);
     assert.equal(told.behavior, status === "denied" ? "deny" : "allow");
@@ -256,7 +256,7 @@ scenario("an answer that comes too late on a page that is not live is refused, a
   await page.unplug();
   await page.says(/not live/i);
   assert.equal((await ben("deny", id, "too risky")).code, 0);
-  await page.press("a");
+  await page.press("o");
   await page.says(/denied by ben/i);
   assert.equal((await agent.outcome(id)).behavior, "deny");
 });

@@ -72,6 +72,8 @@ test("an answer is for what was shown, and keeps what was chosen", () => {
   assert.equal(ask.reply(a, "while").for, "30m0s");
   assert.equal(ask.reply(a, "words", { message: "no" }).reply.message, "no");
   assert.equal(ask.reply(a, "edit", { input: { command: "ls" } }).kind, "edit");
+  const edits = question({ id: "e" }, { choices: [{ name: "accept-edits" }] });
+  assert.deepEqual(ask.reply(edits, "accept-edits"), { digest: "1:e", kind: "approve", reply: { id: "e", digest: "1:e", choice: "accept-edits" } });
   assert.throws(() => ask.reply(a, "always"));
 });
 
@@ -119,4 +121,25 @@ test("hidden characters are counted and taken out of what is edited", () => {
   assert.equal(ask.spell(text), "a<U+202E>b<U+200B>c<U+000A>");
   assert.equal(ask.exact({ a: [1, 1.5, "9007199254740993"] }), true);
   assert.equal(ask.exact({ a: 2 ** 53 }), false);
+});
+
+test("one line names what asks: the rule, or the reason, and what else would be done is counted", () => {
+  const q = {
+    risk: "moderate",
+    asked: [{ text: "run git push", times: 1, reason: "asked by rule Bash(git push:*)", rule: "Bash(git push:*)", source: "/w/agent-wrapper.toml:4:8", risk: "moderate", why: "sends data to a host" }],
+    allowed: 2,
+  };
+  assert.deepEqual(ask.causes({ project: "/w", question: q }), [{ text: "", reason: "asked by", rule: "Bash(git push:*)", source: "agent-wrapper.toml:4:8" }]);
+  assert.equal(ask.others(q), "2 more parts: allowed");
+  assert.equal(ask.why(q), "sends data to a host");
+  q.asked.push({ text: "run make", times: 3, reason: "not in the allow list" });
+  assert.deepEqual(ask.causes({ project: "/w", question: q })[1], { text: "run make, and 2 more", reason: "not in the allow list", rule: "", source: "" });
+  assert.deepEqual(ask.causes({ project: "/w", question: { reason: "a question of an older version", rule: "" } }), [{ text: "", reason: "a question of an older version", rule: "", source: "" }]);
+});
+
+test("rules stand beside their keys if they are few and not long", () => {
+  const rung = { label: "exactly this", rules: ["Bash(git push)"] };
+  assert.equal(ask.short({ rungs: [rung, rung] }), true);
+  assert.equal(ask.short({ rungs: Array(6).fill(rung) }), false);
+  assert.equal(ask.short({ rungs: [{ label: "", rules: ["x".repeat(300)] }] }), false);
 });

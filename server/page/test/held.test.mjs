@@ -10,9 +10,9 @@ scenario("a key that is held on a button does not press what comes under it", as
   const id = await agent.asks("chmod 700 one.txt", { session: "s" });
   await page.choose("chmod 700 one.txt");
   await page.ready();
-  await page.button("For longer…").focus();
+  await page.button("For a while…").focus();
   await page.tab.keyboard.down("Enter");
-  await page.form("Approve this, and what is like it").waitFor();
+  await page.form("Approve for a while").waitFor();
   await page.ready(); // longer than a keyboard waits
   for (let i = 0; i < 3; i++) await page.tab.keyboard.down("Enter");
   await page.tab.keyboard.up("Enter");
@@ -58,7 +58,7 @@ scenario("questions that are answered together say whose they are, and where", a
     await page.choose(text);
     await page.press("x");
   }
-  await page.button("Show them together").click();
+  await page.button("Review together").click();
   const all = page.role("article", "Several questions");
   for (const text of [/bot/, /fixer/, /session here/, /session there/, new RegExp(`in ${world.space}`)]) await all.getByRole("listitem").filter({ hasText: text }).first().waitFor();
 });

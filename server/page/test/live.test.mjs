@@ -10,7 +10,7 @@ scenario("a code lets one browser in, once", async (stage) => {
   assert.ok(!page.tab.url().includes(code), "the code stays in the address");
   const other = await stage.stranger();
   await other.tab.goto(`${stage.world.url}/#${code}`);
-  await other.says(/does not count/);
+  await other.says(/is not valid/);
   await other.tab.getByLabel("One-time code").fill(await stage.world.token("person", "ben", "--browser"));
   await other.press("Enter");
   await other.live();
@@ -25,7 +25,7 @@ scenario("what an agent has does not open the page", async (stage) => {
   await page.tab.goto(`${stage.world.url}/#${secret.replaceAll("_", "-").slice(0, 40)}`);
   await page.tab.getByLabel("One-time code").fill(secret);
   await page.button("Pair this browser").click();
-  await page.says(/does not count/);
+  await page.says(/is not valid/);
   assert.equal(await page.tab.getByRole("navigation").count(), 0);
 });
 
@@ -41,9 +41,9 @@ scenario("a browser whose credential is revoked says so, and shows nothing any m
   const page = await stage.open("anna");
   const agent = await world.agent();
   await agent.asks("echo ask after");
-  await page.tab.getByText(/1 waiting/).waitFor();
+  await page.waiting(1);
   await world.revoke("anna");
-  await page.says(/not paired any more/);
+  await page.says(/no longer paired/);
   assert.equal(await page.tab.getByRole("navigation").count(), 0);
   assert.equal(await page.tab.title(), "agent-wrapper");
 });
@@ -53,7 +53,7 @@ scenario("a server that is killed: the page says since when it is not live, and 
   const page = await stage.open();
   const agent = await world.agent();
   const gone = await agent.asks("echo ask gone");
-  await page.tab.getByText(/1 waiting/).waitFor();
+  await page.waiting(1);
   await world.down("SIGKILL");
   await page.says(/^Not live since \d\d:\d\d/);
   await world.up();
@@ -61,7 +61,7 @@ scenario("a server that is killed: the page says since when it is not live, and 
   await agent.asks("echo ask one");
   await agent.asks("echo ask two");
   await page.live();
-  await page.tab.getByText(/2 waiting/).waitFor();
+  await page.waiting(2);
   assert.match(await page.tab.title(), /^\(2\)/);
 });
 

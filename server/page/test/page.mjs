@@ -33,7 +33,7 @@ export class Page {
 
   /** list is what waits. */
   get list() {
-    return this.role("region", "What waits");
+    return this.role("region", "Waiting questions");
   }
 
   /** row is the entry of the list that is about a text. */
@@ -111,20 +111,25 @@ export class Page {
 
   /** denyWith denies what is shown with words for the agent. */
   denyWith(words) {
-    return this.say("Deny with words…", "Deny, and say why", (form) => form.getByLabel("What the agent is told").fill(words), "Deny");
+    return this.say("Deny, say why…", "Deny, and say why", (form) => form.getByLabel("What the agent is told").fill(words), "Deny");
   }
 
-  /** forLonger approves what is shown and keeps the rules with a label. */
-  forLonger(span, rung) {
-    return this.say("For longer…", "Approve this, and what is like it", async (form) => {
+  /** forSession approves what is shown and keeps the rules with a label. */
+  forSession(label) {
+    return this.answer(new RegExp(`^For this session: .*${label}`));
+  }
+
+  /** forAWhile approves what is shown for a time, and keeps the rules with a label. */
+  forAWhile(span, label) {
+    return this.say("For a while…", "Approve for a while", async (form) => {
       await form.getByRole("radio", { name: span }).check();
-      await form.getByRole("radio", { name: rung }).check();
-    }, "Approve and keep");
+      await form.getByRole("radio", { name: label }).check();
+    }, "Approve");
   }
 
   /** edit has another command decided in place of the one that is shown. */
   edit(command) {
-    return this.say("Edit…", "Edit what would be done", (form) => form.getByLabel("command").fill(command), "Have it decided");
+    return this.say("Edit…", "Edit, then decide again", (form) => form.getByLabel("command").fill(command), "Decide");
   }
 
   /** waiting returns how many questions wait, by the page. */

@@ -14,7 +14,7 @@ scenario("the history shows what was decided, finds it, and says that it is as i
   await agent.use("Bash", { command: "echo never '<b>\u202egnp\u200b</b>'" });
   const page = await stage.open();
   await page.go("/history");
-  await page.says(/^As it was written, up to line 252/);
+  await page.says(/^Intact up to line 252/);
   const row = lines(page).getByRole("option").first();
   await row.getByText("echo never '<b><U+202E>gnp<U+200B></b>'").waitFor();
   await row.getByText("denied").waitFor();
@@ -24,7 +24,7 @@ scenario("the history shows what was decided, finds it, and says that it is as i
   await lines(page).getByText("the record begins").waitFor();
 
   await page.role("searchbox", "Search the record").fill("echo safe 77");
-  await page.says("1 line, that is all");
+  await page.says("1 line found");
   await lines(page).getByText("echo safe 77").click();
   await page.role("heading", "Line 79").waitFor();
   assert.deepEqual(await axeFaults(page.tab), []);
@@ -32,7 +32,7 @@ scenario("the history shows what was decided, finds it, and says that it is as i
   await page.role("heading", "Line 79").waitFor({ state: "detached" });
 
   await writeFile(world.record, (await readFile(world.record, "utf8")).replace("echo safe 5\"", "echo safe 6\""));
-  await page.says(/^The record is not as it was written\. Line 7 was changed/);
+  await page.says(/^The record is not intact\. Line 7 was changed/);
 });
 
 scenario("a rule is tried, remembered and revoked, and counts so long", async (stage) => {
@@ -53,7 +53,7 @@ scenario("a rule is tried, remembered and revoked, and counts so long", async (s
   await rule.fill("Bash(chmod:");
   await page.says(/is not closed/);
   await rule.fill(`Bash(${command})`);
-  await page.says(/1 asked about before, allowed with it/);
+  await page.says(/1 would be allowed instead of asked/);
   assert.deepEqual(await axeFaults(page.tab), []);
   await page.button("Remember").click();
   await page.says(/^Remembered until/);
@@ -64,20 +64,20 @@ scenario("a rule is tried, remembered and revoked, and counts so long", async (s
   await asks();
   await rule.fill("Bash(*)");
   await page.says("danger");
-  await page.says(/It cannot be remembered here/);
+  await page.says(/This rule cannot be remembered here/);
 });
 
 scenario("a device lets in another one of the same person, and ends it", async (stage) => {
   const page = await stage.open();
   await page.go("/devices");
-  await page.button("Make a code").click();
-  await page.says("anyone but who asks");
+  await page.button("Create a code").click();
+  await page.says("anyone except who asked");
   assert.deepEqual(await axeFaults(page.tab), []);
   const code = await page.tab.getByLabel(/^Code /).textContent();
   const other = await stage.open("anna", { code });
   await page.says("The other device is paired.");
   await page.button(/^Revoke Browser anna/).click();
-  await other.says(/not paired any more/);
+  await other.says(/no longer paired/);
   const devices = (await (await stage.world.person("anna")).must("GET", "/api/tokens")).tokens.filter((t) => t.kind === "browser");
   assert.deepEqual(devices.map((t) => Boolean(t.revoked)).sort(), [false, true]);
   await until("the list is short", async () => (await page.button(/^Revoke Browser anna/).count()) === 0);

@@ -38,8 +38,8 @@ scenario("a recording is replayed with its decisions, found in, and linked at a 
   const of = await recorded(stage);
   const page = await stage.open();
   await page.go("/history/recordings");
-  await page.role("main").getByRole("link", { name: /^bot .* as recorded$/ }).click();
-  await page.says(/As recorded: its hash is line \d+ of the record/);
+  await page.role("main").getByRole("link", { name: /^bot .* unchanged$/ }).click();
+  await page.says(/Unchanged: its hash is in line \d+ of the record/);
   const decisions = page.role("region", "Decisions and search").getByRole("listitem");
   const rows = (await decisions.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
   for (const want of [/Asked .*echo ask one/, /Approved by anna .*go on/, /Denied by anna .*<img src=x onerror=alert\(1\)><U\+202E>.*not now/, /Forbidden .*echo never/, /Taken over by anna/, /Released by anna/, /Allowed .*needle/]) {
@@ -64,7 +64,7 @@ scenario("a recording is replayed with its decisions, found in, and linked at a 
   await page.tab.keyboard.press("Enter");
   await page.says("Not found");
 
-  await page.button("Copy link at this time").click();
+  await page.button("Copy link to this time").click();
   const address = await page.tab.evaluate(() => location.hash);
   assert.match(address, /^#\/history\/recording\/[^?]+\?t=\d/);
   const other = await stage.open("ben");
@@ -96,7 +96,7 @@ scenario("a recording that was changed says so, and one that is none too", async
   writeFileSync(of.file, text.replace('"o"', '"q"'));
   await page.go("/history");
   await page.go(`/history/recording/${of.id}`);
-  await page.says(/It cannot be read: line \d+: the code "q" is none/);
+  await page.says(/The file is damaged: line \d+: the code "q" is unknown/);
   await page.go("/history/recording/session-none.1");
-  await page.says("There is no such recording");
+  await page.says("Recording not found");
 });

@@ -13,7 +13,7 @@ scenario("a safe command runs, and nobody is asked", async (stage) => {
   assert.equal(told.status, "executed");
   await agent.command(told.command_id, "completed");
   await page.go("/inbox");
-  await page.says(/nothing waits/i);
+  await page.says(/nothing is waiting/i);
   assert.equal((await stage.world.decided("ls -la"))[0].behavior, "allow");
 });
 
@@ -57,7 +57,7 @@ scenario("a forbidden command is blocked, and nobody can approve it", async (sta
   const told = await agent.execute(session, "rm -rf /");
   assert.equal(told.status, "forbidden");
   await page.go("/inbox");
-  await page.says(/nothing waits/i);
+  await page.says(/nothing is waiting/i);
   assert.equal((await stage.world.decided("rm -rf /"))[0].behavior, "deny");
 });
 
