@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type approvalsFlags struct {
 	server    string // "" is this machine
 	// The answer.
 	session, always, never bool
+	edits                  bool
 	rung                   int
 	limit                  time.Duration
 	times                  int
@@ -36,29 +38,29 @@ func (a *app) approvalsCommand() *cobra.Command {
 	f := &approvalsFlags{}
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "See and answer what agents ask in other terminals",
-		Long: `approvals answers the questions of agents that were started with
---approvals local, by this user on this machine, and with --server URL those at
-a service (see serve), with the token that approvals login keeps. The first
-answer counts, here or where the agent runs; whoever comes later is told who was
-first. Without a subcommand it is approvals list.
+		Short: "List and answer questions from agents in other terminals",
+		Long: `approvals lists and answers questions from agents that you started with
+--approvals local on this machine. With --server URL it does the same at a
+service (see serve), with the token that approvals login stored. The first
+answer counts, here or where the agent runs. Without a command, approvals is
+approvals list.
 
-An id may be shortened as long as it means one question. An agent may not
-answer: what it starts is refused. That is no boundary against a program that
-runs as the same user; see docs/approvals.md.`,
+You can shorten an id as long as it fits one question. Agents cannot answer:
+what an agent starts is refused. This does not stop a program that runs as the
+same user; see docs/approvals.md.`,
 		Example: `  agent-wrapper run --approvals local --prompt "update the dependencies"
   agent-wrapper approvals
   agent-wrapper approvals show k3f9
   agent-wrapper approvals allow k3f9 --rung 2
   agent-wrapper approvals deny k3f9 "use pnpm"
   agent-wrapper approvals --server https://approvals.example`,
-		Args: cobra.NoArgs,
+		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listApprovals(cmd.Context(), f) },
 	}
 	cmd.AddCommand(a.approvalsListCommand(f), a.approvalsShowCommand(f), a.approvalsAllowCommand(f), a.approvalsDenyCommand(f), a.approvalsAnswerCommand(f), a.approvalsWatchCommand(f), a.loginCommand(f), a.logoutCommand(f))
-	cmd.PersistentFlags().StringVar(&f.server, "server", "", "the `URL` of a service at which to see and answer; see approvals login")
-	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "as JSON, one object a line")
-	cmd.Flags().BoolVar(&f.all, "all", false, "also what was settled in the last day")
+	cmd.PersistentFlags().StringVar(&f.server, "server", "", "the `URL` of the service to answer at; see approvals login")
+	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "print one JSON object per line")
+	cmd.Flags().BoolVar(&f.all, "all", false, "include questions that were settled in the last day")
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}
@@ -67,16 +69,16 @@ runs as the same user; see docs/approvals.md.`,
 
 func (a *app) approvalsListCommand(f *approvalsFlags) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "What waits for an answer", Args: cobra.NoArgs,
+		Use: "list", Short: "List the questions that wait for an answer", Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listApprovals(cmd.Context(), f) },
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "also what was settled in the last day")
+	cmd.Flags().BoolVar(&f.all, "all", false, "include questions that were settled in the last day")
 	return cmd
 }
 
 func (a *app) approvalsShowCommand(f *approvalsFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "A whole question, and how to answer it", Args: exactly(1, "the id of a question"),
+		Use: "show ID", Short: "Show a question in full, and how to answer it", Args: exactly(1, "the id of a question"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.showApproval(cmd.Context(), f, args[0]) },
 	}
 }
@@ -92,12 +94,13 @@ func (a *app) approvalsAllowCommand(f *approvalsFlags) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.session, "session", false, "for the session of the agent, by the first rung")
-	flags.IntVar(&f.rung, "rung", 0, "for the session, by the rung with this `number`, as show tells them")
-	flags.BoolVar(&f.always, "always", false, "always: the rules of the rung are written to the policy")
-	flags.DurationVar(&f.limit, "for", 0, "for so `long`, by the rung")
-	flags.IntVar(&f.times, "times", 0, "for so `many` tool uses, this one included, by the rung")
-	flags.StringVar(&f.input, "input", "", "another input, as `JSON`, in place of the one that was asked about; it is decided anew")
+	flags.BoolVar(&f.edits, "accept-edits", false, "accept edits in the workspace for the agent's session, except of protected files")
+	flags.BoolVar(&f.session, "session", false, "for the agent's session, with the first rung")
+	flags.IntVar(&f.rung, "rung", 0, "for the agent's session, with the rung of this `number` (see show)")
+	flags.BoolVar(&f.always, "always", false, "from now on: write the rules of the rung to the policy")
+	flags.DurationVar(&f.limit, "for", 0, "for this `time`, such as 30m, with the rung")
+	flags.IntVar(&f.times, "times", 0, "for this `number` of tool uses, this one included, with the rung")
+	flags.StringVar(&f.input, "input", "", "run this input, as `JSON`, instead of the one asked about; it is decided again")
 	flags.StringVar(&f.message, "message", "", "`comment` for the record")
 	return cmd
 }
@@ -105,12 +108,7 @@ func (a *app) approvalsAllowCommand(f *approvalsFlags) *cobra.Command {
 func (a *app) approvalsDenyCommand(f *approvalsFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "deny ID [MESSAGE]", Short: "Deny a tool use, and tell the agent why",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return fmt.Errorf("approvals deny takes the id of a question and a message in quotes; arguments given: %d", len(args))
-			}
-			return nil
-		},
+		Args: between(1, 2, "the id of a question and, if you like, a message"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				f.message = args[1]
@@ -119,20 +117,15 @@ func (a *app) approvalsDenyCommand(f *approvalsFlags) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.never, "session", false, "for the session of the agent, by the first rung")
-	flags.IntVar(&f.rung, "rung", 0, "for the session, by the rung with this `number`, as show tells them")
+	flags.BoolVar(&f.never, "session", false, "for the agent's session, with the first rung")
+	flags.IntVar(&f.rung, "rung", 0, "for the agent's session, with the rung of this `number` (see show)")
 	return cmd
 }
 
 func (a *app) approvalsAnswerCommand(f *approvalsFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "answer ID ANSWER...", Short: "Answer the questions that the agent itself asks, in order",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return fmt.Errorf("approvals answer takes the id of a question and an answer for each thing that the agent asks; arguments given: %d", len(args))
-			}
-			return nil
-		},
+		Use: "answer ID ANSWER...", Short: "Answer the agent's own questions, in order",
+		Args: between(2, math.MaxInt, "the id of a question and an answer to each thing that the agent asks"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.settle(cmd.Context(), f, args[0], func(q *desk.Question) (desk.Reply, error) { return givenAnswers(q, args[1:]) })
 		},
@@ -141,7 +134,7 @@ func (a *app) approvalsAnswerCommand(f *approvalsFlags) *cobra.Command {
 
 func (a *app) approvalsWatchCommand(f *approvalsFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "watch", Short: "Tell what is asked and answered as it happens, until ^C", Args: cobra.NoArgs,
+		Use: "watch", Short: "Show questions and answers as they happen, until ^C", Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.watchApprovals(cmd.Context(), f) },
 	}
 }
@@ -152,10 +145,14 @@ func (f *approvalsFlags) allows(q *desk.Question) (desk.Reply, error) {
 	switch {
 	case f.input != "":
 		r.Choice, r.Input = desk.Edit, json.RawMessage(f.input)
+	case f.edits && (f.always || f.session || f.rung != 0 || f.limit != 0 || f.times != 0):
+		return r, usage("--accept-edits is for the rest of the session: leave out --session, --rung, --always, --for and --times")
+	case f.edits:
+		r.Choice = desk.AcceptEdits
 	case f.always && f.limit == 0 && f.times == 0:
 		r.Choice = desk.Always
 	case f.always:
-		return r, usage("--always has no end: leave it out, or --for and --times")
+		return r, usage("--always has no end: leave it out, or leave out --for and --times")
 	case f.limit != 0 || f.times != 0:
 		r.Choice = desk.While
 	case f.session || f.rung != 0:
@@ -179,11 +176,11 @@ func (f *approvalsFlags) denies(q *desk.Question) (desk.Reply, error) {
 // rungInto adds the rung, which people count from 1.
 func (f *approvalsFlags) rungInto(r *desk.Reply, q *desk.Question) error {
 	if f.rung < 0 {
-		return usage("--rung %d: the first is 1", f.rung)
+		return usage("--rung %d: write 1 or more", f.rung)
 	}
 	for _, c := range q.Choices {
 		if c.Name == r.Choice && f.rung > len(c.Rungs) {
-			return usage("--rung %d: there are %d (%s show %s)", f.rung, len(c.Rungs), approvalsAt(f.server), q.ID)
+			return usage("--rung %d: there are %d; see %s show %s", f.rung, len(c.Rungs), approvalsAt(f.server), q.ID)
 		}
 	}
 	if f.rung > 0 {
@@ -201,10 +198,10 @@ func givenAnswers(q *desk.Question, given []string) (desk.Reply, error) {
 		} `json:"questions"`
 	}
 	if err := json.Unmarshal(q.Input, &input); err != nil || len(input.Questions) == 0 {
-		return desk.Reply{}, usage("%s is not a question of the agent itself: use allow or deny", q.ID)
+		return desk.Reply{}, usage("%s is not a question of the agent itself: use approvals allow or approvals deny", q.ID)
 	}
 	if len(input.Questions) != len(given) {
-		return desk.Reply{}, usage("the agent asks %d questions, answers given: %d", len(input.Questions), len(given))
+		return desk.Reply{}, usage("the agent asks %d questions, and you gave %d answers: give one for each", len(input.Questions), len(given))
 	}
 	r := desk.Reply{Choice: desk.Answers, Answers: map[string]string{}}
 	for i, one := range input.Questions {
@@ -289,7 +286,7 @@ func (p *place) find(ctx context.Context, id string) (inquiry, error) {
 	}
 	switch len(found) {
 	case 0:
-		return inquiry{}, usage("no question has an id that begins with %q: %s lists them%s", id, approvalsAt(p.server), p.others())
+		return inquiry{}, usage("no question has an id that begins with %q: run %s to list them%s", id, approvalsAt(p.server), p.others())
 	case 1:
 		return readInquiry(found[0]), nil
 	}
@@ -297,7 +294,7 @@ func (p *place) find(ctx context.Context, id string) (inquiry, error) {
 	for _, e := range found {
 		ids = append(ids, e.ID)
 	}
-	return inquiry{}, usage("%q is the beginning of several: %s", id, strings.Join(ids, ", "))
+	return inquiry{}, usage("%q fits several questions: write more of the id (%s)", id, strings.Join(ids, ", "))
 }
 
 // within opens the broker for a command: that of this machine, or of a server.
@@ -333,7 +330,7 @@ func (a *app) listApprovals(ctx context.Context, f *approvalsFlags) error {
 			}
 		}
 		if len(all) == 0 && !f.json {
-			a.say("no question waits for an answer")
+			fmt.Fprintln(a.err, "No questions are waiting.")
 		}
 		a.tellOthers(f, p)
 		return nil
@@ -387,7 +384,7 @@ func (q *inquiry) line(now time.Time) string {
 	use := permission.ToolUse{Tool: q.question.Tool, Input: q.question.Input}
 	gone := ""
 	if silent := q.silent(now); silent > 0 {
-		gone = fmt.Sprintf("(its asker is gone for %s) ", age(silent))
+		gone = fmt.Sprintf("(asker gone for %s) ", age(silent))
 	}
 	return fmt.Sprintf("%-7s %-4s %-8s %s%s: %s", q.ID, state, q.question.Risk, gone, q.question.Tool, display.Summary(&use))
 }
@@ -431,7 +428,7 @@ func (a *app) showApproval(ctx context.Context, f *approvalsFlags, id string) er
 		if f.json {
 			return writeJSON(a.out, q.Entry)
 		}
-		o := display.TextOptions{Width: columns(a.out), Colour: isTerminal(a.out) && colours()}
+		o := display.TextOptions{Width: columns(a.out), Colour: isTerminal(a.out) && colours(), Parts: true}
 		_, err = io.WriteString(a.out, q.question.Text(o)+q.ways(approvalsAt(f.server), o.Width))
 		return err
 	})
@@ -452,7 +449,7 @@ func (q *inquiry) ways(at string, width int) string {
 	}
 	var out strings.Builder
 	if silent := q.silent(time.Now()); silent > 0 {
-		fmt.Fprintf(&out, "\n  its asker is gone for %s: if it stays away, this is abandoned\n", age(silent))
+		fmt.Fprintf(&out, "\n  The asker has been gone for %s; if it does not come back, the question is abandoned.\n", age(silent))
 	}
 	out.WriteString("\n  " + at + " …\n")
 	way := func(command, words string) {
@@ -558,7 +555,7 @@ func (q *inquiry) late(err error) error {
 	if settled.By.Name != "" {
 		how += " by " + settled.By.Name
 	}
-	return &coded{codeDenied, fmt.Errorf("your answer came too late: %s is %s already", q.ID, how)}
+	return &coded{codeDenied, fmt.Errorf("your answer came too late: %s is already %s", q.ID, how)}
 }
 
 // answered tells what was answered, and proposes a rule where one would answer for it.
@@ -598,7 +595,7 @@ func (a *app) propose(p *place, q *inquiry, one *approval.Proposal) {
 	}
 	rung := slices.IndexFunc(q.question.Choices[at].Rungs, func(r display.Rung) bool { return slices.Equal(r.Rules, one.Rules) })
 	if rung >= 0 {
-		fmt.Fprintf(a.out, "To have it allowed from now on, answer the next such question with:\n  %s allow ID --always --rung %d\n", approvalsAt(p.server), rung+1)
+		fmt.Fprintf(a.out, "To allow it from now on, answer the next such question with:\n  %s allow ID --always --rung %d\n", approvalsAt(p.server), rung+1)
 	}
 }
 

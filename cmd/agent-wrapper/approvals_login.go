@@ -19,13 +19,13 @@ import (
 func (a *app) loginCommand(f *approvalsFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "login --server URL",
-		Short: "Keep your token for a server, to answer there",
-		Long: `login asks for the token that serve token create --role person has printed, or
-reads it from standard input, and keeps it in the state directory, in a file
-that only you can read and that no agent reads without a question. It is never
-an argument: those are seen by every process of the machine.`,
+		Short: "Store your token for a server, to answer there",
+		Long: `login asks for the token that serve token create --role person printed, or reads
+it from standard input. It stores the token in the state directory, in a file
+that only you can read and that no agent can read without a question. The token
+is never an argument, since every process on the machine can see arguments.`,
 		Example: "  agent-wrapper approvals login --server https://approvals.example",
-		Args:    cobra.NoArgs,
+		Args:    none(""),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.login(cmd.Context(), f.server) },
 	}
 }
@@ -33,19 +33,19 @@ an argument: those are seen by every process of the machine.`,
 func (a *app) logoutCommand(f *approvalsFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:     "logout --server URL",
-		Short:   "Forget your token for a server",
-		Long:    "logout removes the token from this machine. It still counts: serve token revoke\nends it at the server.",
+		Short:   "Remove your token for a server",
+		Long:    "logout removes the token from this machine. The token stays valid until serve\ntoken revoke revokes it at the server.",
 		Example: "  agent-wrapper approvals logout --server https://approvals.example",
-		Args:    cobra.NoArgs,
+		Args:    none(""),
 		RunE: func(*cobra.Command, []string) error {
 			tokens, err := userTokens()
 			if err != nil {
 				return err
 			}
 			if err = tokens.Forget(f.server); errors.Is(err, client.ErrNoToken) {
-				return usage("--server %s: %v", f.server, err)
+				return usage("--server %s: %w", f.server, err)
 			}
-			return a.toldOf(err, "the token for %s is forgotten", f.server)
+			return a.toldOf(err, "the token for %s is removed", f.server)
 		},
 	}
 }
@@ -74,7 +74,7 @@ func (a *app) login(ctx context.Context, server string) error {
 		return err
 	}
 	if server == "" {
-		return usage("--server: it says for which server the token is")
+		return usage("--server is missing: name the server that the token is for")
 	}
 	secret, err := a.secret()
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *app) login(ctx context.Context, server string) error {
 	}
 	c, err := client.New(client.Options{URL: server, Token: secret})
 	if err != nil {
-		return usage("%v", err)
+		return usage("--server: %w", err)
 	}
 	defer c.Close()
 	who, err := c.Owner(ctx)
@@ -90,9 +90,9 @@ func (a *app) login(ctx context.Context, server string) error {
 	case err != nil:
 		return err
 	case who.Role != "person" && who.Role != "admin":
-		return usage("this is the token of an agent (%s): it cannot answer", who.Name)
+		return usage("this is the token of an agent (%s), which cannot answer: give a person's token (agent-wrapper serve token create --role person)", who.Name)
 	}
-	return a.toldOf(tokens.Keep(server, secret), "%s answers at %s from now on", who.Name, server)
+	return a.toldOf(tokens.Keep(server, secret), "%s can now answer at %s", who.Name, server)
 }
 
 // longestToken is more than the size of any token in bytes.
@@ -101,7 +101,7 @@ const longestToken = 4096
 // secret asks for a secret, without showing it, or reads it from standard input.
 func (a *app) secret() (string, error) {
 	if f, ok := a.in.(*os.File); ok && isTerminal(f) {
-		fmt.Fprint(a.err, "Token (it is not shown): ")
+		fmt.Fprint(a.err, "Token (not shown as you type): ")
 		text, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(a.err)
 		return strings.TrimSpace(string(text)), err

@@ -86,7 +86,7 @@ func TestLogin(t *testing.T) {
 		}
 	}
 	secret := mint(server.RolePerson, "ann")
-	if code, out := run(secret, "login", "--server", url); code != codeDone || !strings.Contains(out, "ann answers at "+url) || strings.Contains(out, secret) {
+	if code, out := run(secret, "login", "--server", url); code != codeDone || !strings.Contains(out, "ann can now answer at "+url) || strings.Contains(out, secret) {
 		t.Fatalf("%d: %s", code, out)
 	}
 	text, err := os.ReadFile(file)

@@ -54,7 +54,7 @@ func TestApprovalsElsewhere(t *testing.T) {
 	uses := []string{bash("npm install left-pad"), bash("git push"), bash("git push -f"), bash("npm install express")}
 	x := inHome(t, home, uses, "--approvals", "local", "--allow", "Bash", "--ask", "Bash(npm install:*),Bash(git push:*)")
 	x.wait("npm install left-pad")
-	x.wait("[d] deny")
+	x.wait("d  deny")
 	first := theOnly(t, home)
 	for _, line := range []string{"npm install left-pad", "allow " + first.ID + " --rung 2", "deny " + first.ID + " [MESSAGE]"} {
 		succeeds(t, home, line, "show", first.ID[:3])
@@ -66,9 +66,9 @@ func TestApprovalsElsewhere(t *testing.T) {
 	succeeds(t, home, "allowed "+first.ID+": Bash: npm install left-pad\n  with the rule Bash(npm install:*)", "allow", first.ID[:3], "--rung", "2")
 	x.wait("(no longer asked about Bash: approved by ")
 	x.wait("ALLOW  Bash  npm install left-pad")
-	x.wait("[d] deny")
+	x.wait("d  deny")
 	second := theOnly(t, home)
-	if out, code := elsewhere(t, home, "deny", first.ID); code != codeDenied || !strings.Contains(out, "came too late: "+first.ID+" is consumed by ") {
+	if out, code := elsewhere(t, home, "deny", first.ID); code != codeDenied || !strings.Contains(out, "came too late: "+first.ID+" is already consumed by ") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	succeeds(t, home, "denied "+second.ID+": Bash: git push", "deny", second.ID, "not on a Friday")
@@ -77,7 +77,7 @@ func TestApprovalsElsewhere(t *testing.T) {
 	x.wait("ALLOW  Bash  git push -f")
 	x.wait("ALLOW  Bash  npm install express") // by the rule for the session
 	x.end()
-	succeeds(t, home, "no question waits", "list")
+	succeeds(t, home, "No questions are waiting.", "list")
 	succeeds(t, home, "consumed by ", "list", "--all")
 	if out, code := elsewhere(t, home, "allow", "nothing"); code != codeUsage || !strings.Contains(out, `no question has an id that begins with "nothing"`) {
 		t.Errorf("exit code %d: %s", code, out)
@@ -128,7 +128,7 @@ func TestApprovalsWithoutTerminal(t *testing.T) {
 	id := await().ID
 	cmd.Process.Kill()
 	cmd.Wait()
-	if out, code := elsewhere(t, home, "allow", id); code != codeDenied || !strings.Contains(out, "is abandoned already") {
+	if out, code := elsewhere(t, home, "allow", id); code != codeDenied || !strings.Contains(out, "is already abandoned") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -179,7 +179,7 @@ func TestHostileQuestion(t *testing.T) {
 			t.Errorf("%q is shown as %q", shown, got)
 		}
 	}
-	text := q.line(e.Asked) + q.question.Text(display.TextOptions{Width: 80}) + q.ways("agent-wrapper approvals", 80)
+	text := q.line(e.Asked) + q.question.Text(display.TextOptions{Width: 80, Parts: true}) + q.ways("agent-wrapper approvals", 80)
 	if strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "[2J") {
 		t.Errorf("%q", text)
 	}
@@ -212,7 +212,7 @@ func TestGone(t *testing.T) {
 	} {
 		q := &inquiry{}
 		q.Lease, q.Status, q.Heard = tt.lease, tt.status, now.Add(-tt.silent)
-		if got := strings.Contains(q.line(now), "its asker is gone for 30s"); got != tt.want {
+		if got := strings.Contains(q.line(now), "asker gone for 30s"); got != tt.want {
 			t.Errorf("%s: %s", name, q.line(now))
 		}
 	}

@@ -11,9 +11,9 @@ import (
 type auditFlags struct{ file, sync string }
 
 func (f *auditFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.file, "audit", "", "`file` that gets a line for every decision (default: agent-wrapper/audit.jsonl in the state directory)")
-	flags.StringVar(&f.sync, "audit-sync", audit.SyncNames()[0], "when a decision is answered its record is on the disk, `group|each|none`: "+
-		"those that come together share the wait, each has its own, or it is left to the system")
+	flags.StringVar(&f.file, "audit", "", "write every decision to this `file` (default: agent-wrapper/audit.jsonl in the state directory)")
+	flags.StringVar(&f.sync, "audit-sync", audit.SyncNames()[0], "wait until decisions are on the disk, `group|each|none`: those that come "+
+		"together share the wait, each waits alone, or none waits")
 }
 
 // into sets the options about the record.

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,9 +21,9 @@ func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Verify, watch, search and export the record of decisions",
-		Long: `Every decision, and what became of it, is a line in the record. Each line
-carries the hash of the one before, and a second file, the head, holds how far
-the record goes at least. Without FILE it is the record of this user.`,
+		Long: `Every decision and its outcome is a line in the record. Each line carries the
+hash of the line before, and a second file, the head, says how far the record
+must go at least. Without FILE, the commands use your own record.`,
 		Example: `  agent-wrapper audit verify
   agent-wrapper audit tail -f
   agent-wrapper audit search --behavior deny --since 24h
@@ -39,12 +39,7 @@ the record goes at least. Without FILE it is the record of this user.`,
 }
 
 // atMostFile accepts at most one argument, the record.
-func atMostFile(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("%s takes one FILE at most; arguments given: %d", cmd.CommandPath(), len(args))
-	}
-	return nil
-}
+var atMostFile = between(0, 1, "one file at most")
 
 // recordPlace returns the path of the record in args, by default the user's, and
 // that of its head.
@@ -72,7 +67,7 @@ func openToRead(args []string) (*os.File, error) {
 // noRecord turns the error about a missing record into a usage error.
 func noRecord(file string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return usage("there is no record %s: give its FILE, as --audit had it", file)
+		return usage("there is no record %s: give the file that --audit named", file)
 	}
 	return err
 }
@@ -81,21 +76,20 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Look whether a record is the one that was written",
-		Long: `verify reads the record from its first line and finds every line that was
-changed, taken out, put in or moved, and every cut. It names the line. The exit
-code is 0 if all is as it was written, 3 if not, 2 if there is nothing to
-verify.
+		Short: "Check that a record was not changed",
+		Long: `verify reads the record from its first line and reports every line that was
+changed, removed, inserted or moved, and every cut. The exit code is 0 if the
+record is intact, 3 if not, 2 if there is nothing to verify.
 
-Who can write to the record and to its head can write both anew. To find that,
-keep the hash that verify prints somewhere else, and give it with --head later:
-the record must still have the line with this hash.`,
+Someone who can write to both the record and its head can rewrite both. To catch
+that, keep the hash that verify prints somewhere else and give it with --head
+later: the record must still have the line with this hash.`,
 		Example: `  agent-wrapper audit verify
   agent-wrapper audit verify run.jsonl --head sha256:0c4f…`,
 		Args: atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error { return a.auditVerify(args, head) },
 	}
-	cmd.Flags().StringVar(&head, "head", "", "`hash` of a record that was kept elsewhere")
+	cmd.Flags().StringVar(&head, "head", "", "`hash` that verify printed earlier and you kept elsewhere")
 	return cmd
 }
 
@@ -116,7 +110,7 @@ func (a *app) auditVerify(args []string, hash string) error {
 	}
 	switch {
 	case len(report.Faults) > 0:
-		return &coded{codeDenied, fmt.Errorf("%s is not as it was written", file)}
+		return &coded{codeDenied, fmt.Errorf("%s is not as it was written: see the lines above", file)}
 	case report.Records == 0:
 		return usage("%s holds no record with a hash, so nothing in it can be verified", file)
 	}
@@ -157,15 +151,15 @@ type filterFlags struct {
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.Tool, "tool", "", "only this `tool`")
-	flags.StringVar(&f.Behavior, "behavior", "", "only decisions that came to `allow|deny`")
-	flags.StringVar(&f.Rule, "rule", "", "only decisions by a rule that has this `text` in it")
-	flags.StringVar(&f.Session, "session", "", "only this session, by its `id`")
-	flags.StringVar(&f.Agent, "agent", "", "only this subagent, by its `id`")
-	flags.StringVar(&f.Use, "use", "", "only this tool use, by its `id`")
+	flags.StringVar(&f.Tool, "tool", "", "only uses of this `tool`")
+	flags.StringVar(&f.Behavior, "behavior", "", "only decisions to `allow|deny`")
+	flags.StringVar(&f.Rule, "rule", "", "only decisions by a rule that contains this `text`")
+	flags.StringVar(&f.Session, "session", "", "only the session with this `id`")
+	flags.StringVar(&f.Agent, "agent", "", "only the subagent with this `id`")
+	flags.StringVar(&f.Use, "use", "", "only the tool use with this `id`")
 	flags.StringVar(&f.Kind, "kind", "", "only records of this kind: `decision|outcome|note|torn|begin`")
-	flags.StringVar(&f.Text, "text", "", "only records that have this `text` anywhere, in whatever case")
-	flags.StringVar(&f.since, "since", "", "only from this `time` on: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last day")
+	flags.StringVar(&f.Text, "text", "", "only records that contain this `text`, in upper or lower case")
+	flags.StringVar(&f.since, "since", "", "only since this `time`: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last 24 hours")
 	flags.StringVar(&f.until, "until", "", "only before this `time`")
 	complete(cmd, "behavior", recordBehaviors...)
 	complete(cmd, "kind", recordKinds...)
@@ -179,13 +173,10 @@ var (
 // parse returns the filter of the flags. A word that no record can have is an
 // error: nothing found would look like an answer.
 func (f *filterFlags) parse(now time.Time) (*audit.Filter, error) {
-	if f.Behavior != "" && !slices.Contains(recordBehaviors, f.Behavior) {
-		return nil, usage("--behavior %q: it is one of %s", f.Behavior, strings.Join(recordBehaviors, ", "))
+	err := cmp.Or(ifGiven("--behavior", f.Behavior, recordBehaviors...), ifGiven("--kind", f.Kind, recordKinds...))
+	if err != nil {
+		return nil, err
 	}
-	if f.Kind != "" && !slices.Contains(recordKinds, f.Kind) {
-		return nil, usage("--kind %q: it is one of %s", f.Kind, strings.Join(recordKinds, ", "))
-	}
-	var err error
 	if f.Since, err = pointInTime(f.since, now); err != nil {
 		return nil, usage("--since %w", err)
 	}
@@ -208,14 +199,14 @@ func pointInTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q: write 2026-01-31, 2026-01-31T15:04:05Z, or a time span like 24h", text)
+	return time.Time{}, fmt.Errorf("%q: write 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last 24 hours", text)
 }
 
 func (a *app) auditSearchCommand() *cobra.Command {
 	f, output := &filterFlags{}, ""
 	cmd := &cobra.Command{
 		Use:   "search [FILE]",
-		Short: "Find records; several conditions must all hold",
+		Short: "Find records that meet all conditions",
 		Example: `  agent-wrapper audit search --behavior deny --since 24h
   agent-wrapper audit search --tool Bash --text "git push" --output jsonl`,
 		Args: atMostFile,
@@ -237,7 +228,7 @@ func (a *app) auditSearchCommand() *cobra.Command {
 }
 
 func addRecordOutput(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVar(output, "output", outputText, "form of a record: `text|jsonl`")
+	cmd.Flags().StringVar(output, "output", outputText, "print records as `text|jsonl`")
 	complete(cmd, "output", outputText, outputJSONL)
 }
 
@@ -246,13 +237,22 @@ func (a *app) showRecord(output string) (func(*audit.Entry, []byte) error, error
 	switch output {
 	case outputText:
 		return func(e *audit.Entry, _ []byte) error {
-			_, err := fmt.Fprintln(a.out, e)
+			_, err := io.WriteString(a.out, a.row(e.String()))
 			return err
 		}, nil
 	case outputJSONL:
 		return a.writeLine, nil
 	}
-	return nil, usage("--output %q: it is text or jsonl", output)
+	return nil, among("--output", output, outputText, outputJSONL)
+}
+
+// row returns a line, which is broken at blanks where it is wider than the terminal.
+func (a *app) row(text string) string {
+	if !isTerminal(a.out) {
+		return text + "\n"
+	}
+	words := strings.TrimLeft(text, " ")
+	return folded(text[:len(text)-len(words)], strings.Repeat(" ", 8), words, columns(a.out))
 }
 
 // writeLine writes a record unchanged.
@@ -275,11 +275,10 @@ func (a *app) auditExportCommand() *cobra.Command {
 	f, format := &filterFlags{}, ""
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
-		Short: "Write records as JSON lines or comma-separated values",
-		Long: `export writes the records to standard output: as JSON lines byte for byte as
-they stand in the record, or as CSV, the first line with the names of the
-columns. In CSV a cell that a spreadsheet would take for a formula gets an
-apostrophe in front.`,
+		Short: "Export records as JSON lines or CSV",
+		Long: `export prints the records: as JSON lines, byte for byte as in the record, or as
+CSV with the names of the columns in the first line. In CSV, a cell that a
+spreadsheet would take for a formula begins with an apostrophe.`,
 		Example: `  agent-wrapper audit export --format csv --since 2026-01-01 > decisions.csv`,
 		Args:    atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -293,11 +292,11 @@ apostrophe in front.`,
 			case "csv":
 				return a.exportCSV(args, filter)
 			}
-			return usage("--format %q: it is jsonl or csv", format)
+			return among("--format", format, outputJSONL, "csv")
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&format, "format", outputJSONL, "form of the export: `jsonl|csv`")
+	cmd.Flags().StringVar(&format, "format", outputJSONL, "export as `jsonl|csv`")
 	complete(cmd, "format", outputJSONL, "csv")
 	return cmd
 }
@@ -325,13 +324,13 @@ func (a *app) auditTailCommand() *cobra.Command {
 				return err
 			}
 			if n < 0 {
-				return usage("-n %d: it is 0 or more", n)
+				return usage("-n %d: write 0 or more", n)
 			}
 			return tail(cmd.Context(), args, n, follow, show)
 		},
 	}
-	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many `records`")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is added, until interrupted")
+	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many `records` to show")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep showing new records until interrupted")
 	addRecordOutput(cmd, &output)
 	return cmd
 }

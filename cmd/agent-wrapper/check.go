@@ -21,15 +21,15 @@ func (a *app) checkCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "check TOOL INPUT | check --jsonl",
-		Short: "Decide a tool use, or a row of them, without running anything",
-		Long: `check decides one tool use by the policy of the flags.
+		Short: "Decide tool uses without running them",
+		Long: `check decides one tool use by the policy that a run here would have.
 
 ` + inputForms + `
 
-check --jsonl reads rows from standard input and writes an answer for each, in
-the same order. A row that brings a policy is decided by that alone, any other
-by --policy and the rules of the flags; --risk and --unlisted stand for what a
-policy does not say. Rows never touch the file system.
+check --jsonl reads rows from standard input and answers each, in order. A row
+with a policy is decided by that policy alone, any other row by --policy and
+the rules of the flags; --risk and --unlisted are defaults. Rows never touch
+the file system.
 
   {"id":"x","policy":{"allow":["Bash"]},"tool":"Bash","input":{"command":"ls"}}
   {"id":"x","behavior":"allow","layer":"default","rule":"Bash","reason":"…",
@@ -39,7 +39,7 @@ policy does not say. Rows never touch the file system.
   agent-wrapper check --jsonl --policy agent-wrapper.toml < uses.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if rows {
-				return exactly(0, "no arguments with --jsonl: the rows come from standard input")(cmd, args)
+				return none("the rows of --jsonl come from standard input")(cmd, args)
 			}
 			return oneUseArgs("a tool and its input, or --jsonl")(cmd, args)
 		},
@@ -51,9 +51,9 @@ policy does not say. Rows never touch the file system.
 		},
 	}
 	rules.add(cmd)
-	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input, write an answer for each")
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask and 11 for deny (with --jsonl: the strictest)")
-	cmd.Flags().StringVar(&output, "output", "", "form of the answer: `text|jsonl` (default: text on a terminal, else jsonl)")
+	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input and answer each")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask, 11 for deny (with --jsonl: the strictest)")
+	cmd.Flags().StringVar(&output, "output", "", "answer as `text|jsonl` (default: text on a terminal, else jsonl)")
 	return cmd
 }
 
@@ -77,12 +77,21 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 			Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(), Advice: d.Advice,
 		})
 	} else {
-		display.WriteDecision(a.out, d)
+		display.WriteDecision(a.out, a.terminal(), d)
 	}
 	if err != nil {
 		return err
 	}
 	return decisionCode(d, exitCode)
+}
+
+// terminal returns how text for a person is written: in its width and with colours at a
+// terminal, else plainly in whole lines.
+func (a *app) terminal() display.TextOptions {
+	if !isTerminal(a.out) {
+		return display.TextOptions{}
+	}
+	return display.TextOptions{Width: columns(a.out), Colour: colours()}
 }
 
 // Flags that may be used with --jsonl: those of the command, and those that are the

@@ -22,18 +22,18 @@ type riskFlags struct{ profile, shell string }
 var shellNames = []string{"bash", "sh", "dash", "zsh", "powershell", "cmd"}
 
 func (r *riskFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.profile, "profile", "", "tables of risk: `default|terminal` (default: the policy's, else default)")
-	cmd.Flags().StringVar(&r.shell, "shell", "", "`name` of the shell whose line it is: bash, sh, dash, zsh, powershell, cmd (default: bash)")
+	cmd.Flags().StringVar(&r.profile, "profile", "", "risk tables: `default|terminal` (default: the policy's, else default)")
+	cmd.Flags().StringVar(&r.shell, "shell", "", "`name` of the shell that would run the line: bash, sh, dash, zsh, powershell, cmd (default: bash)")
 	complete(cmd, "profile", "default", "terminal")
 	complete(cmd, "shell", shellNames...)
 }
 
 func (r *riskFlags) check() error {
 	if _, ok := risk.ParseProfile(r.profile); !ok {
-		return usage("--profile %q: it is default or terminal", r.profile)
+		return among("--profile", r.profile, "default", "terminal")
 	}
 	if !policy.Shells[r.shell] {
-		return usage("--shell %q: it is bash, sh, dash, zsh, powershell or cmd", r.shell)
+		return among("--shell", r.shell, shellNames...)
 	}
 	return nil
 }
@@ -44,19 +44,18 @@ func (a *app) classifyCommand() *cobra.Command {
 	var rows, asJSON, exitCode bool
 	cmd := &cobra.Command{
 		Use:   "classify COMMAND-LINE | classify --jsonl",
-		Short: "Say how dangerous a command line is, without running it",
-		Long: `classify says the tier and the risk of a command line, why, and the same of each
-command in it. Tier 1 (safe) runs, tier 2 (moderate, high) needs approval, tier
-3 (forbidden) does not run, where no rule says otherwise: classify decides
-nothing.
+		Short: "Rate how dangerous a command line is, without running it",
+		Long: `classify prints the tier and the risk of a command line, why, and the same for
+each command in it. Unless a rule says otherwise, tier 1 (safe) runs, tier 2
+(moderate, high) needs approval and tier 3 (destructive) does not run. classify
+itself decides nothing.
 
-It goes by the tables (agent-wrapper rules list) alone, so that a line has one
-class on every machine. With --policy, --cwd or --isolated the policy is put
-together as for check, and its profile, sensitive_paths and risk_overrides
-count.
+It uses only the risk tables (agent-wrapper rules list), so a line has the same
+class on every machine. With --policy, --cwd or --isolated it also uses the
+profile, sensitive_paths and risk_overrides of the policy, as check does.
 
-classify --jsonl reads rows from standard input and writes an answer for each,
-in the same order. A row that cannot be read gets "error" and tier 3.
+classify --jsonl reads rows from standard input and answers each, in order. A
+row that cannot be read gets "error" and tier 3.
 
   {"id":"x","command":"kubectl get pods","profile":"default","shell":"bash"}
   {"id":"x","tier":1,"risk":"safe","reasons":["read-only"],"factors":[],
@@ -69,7 +68,7 @@ in the same order. A row that cannot be read gets "error" and tier 3.
 			case rows && asJSON:
 				return errors.New("--jsonl and --json do not go together: --jsonl writes JSON as it is")
 			case rows:
-				return exactly(0, "no arguments with --jsonl: the rows come from standard input")(cmd, args)
+				return none("the rows of --jsonl come from standard input")(cmd, args)
 			}
 			return exactly(1, "one command line, quoted, or --jsonl")(cmd, args)
 		},
@@ -86,9 +85,9 @@ in the same order. A row that cannot be read gets "error" and tier 3.
 	}
 	rules.addSources(cmd.Flags())
 	tables.add(cmd)
-	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input, write an answer for each")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for tier 2 and 11 for tier 3 (with --jsonl: the highest)")
+	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input and answer each")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for tier 2, 11 for tier 3 (with --jsonl: the highest)")
 	return cmd
 }
 
@@ -163,7 +162,7 @@ func writeClassification(out io.Writer, c policy.Classification) error {
 func (a *app) rulesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "Look at the tables of risk",
+		Short: "List the risk tables",
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -179,17 +178,17 @@ func (a *app) rulesListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the tables that classify and the tiers go by",
-		Long: `list writes the very tables by which command lines are classified: programs with
+		Short: "List the tables behind classify and the tiers",
+		Long: `list prints the tables by which command lines are classified: programs with
 their subcommands and options, paths, devices and directories, each with its
 tier, risk and reason. Of the lines for a program those with the longest
 subcommand count, and of these the first.
 
-Of options, "-f|--force" is one of these in any spelling, "+1" at least one
-operand, "@x*" an operand of that form.`,
+Among options, "-f|--force" means either spelling, "+1" at least one operand,
+and "@x*" an operand of that form.`,
 		Example: `  agent-wrapper rules list --profile terminal
   agent-wrapper rules list --shell cmd --json`,
-		Args: exactly(0, "no arguments"),
+		Args: none(""),
 		RunE: func(*cobra.Command, []string) error {
 			list, err := tables.rules()
 			switch {
@@ -204,7 +203,7 @@ operand, "@x*" an operand of that form.`,
 		},
 	}
 	tables.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON array")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	return cmd
 }
 

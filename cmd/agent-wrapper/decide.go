@@ -25,25 +25,25 @@ func (a *app) decideCommand() *cobra.Command {
 	f := &decideFlags{}
 	cmd := &cobra.Command{
 		Use:   "decide --stdio",
-		Short: "Decide tool uses for a program, as JSON-RPC",
-		Long: `decide decides the tool uses of a program that runs an agent itself: one
-JSON-RPC object a line on standard input, the answers on standard output, in any
-order. What the policies leave to a person is put to the program with
---approvals stdio, to any terminal of this user with --approvals local
-(agent-wrapper approvals), and otherwise denied. It ends with its input. See
-docs/protocol.md.`,
+		Short: "Decide tool uses for another program, over JSON-RPC",
+		Long: `decide decides tool uses for a program that runs an agent itself: one JSON-RPC
+object per line on standard input, answers on standard output in any order. If
+the policy asks, the question goes to the program (--approvals stdio), to any
+terminal of yours (--approvals local, see approvals) or to people at a service
+(--approvals URL); otherwise the tool use is denied. decide ends when its input
+ends. See docs/reference/protocol.md.`,
 		Example: `  echo '{"jsonrpc":"2.0","id":1,"method":"canUseTool","params":
     {"tool":"Bash","input":{"command":"git status"}}}' | tr -d '\n' |
     agent-wrapper decide --stdio`,
-		Args: cobra.NoArgs,
+		Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.decide(cmd.Context(), f) },
 	}
 	f.policyFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.stdio, "stdio", false, "needed: speak on standard input and output")
-	flags.StringVar(&f.approvals, "approvals", "none", "who is asked what the policies leave to a person: `stdio|local|URL|none` (the program, any terminal of yours, those who answer at a service, or nobody)")
+	flags.BoolVar(&f.stdio, "stdio", false, "required: use standard input and output")
+	flags.StringVar(&f.approvals, "approvals", "none", "who answers when a policy asks, `stdio|local|URL|none`: the calling program, any terminal of yours, people at a service, or nobody")
 	complete(cmd, "approvals", "stdio", approvalsLocal, "none")
-	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
+	flags.StringVar(&f.advice, "advice", "", "before you are asked, tell the agent how to write a command that can be judged: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
 	f.audit.add(flags)
 	f.count.add(flags)
@@ -54,9 +54,9 @@ docs/protocol.md.`,
 func (a *app) decide(ctx context.Context, f *decideFlags) (err error) {
 	switch {
 	case !f.stdio:
-		return usage("add --stdio: there is no other way to speak to decide yet")
+		return usage("decide speaks JSON-RPC on standard input and output: add --stdio")
 	case f.approvals != "stdio" && f.approvals != approvalsLocal && !isServer(f.approvals) && f.approvals != "none":
-		return usage("--approvals %q: it is stdio, local, the URL of a server or none", f.approvals)
+		return among("--approvals", f.approvals, approvalsStdio, approvalsLocal, "the URL of a server", "none")
 	}
 	o, err := f.options()
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *app) decide(ctx context.Context, f *decideFlags) (err error) {
 		}
 		defer closing(p, &err)
 		serve.Elsewhere = func(e *engine.Engine, menu desk.Menu, warn func(string)) permission.Approver {
-			return p.approver(nil, e, menu, warn)
+			return e.Notifying(p.approver(nil, e, menu, warn), nil)
 		}
 	}
 	return decide.Serve(ctx, a.in, a.out, serve)

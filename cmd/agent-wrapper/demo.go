@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,23 +28,23 @@ func (a *app) demoCommand() *cobra.Command {
 	var noInput bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch an embedded agent be decided, in a temporary workspace",
-		Long: `demo drives a scripted agent through the same code as run, in a temporary
-workspace: a dozen tool uses, one for every layer of the evaluator. On a
-terminal you are asked; elsewhere the demo answers itself. Rules of yours add
-to the demo's policy, --policy takes its place.`,
+		Short: "Try it: a scripted agent in a temporary workspace",
+		Long: `demo runs a scripted agent through the same code as run, in a temporary
+workspace: a dozen tool uses, one for each layer that can decide. On a terminal
+it asks you; elsewhere it answers itself. Your rules add to the demo's policy;
+--policy replaces it.`,
 		Example: `  agent-wrapper demo
   agent-wrapper demo --deny "Bash(git:*)"
   agent-wrapper demo --mode plan`,
-		Args: cobra.NoArgs,
+		Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), &rules, output, noInput)
 		},
 	}
 	rules.add(cmd)
 	cmd.Flags().MarkHidden("cwd")
-	cmd.Flags().StringVar(&output, "output", outputText, "`text|jsonl|json`: events as text or as JSON lines, or one JSON object at the end")
-	cmd.Flags().BoolVar(&noInput, "no-input", false, "let the demo answer itself, on a terminal too")
+	cmd.Flags().StringVar(&output, "output", outputText, "`text|jsonl|json`: events as text or JSON lines, or one JSON object at the end")
+	cmd.Flags().BoolVar(&noInput, "no-input", false, "let the demo answer its own questions")
 	return cmd
 }
 
@@ -67,7 +68,7 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 		return err
 	}
 	out.tally = &events.tally
-	events.note(policyText(e.Spec))
+	events.note(policyText(e.Spec, events.width()))
 	e.SetApprover(a.demoPerson(noInput, events, screen, e.Rules))
 	agent := claude.Agent{Start: script.Start(e.Place.Workspace)}
 	outcome, err := drive(ctx, e, agent, &wrapper.Task{Prompt: "show what you can do"}, events)
@@ -76,7 +77,7 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 		return lost
 	}
 	if err == nil {
-		events.note(fmt.Sprintf("%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied))
+		events.note(events.sentence(events.tally.summary()) + events.sentence("Each decision was recorded before the agent was told."))
 		err = events.failed()
 	}
 	if err := runEnd(ctx, outcome, err); err != nil {
@@ -115,22 +116,37 @@ func demoEngine(rules *policyFlags, script demo.Script, dir string) (*engine.Eng
 	return open(r)
 }
 
-// policyText summarizes a policy in a few lines.
-func policyText(s *policy.Spec) string {
-	out := fmt.Sprintf("%-13s %s\n", "mode", s.Mode)
+// policyText summarizes a policy in a few lines, which are broken between rules.
+func policyText(s *policy.Spec, width int) string {
+	out := itemLines("mode", []string{fmt.Sprint(s.Mode)}, width)
 	for _, l := range []struct {
 		name  string
 		items []policy.Item
 	}{{"allow", s.Allow}, {"ask", s.Ask}, {"deny", s.Deny}, {"session allow", s.SessionAllow}, {"session deny", s.SessionDeny}} {
-		if len(l.items) > 0 {
-			out += fmt.Sprintf("%-13s %s\n", l.name, strings.Join(texts(l.items), ", "))
-		}
+		out += itemLines(l.name, texts(l.items), width)
 	}
 	for _, r := range s.Rules {
-		conditions := strings.Join(append(append(append(append([]string{}, r.Paths...), r.Commands...), r.Patterns...), r.Domains...), ", ")
-		out += fmt.Sprintf("%-13s %s %s: %s\n", "rule", r.Action, strings.Join(r.Tools, ", "), conditions)
+		conditions := slices.Concat(r.Paths, r.Commands, r.Patterns, r.Domains)
+		if conditions == nil {
+			conditions = []string{"every use"}
+		}
+		out += itemLines(fmt.Sprintf("%-13s %s %s:", "rule", r.Action, strings.Join(r.Tools, ", ")), conditions, width)
 	}
-	return visible.Text(out) + "\n"
+	return out + "\n"
+}
+
+// itemLines returns a name and items, "" for none, in lines that are not broken within an item.
+func itemLines(name string, items []string, width int) string {
+	if len(items) == 0 {
+		return ""
+	}
+	const blank = "\x00" // which visible leaves in no text
+	var whole []string
+	for _, item := range items {
+		whole = append(whole, strings.ReplaceAll(visible.Line(item), " ", blank))
+	}
+	text := folded(fmt.Sprintf("%-13s ", name), strings.Repeat(" ", 14), strings.Join(whole, ", "), width)
+	return strings.ReplaceAll(text, blank, " ")
 }
 
 // demoPerson returns who answers the demo's questions: the person at the
@@ -157,17 +173,17 @@ var mimed = []struct {
 	about, typed string
 	answer       permission.Answer
 }{
-	{"command: rm -rf build\n", "once", permission.Answer{Behavior: permission.Allow}},
-	{"command: git push", "deny with words\n  tell the agent: not before the review", permission.Answer{Behavior: permission.Deny, Message: "not before the review"}},
+	{"│ rm -rf build\n", "once", permission.Answer{Behavior: permission.Allow}},
+	{"│ git push", "tell the agent: not before the review", permission.Answer{Behavior: permission.Deny, Message: "not before the review"}},
 	{"", "deny", permission.Answer{Behavior: permission.Deny}},
 }
 
-// unbroken is the width of a line where there is no terminal.
-const unbroken = 400
+// usual is the width of a question where there is no terminal.
+const usual = 80
 
 // Approve returns the answer to the question.
 func (m *mime) Approve(_ context.Context, question permission.Request) (permission.Answer, error) {
-	text, err := m.asker.Preview(&question, unbroken)
+	text, err := m.asker.Preview(&question, usual)
 	if err != nil {
 		return permission.Answer{}, err
 	}

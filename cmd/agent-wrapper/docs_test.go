@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -32,40 +30,13 @@ func page(t *testing.T, name string) string {
 	return string(data)
 }
 
-var fence = regexp.MustCompile("(?s)```toml\n(.*?)```")
-
-// The policies and cases in the docs load.
-func TestDocsPolicies(t *testing.T) {
-	found := 0
-	for _, name := range []string{"README.md", "docs/policy.md"} {
-		for _, block := range fence.FindAllStringSubmatch(page(t, name), -1) {
-			found++
-			var err error
-			if strings.Contains(block[1], "[[case]]") {
-				_, err = policy.ParseCases([]byte(block[1]), name)
-			} else {
-				var spec *policy.Spec
-				if spec, err = policy.Parse([]byte(block[1]), name); err == nil {
-					_, _, _, err = spec.Compile(patterns.Place{Workspace: "/w", Home: "/home/x"})
-				}
-			}
-			if err != nil {
-				t.Errorf("%s: %v\n%s", name, err, block[1])
-			}
-		}
-	}
-	if found < 3 {
-		t.Errorf("%d blocks of TOML found", found)
-	}
-}
-
 var ruleText = regexp.MustCompile("`((?:Bash|Read|Edit|Write|WebFetch|Skill|Task)(?:\\([^`…]*\\))|mcp__[a-z_*]+)`")
 
 // The rules in the docs can be parsed.
 func TestDocsRules(t *testing.T) {
 	found := 0
-	for _, name := range []string{"README.md", "docs/rules.md", "docs/policy.md", "docs/run.md", "docs/security.md"} {
-		for _, m := range ruleText.FindAllStringSubmatch(page(t, name), -1) {
+	for name, text := range userPages(t) {
+		for _, m := range ruleText.FindAllStringSubmatch(text, -1) {
 			found++
 			_, _, errAllow := patterns.Parse(m[1], patterns.Allow, patterns.Source{Name: name})
 			_, _, errDeny := patterns.Parse(m[1], patterns.Deny, patterns.Source{Name: name})
@@ -81,7 +52,7 @@ func TestDocsRules(t *testing.T) {
 
 var testNamed = regexp.MustCompile("`((?:Test|Benchmark)[A-Za-z0-9]+|[a-z_]+\\.txtar)`")
 
-// The tests that docs/seeds.md names exist.
+// The tests that docs/project/seeds.md names exist.
 func TestDocsNameTests(t *testing.T) {
 	there := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -104,10 +75,10 @@ func TestDocsNameTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := testNamed.FindAllStringSubmatch(page(t, "docs/seeds.md"), -1)
+	named := testNamed.FindAllStringSubmatch(page(t, "docs/project/seeds.md"), -1)
 	for _, m := range named {
 		if !there[m[1]] {
-			t.Errorf("docs/seeds.md names %s, which is not there", m[1])
+			t.Errorf("docs/project/seeds.md names %s, which is not there", m[1])
 		}
 	}
 	if len(named) < 50 {
@@ -117,42 +88,9 @@ func TestDocsNameTests(t *testing.T) {
 
 var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 
-// docs/run.md documents every flag of run.
-func TestDocsFlags(t *testing.T) {
-	text := page(t, "docs/run.md")
-	a := &app{}
-	a.runCommand().Flags().VisitAll(func(f *pflag.Flag) {
-		if !strings.Contains(text, "`--"+f.Name) {
-			t.Errorf("docs/run.md does not say what --%s does", f.Name)
-		}
-	})
-}
-
-// docs/exec.md documents every flag that exec does not share with run.
-func TestDocsExec(t *testing.T) {
-	text := page(t, "docs/exec.md")
-	a := &app{}
-	shared := a.runCommand().Flags()
-	found := 0
-	for _, flags := range []*pflag.FlagSet{a.execCommand().Flags(), a.execHistoryCommand().Flags()} {
-		flags.VisitAll(func(f *pflag.Flag) {
-			if shared.Lookup(f.Name) != nil {
-				return
-			}
-			found++
-			if !strings.Contains(text, "`--"+f.Name) && !strings.Contains(text, "[--"+f.Name) {
-				t.Errorf("docs/exec.md does not say what --%s does", f.Name)
-			}
-		})
-	}
-	if found < 10 {
-		t.Errorf("%d flags found", found)
-	}
-}
-
-// docs/events.md documents every type of event and every field.
+// docs/reference/events.md documents every type of event and every field.
 func TestDocsEvents(t *testing.T) {
-	text := page(t, "docs/events.md")
+	text := page(t, "docs/reference/events.md")
 	file, err := parser.ParseFile(token.NewFileSet(), "../../wrapper/event.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +104,7 @@ func TestDocsEvents(t *testing.T) {
 		types++
 		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 		if err != nil || !strings.Contains(text, "\n| `"+value+"` |") {
-			t.Errorf("docs/events.md has no event %s (%v)", spec.Names[0].Name, err)
+			t.Errorf("docs/reference/events.md has no event %s (%v)", spec.Names[0].Name, err)
 		}
 		return true
 	})
@@ -176,7 +114,7 @@ func TestDocsEvents(t *testing.T) {
 	for f := range reflect.TypeFor[wrapper.Event]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "type" && !strings.Contains(text, "`"+name+"`") {
-			t.Errorf("docs/events.md has no field %s", name)
+			t.Errorf("docs/reference/events.md has no field %s", name)
 		}
 	}
 }
@@ -197,22 +135,22 @@ func TestDocsRow(t *testing.T) {
 	}
 }
 
-var jsonFence = regexp.MustCompile("(?s)```json\n(.*?)```")
+var jsonFence = regexp.MustCompile("(?s)```json[^\n]*\n(.*?)```")
 
-// docs/execute.md has a valid plan and documents every flag and every result.
+// docs/plans.md has a valid plan and documents every flag and every result.
 func TestDocsExecute(t *testing.T) {
-	text := page(t, "docs/execute.md")
+	text := page(t, "docs/plans.md")
 	block := jsonFence.FindStringSubmatch(text)
 	if block == nil {
 		t.Fatal("no plan found")
 	}
-	if plan, err := gates.Parse([]byte(block[1]), "docs/execute.md"); err != nil || len(plan.Items) != 2 {
+	if plan, err := gates.Parse([]byte(block[1]), "docs/plans.md"); err != nil || len(plan.Items) != 2 {
 		t.Error(err)
 	}
 	flags := []string{"--whitelist", "--timeout", "--dry-run", "--json", "--agent", "--no-input", "--ask", "--deny", "--ci", "--plan"}
 	for _, f := range flags {
 		if !strings.Contains(text, f) {
-			t.Errorf("docs/execute.md does not say what %s does", f)
+			t.Errorf("docs/plans.md does not say what %s does", f)
 		}
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "../../gates/run.go", nil, 0)
@@ -228,12 +166,22 @@ func TestDocsExecute(t *testing.T) {
 		if name, ok := spec.Type.(*ast.Ident); ok && (name.Name == "Status" || name.Name == "Failure") {
 			found++
 			if value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || !strings.Contains(text, "`"+value+"`") {
-				t.Errorf("docs/execute.md has no %s", spec.Names[0].Name)
+				t.Errorf("docs/plans.md has no %s", spec.Names[0].Name)
 			}
 		}
 		return true
 	})
 	if found != 13 {
 		t.Errorf("%d results found", found)
+	}
+}
+
+// docs/policy.md lists each check of the linter.
+func TestDocsLint(t *testing.T) {
+	text := page(t, "docs/policy.md")
+	for _, c := range policy.LintChecks() {
+		if row := "| `" + c.Name + "` | " + c.Doc + " |\n"; !strings.Contains(text, row) {
+			t.Errorf("docs/policy.md has not the row %s", row)
+		}
 	}
 }

@@ -290,7 +290,7 @@ func TestEditorRefused(t *testing.T) {
 		kind    string
 		message string
 	}{
-		{wrong, wrapper.AnswerRefusedEvent, "another request"},
+		{wrong, wrapper.AnswerRefusedEvent, "different request"},
 		{answers(wrapper.Event{ApprovalID: "99", Digest: first.Digest}, "once"), wrapper.AnswerRefusedEvent, "no question with this id"},
 		{answers(first, "yes"), wrapper.AnswerRefusedEvent, "not offered"},
 		{answers(first, "session", "rung", 77), wrapper.AnswerRefusedEvent, "rung 77"},
@@ -320,7 +320,7 @@ func TestEditorRefused(t *testing.T) {
 	c.until(wrapper.DecisionEvent)
 	second := c.until(wrapper.ApprovalRequiredEvent)
 	c.send(answers(first, "deny"))
-	if e := c.until(wrapper.AnswerRefusedEvent); !strings.Contains(e.Message, "already, by editor") {
+	if e := c.until(wrapper.AnswerRefusedEvent); !strings.Contains(e.Message, "already approved, by editor") {
 		t.Error(e.Message)
 	}
 	mixed := answers(second, "once")
@@ -565,8 +565,8 @@ func TestEditorLost(t *testing.T) {
 	}
 }
 
-// TestDocsLines: docs/events.md has each event of the schema with its fields, and
-// docs/protocol.md each line of an editor.
+// TestDocsLines: docs/reference/events.md has each event of the schema with its fields, and
+// docs/reference/protocol.md each line of an editor.
 func TestDocsLines(t *testing.T) {
 	type def struct {
 		Properties map[string]struct{ Const any }
@@ -581,20 +581,20 @@ func TestDocsLines(t *testing.T) {
 	if len(events) != 16 || len(lines) != 6 {
 		t.Errorf("%d events, %d lines", len(events), len(lines))
 	}
-	rows := page(t, "docs/events.md")
+	rows := page(t, "docs/reference/events.md")
 	for _, e := range events {
 		_, row, found := strings.Cut(rows, fmt.Sprintf("\n| `%v` |", e.Properties["type"].Const))
 		row, _, _ = strings.Cut(row, "\n")
 		for name := range e.Properties {
 			if !found || name != "type" && !strings.Contains(row, "`"+name+"`") {
-				t.Errorf("docs/events.md: %v has no %s", e.Properties["type"].Const, name)
+				t.Errorf("docs/reference/events.md: %v has no %s", e.Properties["type"].Const, name)
 			}
 		}
 	}
-	text := page(t, "docs/protocol.md")
+	text := page(t, "docs/reference/protocol.md")
 	for _, l := range lines {
 		if !strings.Contains(text, fmt.Sprintf(`{"type":"%v"`, l.Properties["type"].Const)) {
-			t.Errorf("docs/protocol.md has no %v", l.Properties["type"].Const)
+			t.Errorf("docs/reference/protocol.md has no %v", l.Properties["type"].Const)
 		}
 	}
 }

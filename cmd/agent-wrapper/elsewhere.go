@@ -13,6 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/broker"
 	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
@@ -34,13 +35,13 @@ type place struct {
 }
 
 // damaged tells of a question that cannot be read.
-func (a *app) damaged(err error) { a.warn(err.Error()) }
+func (a *app) damaged(err error) { a.warn(plain.Text(err)) }
 
 // placeAt opens the broker that a value of --approvals names. warn is told of questions
 // that cannot be read.
 func placeAt(where string, warn func(error)) (*place, error) {
 	if where != approvalsLocal {
-		return nil, usage("--approvals %q: it is %s or the URL of a server", where, approvalsLocal)
+		return nil, among("--approvals", where, approvalsLocal, "the URL of a server")
 	}
 	state := userDirs().State
 	if state == "" {
@@ -127,7 +128,7 @@ func (p *place) Close() error { return p.close() }
 func menuOf(e *engine.Engine) desk.Menu {
 	m := desk.Menu{Session: e.Session, Edit: true}
 	if e.Keeps() {
-		m.Keep = e.Keep
+		m.Keep, m.Into = e.Keep, e.KeepsIn
 	}
 	return m
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/ask"
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -95,6 +96,14 @@ func terminalApprover(in, out *os.File, s *ask.Screen, o ask.Options) permission
 	return ask.New(ask.Terminal(in, out), s, o)
 }
 
+// ringing returns what rings at the terminal of an approver, nil if it has none.
+func ringing(person permission.Approver) func(string) {
+	if at, ok := person.(*ask.Approver); ok {
+		return at.Ring
+	}
+	return nil
+}
+
 // interrupt ends the run as ^C does.
 func interrupt() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
@@ -110,7 +119,7 @@ func asking(r *engine.Rules) ask.Options {
 			var trace permission.Trace
 			r.Explain(use, &trace)
 			var out strings.Builder
-			r.WriteTrace(&out, 0, &use, &trace) // the terminal wraps it
+			r.WriteTrace(&out, display.TextOptions{Width: columns(os.Stdout), Colour: colours()}, &use, &trace)
 			return out.String()
 		},
 		File: desk.EditedFile,
@@ -123,7 +132,7 @@ func keeping(r *engine.Rules) ask.Options {
 	o := asking(r)
 	o.Session = r.Session
 	if r.Keeps() {
-		o.Keep = r.Keep
+		o.Keep, o.Into = r.Keep, r.KeepsIn
 	}
 	return o
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/execution"
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -44,37 +46,36 @@ func (a *app) execCommand() *cobra.Command {
 	f := &execFlags{}
 	cmd := &cobra.Command{
 		Use:   "exec [flags] -- COMMAND...",
-		Short: "Run one command by its tier: at once, if you say so, or never",
-		Long: `exec decides a command line by your rules and its tier, and runs it: tier 1 at
-once, tier 2 after you are asked at the terminal, tier 3 not at all. One
-argument behind -- is a line for the shell; several are words, which are quoted.
-What was decided is what runs, byte for byte.
+		Short: "Run one command if your policy, or you, allow it",
+		Long: `exec decides a command line and runs it if it is allowed: tier 1 at once, tier 2
+after you approve it at the terminal, tier 3 (destructive) not at all. A single
+argument after -- is a line for the shell; several arguments are words, which
+exec quotes. What was decided is what runs, byte for byte.
 
-Only a rule of the policy that names a command of tier 3 lets it run, or asks
-you about it: allow or ask "Bash(rm -rf build)", in a file or by --allow or
---ask, not "Bash". No rule of a session does, nor one that you said "always" to,
-whatever it names: not what you answered, not --session-allow, not "approved" in
-a policy.
+Tier 3 runs, or is asked about, only if a rule of the policy names the command:
+allow or ask "Bash(rm -rf build)", not "Bash", in a file or with --allow or
+--ask. Rules of a session and rules that you said "always" to never count here,
+nor does "approved" in a policy.
 
-The decision is in the record of decisions before the command starts, and what
-became of it afterwards; what cannot be recorded does not run. A command that is
-not answered in time is denied, and so is one where there is no terminal to ask
-at. At the time limit the command and all that it started get SIGTERM, and after
-5 seconds SIGKILL.
+The decision is recorded before the command starts, and the outcome afterwards;
+if it cannot be recorded, nothing runs. A question without an answer in time, or
+without a terminal, is denied. At the time limit the command and all that it
+started get SIGTERM, and SIGKILL after 5 seconds.
 
-It runs in the workspace (--cwd), since a person types relative paths; with
---temp-dir in an empty directory that is removed afterwards. Cloud keys (AWS_*,
-AZURE_*, GOOGLE_APPLICATION_CREDENTIALS and the like) are not passed on.
+The command runs in the workspace (--cwd), or with --temp-dir in an empty
+directory that is removed afterwards. Cloud credentials (AWS_*, AZURE_*,
+GOOGLE_APPLICATION_CREDENTIALS and the like) are withheld; --keep-env passes
+them.
 
-The exit code is the command's own, 128 and the number of the signal that ended
-it, or of exec itself: 3 it was refused, 2 the command line is wrong, 1 it could
-not be run or recorded. A message on standard error says which it is.`,
+The exit code is the command's own, or 128 plus the number of the signal that
+ended it, or exec's: 3 if it was refused, 2 if the command line is wrong, 1 if
+it could not be run or recorded. A message on standard error says which.`,
 		Example: `  agent-wrapper exec -- kubectl get pods
   agent-wrapper exec --kubeconfig prod.yaml -- 'kubectl get pods | grep nginx'
   agent-wrapper exec history --since 24h`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
-				return errors.New("exec takes the command behind --: agent-wrapper exec -- ls -l")
+				return errors.New("exec takes the command after --: write agent-wrapper exec -- ls -l")
 			}
 			return nil
 		},
@@ -92,16 +93,16 @@ not be run or recorded. A message on standard error says which it is.`,
 func (f *execFlags) add(cmd *cobra.Command) {
 	f.policyFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.shell, "shell", "bash", "the `program` that runs the line: bash, sh, dash or zsh")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` of which the command gets a private copy as KUBECONFIG")
-	flags.DurationVar(&f.limit, "timeout", 30*time.Second, "how `long` the command may run; 0 is without a limit")
-	flags.DurationVar(&f.patience, "ask-timeout", time.Minute, "how `long` you are asked; then it is denied; 0 is without a limit")
-	flags.StringVar(&f.session, "session", "", "`name` of the session whose rules count (default: the terminal's)")
-	flags.DurationVar(&f.ttl, "session-ttl", time.Hour, "how `long` a rule is kept that you allow for the session")
-	flags.Var((*list)(&f.keepEnv), "keep-env", "`name` of a variable that is passed on although it is a cloud key; repeatable")
-	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty directory that is removed afterwards")
-	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
-	flags.StringVar(&f.approvals, "approvals", "", "`local|URL`: any terminal of yours may answer too (agent-wrapper approvals), or those who answer at the service at a URL (docs/serve.md)")
+	flags.StringVar(&f.shell, "shell", "bash", "the shell `program` that runs the command: bash, sh, dash or zsh")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "give the command a private copy of this `file` as KUBECONFIG")
+	flags.DurationVar(&f.limit, "timeout", 30*time.Second, "how `long` the command may run; 0 for no limit")
+	flags.DurationVar(&f.patience, "ask-timeout", time.Minute, "how `long` to wait for your answer before denying; 0 for no limit")
+	flags.StringVar(&f.session, "session", "", "`name` of the session whose rules apply (default: this terminal's)")
+	flags.DurationVar(&f.ttl, "session-ttl", time.Hour, "how `long` to keep a rule that you allow for the session")
+	flags.Var((*list)(&f.keepEnv), "keep-env", "`name` of a cloud credential to pass to the command; repeatable")
+	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty temporary directory")
+	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
+	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL`: any terminal of yours (agent-wrapper approvals), or people at a service (docs/server.md)")
 	complete(cmd, "approvals", approvalsLocal)
 	f.audit.add(flags)
 }
@@ -138,10 +139,12 @@ func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
 	if err := f.check(line); err != nil {
 		return err
 	}
-	e, err := f.engine()
+	var later later
+	e, err := f.engine(later.add)
 	if err != nil {
 		return err
 	}
+	defer later.tell(a)
 	defer closing(e, &err)
 	j := &job{app: a, flags: f, engine: e}
 	if err := j.prepare(line); err != nil {
@@ -153,7 +156,7 @@ func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
 
 // engine returns the engine for exec. It has no whitelists, which are for agents:
 // here a person gives the command.
-func (f *execFlags) engine() (*engine.Engine, error) {
+func (f *execFlags) engine(warn func(string)) (*engine.Engine, error) {
 	f.unbound = true
 	o, err := f.options()
 	if err != nil {
@@ -162,16 +165,37 @@ func (f *execFlags) engine() (*engine.Engine, error) {
 	if err := f.audit.into(o); err != nil {
 		return nil, err
 	}
-	o.Uncounted, o.NoAdvice = true, true
+	o.Uncounted, o.NoAdvice, o.Warn = true, true, warn
 	r, err := load(o)
 	if err != nil {
 		return nil, err
 	}
 	r.Policy.NoRemoval = true // tier 3 is not run here, whatever a person answers
 	if r.Policy.Mode == modes.BypassPermissions {
-		return nil, usage("mode bypassPermissions is for run: leave it out, or give another --mode")
+		return nil, usage("mode bypassPermissions is only for run: give another --mode")
 	}
 	return open(r)
+}
+
+// later are warnings that are told when no question is open any more. It is safe for
+// concurrent use.
+type later struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *later) add(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, text)
+}
+
+func (l *later) tell(a *app) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, text := range l.all {
+		a.say("warning: %s", text)
+	}
 }
 
 // leave removes the private files.
@@ -189,19 +213,19 @@ func (f *execFlags) check(line string) error {
 	_, known := shells[filepath.Base(f.shell)]
 	switch {
 	case f.approvals != "" && f.noInput:
-		return usage("--no-input asks nobody: leave it or --approvals out")
+		return usage("--no-input and --approvals do not go together: --no-input asks nobody; leave one of them out")
 	case !known:
-		return usage("--shell %q: it is one of %s", f.shell, strings.Join(slices.Sorted(maps.Keys(shells)), ", "))
+		return among("--shell", f.shell, slices.Sorted(maps.Keys(shells))...)
 	case f.limit < 0:
-		return usage("--timeout %v: it is 0 or more", f.limit)
+		return usage("--timeout %v: write a time of 0 (no limit) or more", f.limit)
 	case f.patience < 0:
-		return usage("--ask-timeout %v: it is 0 or more", f.patience)
+		return usage("--ask-timeout %v: write a time of 0 (no limit) or more", f.patience)
 	case f.ttl <= 0:
-		return usage("--session-ttl %v: it is more than 0", f.ttl)
+		return usage("--session-ttl %v: write a time above 0", f.ttl)
 	case f.session != "" && !sessionName.MatchString(f.session):
-		return usage("--session %q: a name has up to 64 letters, digits, dots, dashes and underscores", f.session)
+		return usage("--session %q: use up to 64 letters, digits, dots, dashes and underscores", f.session)
 	case !utf8.ValidString(line):
-		return usage("the command is not UTF-8: it could not be shown and recorded as it is")
+		return usage("the command is not valid UTF-8, so it cannot be shown and recorded as it is: write it in UTF-8")
 	}
 	return nil
 }
@@ -386,7 +410,7 @@ func (j *job) run(ctx context.Context, line string) error {
 	case res.TimedOut:
 		j.say("ended after %v: the time limit (--timeout)", j.flags.limit)
 	case res.Exit != 0 && len(j.left) > 0:
-		j.say("should it need one of them: these were not passed on (--keep-env NAME): %s", strings.Join(j.left, ", "))
+		j.say("cloud credentials withheld: %s; use --keep-env to pass them", strings.Join(j.left, ", "))
 	}
 	return exit(res.Exit)
 }
@@ -414,14 +438,14 @@ func (j *job) outcome(res process.Result, err error) audit.Outcome {
 	o := audit.Outcome{Session: j.use.Session, Use: j.use.ID, Tool: j.use.Tool, Failed: err != nil || res.Exit != 0}
 	switch not := new(process.NotStarted); {
 	case errors.As(err, &not) || res.Took == 0:
-		o.Note = "it was not started: " + err.Error()
+		o.Note = "it was not started: " + plain.Text(err)
 		return o
 	case res.TimedOut:
 		o.Note = "ended at the time limit of " + j.flags.limit.String()
 	case res.Cancelled:
 		o.Note = "ended by a signal to exec"
 	case err != nil:
-		o.Note = err.Error()
+		o.Note = plain.Text(err)
 	}
 	o.Exit, o.Took = &res.Exit, res.Took
 	return o

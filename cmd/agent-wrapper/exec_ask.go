@@ -27,6 +27,7 @@ func (j *job) approver() (_ permission.Approver, end func() error, err error) {
 	if person == nil {
 		person = j.terminal(o)
 	}
+	rings := ringing(person)
 	if j.flags.approvals != "" {
 		p, err := j.app.asksAt(j.flags.approvals, os.Getpid())
 		if err != nil {
@@ -34,7 +35,7 @@ func (j *job) approver() (_ permission.Approver, end func() error, err error) {
 		}
 		person, end = p.approver(person, j.engine, desk.Menu{}, func(text string) { j.say("%s", visible.Line(text)) }), p.Close
 	}
-	return &patient{person: person, job: j}, end, nil
+	return &patient{person: j.engine.Notifying(person, rings), job: j}, end, nil
 }
 
 // terminal returns an approver at the controlling terminal of the process, for
@@ -81,7 +82,7 @@ func (p *patient) Approve(ctx context.Context, q permission.Request) (permission
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		err = unanswered(p.job.flags.patience)
 	}
-	if err == nil && ans.Scope == permission.ScopeSession && ans.For == 0 && ans.Times == 0 { // what is stored has no such limit
+	if err == nil && len(ans.Rules) > 0 && ans.For == 0 && ans.Times == 0 && ans.UpTo == 0 { // what is stored has no such limit
 		p.job.note(&q, ans)
 	}
 	return ans, err

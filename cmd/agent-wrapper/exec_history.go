@@ -33,23 +33,23 @@ func (a *app) execHistoryCommand() *cobra.Command {
 	f := &historyFlags{}
 	cmd := &cobra.Command{
 		Use:   "history",
-		Short: "List the commands that exec was given, the newest first",
-		Long: `history reads the runs of exec from the record of decisions: those that ran by
+		Short: "List the commands given to exec, newest first",
+		Long: `history lists runs of exec from the record of decisions: those that ran by
 themselves (auto), those that a person approved, once or for a session, and
-those that were denied. What a command wrote is not kept: a record cannot
-forget, and nothing tells the secrets in an output.`,
+those that were denied. The output of commands is not kept, since nothing in a
+record can be deleted and output may hold secrets.`,
 		Example: `  agent-wrapper exec history --since 24h --status denied
   agent-wrapper exec history --search kubectl --json`,
-		Args: cobra.NoArgs,
+		Args: none(""),
 		RunE: func(*cobra.Command, []string) error { return a.execHistory(f) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.limit, "limit", 100, "how `many`, at most")
-	flags.StringVar(&f.search, "search", "", "only commands that have this `text` in them, in whatever case")
-	flags.StringVar(&f.since, "since", "", "only from this `time` on: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last day")
-	flags.StringVar(&f.status, "status", "", "only those that were `auto|approved|denied`")
-	flags.StringVar(&f.file, "audit", "", "`file` of the record (default: the user's own)")
-	flags.BoolVar(&f.asJSON, "json", false, "one JSON object a line")
+	flags.IntVar(&f.limit, "limit", 100, "show this `many` at most")
+	flags.StringVar(&f.search, "search", "", "only commands that contain this `text`, in upper or lower case")
+	flags.StringVar(&f.since, "since", "", "only since this `time`: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last 24 hours")
+	flags.StringVar(&f.status, "status", "", "only commands that were `auto|approved|denied`")
+	flags.StringVar(&f.file, "audit", "", "`file` with the record (default: your own)")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	complete(cmd, "status", statusAuto, statusApproved, statusDenied)
 	return cmd
 }
@@ -80,9 +80,10 @@ func (a *app) execHistory(f *historyFlags) error {
 	case err != nil:
 		return usage("--since %w", err)
 	case f.limit < 1:
-		return usage("--limit %d: at least 1", f.limit)
-	case f.status != "" && !slices.Contains([]string{statusAuto, statusApproved, statusDenied}, f.status):
-		return usage("--status %q: it is auto, approved or denied", f.status)
+		return usage("--limit %d: write 1 or more", f.limit)
+	}
+	if err := ifGiven("--status", f.status, statusAuto, statusApproved, statusDenied); err != nil {
+		return err
 	}
 	var args []string
 	if f.file != "" {

@@ -17,13 +17,13 @@ import (
 func (a *app) execSessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Look at what is kept for sessions of exec, and take it back",
-		Long: `What you allow or deny "for this session" counts for further calls of exec in
-the same terminal, workspace and kubeconfig, until it expires (--session-ttl).
-What is allowed so never lets a command of tier 3 run.`,
+		Short: "List and clear the rules kept for sessions of exec",
+		Long: `What you allow or deny "for this session" applies to later calls of exec in the
+same terminal, workspace and kubeconfig, until it expires (--session-ttl). It
+never lets a command of tier 3 (destructive) run.`,
 		Example: `  agent-wrapper exec session list
   agent-wrapper exec session clear`,
-		Args: cobra.NoArgs,
+		Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.execSessionListCommand(), a.execSessionClearCommand())
@@ -45,10 +45,10 @@ func execSessions() (*execution.Sessions, error) {
 func (a *app) execSessionListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "The rules that are kept, of all sessions", Args: cobra.NoArgs,
+		Use: "list", Short: "List the rules of all sessions", Args: none(""),
 		RunE: func(*cobra.Command, []string) error { return a.listSessions(asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line: session, dir, kubeconfig, list, rule, at, until")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line: session, dir, kubeconfig, list, rule, at, until")
 	return cmd
 }
 
@@ -89,10 +89,10 @@ func (a *app) execSessionClearCommand() *cobra.Command {
 	var name string
 	var all bool
 	cmd := &cobra.Command{
-		Use: "clear", Short: "Take back what is kept for this session", Args: cobra.NoArgs,
+		Use: "clear", Short: "Remove the rules of this session", Args: none(""),
 		RunE: func(*cobra.Command, []string) error { return a.clearSession(name, all) },
 	}
-	cmd.Flags().StringVar(&name, "session", "", "`name` of another session, as list tells it")
+	cmd.Flags().StringVar(&name, "session", "", "`name` of another session, as list shows it")
 	cmd.Flags().BoolVar(&all, "all", false, "of all sessions")
 	return cmd
 }

@@ -34,15 +34,15 @@ func (a *app) executeCommand() *cobra.Command {
 	f := &executeFlags{}
 	cmd := &cobra.Command{
 		Use:   "execute PLAN",
-		Short: "Run a plan's gates, each only if whitelist and rules allow it",
-		Long: `execute runs the gates of a plan in the order in which its items depend on each
-other. Right before a gate starts it is decided: by the whitelist, and by the
-policies of the machine, the user and the workspace. What is blocked is not run
-and not tried again; what a whitelist blocks is counted, and at its threshold
-the agent is paused (agent-wrapper resume --plan PLAN).
+		Short: "Run the gates of a plan that the whitelist and the policy allow",
+		Long: `execute runs the gates of a plan in the order of its items' dependencies. Right
+before a gate starts, the whitelist and the policies of the machine, the user
+and the workspace decide it. A blocked gate is not run and not tried again; what
+a whitelist blocks is counted, and at the threshold the agent is paused (see
+agent-wrapper resume).
 
-The exit code is 0 if all gates passed, 1 if one did not, 3 if one was blocked,
-2 if the plan or the whitelist is wrong; then nothing runs.`,
+The exit code is 0 if all gates passed, 1 if one failed, 3 if one was blocked,
+and 2 if the plan or the whitelist is wrong; then nothing runs.`,
 		Example: `  agent-wrapper execute plan.json --dry-run
   agent-wrapper execute plan.json --json --timeout 5m --no-input`,
 		Args: exactly(1, "the file of a plan"),
@@ -53,20 +53,20 @@ The exit code is 0 if all gates passed, 1 if one did not, 3 if one was blocked,
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.Var((*list)(&f.ask), "ask", "ask `rules`, beside those of the policies")
-	flags.Var((*list)(&f.deny), "deny", "deny `rules`")
-	flags.DurationVar(&f.limit, "timeout", gateLimit, "how long a gate may take, as 90s or 5m: then it is ended, with all that it started")
+	flags.Var((*list)(&f.ask), "ask", "ask `rules`, in addition to the policy's")
+	flags.Var((*list)(&f.deny), "deny", "deny `rules`: 'Bash(rm:*)'; repeatable")
+	flags.DurationVar(&f.limit, "timeout", gateLimit, "how long a gate may take, such as 90s or 5m")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: show what would run")
-	flags.BoolVar(&f.asJSON, "json", false, "one JSON document in place of a table")
-	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is blocked")
-	flags.StringVar(&f.agent, "agent", "agent", "`name` of the agent that wrote the plan, for the count of made-up commands")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON document instead of a table")
+	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: block what would be asked")
+	flags.StringVar(&f.agent, "agent", "agent", "`name` of the agent that wrote the plan, for counting made-up commands")
 	f.audit.add(flags)
 	return cmd
 }
 
 func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	if f.limit <= 0 {
-		return usage("--timeout %v: a gate needs some time", f.limit)
+		return usage("--timeout %v: write a time above 0", f.limit)
 	}
 	s := ask.NewScreen(a.err, nil)
 	o := &engine.Options{Agent: f.agent, Plan: f.path, Warn: func(text string) {
@@ -100,10 +100,10 @@ func (p *planned) lift(a *app) error {
 	case value == "" || value == "0":
 		return nil
 	case value != "1":
-		a.warn(fmt.Sprintf("%s=%s does nothing: only 1 lifts the whitelist", gates.Bypass, value))
+		a.warn(fmt.Sprintf("%s=%s does nothing: set it to 1 to lift the whitelist", gates.Bypass, value))
 		return nil
 	case p.Spec.WhitelistBypass == "off":
-		return &coded{codeDenied, fmt.Errorf("%s=1 is refused: the policy of this machine forbids to lift a whitelist", gates.Bypass)}
+		return &coded{codeDenied, fmt.Errorf("%s=1 is refused: the policy of this machine does not let you lift a whitelist", gates.Bypass)}
 	}
 	p.Lift()
 	p.lifted, p.names = true, []string{"none: lifted by " + gates.Bypass}
@@ -130,7 +130,7 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 		return err
 	}
 	person := a.approver(f.noInput, &stream{out: s, json: true}, s, keeping(p.Rules))
-	e.SetApprover(person)
+	e.SetApprover(e.Notifying(person, ringing(person)))
 	r := f.runner(p)
 	watch := &progress{out: s}
 	if isTerminal(a.err) {
@@ -152,12 +152,12 @@ func (p *planned) recordLift(a *app, record interface {
 	if !p.lifted {
 		return nil
 	}
-	words := fmt.Sprintf("%s=1 in the environment: no whitelist binds this run of %s", gates.Bypass, absolute(path))
+	words := fmt.Sprintf("%s=1 in the environment: no whitelist applies to this run of %s", gates.Bypass, absolute(path))
 	if err := record.Note("", "whitelist_bypass", words); err != nil {
 		return fmt.Errorf("the whitelist is not lifted and nothing runs: %w", err)
 	}
 	const line = "!!! ------------------------------------------------------------"
-	fmt.Fprintf(a.err, "%s\n!!! THE WHITELIST IS LIFTED for this run (%s=1).\n!!! Deny rules, tiers and the guard against catastrophes still hold.\n!!! It is in the record: agent-wrapper audit search --kind note\n%s\n", line, gates.Bypass, line)
+	fmt.Fprintf(a.err, "%s\n!!! THE WHITELIST IS LIFTED for this run (%s=1).\n!!! Deny rules, tiers and the guard against catastrophes still apply.\n!!! The record notes it: agent-wrapper audit search --kind note\n%s\n", line, gates.Bypass, line)
 	return nil
 }
 

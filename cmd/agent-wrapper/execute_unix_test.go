@@ -481,10 +481,10 @@ func TestExecuteOnTerminal(t *testing.T) {
 	cmd.Env = []string{"EDITOR=pretend-editor " + filepath.Join(s.home, "edit"), "PATH=" + s.bin + ":" + os.Getenv("PATH"), "STUB_LOG=" + s.log, "STUB_AUDIT=" + s.file}
 	x := startedBy(t, s.home, "xterm", cmd)
 	x.wait("i4/g: will be blocked (denied: ")
-	x.wait("command: git push")
+	x.wait("│ │ git push")
 	x.press("o")
 	x.wait("i0/g: pass")
-	x.wait("command: npm run unlisted")
+	x.wait("│ │ npm run unlisted")
 	x.press("o")
 	x.wait("i1/g: pass")
 	x.press("d")

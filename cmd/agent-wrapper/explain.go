@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -19,9 +20,9 @@ func (a *app) explainCommand() *cobra.Command {
 	var exitCode bool
 	cmd := &cobra.Command{
 		Use:   "explain TOOL INPUT",
-		Short: "Show what every layer says to a tool use, and why",
-		Long: `explain shows what every layer of the rules says to each action of a tool use,
-and which decides.
+		Short: "Show how a tool use is decided, and why",
+		Long: `explain shows which layers of your policy answer each action of a tool use, and
+which of them decides.
 
 ` + inputForms,
 		Example: `  agent-wrapper explain Bash 'git status; rm -rf build' \
@@ -36,18 +37,18 @@ and which decides.
 			}
 			var trace permission.Trace
 			d := c.Explain(*use, &trace)
-			c.WriteTrace(a.out, columns(a.out), use, &trace)
+			c.WriteTrace(a.out, display.TextOptions{Width: columns(a.out), Colour: isTerminal(a.out) && colours()}, use, &trace)
 			return decisionCode(d, exitCode)
 		},
 	}
 	rules.add(cmd)
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask and 11 for deny")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask, 11 for deny")
 	return cmd
 }
 
 // inputForms is a paragraph of the help of commands that take a tool use.
-const inputForms = `INPUT is what the tool is asked for in plain words (the command, the path, the
-URL), or its whole input as a JSON object.`
+const inputForms = `INPUT is the command, the path or the URL, or the tool's whole input as a JSON
+object.`
 
 // oneUseArgs requires the arguments of oneUse, described by form.
 func oneUseArgs(form string) cobra.PositionalArgs {
@@ -55,6 +56,9 @@ func oneUseArgs(form string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			if tool, text, found := strings.Cut(args[0], "("); found {
 				return ruleForTool(args[0], tool, strings.TrimSuffix(text, ")"))
+			}
+			if strings.Contains(args[0], " ") {
+				return fmt.Errorf("%s is not a tool: write %s Bash %s", quoted(args[0]), cmd.CommandPath(), shellWord(args[0]))
 			}
 		}
 		return exactly(2, form)(cmd, args)
@@ -64,9 +68,9 @@ func oneUseArgs(form string) cobra.PositionalArgs {
 // ruleForTool is the error that a rule was given where a tool is expected.
 func ruleForTool(rule, tool, text string) error {
 	if text != "" && tools.Builtin(tool).Main() != "" {
-		return fmt.Errorf("%s is a rule, no tool: write %s %s", rule, tool, shellWord(text))
+		return fmt.Errorf("%s is a rule, not a tool: write %s %s", rule, tool, shellWord(text))
 	}
-	return fmt.Errorf("%s is a rule, no tool: write %s %s", rule, tool, example(tool, ""))
+	return fmt.Errorf("%s is a rule, not a tool: write %s %s", rule, tool, example(tool, ""))
 }
 
 // oneUse returns the tool use of a command line and the rules for it.
@@ -75,16 +79,16 @@ func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolU
 	if name, _, found := strings.Cut(tool, "("); found {
 		return nil, nil, usage("%w", ruleForTool(tool, name, ""))
 	}
-	input, err := inputOf(tool, args[1])
-	if err != nil {
-		return nil, nil, err
-	}
 	c, err := rules.load()
 	if err != nil {
 		return nil, nil, err
 	}
 	if _, _, err := patterns.ParseWith(c.Policy.Tools, tool, patterns.Ask, patterns.Source{}); err != nil {
 		return nil, nil, usage("%w", err)
+	}
+	input, err := inputOf(tool, args[1])
+	if err != nil {
+		return nil, nil, err
 	}
 	return c, &permission.ToolUse{Tool: tool, Input: input, Dir: c.Place.Workspace}, nil
 }
@@ -99,9 +103,9 @@ func inputOf(tool, text string) (json.RawMessage, error) {
 	key := tools.Builtin(tool).Main()
 	switch {
 	case strings.HasPrefix(object, "{"):
-		return nil, usage("the input %s begins like a JSON object and is none: write %s", quoted(text), example(tool, ""))
+		return nil, usage("the input %s is not valid JSON: write %s", quoted(text), example(tool, ""))
 	case key == "":
-		return nil, usage("the input %s is no JSON object, and %s has no field that plain words could be: write %s", quoted(text), tool, example(tool, text))
+		return nil, usage("the input %s is not a JSON object, and %s has no main field for plain text: write %s", quoted(text), tool, example(tool, text))
 	}
 	return json.Marshal(map[string]string{key: text})
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -36,29 +36,29 @@ type policyFlags struct {
 // addPlaces defines the flags about the workspace.
 func (p *policyFlags) addPlaces(flags *pflag.FlagSet) {
 	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	flags.Var((*list)(&p.roots), "workspace", "a `directory` of the workspace, in place of --cwd, which must be in one; repeatable")
+	flags.Var((*list)(&p.roots), "workspace", "a `directory` of a workspace that has several; --cwd must lie in one; repeatable")
 }
 
 // addSources defines the flags about where policies are found.
 func (p *policyFlags) addSources(flags *pflag.FlagSet) {
 	p.addPlaces(flags)
-	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) in place of the workspace's own; flags add to it")
-	flags.BoolVar(&p.isolated, "isolated", false, "no policy but what the flags say: none of the machine, the user or the workspace")
+	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) instead of the workspace's own; flags add to it")
+	flags.BoolVar(&p.isolated, "isolated", false, "use only the rules of the flags: no policy of the machine, the user or the workspace")
 }
 
 func (p *policyFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	p.addSources(flags)
-	flags.StringVar(&p.chat, "frontmatter", "", "chat `file` (Markdown) with permission settings at its head; see agent-wrapper trust")
+	flags.StringVar(&p.chat, "frontmatter", "", "chat `file` (Markdown) with permission settings in its front matter; see agent-wrapper trust")
 	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
-	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask|deny|risk` (default: deny in mode dontAsk, else risk: harmless commands run)")
-	flags.StringVar(&p.risk, "risk", "", "risk tiers: `on|off` (default: on)")
-	flags.Var((*list)(&p.allow), "allow", "allow `rules`, with commas between them: 'Read,Bash(git status)'; repeatable")
-	flags.Var((*list)(&p.ask), "ask", "ask `rules`")
-	flags.Var((*list)(&p.deny), "deny", "deny `rules`")
-	flags.Var((*list)(&p.sessionAllow), "session-allow", "`rules` that were allowed for the session; none of them lets tier 3 run")
-	flags.Var((*list)(&p.sessionDeny), "session-deny", "`rules` that were denied for the session")
-	flags.Var((*list)(&p.rules), "rules", "granular rules: a JSON array, or `@file` with one")
+	flags.StringVar(&p.unlisted, "unlisted", "", "what to do if no rule matches: `ask|deny|risk`; risk lets harmless commands run (default: risk, or deny in mode dontAsk)")
+	flags.StringVar(&p.risk, "risk", "", "rate commands by how dangerous they are: `on|off` (default: on)")
+	flags.Var((*list)(&p.allow), "allow", "allow `rules`, separated by commas: 'Read,Bash(git status)'; repeatable")
+	flags.Var((*list)(&p.ask), "ask", "`rules` that ask you first: 'Bash(git push:*)'; repeatable")
+	flags.Var((*list)(&p.deny), "deny", "deny `rules`: 'Bash(rm:*)'; repeatable")
+	flags.Var((*list)(&p.sessionAllow), "session-allow", "`rules` allowed earlier in the session; never enough for tier 3 (destructive)")
+	flags.Var((*list)(&p.sessionDeny), "session-deny", "`rules` denied earlier in the session")
+	flags.Var((*list)(&p.rules), "rules", "granular rules: a JSON array, or an `@file` with one")
 	flags.SetNormalizeFunc(aliases)
 	complete(cmd, "mode", modes.Names()...)
 	complete(cmd, "unlisted", "ask", "deny", "risk")
@@ -137,16 +137,11 @@ func (p *policyFlags) settings() error {
 			return usage("--mode: %w", err)
 		}
 	}
-	if p.unlisted != "" && !slices.Contains([]string{"ask", "deny", "risk"}, p.unlisted) {
-		return usage("--unlisted %q: it is ask, deny or risk", p.unlisted)
-	}
-	if p.risk != "" && !slices.Contains([]string{"on", "off"}, p.risk) {
-		return usage("--risk %q: it is on or off", p.risk)
-	}
-	if p.advice != "" && !slices.Contains([]string{"on", "off"}, p.advice) {
-		return usage("--advice %q: it is on or off", p.advice)
-	}
-	return nil
+	return cmp.Or(
+		ifGiven("--unlisted", p.unlisted, "ask", "deny", "risk"),
+		ifGiven("--risk", p.risk, "on", "off"),
+		ifGiven("--advice", p.advice, "on", "off"),
+	)
 }
 
 // spec returns the policy of the flags alone.
@@ -169,6 +164,9 @@ func (p *policyFlags) spec() (*policy.Spec, error) {
 			if err != nil {
 				return nil, usage("%s %q: %w", l.flag, text, err)
 			}
+			if len(rules) == 0 {
+				return nil, usage("%s %q has no rule in it: name one, or leave %s out", l.flag, text, l.flag)
+			}
 			for _, rule := range rules {
 				*l.into = append(*l.into, policy.Item{Text: rule, Source: patterns.Source{Name: l.flag}})
 			}
@@ -188,7 +186,7 @@ func (p *policyFlags) addRules(spec *policy.Spec) error {
 			}
 			text, source.Name = string(data), file
 		} else if !strings.HasPrefix(strings.TrimSpace(text), "[") {
-			return usage("--rules %s: write a JSON array, '[{\"tools\":…}]', or @FILE for a file with one", quoted(text))
+			return usage("--rules %s is not a JSON array: write '[{\"tools\":[\"Bash\"],\"action\":\"deny\"}]', or @FILE for a file with one", quoted(text))
 		}
 		rules, err := policy.ParseRules(text, source)
 		if err != nil {
@@ -210,6 +208,8 @@ func fileError(flag string, err error) error {
 		return usage("%s: there is no file %s: give one that exists, or leave %s out", flag, path.Path, flag)
 	case errors.Is(err, syscall.EISDIR):
 		return usage("%s: %s is a directory: name a file in it", flag, path.Path)
+	default:
+		return usage("%s: %w: give a file that you can read", flag, err)
 	}
 	return usage("%s: %w", flag, err)
 }

@@ -23,7 +23,7 @@ type subject struct{ plan, agent string }
 
 func (s *subject) add(cmd *cobra.Command, plan string) {
 	cmd.Flags().StringVar(&s.plan, "plan", "", plan)
-	cmd.Flags().StringVar(&s.agent, "agent", "", "only the agent of this `name`")
+	cmd.Flags().StringVar(&s.agent, "agent", "", "only the agent with this `name`")
 }
 
 // is reports whether an agent on a plan is selected.
@@ -31,15 +31,14 @@ func (s *subject) is(agent, plan string) bool {
 	return (s.plan == "" || plan == engine.PlanID(s.plan)) && (s.agent == "" || agent == s.agent)
 }
 
-const onlyPlan = "only those on the plan in this `file`, or in this workspace"
+const onlyPlan = "only those for the plan in this `file`, or for this workspace"
 
 func (a *app) hallucinationsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hallucinations",
-		Short: "Look at commands that agents made up, and count anew",
-		Long: `A command that the whitelist denies is counted for the agent and the plan that
-it works on. At the threshold the agent is paused, until a person runs
-agent-wrapper resume.`,
+		Short: "List commands that agents made up, and reset the count",
+		Long: `A command that the whitelist denies is counted for the agent and its plan. At
+the threshold the agent is paused until you run agent-wrapper resume.`,
 		Example: `  agent-wrapper hallucinations list --count 20
   agent-wrapper hallucinations list --dry-run
   agent-wrapper hallucinations count
@@ -59,18 +58,18 @@ func (a *app) hallucinationsListCommand() *cobra.Command {
 	var count int
 	var asJSON, dryRun bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "The last commands that were made up", Args: cobra.NoArgs,
+		Use: "list", Short: "List the latest made-up commands", Args: none(""),
 		RunE: func(*cobra.Command, []string) error {
 			if count < 1 {
-				return usage("--count %d: at least 1", count)
+				return usage("--count %d: write 1 or more", count)
 			}
 			return a.listHallucinations(&of, count, asJSON, dryRun)
 		},
 	}
 	of.add(cmd, onlyPlan)
-	cmd.Flags().IntVar(&count, "count", 10, "how many, at most")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, as in "+whitelist.LogFile)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "those that a whitelist in dry_run_mode would have refused instead")
+	cmd.Flags().IntVar(&count, "count", 10, "how many to show at most")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line, as in "+whitelist.LogFile)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "instead, list what a whitelist in dry_run_mode would have refused")
 	return cmd
 }
 
@@ -84,11 +83,11 @@ func (a *app) listHallucinations(of *subject, count int, asJSON, dryRun bool) er
 		return err
 	}
 	if len(events) == 0 && !asJSON {
-		said := "no command was made up"
+		said := "No made-up commands."
 		if dryRun {
-			said = "a dry run would have refused no command"
+			said = "A dry run would have refused no commands."
 		}
-		fmt.Fprintln(a.err, "agent-wrapper:", said)
+		fmt.Fprintln(a.err, said)
 		return nil
 	}
 	for _, e := range events {
@@ -108,11 +107,11 @@ func (a *app) hallucinationsCountCommand() *cobra.Command {
 	var of subject
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "count", Short: "How many were made up since the last reset, and who is paused", Args: cobra.NoArgs,
+		Use: "count", Short: "Count made-up commands, and show who is paused", Args: none(""),
 		RunE: func(*cobra.Command, []string) error { return a.countHallucinations(&of, asJSON) },
 	}
 	of.add(cmd, onlyPlan)
-	cmd.Flags().BoolVar(&asJSON, "json", false, `one JSON object a line: agent_id, plan_id, count, paused`)
+	cmd.Flags().BoolVar(&asJSON, "json", false, `print one JSON object per line: agent_id, plan_id, count, paused`)
 	return cmd
 }
 
@@ -156,7 +155,7 @@ func (a *app) hallucinationsResetCommand() *cobra.Command {
 	var of subject
 	var all, broken bool
 	cmd := &cobra.Command{
-		Use: "reset", Short: "Begin the count anew; a pause stays", Args: cobra.NoArgs,
+		Use: "reset", Short: "Reset the count; pauses stay", Args: none(""),
 		RunE: func(*cobra.Command, []string) error {
 			j, err := journal()
 			if err != nil {
@@ -166,22 +165,22 @@ func (a *app) hallucinationsResetCommand() *cobra.Command {
 			case broken:
 				return a.setAside(j)
 			case of.plan == "" && !all:
-				return usage("whose count? Give --plan FILE, or --all")
+				return usage("--plan is missing: give a plan, or --all")
 			}
 			cleared, err := j.Reset(me(), func(s whitelist.Standing) bool { return of.is(s.Agent, s.Plan) })
-			return a.cleared("counted anew", cleared, func(s whitelist.Standing) int { return s.Count }, err)
+			return a.cleared("count reset", "No counts to reset.", cleared, func(s whitelist.Standing) int { return s.Count }, err)
 		},
 	}
 	of.add(cmd, onlyPlan)
-	cmd.Flags().BoolVar(&all, "all", false, "of all plans")
-	cmd.Flags().BoolVar(&broken, "broken", false, "set a journal aside that cannot be read; who was paused is then no longer")
+	cmd.Flags().BoolVar(&all, "all", false, "for all plans")
+	cmd.Flags().BoolVar(&broken, "broken", false, "set aside a journal that cannot be read; this ends all pauses")
 	return cmd
 }
 
 func (a *app) setAside(j *whitelist.Journal) error {
 	aside, err := j.SetAside()
 	if err == nil {
-		fmt.Fprintf(a.err, "agent-wrapper: the journal is now %s, and an empty one stands in its place\n", aside)
+		fmt.Fprintf(a.err, "The journal is now %s; a new one is empty.\n", aside)
 	}
 	return err
 }
@@ -190,37 +189,37 @@ func (a *app) resumeCommand() *cobra.Command {
 	var of subject
 	cmd := &cobra.Command{
 		Use:   "resume --plan FILE",
-		Short: "End the pause of an agent that made up too many commands",
-		Long: `resume lets the agents of a plan go on that were paused because they made up too
-many commands, and begins their count anew. Look at them first:
+		Short: "Resume agents that were paused for made-up commands",
+		Long: `resume ends the pause of a plan's agents, which made up too many commands, and
+resets their count. Look at the commands first:
 agent-wrapper hallucinations list --plan FILE`,
 		Example: `  agent-wrapper resume --plan plan.json
   agent-wrapper resume --plan .          # an agent that worked without a plan`,
-		Args: cobra.NoArgs,
+		Args: none(""),
 		RunE: func(*cobra.Command, []string) error {
 			if of.plan == "" {
-				return usage("which plan? Give --plan FILE, as the message of the pause has it")
+				return usage("--plan is missing: give the plan that the message of the pause names")
 			}
 			j, err := journal()
 			if err != nil {
 				return err
 			}
 			resumed, err := j.Resume(engine.PlanID(of.plan), of.agent, me())
-			return a.cleared("resumed", resumed, func(s whitelist.Standing) int { return s.Led }, err)
+			return a.cleared("resumed", "No paused agents on this plan.", resumed, func(s whitelist.Standing) int { return s.Led }, err)
 		},
 	}
-	of.add(cmd, "the plan's `file`, or the workspace of an agent without one")
+	of.add(cmd, "`file` with the plan, or the workspace of an agent without one")
 	return cmd
 }
 
-// cleared reports whose count was reset, and after how many hallucinated
-// commands.
-func (a *app) cleared(what string, those []whitelist.Standing, after func(whitelist.Standing) int, err error) error {
+// cleared reports whose count was reset, and after how many hallucinated commands; none
+// is what to say if there was nobody.
+func (a *app) cleared(what, none string, those []whitelist.Standing, after func(whitelist.Standing) int, err error) error {
 	if err != nil {
 		return err
 	}
 	if len(those) == 0 {
-		fmt.Fprintf(a.err, "agent-wrapper: nobody was %s\n", what)
+		fmt.Fprintln(a.err, none)
 	}
 	for _, s := range those {
 		fmt.Fprintf(a.out, "%s: agent %s on %s, after %d made-up commands\n", what, visible.Line(s.Agent), visible.Line(s.Plan), after(s))

@@ -16,12 +16,15 @@ type flagGroup struct {
 
 // runGroups are the flags of run. A test holds that each stands in one group.
 var runGroups = []flagGroup{
-	{"Task", []string{"prompt", "session", "model", "append-system-prompt", "mcp-config", "add-dir", "cwd", "workspace"}},
-	{"Rules", []string{"policy", "frontmatter", "isolated", "allow", "ask", "deny", "session-allow", "session-deny", "rules", "mode", "dangerously-skip-permissions", "unlisted", "risk", "advice", "approvals", "no-input"}},
+	{"Task", []string{"prompt", "session", "cwd", "model"}},
+	{"Policy", []string{"allow", "ask", "deny", "mode", "policy", "unlisted", "risk"}},
+	{"Questions", []string{"approvals", "no-input", "advice"}},
 	{"Limits", []string{"max-turns", "max-budget-usd", "timeout"}},
 	{"Result", []string{"output", "json-schema", "fail-on"}},
 	{"Record", []string{"audit", "audit-sync", "log", "agent", "plan"}},
-	{"Other", []string{"agent-command", "accept-managed", "help", "version"}},
+	{"Agent", []string{"agent-command", "mcp-config", "add-dir", "append-system-prompt"}},
+	{"More policy", []string{"rules", "isolated", "frontmatter", "session-allow", "session-deny", "workspace", "dangerously-skip-permissions", "accept-managed"}},
+	{"Other", []string{"help", "version"}},
 }
 
 // listed is the part of cobra's template of help, as narrow makes it, that lists the

@@ -28,29 +28,29 @@ func (a *app) initCommand() *cobra.Command {
 	var o startOptions
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Write a starting policy for the project",
-		Long: `init looks at the files in the project's top folder (go.mod, package.json,
+		Short: "Write a starting policy for this project",
+		Long: `init looks at the files in the project's top directory (go.mod, package.json,
 pyproject.toml, Cargo.toml, Makefile, mise.toml ...) and writes
-agent-wrapper.toml: rules with comments that let building, testing, checking
-and formatting run, ask about what publishes, deploys, migrates or installs,
-and deny what tells secrets. What only looks needs no rule.
+agent-wrapper.toml, with comments: rules that allow building, testing, checking
+and formatting, ask about publishing, deploying, migrating and installing, and
+deny reading secrets. Reading the project needs no rule.
 
-In a git repository edits of files in the project run without a question, since
-git shows them and takes them back; --edits ask asks about each. Removing files
-is asked about either way. Elsewhere edits are asked about.
+In a git repository, edits of project files run without a question, since git
+can undo them; --edits ask asks about each. Elsewhere edits are asked about.
+Removing files is always asked about.
 
-A policy that is there already is kept: init says which rules it lacks, and adds
-them after a yes, or with --yes. Nothing in it is changed.
+An existing policy is kept: init lists the rules it lacks and adds them if you
+agree, or with --yes. It changes nothing else.
 
-On a terminal init asks before it writes. agent-wrapper.local.toml, where
-"always" is kept, is added to .gitignore.`,
+On a terminal init asks before it writes. It adds agent-wrapper.local.toml,
+where "always" is kept, to .gitignore.`,
 		Example: `  agent-wrapper init
   agent-wrapper init --print
   agent-wrapper init --edits ask --yes`,
-		Args: exactly(0, "no arguments"),
+		Args: none(""),
 		RunE: func(*cobra.Command, []string) error {
-			if !slices.Contains([]string{"", acceptEdits, askEdits}, o.edits) {
-				return usage("--edits is accept or ask, not %q", o.edits)
+			if err := ifGiven("--edits", o.edits, acceptEdits, askEdits); err != nil {
+				return err
 			}
 			dir, err := o.rules.workspace()
 			if err != nil {
@@ -60,10 +60,10 @@ On a terminal init asks before it writes. agent-wrapper.local.toml, where
 		},
 	}
 	cmd.Flags().StringVar(&o.rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	cmd.Flags().StringVar(&o.edits, "edits", "", "edits of the project's files: `accept` them or ask (default: accept in git)")
-	cmd.Flags().BoolVar(&o.force, "force", false, "write over a policy that is there")
-	cmd.Flags().BoolVar(&o.print, "print", false, "write the policy to standard output, and nothing else")
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&o.edits, "edits", "", "`accept` edits of the project's files, or ask (default: accept in a git repository)")
+	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite an existing policy")
+	cmd.Flags().BoolVar(&o.print, "print", false, "print the policy instead of writing it")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write without asking")
 	return cmd
 }
 
@@ -89,7 +89,7 @@ func (a *app) startPolicy(dir string, o *startOptions) error {
 	if !o.yes && isTerminal(a.in) {
 		in := bufio.NewReader(a.in)
 		if o.edits == "" && edits {
-			edits = a.agrees(in, "Change files here without a question? git shows it and takes it back. [Y/n] ", true)
+			edits = a.agrees(in, "Let the agent edit files here without asking? git can undo it. [Y/n] ", true)
 		}
 		if !a.agrees(in, fmt.Sprintf("Write %s? [Y/n] ", policy.FileName), true) {
 			return usage("nothing was written")
@@ -98,7 +98,7 @@ func (a *app) startPolicy(dir string, o *startOptions) error {
 	if err := a.writeStart(dir, path, policy.Starting(project, edits)); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s is written.\n%s\n", visible.Line(path), editsSaid(edits, inRepository(dir)))
+	fmt.Fprintf(a.out, "Wrote %s.\n%s\n", visible.Line(path), editsSaid(edits, inRepository(dir)))
 	return a.afterStart(dir)
 }
 
@@ -106,13 +106,13 @@ func (a *app) startPolicy(dir string, o *startOptions) error {
 func editsSaid(edits, repository bool) string {
 	switch {
 	case edits && repository:
-		return "Edits of files here run without a question: git shows them and takes them back.\nTo be asked about each: mode = \"default\""
+		return "Edits of files here run without a question, since git can undo them.\nTo be asked about each: mode = \"default\""
 	case edits:
-		return "Edits of files here run without a question, and no git takes them back.\nTo be asked about each: mode = \"default\""
+		return "Edits of files here run without a question, although no git can undo them.\nTo be asked about each: mode = \"default\""
 	case repository:
 		return "Edits of files here are asked about. To let them run: mode = \"acceptEdits\""
 	}
-	return "Edits of files here are asked about, since no git takes them back.\nTo let them run: mode = \"acceptEdits\""
+	return "Edits of files here are asked about, since no git can undo them.\nTo let them run: mode = \"acceptEdits\""
 }
 
 // extendPolicy adds what a starting policy has and the one at path lacks.
@@ -135,24 +135,24 @@ func (a *app) extendPolicy(dir, path string, o *startOptions) error {
 	}
 	fmt.Fprintf(a.err, "Found in %s: %s.\n", visible.Line(dir), kitNames(project))
 	if len(added) == 0 {
-		fmt.Fprintf(a.out, "%s lacks no rule of a starting policy\n", visible.Line(path))
+		fmt.Fprintf(a.out, "%s has every rule of a starting policy.\n", visible.Line(path))
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s is there already. It lacks these rules:\n", visible.Line(path))
+	fmt.Fprintf(a.out, "%s exists already. It lacks these rules:\n", visible.Line(path))
 	for _, add := range added {
 		fmt.Fprintf(a.out, "  %-5s  %s\n", add.List, visible.Line(add.Rule))
 	}
 	switch {
 	case o.yes:
 	case !isTerminal(a.in):
-		return usage("nothing was written: init --yes adds them, --force writes a new policy")
-	case !a.agrees(bufio.NewReader(a.in), "Add them? Nothing else is changed. [y/N] ", false):
+		return usage("nothing was written: run init --yes to add them, or init --force to write a new policy")
+	case !a.agrees(bufio.NewReader(a.in), "Add them? Nothing else changes. [y/N] ", false):
 		return usage("nothing was written")
 	}
 	if err := a.writeStart(dir, path, next); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%d rules are added\n", len(added))
+	fmt.Fprintf(a.out, "Added %d rules.\n", len(added))
 	return a.afterStart(dir)
 }
 
@@ -170,7 +170,7 @@ func (a *app) afterStart(dir string) error {
 	if err := a.ignoreLocal(dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Look at it, then: agent-wrapper trust %s\n", policy.FileName)
+	fmt.Fprintf(a.out, "Read it, then run: agent-wrapper trust %s\n", policy.FileName)
 	return nil
 }
 
@@ -180,7 +180,7 @@ func kitNames(project fs.FS) string {
 		names = append(names, k.Name)
 	}
 	if len(names) == 0 {
-		return "nothing that init knows"
+		return "no build files that init knows"
 	}
 	return strings.Join(names, ", ")
 }
@@ -209,9 +209,9 @@ func own(path string) error {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return usage("%s is a symbolic link, and init writes into none: put a file in its place", path)
+		return usage("%s is a symbolic link, and init does not write through links: put a file in its place", path)
 	case !info.Mode().IsRegular():
-		return usage("%s is no regular file: take it away", path)
+		return usage("%s is not a regular file: remove it", path)
 	}
 	return nil
 }
@@ -253,6 +253,6 @@ func (a *app) ignoreLocal(dir string) error {
 	if err := atomicfile.Write(path, append(data, policy.LocalName+"\n"...), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s is added to .gitignore\n", policy.LocalName)
+	fmt.Fprintf(a.out, "Added %s to .gitignore.\n", policy.LocalName)
 	return nil
 }

@@ -19,9 +19,9 @@ type limitFlags struct {
 }
 
 func (l *limitFlags) add(flags *pflag.FlagSet) {
-	flags.Var(&l.turns, "max-turns", "`number` of turns that the agent may take")
-	flags.Var(&l.budget, "max-budget-usd", "US `dollars` that the agent may spend")
-	flags.Var(&l.time, "timeout", "`time` that the run may take, as 90s or 10m: then the agent is ended, with all that it started (exit code 124)")
+	flags.Var(&l.turns, "max-turns", "`number` of turns the agent may take")
+	flags.Var(&l.budget, "max-budget-usd", "US `dollars` the agent may spend")
+	flags.Var(&l.time, "timeout", "`time` the run may take, such as 90s or 10m; then the agent and all that it started are ended (exit code 124)")
 }
 
 // overtime is the cause of a context that --timeout ended.
@@ -62,7 +62,7 @@ type dollars float64
 func (d *dollars) Set(text string) error {
 	amount, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(amount > 0) || math.IsInf(amount, 0) {
-		return errors.New("write an amount above 0, as 2 or 0.50")
+		return errors.New("write an amount above 0, such as 2 or 0.50")
 	}
 	*d = dollars(amount)
 	return nil
@@ -79,11 +79,8 @@ type span time.Duration
 // Set reads a time with its unit.
 func (s *span) Set(text string) error {
 	d, err := time.ParseDuration(text)
-	if _, number := strconv.ParseFloat(text, 64); number == nil {
-		return fmt.Errorf("it needs a unit: write %ss, %sm or %sh", text, text, text)
-	}
 	if err != nil || d <= 0 {
-		return errors.New("write a time above 0 with its unit: 90s, 10m or 1h30m")
+		return errors.New(timeWanted(text))
 	}
 	*s = span(d)
 	return nil

@@ -142,7 +142,7 @@ func TestLostAnswers(t *testing.T) {
 		return cmd.ProcessState.ExitCode()
 	}
 	cmd, complaints, _ := headless(t, nil, "--output", "json", "--wrong")
-	if code := unread(cmd); code != codeUsage || !strings.Contains(complaints.String(), "unknown flag: --wrong") {
+	if code := unread(cmd); code != codeUsage || !strings.Contains(complaints.String(), "there is no flag --wrong") {
 		t.Errorf("exit code %d, %q", code, complaints)
 	}
 	cmd, complaints, audit := headless(t, nil)

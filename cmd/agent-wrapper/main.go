@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
@@ -88,16 +89,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.report(a.writeResult(cmd, args, err))
 }
 
-// The exit codes.
+// The exit codes. docs/reference/commands.md has them with these comments.
 const (
-	codeDone     = 0   // done, allowed
-	codeInternal = 1   // it could not be done
-	codeUsage    = 2   // an error in the command line or in a file that it names
-	codeDenied   = 3   // the run ended on a denial or a breach
+	codeDone     = 0   // done, or allowed
+	codeInternal = 1   // it could not be done, or a test failed
+	codeUsage    = 2   // the command line, or a file that it names, is wrong
+	codeDenied   = 3   // the run ended on a denial or a breach, --fail-on counts, or the record was changed
 	codeAsk      = 10  // with --exit-code: the answer is ask
 	codeDeny     = 11  // with --exit-code: the answer is deny
 	codeTimeout  = 124 // the run took longer than --timeout, as timeout(1) has it
-	codeSignal   = 128 // a signal ended the run, with its number added: 130 for ^C
+	codeSignal   = 128 // a signal ended the run, with its number n added: 130 for ^C
 )
 
 // coded is an error with its exit code. If the error is nil, nothing is reported.
@@ -135,7 +136,7 @@ func (a *app) report(err error) int {
 	}
 	var c *coded
 	if !errors.As(err, &c) || c.err != nil {
-		fmt.Fprintf(a.err, "agent-wrapper: %s\n", visible.Text(err.Error()))
+		fmt.Fprintf(a.err, "agent-wrapper: %s\n", visible.Text(plain.Text(err)))
 	}
 	return exitCode(err)
 }

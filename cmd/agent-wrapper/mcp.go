@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/mcp"
 )
 
@@ -21,17 +22,17 @@ func (a *app) mcpCommand() *cobra.Command {
 	f := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Answer permission prompts of the agent CLI, as an MCP server",
+		Short: "Answer the agent CLI's permission prompts, as an MCP server",
 		Long: `mcp is an MCP server on standard input and output with one tool, approve, for
-the agent CLI's --permission-prompt-tool. It sees only what the CLI asks about:
-what the CLI runs without asking is not decided here, and the directory that a
-command would run in is not known. agent-wrapper run sees everything. What the
-policies leave to a person is denied.`,
+the agent CLI's --permission-prompt-tool. It sees only what the CLI asks about,
+not what the CLI runs without asking, and it does not know the directory of a
+command; agent-wrapper run sees everything. What the policy would ask you about
+is denied.`,
 		Example: `  claude -p "fix the failing test" --strict-mcp-config \
     --permission-prompt-tool mcp__agent-wrapper__approve \
     --mcp-config '{"mcpServers":{"agent-wrapper":
         {"command":"agent-wrapper","args":["mcp"]}}}'`,
-		Args: cobra.NoArgs,
+		Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), f) },
 	}
 	f.policyFlags.add(cmd)
@@ -60,7 +61,7 @@ func (a *app) mcp(ctx context.Context, f *mcpFlags) error {
 	}
 	pipesFail()
 	err = mcp.Serve(ctx, a.in, a.out, mcp.Options{
-		Decider: e, Version: buildVersion(), Warn: func(err error) { a.warn(err.Error()) },
+		Decider: e, Version: buildVersion(), Warn: func(err error) { a.warn(plain.Text(err)) },
 	})
 	return errors.Join(err, e.Close())
 }

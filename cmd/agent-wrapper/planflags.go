@@ -29,7 +29,7 @@ type planFlags struct {
 func (f *planFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.addSources(flags)
-	flags.StringVar(&f.whitelist, "whitelist", "", "`file` with the commands that may run (default: "+whitelist.FileName+" in the workspace, else a short built-in list); those that a policy names bind too")
+	flags.StringVar(&f.whitelist, "whitelist", "", "`file` with the commands that may run (default: "+whitelist.FileName+" in the workspace, else a short built-in list); whitelists that a policy names apply too")
 }
 
 // planned are rules with the whitelists of gates.
@@ -126,19 +126,19 @@ func (a *app) warn(text string) {
 func (p *planned) plan(path string) (*gates.Plan, error) {
 	plan, err := gates.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("there is no plan %s", path)
+		return nil, usage("there is no plan %s: name a file that exists", path)
 	}
 	if err == nil {
 		err = plan.Check(p.Place.Workspace, p.mayBeSet)
 	}
 	switch ext := filepath.Ext(path); {
 	case err != nil && (ext == ".yml" || ext == ".yaml"):
-		return nil, usage("%s is no plan, which is JSON: agent-wrapper security validate-commands --ci looks at CI files", path)
+		return nil, usage("%s is not a plan, which is a JSON object: write one, or check a CI file with agent-wrapper security validate-commands --ci", path)
 	case err != nil:
 		return nil, usage("%w", err)
 	}
 	if !slices.ContainsFunc(plan.Items, func(i gates.Item) bool { return len(i.Gates) > 0 }) {
-		return nil, usage("%s: the plan has no gate, so nothing would be checked: give an item gates, each with a name and what it is to run", path)
+		return nil, usage("%s has no gates, so nothing would be checked: give an item gates, each with a name and a command to run", path)
 	}
 	p.Guard(absolute(path))
 	return plan, nil

@@ -1,23 +1,28 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 func (a *app) policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Look at policies",
+		Short: "Show, validate and lint policies",
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policySchemaCommand())
+	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policyNotifyCommand(), a.policySchemaCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}
@@ -29,13 +34,13 @@ func (a *app) policyShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show the policy of a run, with the source of each rule",
+		Short: "Show the policy of a run, and where each rule comes from",
 		Long: `show lists the sources of the policy (managed, user, project, local, front
-matter, flags), whether each is trusted, every rule and setting that counts with
+matter, flags), whether each is trusted, every rule and setting in force with
 its place, and what is ignored and why.`,
 		Example: `  agent-wrapper policy show
   agent-wrapper policy show --frontmatter chat.md --json`,
-		Args: exactly(0, "no arguments"),
+		Args: none(""),
 		RunE: func(*cobra.Command, []string) error {
 			c, err := rules.load()
 			if err != nil {
@@ -49,7 +54,7 @@ its place, and what is ignored and why.`,
 		},
 	}
 	rules.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -94,12 +99,69 @@ func says(src policy.Source) string {
 	return src.Kind.String() + ", not trusted: it only narrows"
 }
 
+func (a *app) policyNotifyCommand() *cobra.Command {
+	var rules policyFlags
+	cmd := &cobra.Command{
+		Use:   "notify",
+		Short: "Send a test notice by each way that [notify] switches on",
+		Long: `notify sends what you would get of a question that has waited too long, about
+"echo test", by each way that [notify] of the policy switches on, and says how
+each went. The exit code is 1 if one failed.`,
+		Example: `  agent-wrapper policy notify`,
+		Args:    exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := rules.load()
+			if err != nil {
+				return err
+			}
+			return a.tryNotify(cmd.Context(), r)
+		},
+	}
+	rules.add(cmd)
+	return cmd
+}
+
+// tryNotify sends a test notice.
+func (a *app) tryNotify(ctx context.Context, r *engine.Rules) error {
+	for _, w := range r.Warnings {
+		a.say("warning: %s", w)
+	}
+	var terminal func(string)
+	if isTerminal(a.out) {
+		terminal = func(text string) { fmt.Fprint(a.out, text) }
+	}
+	use := permission.ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"echo test"}`), Session: "test", Dir: r.Place.Workspace}
+	failed := 0
+	given := r.TryNotify(ctx, &use, terminal, func(way, how string, err error) {
+		if err != nil {
+			failed++
+			how = "failed: " + err.Error()
+		}
+		fmt.Fprintf(a.out, "%-8s %s\n", way, visible.Line(how))
+	})
+	switch {
+	case !given:
+		return usage("no policy that counts here has [notify]: add it to %s, as in docs/policy.md", userPolicy())
+	case failed > 0:
+		return errors.New("you would not have been told by every way")
+	}
+	return nil
+}
+
+// userPolicy returns the file of the user's policy.
+func userPolicy() string {
+	if dir := userDirs().User; dir != "" {
+		return filepath.Join(dir, policy.FileName)
+	}
+	return "your policy"
+}
+
 func (a *app) policySchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
-		Short:   "Write the JSON Schema of policy files, for editors",
+		Short:   "Print the JSON Schema of policy files, for editors",
 		Example: "  agent-wrapper policy schema > agent-wrapper.schema.json",
-		Args:    exactly(0, "no arguments"),
+		Args:    none(""),
 		RunE: func(*cobra.Command, []string) error {
 			text, err := policy.Schema()
 			if err != nil {

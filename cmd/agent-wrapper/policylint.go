@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,14 +21,14 @@ func (a *app) policyLintCommand() *cobra.Command {
 	var asJSON, exitCode, list bool
 	cmd := &cobra.Command{
 		Use:   "lint [FILE...]",
-		Short: "Look for rules that allow more than they seem to, or do nothing",
-		Long: `lint reads policy files, and chat files with settings at their head, and says of
-each finding where it stands, why, and which narrower rule would do. Without a
-file it looks at the policies that a run here would find, and names the
-whitelists that bind commands beside them.
+		Short: "Find rules that allow more than they seem to, or do nothing",
+		Long: `lint reads policy files, and chat files with settings in their front matter. For
+each finding it says where it is, why it matters, and which narrower rule to use
+instead. Without FILE it reads the policies of a run here, and names the
+whitelists that apply beside them.
 
-The exit code is 2 if a file does not load; with --exit-code 10 for findings and
-11 if one of them is a danger.`,
+The exit code is 2 if a file does not load; with --exit-code, 10 for findings
+and 11 if one of them is a danger.`,
 		Example: "  agent-wrapper policy lint agent-wrapper.toml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if list {
@@ -51,8 +52,8 @@ The exit code is 2 if a file does not load; with --exit-code 10 for findings and
 		},
 	}
 	rules.addPlaces(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write a JSON object for each finding, one a line")
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 if there are findings, 11 if one is a danger")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per finding")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for findings, 11 if one is a danger")
 	cmd.Flags().BoolVar(&list, "list", false, "list the checks")
 	return cmd
 }
@@ -62,6 +63,9 @@ The exit code is 2 if a file does not load; with --exit-code 10 for findings and
 func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 	var files []policy.File
 	for _, arg := range args {
+		if ext := strings.ToLower(filepath.Ext(arg)); ext == ".json" || ext == ".yaml" || ext == ".yml" {
+			return nil, usage("%s is not a policy: name a TOML file, or a Markdown file with settings at its head", arg)
+		}
 		files = append(files, policy.File{Kind: kindOf(arg), Path: arg})
 	}
 	if len(args) > 0 {
@@ -78,7 +82,7 @@ func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, usage("there is no policy here: name a file, or make one with agent-wrapper init")
+		return nil, usage("there is no policy here: name a file, or write one with agent-wrapper init")
 	}
 	return files, nil
 }
@@ -109,7 +113,7 @@ func (a *app) lint(files []policy.File, asJSON bool) (worst int, err error) {
 			}
 		}
 		if len(findings) == 0 && !asJSON {
-			fmt.Fprintf(a.out, "%s: nothing found\n", visible.Line(f.Path))
+			fmt.Fprintf(a.out, "%s: no findings\n", visible.Line(f.Path))
 		}
 	}
 	return worst, nil
@@ -174,12 +178,12 @@ func (a *app) policyValidateCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate [FILE...]",
-		Short: "Say all that is wrong with policy files",
-		Long: `validate reads policy files, and chat files with settings at their head, as
-strictly as a run does, and says all that is wrong with its place: errors keep
-the file from loading, warnings are about rules that load and are dead. Without
-a file it reads the policies that a run here would find. The exit code is 2 if
-there is an error.`,
+		Short: "Check policy files for errors",
+		Long: `validate reads policy files, and chat files with settings in their front matter,
+as strictly as a run does, and reports every problem with its place. Errors keep
+the file from loading; warnings are about rules that load but do nothing.
+Without FILE it reads the policies of a run here. The exit code is 2 if there is
+an error.`,
 		Example: "  agent-wrapper policy validate agent-wrapper.toml chat.md",
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := rules.policyFiles(args)
@@ -190,7 +194,7 @@ there is an error.`,
 		},
 	}
 	rules.addPlaces(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write a JSON object for each problem, one a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per problem")
 	return cmd
 }
 
@@ -230,7 +234,7 @@ func whitelistProblems(f policy.File) (problems []policy.Problem) {
 	}
 	for _, item := range spec.Whitelists {
 		if _, err := whitelist.Read(engine.WhitelistFile(item)); item.Text != "" && err != nil {
-			problems = append(problems, policy.Problem{Source: item.Source, Text: fmt.Sprintf("no command may run, since the whitelist cannot be used: %v", err)})
+			problems = append(problems, policy.Problem{Source: item.Source, Text: fmt.Sprintf("no command may run, because the whitelist cannot be used: %v", err)})
 		}
 	}
 	return problems

@@ -173,6 +173,10 @@ type wish struct {
 	Times  int
 	// Beside are tool uses that it asks about at the same time.
 	Beside []wish
+	// Slow is a named pipe. The tool runs until somebody writes to it.
+	Slow string
+	// Result is what the tool returns; "" for a line with what it ran with.
+	Result string
 	// Type is what the agent tries to type on our terminal.
 	Type string
 }
@@ -285,8 +289,9 @@ func (p *pretender) tell(id string, w *wish, answer object) {
 	text, decision := fmt.Sprint(answer["message"]), object{"decision": "reject", "source": "user_reject"}
 	if allowed {
 		updated, _ := json.Marshal(answer["updatedInput"])
+		wait(w.Slow)
 		ran(updated)
-		text, decision = w.Tool+" ran with "+string(updated), object{"decision": "accept", "source": "user_temporary"}
+		text, decision = cmp.Or(w.Result, w.Tool+" ran with "+string(updated)), object{"decision": "accept", "source": "user_temporary"}
 	}
 	p.out.Encode(object{
 		"type":             "user",

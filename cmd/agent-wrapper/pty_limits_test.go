@@ -17,15 +17,15 @@ func TestLimitOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := onTerminal(t, []string{bash("ls a"), bash("ls b"), bash("ls c"), bash("ls d"), bash("ls e")}, "--policy", file)
-	x.wait("? Bash")
-	x.wait("command: ls c")
-	x.wait("  allow  run ls c\n")
-	x.wait("  ask    2 tool uses in this session; the limit is 2 [" + file + ":3:13]\n")
-	x.wait("it is held: your answer counts once")
+	x.wait("┌ Bash")
+	x.wait("│ │ ls c")
+	x.wait("│ 2 tool uses in this session; the limit is 2 [" + file + ":3:13]")
+	x.wait("1 more part: allowed")
+	x.wait("this can only be approved once")
 	x.press("s") // is not offered
 	x.press("o")
 	x.wait("ALLOW  Bash  ls d")
-	x.wait("command: ls e")
+	x.wait("│ │ ls e")
 	x.press("d")
 	x.decided("ALLOW ls a", "ALLOW ls b", "ALLOW ls c", "ALLOW ls d", "DENY ls e")
 }

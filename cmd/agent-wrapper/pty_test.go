@@ -60,7 +60,7 @@ func started(t *testing.T, home string, args ...string) *terminal {
 
 func startedBy(t *testing.T, home, kind string, cmd *exec.Cmd) *terminal {
 	t.Helper()
-	cmd.Env = append(os.Environ(), append([]string{"HOME=" + home, "TERM=" + kind, "NO_COLOR=1", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "VISUAL="}, cmd.Env...)...)
+	cmd.Env = append(os.Environ(), append([]string{"HOME=" + home, "TERM=" + kind, "NO_COLOR=1", "LC_ALL=C.UTF-8", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "VISUAL="}, cmd.Env...)...)
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -248,10 +248,10 @@ func TestPromptOnTerminal(t *testing.T) {
 	x.wait("ALLOW  Bash  npm install left-pad")
 	x.press("y") // not an answer
 	x.press("s")
-	x.answerLadder()
+	x.wait("this session\n")
 	x.wait("ALLOW  Bash  npm install left-pad") // a person's answer
 	x.wait("ALLOW  Bash  npm install left-pad") // the session's rule
-	x.wait("session-allow")
+	x.wait("allowed for this session")
 	x.press("d")
 	x.wait("DENY   Bash  npm install other")
 	x.press("w")
@@ -261,8 +261,107 @@ func TestPromptOnTerminal(t *testing.T) {
 	x.types("\r")
 	x.wait("| not on a Friday")
 	shown := x.decided("ALLOW npm install left-pad", "ALLOW npm install left-pad", "ALLOW npm install left-pad", "DENY npm install other", "DENY git push", "ALLOW npm install left-pad")
-	if n := strings.Count(shown, "? Bash"); n != 4 {
+	if n := strings.Count(shown, "┌ Bash"); n != 4 {
 		t.Errorf("%d questions:\n%s", n, shown)
+	}
+}
+
+// What runs for long is shown with its time, until a question opens or its result comes,
+// and at the end the run in two lines.
+func TestLiveOnTerminal(t *testing.T) {
+	t.Parallel()
+	slow, opens := gate(t)
+	held, opens2 := gate(t)
+	test := bash("go test ./...")
+	x := onTerminal(t, []string{
+		test[:len(test)-1] + fmt.Sprintf(`,"slow":%q}`, slow),
+		test[:len(test)-1] + fmt.Sprintf(`,"slow":%q,"beside":[%s]}`, held, bash("git push")),
+	}, pushes...)
+	x.wait("ALLOW  Bash  go test ./...\n       allowed by rule Bash  --allow\n")
+	x.wait("running 2s  go test ./...")
+	x.wait("\r\x1b[Krunning 3s  go test ./...")
+	opens()
+	x.wait("\r\x1b[K       | Bash ran with")
+	x.press("o")
+	x.wait("ALLOW  Bash  git push")
+	x.wait("  +1 more")
+	opens2()
+	x.wait("| Bash ran with")
+	shown := x.decided("ALLOW go test ./...", "ALLOW go test ./...", "ALLOW git push")
+	if !regexp.MustCompile(`\n\n3 tool uses: 3 allowed; 1 asked: 1 approved\n4 turns, \$0\.03, [0-9]+s\n$`).MatchString(shown) {
+		t.Errorf("the end of the run:\n%s", shown)
+	}
+	if question := regexp.MustCompile(`(?s)┌ Bash.*?ALLOW`).FindString(shown); strings.Contains(question, "running") {
+		t.Errorf("within the question:\n%s", question)
+	}
+}
+
+// A question that waits rings the bell and tells a program, once, and stays as it was: the
+// policy is the user's. One in the repository that nobody has trusted does nothing.
+func TestNotifyOnTerminal(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	got := filepath.Join(home, "got")
+	if err := syscall.Mkfifo(got, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		name = filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("tell", "#!/bin/sh\ncat > got\n", 0o700)
+	write(".config/agent-wrapper/agent-wrapper.toml", "[notify]\nafter = \"1s\"\nbell = true\ncommand = [\"./tell\"]\n", 0o600)
+	write("agent-wrapper.toml", "[notify]\nafter = \"24h\"\ncommand = [\"touch\", \"theirs\"]\n", 0o600)
+	x := inHome(t, home, []string{bash("git push"), bash("ls")}, pushes...)
+	x.wait("notify is ignored: the file is not trusted")
+	x.wait(ask.Prompt)
+	x.wait("\a")
+	told, err := os.ReadFile(got)
+	if err != nil || !strings.Contains(string(told), `"tool":"Bash","summary":"git push","session":"pretend-1","dir":"`+home+`","waited_s":1,"waiting":1}`) {
+		t.Errorf("the program was told %s, %v", told, err)
+	}
+	x.types("o")
+	shown := x.decided("ALLOW git push", "ALLOW ls")
+	if n := strings.Count(shown, "\a"); n != 1 {
+		t.Errorf("%d bells:\n%s", n, shown)
+	}
+	if _, err := os.Stat(filepath.Join(home, "theirs")); err == nil {
+		t.Error("the repository's program has run")
+	}
+}
+
+// What is replaced later is written to a terminal only, and not to one without control
+// sequences.
+func TestLiveNotEverywhere(t *testing.T) {
+	_, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, c := range []struct {
+		term, output string
+		out          *os.File
+		live         bool
+	}{
+		{"xterm", "", slave, true}, {"dumb", "", slave, false}, {"xterm", "jsonl", slave, false}, {"xterm", "json", slave, false},
+		{"xterm", "text", file, false}, {"xterm", "", file, false},
+	} {
+		t.Setenv("TERM", c.term)
+		s, err := newEvents(ask.NewScreen(c.out, nil), c.output)
+		if err != nil || (s.live != nil) != c.live {
+			t.Errorf("%+v: %v, %v", c, s.live, err)
+		}
 	}
 }
 
@@ -272,11 +371,11 @@ func TestDenyForSessionOnTerminal(t *testing.T) {
 	x := onTerminal(t, []string{bash("git push"), bash("git push"), bash("git push -f")}, pushes...)
 	x.press("n")
 	x.answerLadder()
-	const rung = "    1  Bash(git push)  - `git push`, however it is written\n"
-	if shown := x.screen(); strings.Index(shown, rung) < strings.Index(shown, "deny for this session\n") {
+	const rung = "│ 1  Bash(git push)    `git push`, however it is written\n"
+	if shown := x.screen(); strings.Count(shown, rung) != 1 || strings.Index(shown, rung) < strings.Index(shown, "└ > ") {
 		t.Errorf("what a denial for the session keeps is shown when it is chosen:\n%s", shown)
 	}
-	x.wait("session-deny")
+	x.wait("denied by rule Bash(git push)  session\n")
 	x.press("d")
 	x.decided("DENY git push", "DENY git push", "DENY git push -f")
 }
@@ -317,7 +416,7 @@ func TestAlwaysOnTerminal(t *testing.T) {
 			}
 			x := inHome(t, home, push, pushes...)
 			x.press("a")
-			x.wait("always\n")
+			x.wait("│ always, in " + tt.kept + ": which one?   Esc  back\n")
 			x.press("1")
 			x.wait("kept Bash(git push origin main) in " + filepath.Join(home, tt.kept) + ":")
 			x.decided("ALLOW git push origin main", "ALLOW git push origin main")
@@ -326,7 +425,7 @@ func TestAlwaysOnTerminal(t *testing.T) {
 				t.Errorf("%v, the policy:\n%s", err, text)
 			}
 			x = inHome(t, home, push, pushes...)
-			if shown := x.decided("ALLOW git push origin main", "ALLOW git push origin main"); strings.Contains(shown, "? Bash") || strings.Contains(shown, "local.toml is not trusted") != (tt.kept != "agent-wrapper.local.toml") {
+			if shown := x.decided("ALLOW git push origin main", "ALLOW git push origin main"); strings.Contains(shown, "┌ Bash") || strings.Contains(shown, "local.toml is not trusted") != (tt.kept != "agent-wrapper.local.toml") {
 				t.Errorf("the next run:\n%s", shown)
 			}
 		})
@@ -360,7 +459,7 @@ func TestAlwaysUpwardOnTerminal(t *testing.T) {
 	push := []string{bash("git push origin main")}
 	x = inHome(t, home, push, "--cwd", filepath.Join(project, "src"))
 	x.press("a")
-	x.wait("always\n")
+	x.wait("which one?   Esc  back\n")
 	x.press("1")
 	x.wait("kept Bash(git push origin main) in " + filepath.Join(project, policy.LocalName) + ":")
 	x.decided("ALLOW git push origin main")
@@ -375,7 +474,7 @@ func TestAlwaysUpwardOnTerminal(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, shown)
 	}
 	x = inHome(t, home, push, "--cwd", filepath.Join(project, "test"))
-	if shown := x.decided("ALLOW git push origin main"); strings.Contains(shown, "? Bash") {
+	if shown := x.decided("ALLOW git push origin main"); strings.Contains(shown, "┌ Bash") {
 		t.Errorf("the next run:\n%s", shown)
 	}
 }
@@ -388,12 +487,12 @@ func TestAlwaysCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := inHome(t, home, []string{bash("git push"), bash("git push")}, pushes...)
-	x.wait("[a] always")
+	x.wait("a  always, in ")
 	if err := os.WriteFile(filepath.Join(home, ".config"), nil, 0o600); err != nil { // in place of the directory
 		t.Fatal(err)
 	}
 	x.press("a")
-	x.wait("always\n")
+	x.wait("which one?   Esc  back\n")
 	x.press("1")
 	x.wait("is not kept, and this is approved once: ")
 	x.press("d")
@@ -404,7 +503,7 @@ func TestAlwaysCannotBeWritten(t *testing.T) {
 func TestAlwaysIsolated(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--isolated")...)
-	x.wait("[s] and [t] would keep:")
+	x.wait("t  for a while")
 	x.press("a")
 	x.press("d")
 	x.decided("DENY git push")
@@ -415,7 +514,7 @@ func TestWhyOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, pushes...)
 	x.press("?")
-	x.wait("1. run git push  [risk")
+	x.wait("1. ASK    run git push  [moderate]")
 	x.wait("> ask-list       ask")
 	x.press("d")
 	x.decided("DENY git push")
@@ -426,14 +525,15 @@ func TestViewOnTerminal(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("echo a\n", 300) + "git push"
 	x := onTerminal(t, []string{bash(long), bash("git push")}, pushes...)
-	x.wait("more bytes in")
-	x.wait("not offered, because not everything is shown: session, while, always")
+	x.wait("bytes in 131 lines (v shows all)")
+	x.wait("after v: session, while, always (not everything is shown)")
 	x.press("s")
+	x.wait("keys: o once, d deny, ? why, v all")
 	x.press("v")
-	x.wait("[s] and [t] and [a] would keep:")
+	x.wait("s  this session  Bash(git push)")
 	x.press("s")
-	x.answerLadder()
-	x.wait("session-allow")
+	x.wait("this session\n")
+	x.wait("allowed for this session")
 	code, shown := x.end()
 	if code != 0 || strings.Count(shown, "ran with") != 2 {
 		t.Errorf("exit code %d\n%s", code, shown)
@@ -459,13 +559,13 @@ func TestQuestionOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{`{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}],"multiSelect":false}]}}`},
 		"--allow", "Read")
-	x.wait("? Which colour?")
+	x.wait("┌ The agent asks\n│ │ Which colour?")
 	x.types("1\r") // too early
-	x.wait("2. Blue - cold")
+	x.wait("│ 2  Blue  cold")
 	x.press("2")
 	x.wait("> 2")
 	x.types("\r")
-	x.wait(`"answers":{"Which colour?":"Blue"}`)
+	x.wait("colour?\":\"Blue\"}")
 	if code, shown := x.end(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, shown)
 	}
@@ -475,7 +575,7 @@ func TestQuestionOnTerminal(t *testing.T) {
 func TestNoInputOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--no-input")...)
-	if shown := x.decided("DENY git push"); strings.Contains(shown, "? Bash") {
+	if shown := x.decided("DENY git push"); strings.Contains(shown, "┌ Bash") {
 		t.Errorf("somebody was asked:\n%s", shown)
 	}
 }
@@ -532,7 +632,7 @@ func TestSignalAtPrompt(t *testing.T) {
 func TestDemoOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := started(t, t.TempDir(), "demo")
-	x.wait("command: rm -rf build")
+	x.wait("│ │ rm -rf build")
 	x.press("w")
 	x.wait("tell the agent: ")
 	x.types("keep it")
@@ -542,7 +642,7 @@ func TestDemoOnTerminal(t *testing.T) {
 	x.wait("| keep it")
 	x.press("d")
 	x.press("s")
-	x.answerLadder()
+	x.wait("this session\n")
 	x.wait("ALLOW  Bash  git push origin main")
 	if code, shown := x.end(); code != 0 || !strings.Contains(shown, "12 tool uses: 5 allowed, 7 denied") {
 		t.Errorf("exit code %d:\n%s", code, shown)
@@ -554,7 +654,7 @@ func TestPromptBesideJSONL(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--output", "jsonl")...)
 	x.wait(`{"type":"approval_required"`)
-	x.wait("? Bash")
+	x.wait("┌ Bash")
 	x.press("o")
 	x.wait(`"behavior":"allow"`)
 	if code, shown := x.end(); code != 0 || !strings.Contains(shown, `"by":"person"`) {
@@ -563,7 +663,7 @@ func TestPromptBesideJSONL(t *testing.T) {
 }
 
 // The following tests are about bugs of real approval prompts; the numbers are
-// those of the table in docs/run.md.
+// those of the table in docs/project/question-tests.md.
 
 // Bug 1: a click that focused the window answered the question.
 func TestBug01FocusAndMouse(t *testing.T) {
@@ -601,13 +701,13 @@ func typedAhead(t *testing.T, grace time.Duration) (longest time.Duration) {
 	begun := time.Now()
 	open()
 	for _, first := range []bool{true, false} {
-		x.wait("? Bash")
+		x.wait("┌ Bash")
 		x.types("o")
 		if longest = max(longest, time.Since(begun)); longest >= grace {
 			return longest
 		}
 		if begun = time.Now(); first { // the key begins the time of grace anew
-			x.wait("[o] once")
+			x.wait("o  once")
 			x.types("o")
 			if longest = max(longest, time.Since(begun)); longest >= grace {
 				return longest
@@ -668,7 +768,7 @@ func TestBug05Withdrawn(t *testing.T) {
 	open()
 	x.wait("no longer asked about Bash: ")
 	x.types("o") // meant for the first
-	x.wait("? Bash")
+	x.wait("┌ Bash")
 	x.wait("git push 2")
 	x.types("o")
 	x.press("o")
@@ -681,35 +781,20 @@ func TestBug05Withdrawn(t *testing.T) {
 func TestBug06GrantIsWhatIsShown(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push origin a"), bash("git push origin a"), bash("git push origin ab"), bash("git push origin a b"), bash("git push -f origin a")}, pushes...)
-	x.wait("1  Bash(git push origin a) ")
+	x.wait("s  this session  Bash(git push origin a) ")
 	x.press("s")
-	x.answerLadder()
+	x.wait("this session\n")
 	x.press("d")
 	x.press("d")
 	x.press("d")
 	x.decided("ALLOW git push origin a", "ALLOW git push origin a", "DENY git push origin ab", "DENY git push origin a b", "DENY git push -f origin a")
 }
 
-// answerLadder takes the first rung, if there are several.
+// answerLadder takes the first rung of what may be denied for the session.
 func (x *terminal) answerLadder() {
 	x.t.Helper()
-	x.wait("for this session\n")
-	limit := time.After(30 * time.Second)
-	for {
-		rest := x.screen()[x.seen:]
-		switch {
-		case strings.Contains(rest, ask.Prompt):
-			x.press("1")
-			return
-		case strings.Contains(rest, "ALLOW  "), strings.Contains(rest, "DENY   "):
-			return
-		}
-		select {
-		case <-x.more:
-		case <-limit:
-			x.t.Fatalf("nothing comes of the choice:\n%s", rest)
-		}
-	}
+	x.wait("never this session: which one?   Esc  back\n")
+	x.press("1")
 }
 
 // Bugs 7 and 8: tabs and invisible characters hid a part of the command.
@@ -718,7 +803,7 @@ func TestBug07HiddenText(t *testing.T) {
 	hidden := "git push\x1b[2K\r\u202E\u200B" + strings.Repeat(" ", 300) + "; git push\t\t--force “; git push”"
 	x := onTerminal(t, []string{bash(hidden), tool("Task", map[string]any{"prompt": "a\x1b[1Ab", "subagent_type": "x\u202Ey"})},
 		"--allow", "Bash", "--ask", "Bash(git push:*),Task")
-	x.wait("command: git push<U+001B>[2K<U+000D><U+202E><U+200B><U+0020 x300>; git push⇥   ⇥   --force <U+201C>; git push<U+201D>\n")
+	x.wait("│ │ git push<U+001B>[2K<U+000D><U+202E><U+200B><U+0020 x300>; git push⇥   ⇥   --force <U+201C>; git push<U+201D>\n")
 	x.press("d")
 	x.wait("subagent_type: x<U+202E>y\n")
 	x.press("d")
@@ -739,7 +824,7 @@ func TestBug09NothingIsMasked(t *testing.T) {
 	t.Parallel()
 	command := "git push https://user:ghp_0123456789abcdefghijABCDEFGHIJ012345@host.example/x && echo AWS_SECRET_ACCESS_KEY=x > out"
 	x := onTerminal(t, []string{bash(command)}, pushes...)
-	x.wait("command: " + command + "\n")
+	x.wait("│ │ " + command + "\n")
 	x.press("d")
 	if code, shown := x.end(); code != 0 || strings.Contains(shown, "ran with") {
 		t.Errorf("exit code %d\n%s", code, shown)
@@ -755,11 +840,11 @@ func TestBug10ShownAgain(t *testing.T) {
 	if err := pty.Setsize(x.ctl, &pty.Winsize{Rows: 500, Cols: 40}); err != nil {
 		t.Fatal(err)
 	}
-	x.wait("? Bash")
+	x.wait("┌ Bash")
 	x.types("o") // it has only just changed
 	x.wait(ask.Prompt)
 	x.cmd.Process.Signal(syscall.SIGCONT)
-	x.wait("command: git push origin main")
+	x.wait("│ │ git push origin main")
 	x.press("d")
 	x.decided("DENY git push origin main")
 }
@@ -779,7 +864,7 @@ func TestSuspend(t *testing.T) {
 	}
 	x.types("o\r")
 	x.wait("[goes on]")
-	x.wait("command: git push origin main")
+	x.wait("│ │ git push origin main")
 	x.press("d")
 	x.wait("[ended 0]")
 	if now := x.modes(); now != was {
@@ -813,7 +898,7 @@ func TestBug13DecidedAnew(t *testing.T) {
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"beside":[`+bash("git push")+`]`)}, pushes...)
 	x.press("n")
 	x.answerLadder()
-	x.wait("? Bash")
+	x.wait("┌ Bash")
 	x.press("o")
 	x.decided("DENY git push", "DENY git push")
 }
@@ -823,9 +908,9 @@ func TestOneAtATime(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push 1"}, `,"beside":[`+bash("git push 2")+`,`+bash("git push 3")+`]`)}, pushes...)
 	for i := range 3 {
-		x.wait("? Bash")
+		x.wait("┌ Bash")
 		x.wait(ask.Prompt)
-		if n := strings.Count(x.screen(), "? Bash"); n != i+1 {
+		if n := strings.Count(x.screen(), "┌ Bash"); n != i+1 {
 			t.Errorf("%d questions, and %d are answered", n, i)
 		}
 		x.types("d")
@@ -841,21 +926,21 @@ func TestTogetherOnTerminal(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push 1"}, `,"beside":[`+bash("git push 2")+`,`+bash("npm install x")+`,`+bash("git push 3")+`]`)},
 		"--allow", "Bash", "--ask", "Bash(git push:*),Bash(npm install:*)")
-	x.wait("? Bash")
+	x.wait("┌ Bash")
 	x.wait("3 other questions wait")
-	npmFirst := strings.Contains(x.screen(), "command: npm install x")
+	npmFirst := strings.Contains(x.screen(), "│ │ npm install x")
 	if npmFirst {
 		x.press("d")
-		x.wait("2 other questions wait, of this kind: [m] shows all")
+		x.wait("2 other questions wait, of this kind:  m  shows all")
 	} else {
-		x.wait(", 2 of this kind: [m] shows these, for one answer")
+		x.wait(", 2 of this kind:  m  shows these, for one answer")
 	}
 	x.press("m")
 	x.wait("--- 3 of 3")
-	x.wait("one answer to these 3: [o] once   [d] deny.")
+	x.wait("one answer to these 3:  o  once   d  deny   Esc  back")
 	x.press("o")
 	if !npmFirst {
-		x.wait("command: npm install x")
+		x.wait("│ │ npm install x")
 		x.press("d")
 	}
 	code, shown := x.end()
@@ -868,7 +953,7 @@ func TestTogetherOnTerminal(t *testing.T) {
 func TestBug15NothingBetween(t *testing.T) {
 	t.Parallel()
 	path, open := gate(t)
-	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"say":"? Bash\n  command: git status\n  [o] once\n  > ","gate":"`+path+`"`)}, pushes...)
+	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"say":"┌ Bash\n│ │ git status\n│\n│ o  once\n└ > ","gate":"`+path+`"`)}, pushes...)
 	x.wait(ask.Prompt)
 	open()
 	x.types("x")
@@ -889,7 +974,7 @@ func TestBug16Subagent(t *testing.T) {
 		tool("Bash", map[string]any{"command": "git push"}, `,"agent":"helper"`),
 		tool("Bash", map[string]any{"command": "rm x"}, `,"agent":"helper"`),
 	}, append(pushes, "--deny", "Bash(rm:*)")...)
-	x.wait("? Bash (subagent helper)")
+	x.wait("┌ Bash (subagent helper)")
 	x.press("w")
 	x.wait("tell the agent: ")
 	x.types("not you")
@@ -919,7 +1004,7 @@ func TestBug17Recorded(t *testing.T) {
 func TestBug18DenyBeatsAsk(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--deny", "Bash(git push:*)", "--session-allow", "Bash(git push:*)")...)
-	if shown := x.decided("DENY git push"); strings.Contains(shown, "? Bash") {
+	if shown := x.decided("DENY git push"); strings.Contains(shown, "┌ Bash") {
 		t.Errorf("somebody was asked:\n%s", shown)
 	}
 }
@@ -972,7 +1057,7 @@ func TestEditOnTerminal(t *testing.T) {
 	x.wait("Bash(rm:*)")
 	edits("git push --dry-run\n")
 	x.press("e")
-	x.wait("command: git push --dry-run\n")
+	x.wait("│ │ git push --dry-run\n")
 	x.press("o")
 	x.wait(`ran with {"command":"git push --dry-run"}`)
 	edits("git status\n")

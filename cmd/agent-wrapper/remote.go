@@ -39,11 +39,11 @@ func isServer(where string) bool {
 // of an agent. It answers nothing: an answer at its own terminal withdraws the question.
 func (a *app) askerAt(server string) (*place, error) {
 	if a.token == "" {
-		return nil, usage("--approvals %s: there is no token to ask with: set %s to that of an agent (agent-wrapper serve token create --role agent)", server, tokenVariable)
+		return nil, usage("--approvals %s: there is no token to ask with: set %s to an agent's (agent-wrapper serve token create --role agent)", server, tokenVariable)
 	}
 	c, err := client.New(client.Options{URL: server, Token: a.token})
 	if err != nil {
-		return nil, usage("--approvals: %v", err)
+		return nil, usage("--approvals: %w", err)
 	}
 	return &place{
 		Broker: c, asks: func(int) error { return nil }, close: closed(c), server: server,
@@ -66,14 +66,14 @@ func (a *app) personAt(ctx context.Context, server string) (*place, error) {
 	}
 	token, err := tokens.Of(server)
 	if errors.Is(err, client.ErrNoToken) {
-		return nil, usage("--server %s: you have no token for it: agent-wrapper approvals login --server %s", server, server)
+		return nil, usage("--server %s: you have no token for it: log in with agent-wrapper approvals login --server %s", server, server)
 	}
 	if err != nil {
-		return nil, usage("--server: %v", err)
+		return nil, usage("--server: %w", err)
 	}
 	c, err := client.New(client.Options{URL: server, Token: token})
 	if err != nil {
-		return nil, usage("--server: %v", err)
+		return nil, usage("--server: %w", err)
 	}
 	who, err := c.Owner(ctx)
 	if err != nil {

@@ -179,7 +179,7 @@ func TestPersonsTokenDoesNotAsk(t *testing.T) {
 	s := &atServer{t: t, url: url}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
-	if code, out := s.exec(t.Context(), url, mint(server.RolePerson, "ann"), "touch ran"); code != codeDenied || !strings.Contains(out, "the token is not that of an agent") {
+	if code, out := s.exec(t.Context(), url, mint(server.RolePerson, "ann"), "touch ran"); code != codeDenied || !strings.Contains(out, "only agents can ask") {
 		t.Errorf("%d: %s", code, out)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
@@ -100,6 +102,8 @@ type tally struct {
 	mu       sync.Mutex
 	count    decisions
 	asked    map[string]bool // by tool use
+	approved int             // of those asked about
+	refused  int
 	denials  []denial
 	warnings []string
 	said     string // the last text
@@ -145,6 +149,13 @@ func (t *tally) ask(id string) {
 }
 
 func (t *tally) decided(e wrapper.Event) {
+	if t.asked[e.ToolUseID] && e.By == "person" {
+		if e.Behavior == "allow" {
+			t.approved++
+		} else {
+			t.refused++
+		}
+	}
 	switch {
 	case e.Behavior == "allow":
 		t.count.Allow++
@@ -195,6 +206,56 @@ func (t *tally) first(is func(denial) bool) string {
 	return fmt.Sprintf(": %s %s: %s", d.Tool, d.Summary, d.Reason)
 }
 
+// summary says how many tool uses there were and what became of them, "" for none.
+func (t *tally) summary() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.count
+	all := n.Allow + n.Deny + n.Advice
+	if all == 0 {
+		return ""
+	}
+	out := strings.TrimPrefix(uses(all), "one ")
+	if all == 1 {
+		out = "1 " + out
+	}
+	out += ": " + numbers(number{n.Allow, "allowed"}, number{n.Deny, "denied"}, number{n.Advice, "advised"})
+	if n.Ask > 0 {
+		rest := max(n.Ask-t.approved-t.refused, 0)
+		out += fmt.Sprintf("; %d asked: %s", n.Ask, numbers(number{t.approved, "approved"}, number{t.refused, "denied"}, number{rest, "not answered"}))
+	}
+	return out
+}
+
+// number is how many tool uses something became of.
+type number struct {
+	n    int
+	word string
+}
+
+// numbers lists the numbers that are not 0.
+func numbers(all ...number) string {
+	var list []string
+	for _, c := range all {
+		if c.n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// spent says how long a run took, and what else of it the agent tells.
+func spent(s *wrapper.Spent, took time.Duration) string {
+	if s == nil {
+		return lasted(took)
+	}
+	turns := "1 turn"
+	if s.Turns != 1 {
+		turns = fmt.Sprintf("%d turns", s.Turns)
+	}
+	return fmt.Sprintf("%s, $%.2f, %s", turns, s.CostUSD, lasted(took))
+}
+
 // report is what a run leaves for its result.
 type report struct {
 	outcome wrapper.Outcome
@@ -217,7 +278,7 @@ func (r *report) result(err error, took time.Duration) *runResult {
 		DurationMS: took.Milliseconds(),
 	}
 	if err != nil {
-		out.Error = err.Error()
+		out.Error = plain.Text(err)
 	}
 	if out.Text == "" {
 		out.Text = t.said // it did not come to its last message

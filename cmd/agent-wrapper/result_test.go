@@ -154,23 +154,23 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// docs/run.md says what each field of a result and each exit reason is, and lists
+// docs/ci.md says what each field of a result and each exit reason is, and lists
 // every exit code of run.
 func TestDocsResult(t *testing.T) {
-	text, schema := page(t, "docs/run.md"), resultSchema(t)
+	text, schema := page(t, "docs/ci.md")+page(t, "docs/agents.md"), resultSchema(t)
 	for name := range schema.Properties {
 		if !strings.Contains(text, "| `"+name+"` |") {
-			t.Errorf("docs/run.md does not say what %s is", name)
+			t.Errorf("docs/ci.md does not say what %s is", name)
 		}
 	}
 	for _, reason := range schema.Properties["exit_reason"].Enum {
 		if !strings.Contains(text, "`"+reason.(string)+"`") {
-			t.Errorf("docs/run.md has no exit reason %s", reason)
+			t.Errorf("docs/ci.md has no exit reason %s", reason)
 		}
 	}
 	for _, code := range []string{"0", "1", "2", "3", "124", "130", "143"} {
 		if !strings.Contains(text, "| "+code) && !strings.Contains(text, ", "+code+" |") && !strings.Contains(text, ", "+code+",") {
-			t.Errorf("docs/run.md has no exit code %s", code)
+			t.Errorf("docs/ci.md has no exit code %s", code)
 		}
 	}
 	var block string
@@ -182,7 +182,7 @@ func TestDocsResult(t *testing.T) {
 	resolved, err := schema.Resolve(nil)
 	var value any
 	if err := errors.Join(err, json.Unmarshal([]byte(block), &value)); err != nil {
-		t.Fatalf("docs/run.md has no result: %v", err)
+		t.Fatalf("docs/ci.md has no result: %v", err)
 	}
 	if err := resolved.Validate(value); err != nil {
 		t.Error(err)
@@ -230,5 +230,39 @@ func TestLongSchema(t *testing.T) {
 		if text, err := outputSchema(file); (err == nil) != good || good && len(text) != maxSchema {
 			t.Errorf("%d: %d, %v", n, len(text), err)
 		}
+	}
+}
+
+// The summary has the numbers of the result, and how what was asked about was answered.
+func TestSummary(t *testing.T) {
+	decided := func(id, behavior, by string) wrapper.Event {
+		return wrapper.Event{Type: "decision", ToolUseID: id, Behavior: behavior, By: by}
+	}
+	asked := func(id string) wrapper.Event { return wrapper.Event{Type: "approval_required", ToolUseID: id} }
+	for _, c := range []struct {
+		events []wrapper.Event
+		want   string
+	}{
+		{nil, ""},
+		{[]wrapper.Event{decided("1", "allow", "rule")}, "1 tool use: 1 allowed"},
+		{[]wrapper.Event{
+			decided("1", "allow", "rule"), decided("2", "deny", "rule"), asked("3"), decided("3", "allow", "person"), asked("4"), decided("4", "deny", "person"),
+			asked("5"), asked("5"), decided("5", "deny", "timeout"), decided("6", "deny", "advice"),
+		}, "6 tool uses: 2 allowed, 3 denied, 1 advised; 3 asked: 1 approved, 1 denied, 1 not answered"},
+		{[]wrapper.Event{asked("1"), decided("1", "allow", "rule")}, "1 tool use: 1 allowed; 1 asked: 1 not answered"}, // by a rule that was kept meanwhile
+	} {
+		var n tally
+		for _, e := range c.events {
+			n.add(e)
+		}
+		if got := n.summary(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	if got := spent(nil, 75*time.Second); got != "1m15s" {
+		t.Error(got)
+	}
+	if got := spent(&wrapper.Spent{Turns: 3, CostUSD: 0.128}, 41*time.Second); got != "3 turns, $0.13, 41s" {
+		t.Error(got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,7 +51,7 @@ func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run [flags] [-- OPTION of the agent CLI...]",
-		Short: "Run the agent; every tool use is decided by your rules",
+		Short: "Run the agent; your policy decides every tool use",
 		Example: `  agent-wrapper run --prompt "fix the failing test" --policy agent-wrapper.toml
   agent-wrapper run --prompt "tidy up" --mode acceptEdits --allow Bash \
       --ask "Bash(git push:*)"
@@ -70,26 +71,26 @@ func (a *app) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.prompt, "prompt", "", "the agent's `task`; - reads it from standard input")
 	flags.StringVar(&f.model, "model", "", "the agent's `model`")
-	flags.StringVar(&f.session, "session", "", "`id` of the session to go on with")
-	flags.StringVar(&f.system, "append-system-prompt", "", "`text` that is added to the agent's system prompt")
-	flags.Var((*list)(&f.mcp), "mcp-config", "`file` or JSON text with MCP servers; no others are used; repeatable")
+	flags.StringVar(&f.session, "session", "", "`id` of the session to continue")
+	flags.StringVar(&f.system, "append-system-prompt", "", "`text` to add to the agent's system prompt")
+	flags.Var((*list)(&f.mcp), "mcp-config", "`file` or JSON text with the MCP servers to use, and no others; repeatable")
 	flags.Var((*list)(&f.dirs), "add-dir", "a further `directory` for the agent's file tools; repeatable")
-	flags.StringVar(&f.agentCommand, "agent-command", "", "the agent CLI, a `command` with its first arguments (default: claude)")
-	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
-	flags.StringVar(&f.advice, "advice", "", "tell the agent how to say plainly what is not proven, before a person is asked: `on|off` (default: on)")
+	flags.StringVar(&f.agentCommand, "agent-command", "", "`command` that starts the agent CLI (default: claude)")
+	flags.BoolVar(&f.managed, "accept-managed", false, "continue even if managed settings of this machine could decide before agent-wrapper does")
+	flags.StringVar(&f.advice, "advice", "", "before you are asked, tell the agent how to write a command that can be judged: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
-	flags.StringVar(&f.approvals, "approvals", "", "`local|URL|stdio|exit`: who answers questions too: any terminal of yours (agent-wrapper approvals); those who answer at the service at a URL (docs/serve.md); or the program that started us, on standard input or with its next start (docs/protocol.md)")
+	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL|stdio|exit`: any terminal of yours (agent-wrapper approvals), people at a service (docs/server.md), or the calling program (docs/reference/protocol.md)")
 	complete(cmd, "approvals", approvalsLocal, approvalsStdio, approvalsExit)
 	f.exit.add(flags)
-	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
-	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
-	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or as JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
+	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
+	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "required with --mode bypassPermissions")
+	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
 	complete(cmd, "output", outputText, outputJSONL, outputJSON)
 	f.limit.add(flags)
-	flags.StringVar(&f.schema, "json-schema", "", "JSON Schema of the agent's answer: a `file`, or its text")
-	flags.StringVar(&f.failOn, "fail-on", "", "exit code 3 if a tool use was denied, or a person would have had to be asked: `deny|ask`")
+	flags.StringVar(&f.schema, "json-schema", "", "JSON Schema of the agent's answer: a `file` or the schema itself")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 3 if a tool use was denied, or (ask) would need a person: `deny|ask`")
 	complete(cmd, "fail-on", failOnDeny, failOnAsk)
-	flags.StringVar(&f.log, "log", "", "`file` that gets every line of the agent protocol, secrets masked")
+	flags.StringVar(&f.log, "log", "", "write every line of the agent protocol to this `file`, with secrets masked")
 	f.audit.add(flags)
 	f.count.add(flags)
 	return cmd
@@ -100,7 +101,7 @@ func noTask(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%q is no flag: the agent's task goes into --prompt", args[0])
+	return fmt.Errorf("%s is not a flag: give the agent's task with --prompt", quoted(args[0]))
 }
 
 // runAgent runs the agent CLI once.
@@ -109,7 +110,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		return a.runForEditor(ctx, f)
 	}
 	if f.approvals != "" && f.noInput {
-		return usage("--no-input asks nobody: leave it or --approvals out")
+		return usage("--no-input and --approvals do not go together: --no-input asks nobody; leave one of them out")
 	}
 	out := a.result(f.output)
 	ctx, r, err := f.start(ctx, a, f.output, out)
@@ -118,6 +119,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	}
 	defer closing(r, &err)
 	here := a.approver(f.noInput, r.events, r.screen, keeping(r.engine.Rules))
+	rings := ringing(here)
 	if f.approvals != "" {
 		p, failed := a.asksAt(f.approvals, os.Getpid())
 		if failed != nil {
@@ -126,11 +128,12 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		defer closing(p, &err)
 		here = p.approver(here, r.engine, menuOf(r.engine), r.events.warn)
 	}
-	r.engine.SetApprover(here)
+	r.engine.SetApprover(r.engine.Notifying(here, rings))
 	ctx, stop := f.limit.within(ctx)
 	defer stop()
 	outcome, err := drive(ctx, r.engine, r.agent, r.task, r.events)
 	out.outcome = outcome
+	r.events.ends(outcome.Spent, time.Since(a.began))
 	if lost := r.screen.Failed(); lost != nil {
 		return lost
 	}
@@ -241,6 +244,7 @@ func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
 func drive(ctx context.Context, e *engine.Engine, d wrapper.Driver, task *wrapper.Task, events *stream) (wrapper.Outcome, error) {
 	events.base = e.Place.Workspace
 	task.Events = events.event
+	defer events.live.heed(wrapper.Event{Type: wrapper.DoneEvent}, "")
 	return e.Drive(ctx, d, *task)
 }
 
@@ -248,8 +252,8 @@ func drive(ctx context.Context, e *engine.Engine, d wrapper.Driver, task *wrappe
 type countFlags struct{ agent, plan string }
 
 func (f *countFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.agent, "agent", "agent", "`name` that the agent's made-up commands are counted under")
-	flags.StringVar(&f.plan, "plan", "", "`file` of the plan that the agent works on, for the same (default: the workspace)")
+	flags.StringVar(&f.agent, "agent", "agent", "`name` of the agent, for counting made-up commands")
+	flags.StringVar(&f.plan, "plan", "", "`file` with the plan that the agent works on, for counting made-up commands (default: the workspace)")
 }
 
 // openLog opens the file of --log, nil for "".
@@ -293,7 +297,7 @@ func (f *runFlags) handed() error {
 	for _, config := range f.mcp {
 		if isText(config) {
 			if !json.Valid([]byte(config)) {
-				return usage("--mcp-config %s: it is no JSON: write '{\"mcpServers\":{…}}', or name a file", quoted(config))
+				return usage("--mcp-config %s is not valid JSON: write '{\"mcpServers\":{…}}', or name a file", quoted(config))
 			}
 			continue
 		}
@@ -303,14 +307,14 @@ func (f *runFlags) handed() error {
 	}
 	for _, dir := range f.dirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return usage("--add-dir: there is no directory %s", dir)
+			return usage("--add-dir: there is no directory %s: name one that exists", dir)
 		}
 	}
-	if !slices.Contains([]string{"", failOnDeny, failOnAsk}, f.failOn) {
-		return usage("--fail-on %q: it is deny or ask", f.failOn)
+	if err := ifGiven("--fail-on", f.failOn, failOnDeny, failOnAsk); err != nil {
+		return err
 	}
 	if err := claude.CheckOptions(f.further); err != nil {
-		return usage("behind --: %w", err)
+		return usage("after --: %w", err)
 	}
 	return nil
 }
@@ -328,19 +332,19 @@ func outputSchema(given string) (string, error) {
 	if !isText(given) {
 		data, err := os.ReadFile(given)
 		if err != nil {
-			return "", usage("--json-schema: there is no file %s that can be read: name one, or give the schema as JSON text", given)
+			return "", usage("--json-schema: %s cannot be read: name a file that can, or give the schema as JSON text", given)
 		}
 		text, name = string(data), given
 	}
 	if _, err := strictjson.Object([]byte(text), strictjson.MaxSize(16<<20)); err != nil {
-		return "", usage(`--json-schema %s: it is no JSON object (%w): write '{"type":"object",…}', or name a file with it`, name, err)
+		return "", usage(`--json-schema %s is not a JSON object (%w): write '{"type":"object",…}', or name a file with it`, name, err)
 	}
 	var short bytes.Buffer
 	if err := json.Compact(&short, []byte(text)); err != nil {
 		return "", usage("--json-schema %s: %w", name, err)
 	}
 	if short.Len() > maxSchema {
-		return "", usage("--json-schema %s: it has %d bytes, and the agent CLI can be given %d at most", name, short.Len(), maxSchema)
+		return "", usage("--json-schema %s has %d bytes, and the agent CLI takes %d at most: make it shorter", name, short.Len(), maxSchema)
 	}
 	return short.String(), nil
 }
@@ -372,7 +376,7 @@ func (f *runFlags) task(stdin io.Reader) (string, error) {
 		prompt = string(data)
 	}
 	if strings.TrimSpace(prompt) == "" && f.approvals != approvalsStdio {
-		return "", usage("there is nothing to do: give the agent's task with --prompt TEXT (or --prompt - and standard input)")
+		return "", usage(`there is no task: give it with --prompt "fix the failing test", or --prompt - to read it from standard input`)
 	}
 	return prompt, nil
 }
@@ -381,7 +385,7 @@ func (f *runFlags) task(stdin io.Reader) (string, error) {
 func (f *runFlags) checkBypass(mode modes.Mode) error {
 	switch {
 	case mode == modes.BypassPermissions && !f.bypass:
-		return usage("mode bypassPermissions allows what no deny rule, protected file or tier 3 stands against, also what an ask rule names: add --dangerously-skip-permissions if that is meant")
+		return usage("mode bypassPermissions allows everything but what a deny rule, a protected file or tier 3 (destructive) stops; ask rules no longer ask: add --dangerously-skip-permissions if you mean that")
 	case mode != modes.BypassPermissions && f.bypass && f.approvals != approvalsStdio:
 		return usage("--dangerously-skip-permissions does nothing by itself: add --mode bypassPermissions, or leave it out")
 	}

@@ -47,17 +47,17 @@ func (a *app) runForEditor(ctx context.Context, f *runFlags) (err error) {
 func (f *runFlags) forEditor() error {
 	switch {
 	case f.approvals != approvalsStdio && f.approvals != approvalsExit:
-		return usage("--approvals %q: it is local, the URL of a server, stdio or exit", f.approvals)
+		return among("--approvals", f.approvals, approvalsLocal, "the URL of a server", approvalsStdio, approvalsExit)
 	case f.approvals != approvalsExit && f.exit.given() != "":
-		return usage("--%s belongs to --approvals exit", f.exit.given())
+		return usage("--%s belongs to --approvals exit: add that, or leave it out", f.exit.given())
 	case f.output != "" && f.output != outputJSONL:
-		return usage("--output %s: with --approvals it is jsonl", f.output)
+		return usage("--output %s: with --approvals it must be jsonl", f.output)
 	case f.prompt == "-" && f.approvals == approvalsStdio:
-		return usage("--prompt -: standard input is the editor's: send the task as a user_message")
+		return usage("--prompt - does not go with --approvals stdio, which has standard input: send the task as a user_message")
 	case f.failOn != "":
-		return usage("--fail-on does not go with --approvals: the editor is told of each decision")
+		return usage("--fail-on does not go with --approvals: leave it out; the editor is told of each decision")
 	case f.noInput:
-		return usage("--no-input asks nobody: leave it or --approvals out")
+		return usage("--no-input and --approvals do not go together: --no-input asks nobody; leave one of them out")
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (f *runFlags) converse(ctx context.Context, a *app, r *driven) error {
 	e := r.engine
 	menu := desk.Menu{Session: e.Session, Edit: true}
 	if e.Keeps() {
-		menu.Keep = e.Keep
+		menu.Keep, menu.Into = e.Keep, e.KeepsIn
 	}
 	talk := editor.New(editor.Options{
 		In: a.in, Events: r.events.event,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/editor"
@@ -83,7 +84,7 @@ func (f *runFlags) readAnswers() (engine.Asked, error) {
 		return engine.Asked{}, nil
 	}
 	if f.exit.display != editor.DisplayNone && f.exit.display != editor.DisplayCompact && f.exit.display != editor.DisplayFull {
-		return engine.Asked{}, usage("--tool-result-display %q: it is none, compact or full", f.exit.display)
+		return engine.Asked{}, among("--tool-result-display", f.exit.display, editor.DisplayNone, editor.DisplayCompact, editor.DisplayFull)
 	}
 	last, err := engine.Asked{}, error(nil)
 	if f.exit.signs, err = editor.ParseMarkers(f.exit.markers); err != nil {
@@ -117,7 +118,7 @@ func (f *runFlags) oneTurn(ctx context.Context, r *driven, last engine.Asked) er
 		task.Prompt = editor.WithFiles(task.Prompt, f.exit.context)
 	}
 	if err := f.answer(ctx, e, events, last); err != nil {
-		events.event(wrapper.Event{Type: wrapper.ErrorEvent, Message: err.Error()})
+		events.event(wrapper.Event{Type: wrapper.ErrorEvent, Message: plain.Text(err)})
 		events.event(wrapper.Event{Type: wrapper.DoneEvent})
 		return runEnd(ctx, wrapper.Outcome{}, err)
 	}
@@ -168,6 +169,6 @@ func (f *runFlags) answer(ctx context.Context, e *engine.Engine, events *stream,
 // warnOf tells of an error that does not end the turn.
 func warnOf(events *stream, err error) {
 	if err != nil {
-		events.warn(err.Error())
+		events.warn(plain.Text(err))
 	}
 }

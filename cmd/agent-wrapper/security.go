@@ -17,7 +17,7 @@ import (
 
 func (a *app) securityCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "security", Short: "Hold a plan's commands against the whitelist; lint whitelists",
+		Use: "security", Short: "Check a plan's commands against the whitelist; lint whitelists",
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -32,17 +32,17 @@ func (a *app) securityLintCommand() *cobra.Command {
 	f, asJSON := &planFlags{}, false
 	cmd := &cobra.Command{
 		Use:   "lint",
-		Short: "What whitelists let through that a reader may not expect",
-		Long: `lint looks at the whitelists that bind commands: programs that run whatever code
-they are given (node -e), scripts that the agent may edit (npm test), variables
-that make a program run another one, and settings that refuse nothing. It
-changes nothing, and what it finds is no error.`,
+		Short: "Find what whitelists let through unexpectedly",
+		Long: `lint looks at the whitelists in force for programs that run any code they are
+given (node -e), scripts that the agent may edit (npm test), variables that make
+a program run another one, and settings that refuse nothing. It changes nothing,
+and findings are not errors.`,
 		Example: "  agent-wrapper security lint --whitelist ci/allowed-commands.json",
-		Args:    exactly(0, "no arguments: a whitelist goes with --whitelist"),
+		Args:    none("give a whitelist with --whitelist"),
 		RunE:    func(*cobra.Command, []string) error { return a.lintWhitelists(f, asJSON) },
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line: whitelist, text")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line: whitelist, text")
 	return cmd
 }
 
@@ -54,7 +54,7 @@ func (a *app) lintWhitelists(f *planFlags, asJSON bool) error {
 	p.tellLists(a)
 	for i, list := range p.Whitelists() {
 		if len(list.Warnings()) == 0 && !asJSON {
-			fmt.Fprintf(a.out, "%s: nothing found\n", visible.Line(p.names[i]))
+			fmt.Fprintf(a.out, "%s: no findings\n", visible.Line(p.names[i]))
 		}
 		for _, text := range list.Warnings() {
 			if asJSON {
@@ -74,32 +74,32 @@ func (a *app) validateCommand() *cobra.Command {
 	f, of, asJSON := &planFlags{}, &validatedFiles{}, false
 	cmd := &cobra.Command{
 		Use:   "validate-commands --plan FILE",
-		Short: "What the whitelist says of each gate's command; nothing runs",
-		Long: `validate-commands holds the command of every gate of a plan against the
-whitelist. It runs nothing, asks nobody and counts nothing. With --ci it does so
-for what a CI file runs (GitHub, GitLab, CircleCI, Azure, Travis), line by line,
-and also for package.json, Makefiles and shell scripts.
+		Short: "Check each gate's command against the whitelist; run nothing",
+		Long: `validate-commands checks the command of every gate of a plan against the
+whitelist. It runs nothing, asks nobody and counts nothing. With --ci it checks
+what a CI file runs (GitHub, GitLab, CircleCI, Azure, Travis), line by line, and
+the commands in package.json, Makefiles and shell scripts.
 
-The result of a command is allowed, blocked, asked (permissive: a person would
-be asked) or would_block (a whitelist in dry_run_mode). The exit code is 11 if
-one is blocked, else 10 if one is asked, 2 if the plan or the whitelist is
-wrong, or if a file has no command: a check of nothing says nothing.`,
+The result of a command is allowed, blocked, asked (permissive: you would be
+asked) or would_block (a whitelist in dry_run_mode). The exit code is 11 if one
+is blocked, else 10 if one is asked, and 2 if the plan or the whitelist is wrong
+or a file has no commands.`,
 		Example: `  agent-wrapper security validate-commands --plan plan.json
   agent-wrapper security validate-commands --plan plan.json --json \
       --whitelist ci/allowed-commands.json
   agent-wrapper security validate-commands --ci .github/workflows/ci.yml`,
-		Args: exactly(0, "no arguments: a plan goes with --plan, a CI file with --ci"),
+		Args: none("give a plan with --plan, a CI file with --ci"),
 		RunE: func(*cobra.Command, []string) error {
 			if of.plan == "" && len(of.ci) == 0 {
-				return usage("name the plan with --plan FILE, or a file with CI commands with --ci FILE")
+				return usage("--plan is missing: give a plan, or --ci with a file of CI commands")
 			}
 			return a.validateCommands(f, of, asJSON)
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&of.plan, "plan", "", "the plan's `file`")
-	cmd.Flags().Var((*list)(&of.ci), "ci", "a `file` with commands that CI runs; repeatable")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON document in place of a table")
+	cmd.Flags().StringVar(&of.plan, "plan", "", "`file` with the plan")
+	cmd.Flags().Var((*list)(&of.ci), "ci", "a `file` whose commands CI runs; repeatable")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document instead of a table")
 	return cmd
 }
 
@@ -170,7 +170,7 @@ func (a *app) validateFiles(p *planned, of *validatedFiles) ([]validated, error)
 			return nil, fileError("--ci", err)
 		}
 		if len(lines) == 0 {
-			return nil, usage("--ci: %w: name a file that has commands, since without one nothing is held against the whitelist", whitelist.NoLines(name))
+			return nil, usage("--ci: %w: name a file that has commands", whitelist.NoLines(name))
 		}
 		for _, line := range lines {
 			v := p.validateLine(line, p.Place.Workspace)
@@ -192,7 +192,7 @@ func (a *app) ciCommands(name string) ([]string, error) {
 	var lines []string
 	for _, t := range texts {
 		if t.Shell != "" {
-			a.warn(fmt.Sprintf("%s: a step for %s is not held against the whitelist: %s", name, t.Shell, quoted(t.Text)))
+			a.warn(fmt.Sprintf("%s: a step for %s is not checked against the whitelist: %s", name, t.Shell, quoted(t.Text)))
 			continue
 		}
 		lines = append(lines, statements(t.Text)...)

@@ -37,8 +37,8 @@ import (
 type storeFlags struct{ state, url string }
 
 func (f *storeFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.state, "state", "", "`directory` for the store, the record and their locks (default: agent-wrapper in the state directory)")
-	flags.StringVar(&f.url, "store", "", "`URL` of a store that several servers share, postgres://… (default: a file in the state directory)")
+	flags.StringVar(&f.state, "state", "", "`directory` for the store and the record (default: agent-wrapper in the state directory)")
+	flags.StringVar(&f.url, "store", "", "`URL` of a database that several servers share, postgres://… (default: a file in the state directory)")
 }
 
 // dir returns the state directory, which is made if necessary.
@@ -51,7 +51,7 @@ func (f *storeFlags) dir() (string, error) {
 		return "", usage("%w: give --state, or set HOME or XDG_STATE_HOME", engine.ErrNoState)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("the state directory cannot be made: %w", err)
+		return "", fmt.Errorf("the state directory cannot be created: %w", err)
 	}
 	return dir, nil
 }
@@ -73,7 +73,7 @@ func (f *storeFlags) open(ctx context.Context) (store.Store, error) {
 	case f.url == "":
 		return sqlite.Open(ctx, filepath.Join(dir, storeFile))
 	case !strings.HasPrefix(f.url, "postgres://") && !strings.HasPrefix(f.url, "postgresql://"):
-		return nil, usage("--store: a URL such as postgres://user@host/database: leave it out for a file in the state directory")
+		return nil, usage("--store is not the URL of a database: write it as postgres://user@host/database, or leave it out for a file in the state directory")
 	}
 	return postgres.Open(ctx, f.url)
 }
@@ -97,12 +97,12 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve decisions, terminal sessions and approvals over HTTP",
-		Long: `serve is the approval service: agents have tool uses decided and commands run
-in terminals that people watch and take over, and people answer what the
-policies leave to them, on the page that it serves, from another terminal or
-another machine. Started at a terminal it prints the page's address, with a code
-that lets one browser in. Every request needs a credential: see serve token.
-docs/serve.md has the API.`,
+		Long: `serve is the approval service. Agents use it to have tool uses decided and to
+run commands in terminals that people can watch and take over. People answer
+what the policy asks: on the page that it serves, from another terminal, or from
+another machine. On a terminal, serve prints the address of the page with a code
+that lets one browser in. Every request needs a token: see serve token.
+docs/server.md describes the API.`,
 		Example: `  agent-wrapper serve
   agent-wrapper serve token create --role person --name ann
   agent-wrapper serve --listen 127.0.0.1:0 --state DIR --json`,
@@ -110,14 +110,14 @@ docs/serve.md has the API.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:7717", "`address` and port; 0 is any that is free")
-	flags.Var((*list)(&f.hosts), "host", "a further `name` under which the server is reached, with its port unless that is the usual one; repeatable")
-	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate (PEM), needed for an address that others reach")
-	flags.StringVar(&f.key, "tls-key", "", "`file` with its private key")
-	flags.IntVar(&f.sessions, "sessions", 10, "how many terminal sessions there may be at once")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7717", "`address` and port to listen on; port 0 picks a free one")
+	flags.Var((*list)(&f.hosts), "host", "another host `name` of the server, with its port unless it is the usual one; repeatable")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the TLS certificate (PEM); required if other machines can reach the address")
+	flags.StringVar(&f.key, "tls-key", "", "`file` with the certificate's private key")
+	flags.IntVar(&f.sessions, "sessions", 10, "how many terminal sessions may be open at once")
 	flags.BoolVar(&f.unrecorded, "no-recording", false, "do not record terminal sessions")
-	flags.BoolVar(&f.recordInput, "record-input", false, "record also what people type in them while the terminal shows it")
-	flags.BoolVar(&f.json, "json", false, "write one JSON line when the server is ready, and log JSON")
+	flags.BoolVar(&f.recordInput, "record-input", false, "also record what people type in them, where the terminal shows it")
+	flags.BoolVar(&f.json, "json", false, "print one JSON line when the server is ready, and log as JSON")
 	f.storeFlags.add(flags)
 	f.policyFlags.add(cmd)
 	f.audit.add(flags)
@@ -128,7 +128,7 @@ docs/serve.md has the API.`,
 // serve runs the service until a signal ends it.
 func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	if f.unrecorded && f.recordInput {
-		return usage("--no-recording and --record-input exclude each other")
+		return usage("--no-recording and --record-input do not go together: leave one of them out")
 	}
 	dir, err := f.dir()
 	if err != nil {
@@ -276,20 +276,20 @@ func (f *serveFlags) listener() (net.Listener, error) {
 		return nil, usage("--listen %s: %w", f.listen, err)
 	}
 	if !addr.IP.IsLoopback() && f.cert == "" {
-		return nil, usage("--listen %s can be reached from other machines, and tokens would be sent in the clear: give --tls-cert and --tls-key, or listen on 127.0.0.1 behind something that has TLS", f.listen)
+		return nil, usage("--listen %s can be reached from other machines, which would see the tokens: give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that has TLS", f.listen)
 	}
 	var pair tls.Certificate
 	if f.cert != "" {
 		if pair, err = tls.LoadX509KeyPair(f.cert, f.key); err != nil {
-			return nil, usage("--tls-cert, --tls-key: %w", err)
+			return nil, fileError("--tls-cert and --tls-key", err)
 		}
 	}
 	l, err := net.ListenTCP("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, usage("--listen %s: something listens there already, perhaps another server: give another port, or 0 for any", f.listen)
+		return nil, usage("--listen %s: something listens there already, perhaps another agent-wrapper serve: give another port, or 0 for any that is free", f.listen)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
 	if f.cert != "" {
 		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
@@ -307,7 +307,7 @@ const (
 // claim makes this process the server of a directory, by a lock of it.
 func claim(dir string, lock func(dir string) (unlock func(), free bool, err error)) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the state directory cannot be made: %w", err)
+		return nil, fmt.Errorf("the state directory cannot be created: %w", err)
 	}
 	again := time.NewTicker(lockPause)
 	defer again.Stop()
@@ -317,7 +317,7 @@ func claim(dir string, lock func(dir string) (unlock func(), free bool, err erro
 			return unlock, err
 		}
 		if time.Now().After(end) {
-			return nil, usage("another server uses the state directory %s: end it, or give this one another --state", filepath.Dir(dir))
+			return nil, usage("another server uses the state directory %s: stop it, or give this one another --state", filepath.Dir(dir))
 		}
 	}
 }
@@ -373,9 +373,9 @@ func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []s
 		return err
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "Serving approvals for %s at %s (record: %s). End it with ^C.\n", at.Workspace, at.Listening, at.Record)
+	fmt.Fprintf(&out, "Serving approvals for %s at %s (record: %s). Press ^C to stop.\n", at.Workspace, at.Listening, at.Record)
 	if code != "" {
-		fmt.Fprintf(&out, "Open %s/#%s (for one browser, which is then yours; it counts for ten minutes)\n", f.page(at), code)
+		fmt.Fprintf(&out, "Open %s/#%s (it lets one browser in, within ten minutes)\n", f.page(at), code)
 	}
 	out.WriteString(f.nextSteps(tokens, code == ""))
 	_, err = io.WriteString(a.out, visible.Text(out.String()))

@@ -13,18 +13,18 @@ import (
 )
 
 // errNotAFile is the error for a backup of a store that is none of ours to copy.
-var errNotAFile = errors.New("--store: a database is backed up and restored by its own programs, pg_dump and pg_restore")
+var errNotAFile = errors.New("--store is a database: use pg_dump and pg_restore for that")
 
 func (a *app) serveBackupCommand() *cobra.Command {
 	f := &storeFlags{}
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write what the service stores to a new file, also while it runs",
-		Long: `The file has the store as it is at one moment: approvals, sessions, commands,
-chat, credentials (not their secrets), remembered approvals and copies of
-records. Only its owner may read it.`,
+		Short: "Back up the service's store to a new file, even while it runs",
+		Long: `The backup holds the store as it is at one moment: approvals, sessions,
+commands, chat, tokens (not their secrets), remembered approvals and copies of
+records. Only its owner can read it.`,
 		Example: `  agent-wrapper serve backup ~/agent-wrapper-2026-11-23.db`,
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Args:    usageArgs(exactly(1, "the backup's file")),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.serveBackup(cmd.Context(), f, args[0]) },
 	}
 	f.add(cmd.Flags())
@@ -47,15 +47,15 @@ func (a *app) serveRestoreCommand() *cobra.Command {
 	f := &storeFlags{}
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Put a backup in the place of what the service stores",
-		Long: `The service must not run. The backup is checked first, and the store that was
-there stays beside it under another name.
+		Short: "Replace the service's store by a backup",
+		Long: `Stop the service first. restore checks the backup, and keeps the present store
+beside it under another name.
 
-What was approved when the backup was made, and not used yet, may have been used
-since: it is abandoned. Credentials that were revoked since count again; revoke
-them once more.`,
+An approval that was unused when the backup was made may have been used since,
+so it is abandoned. Tokens that you revoked since are valid again: revoke them
+once more.`,
 		Example: `  agent-wrapper serve restore ~/agent-wrapper-2026-11-23.db`,
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Args:    usageArgs(exactly(1, "the backup's file")),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.serveRestore(cmd.Context(), f, args[0]) },
 	}
 	f.add(cmd.Flags())
@@ -71,7 +71,7 @@ func (a *app) serveRestore(ctx context.Context, f *storeFlags, from string) erro
 	if err != nil || before == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(a.err, "agent-wrapper: the store that was there is %s\n", visible.Line(before))
+	_, err = fmt.Fprintf(a.err, "The previous store is kept as %s.\n", visible.Line(before))
 	return err
 }
 

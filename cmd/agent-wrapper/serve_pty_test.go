@@ -24,7 +24,7 @@ func serves(t *testing.T, environ string, flags ...string) *terminal {
 // TestServeOpens: at a terminal a person gets to the page by what serve prints, once.
 func TestServeOpens(t *testing.T) {
 	x := serves(t, "AGENT_WRAPPER_RUN=")
-	x.wait("for ten minutes")
+	x.wait("within ten minutes")
 	at := opens.FindStringSubmatch(x.screen())
 	if at == nil {
 		t.Fatalf("no address: %s", x.screen())

@@ -16,10 +16,10 @@ import (
 func (a *app) serveTokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Create, list and revoke the credentials of the service",
-		Long: `A credential says who asks, answers or takes a terminal over. That of an agent
-never answers. Its secret is shown once, when it is created: keep it where no
-agent reads it without being asked about that.`,
+		Short: "Create, list and revoke tokens of the service",
+		Long: `A token says who asks, answers or takes over a terminal. An agent's token can
+never answer. A token is shown once, when it is created: keep it where no agent
+can read it without a question.`,
 		Example: `  agent-wrapper serve token create --role person --name ann
   agent-wrapper serve token list
   agent-wrapper serve token revoke tabcdefghjkmnpqrs`,
@@ -45,32 +45,39 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	f := &tokenFlags{}
 	cmd := &cobra.Command{
 		Use:   "create --role ROLE --name NAME",
-		Short: "Create a credential and print its secret",
+		Short: "Create a token and print it",
 		Example: `  agent-wrapper serve token create --role person --name ann --ttl 720h
   agent-wrapper serve token create --role agent --name ci
   agent-wrapper serve token create --role person --name ann --browser`,
-		Args: cobra.NoArgs,
+		Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.tokenCreate(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.role, "role", "", "whose it is: `agent|person|admin`")
+	flags.StringVar(&f.role, "role", "", "who uses the token: `agent|person|admin`")
 	complete(cmd, "role", server.RoleAgent, server.RolePerson, server.RoleAdmin)
-	flags.StringVar(&f.agentRole, "agent-role", "", "of an agent: chat, automation, system or admin (default: chat)")
+	flags.StringVar(&f.agentRole, "agent-role", "", "kind of `agent`: chat, automation, system or admin (default: chat)")
 	complete(cmd, "agent-role", "chat", "automation", "system", "admin")
 	flags.StringVar(&f.name, "name", "", "`name` of the person or the agent")
-	flags.DurationVar(&f.ttl, "ttl", 0, "how long it counts, such as `720h` (default: until it is revoked)")
-	flags.BoolVar(&f.browser, "browser", false, "print a one-time code that lets a browser in, for ten minutes")
+	flags.DurationVar(&f.ttl, "ttl", 0, "how `long` the token is valid, such as 720h (default: until revoked)")
+	flags.BoolVar(&f.browser, "browser", false, "print a one-time code for a browser instead, valid for ten minutes")
 	f.storeFlags.add(flags)
 	return cmd
 }
 
 // tokenCreate creates a credential and prints its secret.
 func (a *app) tokenCreate(ctx context.Context, f *tokenFlags) error {
+	roles := []string{server.RoleAgent, server.RolePerson, server.RoleAdmin}
+	if f.role == "" {
+		return usage("--role is missing: write --role agent, person or admin")
+	}
+	if err := among("--role", f.role, roles...); err != nil {
+		return err
+	}
 	if f.ttl < 0 {
-		return usage("--ttl %v: it is in the past", f.ttl)
+		return usage("--ttl %v: write a time above 0 with its unit, such as 720h", f.ttl)
 	}
 	if f.browser && f.ttl != 0 {
-		return usage("--ttl does not go with --browser: a code counts for ten minutes")
+		return usage("--ttl does not go with --browser: leave it out; a code is valid for ten minutes")
 	}
 	if f.role == server.RoleAgent && f.agentRole == "" {
 		f.agentRole = "chat"
@@ -89,7 +96,7 @@ func (a *app) tokenCreate(ctx context.Context, f *tokenFlags) error {
 	if err := errors.Join(err, kept.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "agent-wrapper: %s %s has the credential %s. This is shown once:\n", t.Role, t.Name, t.ID)
+	fmt.Fprintf(a.err, "The token %[3]s of %[1]s %[2]s, shown only once:\n", t.Role, t.Name, t.ID)
 	_, err = fmt.Fprintln(a.out, secret)
 	return err
 }
@@ -110,10 +117,10 @@ func (a *app) tokenListCommand() *cobra.Command {
 	f := &storeFlags{}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the credentials", Args: cobra.NoArgs,
+		Use: "list", Short: "List the tokens", Args: none(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.tokenList(cmd.Context(), f, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON lines")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	f.add(cmd.Flags())
 	return cmd
 }
@@ -165,11 +172,11 @@ func (a *app) tokenList(ctx context.Context, f *storeFlags, asJSON bool) (err er
 		if f.url != "" {
 			where = "--store" // the URL may hold a password
 		}
-		a.say("there is no credential in the store of %s: serve token create makes one", where)
+		a.say("there are no tokens in the store of %s: create one with serve token create", where)
 		return err
 	}
 	out := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "ID\tROLE\tNAME\tCREATED\tCOUNTS (UTC)")
+	fmt.Fprintln(out, "ID\tROLE\tNAME\tCREATED\tVALID (UTC)")
 	for i := range all {
 		t := &all[i]
 		row := newTokenRow(t)
@@ -201,7 +208,7 @@ func countsUntil(t *store.Token, now time.Time) string {
 func (a *app) tokenRevokeCommand() *cobra.Command {
 	f := &storeFlags{}
 	cmd := &cobra.Command{
-		Use: "revoke ID", Short: "End a credential, with what it has open", Args: exactly(1, "the ID of a credential"),
+		Use: "revoke ID", Short: "Revoke a token and close its connections", Args: exactly(1, "the id of a token"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tokenRevoke(cmd.Context(), f, args[0]) },
 	}
 	f.add(cmd.Flags())
@@ -216,7 +223,7 @@ func (a *app) tokenRevoke(ctx context.Context, f *storeFlags, id string) error {
 	}
 	err = errors.Join(kept.RevokeToken(ctx, id, time.Now()), kept.Close())
 	if errors.Is(err, store.ErrUnknown) {
-		return usage("there is no credential %s: see agent-wrapper serve token list", id)
+		return usage("there is no token %s: run agent-wrapper serve token list to see them", id)
 	}
 	return err
 }
@@ -229,7 +236,7 @@ func unambiguous(ctx context.Context, kept store.Store, t *store.Token) error {
 	}
 	for i := range all {
 		if other := &all[i]; other.Name == t.Name && (other.Role == server.RoleAgent) != (t.Role == server.RoleAgent) {
-			return usage("--name %s: that is the name of a credential with role %s: give another", t.Name, other.Role)
+			return usage("--name %s: a token with role %s has that name: give another", t.Name, other.Role)
 		}
 	}
 	return nil

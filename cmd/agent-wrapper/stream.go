@@ -6,17 +6,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -28,13 +33,17 @@ type stream struct {
 	json   bool
 	colour bool
 	base   string // the workspace; in text, paths in it are relative
-	err    error  // the first write error
+	home   string // at a terminal, places in it begin with ~
+	// columns returns the width of the terminal; nil: out is none.
+	columns func() int
+	err     error // the first write error
 	// denied are the reasons of the tool uses that were denied. In text, a result
 	// that repeats one is left out.
 	denied map[string]string
 	// quiet has nothing written: the result is all (--output json).
 	quiet bool
 	tally tally
+	live  *live // nil: what runs is not shown
 }
 
 // The values of --output.
@@ -51,7 +60,7 @@ func newEvents(out io.Writer, output string) (*stream, error) {
 	}
 	s, err := newStream(out, output)
 	if err != nil {
-		return nil, usage("--output %q: it is text, jsonl or json", output)
+		return nil, among("--output", output, outputText, outputJSONL, outputJSON)
 	}
 	return s, nil
 }
@@ -60,26 +69,43 @@ func newEvents(out io.Writer, output string) (*stream, error) {
 // terminal.
 func newStream(out io.Writer, output string) (*stream, error) {
 	tty := isTerminal(out)
+	s := &stream{out: out, json: !tty}
 	switch output {
 	case "":
-		return &stream{out: out, json: !tty, colour: tty && colours()}, nil
 	case outputJSONL:
-		return &stream{out: out, json: true}, nil
+		s.json = true
 	case outputText:
-		return &stream{out: out, colour: tty && colours()}, nil
+		s.json = false
+	default:
+		return nil, among("--output", output, outputText, outputJSONL)
 	}
-	return nil, usage("--output %q: it is text or jsonl", output)
+	if tty && !s.json {
+		s.colour, s.columns = colours(), func() int { return columns(written(out)) }
+		s.home, _ = os.UserHomeDir() // without one, places are whole
+		if screen, ok := out.(*ask.Screen); ok && os.Getenv("TERM") != "dumb" {
+			s.live = &live{screen: screen, width: s.columns}
+		}
+	}
+	return s, nil
 }
 
 func colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
 // isTerminal reports whether a reader or writer is a terminal.
 func isTerminal(v any) bool {
-	if s, ok := v.(*ask.Screen); ok {
-		v = s.Out()
+	if out, ok := v.(io.Writer); ok {
+		v = written(out)
 	}
 	f, ok := v.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// written returns what a writer writes to in the end.
+func written(out io.Writer) io.Writer {
+	if s, ok := out.(*ask.Screen); ok {
+		return s.Out()
+	}
+	return out
 }
 
 // columns returns the width of a terminal in cells; of what is none $COLUMNS, or 80.
@@ -107,6 +133,7 @@ func (s *stream) event(e wrapper.Event) {
 		s.line(e)
 		return
 	}
+	s.live.heed(e, s.base)
 	if text := s.text(e); text != "" {
 		if _, err := io.WriteString(s.out, text); err != nil {
 			s.fail(err)
@@ -155,7 +182,16 @@ func (s *stream) note(text string) {
 	}
 }
 
-// maxResult is how many lines of a tool's result are shown in text.
+// ends tells a person at a terminal what a run was, after it has ended. Nothing is told of
+// one that did not get to a tool use.
+func (s *stream) ends(cost *wrapper.Spent, took time.Duration) {
+	if summary := s.tally.summary(); summary != "" && s.columns != nil {
+		s.note("\n" + s.sentence(summary) + s.sentence(spent(cost, took)))
+	}
+}
+
+// maxResult is how many lines of a tool's result are shown in text, as the terminal has
+// them.
 const maxResult = 4
 
 // text returns an event as text for a person, "" if there is nothing to show.
@@ -164,35 +200,52 @@ func (s *stream) text(e wrapper.Event) string {
 	case wrapper.SessionEvent:
 		return "session " + visible.Line(e.SessionID) + "\n"
 	case wrapper.ChunkEvent:
-		return "\n" + ended(visible.Text(e.Text))
+		return "\n" + s.prose(visible.Text(e.Text))
 	case wrapper.DecisionEvent:
 		return s.decision(e)
 	case wrapper.ToolResultEvent:
 		if why := s.denied[e.ToolUseID]; why != "" && strings.Contains(e.Text, why) {
 			return ""
 		}
-		return result(e)
+		return s.result(e)
 	case wrapper.WarningEvent:
-		return "warning: " + visible.Line(e.Message) + "\n"
+		return s.sentence("warning: " + visible.Line(e.Message))
 	case wrapper.ErrorEvent:
 		if e.ToolUseID == "" {
 			return "" // it ends the run, and is reported then
 		}
-		return "error: " + visible.Line(e.Message) + "\n"
+		return s.sentence("error: " + visible.Line(e.Message))
 	case wrapper.SessionCorruptedEvent:
-		return "the session " + visible.Line(e.OldSessionID) + " cannot be resumed (" + visible.Line(e.Reason) + ")\n"
+		return s.sentence("the session " + visible.Line(e.OldSessionID) + " cannot be resumed (" + visible.Line(e.Reason) + ")")
 	}
 	return ""
 }
 
-func ended(text string) string {
-	if text == "" || strings.HasSuffix(text, "\n") {
-		return text
-	}
-	return text + "\n"
+// sentence returns a line about the run, broken to the width of the terminal.
+func (s *stream) sentence(text string) string {
+	return folded("", "  ", text, s.width())
 }
 
-// decision returns two lines: the decision and its reason.
+// prose returns what the agent wrote. Lines that are indented or have columns stay as
+// they are: it may be a table or code.
+func (s *stream) prose(text string) string {
+	if text == "" {
+		return ""
+	}
+	width := s.width()
+	out := ""
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		if strings.HasPrefix(line, " ") || strings.ContainsAny(line, "\t|") {
+			out += line + "\n"
+			continue
+		}
+		out += folded("", "", line, width)
+	}
+	return out
+}
+
+// decision returns the decision in a line, and below it why; both are broken at blanks to
+// the width of the terminal.
 func (s *stream) decision(e wrapper.Event) string {
 	if e.Behavior == "deny" {
 		s.deny(e.ToolUseID, e.Reason)
@@ -202,31 +255,64 @@ func (s *stream) decision(e wrapper.Event) string {
 	if e.Agent != "" {
 		agent = " (subagent " + visible.Line(e.Agent) + ")"
 	}
-	why := visible.Line(e.Layer)
-	if e.By != "" && e.By != "rule" {
-		why += ", " + visible.Line(e.By)
-	}
-	if e.Reason != "" {
-		why += ": " + visible.Line(e.Reason)
-	}
-	if rule := ruleAndSource(e); rule != "" {
-		why += "  [" + visible.Line(rule) + "]"
-	}
 	about := strings.TrimPrefix(e.InputSummary, s.base+"/")
+	width := s.width()
+	line := folded(word+"  ", s.indent(width), visible.Line(e.Tool)+"  "+visible.Line(about)+agent, width)
+	line = s.paint(e.Behavior, word) + strings.TrimPrefix(line, word)
+	return line + s.faint(folded(s.indent(width), s.indent(width), s.why(e, about), width))
+}
+
+// indent is what stands before the reason and before a line that goes on. A narrow
+// terminal has no room for the column of the decisions.
+func (s *stream) indent(width int) string {
+	if width < narrowWidth {
+		return "  "
+	}
+	return "       "
+}
+
+// narrowWidth is the width of a terminal, in cells, below which nothing is aligned.
+const narrowWidth = 40
+
+// why returns the reason of a decision, and the rule and its place if they are not in it.
+// The layer is left out: the reason says it in words.
+func (s *stream) why(e wrapper.Event, about string) string {
+	why := e.Reason
+	switch {
+	case e.By == permission.ByAdvice:
+		why = "told how to say it plainly; " + why
+	case e.By == "person" && e.Behavior == "deny":
+		why = "not approved; " + why
+	}
 	if s.base != "" {
 		why = strings.ReplaceAll(why, " "+s.base+"/", " ")
 	}
-	return fmt.Sprintf("%s  %s  %s%s\n       %s\n", s.paint(e.Behavior, word), visible.Line(e.Tool), visible.Line(about), agent, why)
+	if at := strings.LastIndex(why, ": "); at >= 0 {
+		if _, of, _ := strings.Cut(why[at+2:], " "); unquoted.Replace(of) == unquoted.Replace(about) { // "run git status", which stands above
+			why = why[:at]
+		}
+	}
+	if !strings.Contains(e.Reason, e.Rule) {
+		why += "  " + e.Rule
+	}
+	place := strings.TrimPrefix(e.Source, s.base+"/")
+	if strings.HasPrefix(e.Layer, "session-") && strings.HasPrefix(place, "session") {
+		place = "session" // without the number of the answer
+	}
+	if in, found := strings.CutPrefix(place, s.home+"/"); found && s.home != "" {
+		place = "~/" + in
+	}
+	if place != "" && !strings.Contains(e.Reason, place) {
+		why += "  " + column.ReplaceAllString(place, "$1")
+	}
+	return visible.Line(strings.TrimSpace(why))
 }
 
-// ruleAndSource returns the deciding rule and its place, without a rule that the
-// reason contains.
-func ruleAndSource(e wrapper.Event) string {
-	if strings.Contains(e.Reason, e.Rule) {
-		return e.Source
-	}
-	return strings.TrimSpace(e.Rule + " " + e.Source)
-}
+// unquoted takes quotes out of a command, which reasons show without.
+var unquoted = strings.NewReplacer("'", "", `"`, "")
+
+// column is the column behind the line of a place, which nobody counts.
+var column = lazyregexp.New(`(:[0-9]+):[0-9]+$`)
 
 func (s *stream) deny(id, reason string) {
 	if s.denied == nil {
@@ -244,23 +330,41 @@ func (s *stream) paint(behavior, word string) string {
 	return "\x1b[" + code + "m" + word + "\x1b[0m"
 }
 
+// faint paints what stands below a decision.
+func (s *stream) faint(text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[2m" + strings.TrimSuffix(text, "\n") + "\x1b[0m\n"
+}
+
+// width returns the width of the terminal in cells. What is no terminal gets whole lines.
+func (s *stream) width() int {
+	if s.columns == nil {
+		return math.MaxInt32
+	}
+	return s.columns()
+}
+
 // result returns the beginning of a tool's result.
-func result(e wrapper.Event) string {
+func (s *stream) result(e wrapper.Event) string {
 	text := strings.TrimRight(e.Text, "\n")
 	if text == "" {
 		return ""
 	}
 	lines := strings.Split(text, "\n")
-	more := len(lines) - maxResult
-	if more > 0 {
-		lines = lines[:maxResult]
+	width := s.width()
+	bar := s.indent(width) + "| "
+	out, shown := "", 0
+	for room := maxResult; shown < len(lines) && room > 0; shown++ {
+		line := visible.Line(strings.ReplaceAll(lines[shown], "\t", "    "))
+		rows := slices.Collect(strings.Lines(folded(bar, bar, line, width)))
+		rows = rows[:min(len(rows), room)]
+		out += strings.Join(rows, "")
+		room -= len(rows)
 	}
-	out := ""
-	for _, line := range lines {
-		out += "       | " + visible.Line(strings.ReplaceAll(line, "\t", "    ")) + "\n"
-	}
-	if more > 0 {
-		out += fmt.Sprintf("       | (%d more lines)\n", more)
+	if more := len(lines) - shown; more > 0 {
+		out += fmt.Sprintf("%s(%d more lines)\n", bar, more)
 	}
 	return out
 }

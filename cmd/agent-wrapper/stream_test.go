@@ -41,14 +41,14 @@ func TestStreamText(t *testing.T) {
 
 I look<U+001B>]0;title<U+0007> first.
 ALLOW  Bash  ls <U+202E>-la
-       default: it is on the allow list  [Bash(ls:*) p.toml:3:5]
+       it is on the allow list  Bash(ls:*)  p.toml:3
        | a
        | b    c
        | <U+001B>[31md
        | e
        | (2 more lines)
 DENY   Bash  rm x (subagent a7)
-       ask-list, person: asked
+       not approved; asked
 warning: rule 3 is<U+000A>never used
 error: it broke
 `
@@ -110,7 +110,7 @@ func TestStreamBase(t *testing.T) {
 	s := &stream{out: &out, base: "/w"}
 	s.event(wrapper.Event{Type: "decision", Tool: "Read", InputSummary: "/w/a/b", Behavior: "allow", Layer: "default", Reason: "read /w/a/b"})
 	s.event(wrapper.Event{Type: "decision", Tool: "Read", InputSummary: "/w2/a", Behavior: "allow", Layer: "default", Reason: "read /w2/a"})
-	if d := cmp.Diff("ALLOW  Read  a/b\n       default: read a/b\nALLOW  Read  /w2/a\n       default: read /w2/a\n", out.String()); d != "" {
+	if d := cmp.Diff("ALLOW  Read  a/b\n       read a/b\nALLOW  Read  /w2/a\n       read /w2/a\n", out.String()); d != "" {
 		t.Error(d)
 	}
 }
@@ -120,6 +120,135 @@ func TestPaint(t *testing.T) {
 	for behavior, want := range map[string]string{"allow": "\x1b[32mX\x1b[0m", "deny": "\x1b[31mX\x1b[0m", "new": "X"} {
 		if got := s.paint(behavior, "X"); got != want {
 			t.Errorf("%s: %q", behavior, got)
+		}
+	}
+}
+
+// What is written fits the terminal, and is broken at blanks.
+func TestStreamWidth(t *testing.T) {
+	shown := []wrapper.Event{
+		{Type: "chunk", Text: "I push the branch that you have reviewed.\n\n    git push\n"},
+		{Type: "decision", Tool: "Bash", InputSummary: "cd web && git push --set-upstream origin feature/a-long-name-of-a-branch", Behavior: "allow", Layer: "ask-list", Reason: "approved by you; asked by Bash(git push:*)", Source: "/w/agent-wrapper.toml:4:11", Rule: "Bash(git push:*)", By: "person"},
+		{Type: "decision", Tool: "Bash", InputSummary: "go test -run 'A|B'", Behavior: "allow", Layer: "default", Reason: "allowed by rule Bash(go test:*): run go test -run A|B", Source: "/home/me/.config/agent-wrapper/agent-wrapper.toml:1:2", Rule: "Bash(go test:*)", By: "rule"},
+		{Type: "decision", Tool: "Read", InputSummary: "/w/src/a.go", Behavior: "allow", Layer: "default", Reason: "allowed by rule Read: read /w/src/a.go", Rule: "Read", Source: "/w/agent-wrapper.toml:3:11", By: "rule"},
+		{Type: "tool_result", Tool: "Read", Text: "package a\n" + strings.Repeat("x", 100) + "\nc\nd\ne"},
+		{Type: "warning", Message: "a rule of this policy is never used"},
+	}
+	for width, want := range map[int]string{80: `
+I push the branch that you have reviewed.
+
+    git push
+ALLOW  Bash  cd web && git push --set-upstream origin
+       feature/a-long-name-of-a-branch
+       approved by you; asked by Bash(git push:*)  agent-wrapper.toml:4
+ALLOW  Bash  go test -run 'A|B'
+       allowed by rule Bash(go test:*)
+       ~/.config/agent-wrapper/agent-wrapper.toml:1
+ALLOW  Read  src/a.go
+       allowed by rule Read  agent-wrapper.toml:3
+       | package a
+       | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+       | xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+       | c
+       | (2 more lines)
+warning: a rule of this policy is never used
+`, 40: `
+I push the branch that you have
+reviewed.
+
+    git push
+ALLOW  Bash  cd web && git push
+       --set-upstream origin
+       feature/a-long-name-of-a-branch
+       approved by you; asked by
+       Bash(git push:*)
+       agent-wrapper.toml:4
+ALLOW  Bash  go test -run 'A|B'
+       allowed by rule Bash(go test:*)
+       ~/.config/agent-wrapper/
+       agent-wrapper.toml:1
+ALLOW  Read  src/a.go
+       allowed by rule Read
+       agent-wrapper.toml:3
+       | package a
+       | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+       | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+       | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+       | (3 more lines)
+warning: a rule of this policy is never
+  used
+`, 20: `
+I push the branch
+that you have
+reviewed.
+
+    git push
+ALLOW  Bash  cd web
+  && git push
+  --set-upstream
+  origin
+  feature/a-long-nam
+  e-of-a-branch
+  approved by you;
+  asked by Bash(git
+  push:*)
+  agent-wrapper.toml
+  :4
+ALLOW  Bash  go test
+  -run 'A|B'
+  allowed by rule
+  Bash(go test:*)
+  ~/.config/agent-wr
+  apper/agent-wrappe
+  r.toml:1
+ALLOW  Read
+  src/a.go
+  allowed by rule
+  Read
+  agent-wrapper.toml
+  :3
+  | package a
+  | xxxxxxxxxxxxxxxx
+  | xxxxxxxxxxxxxxxx
+  | xxxxxxxxxxxxxxxx
+  | (3 more lines)
+warning: a rule of
+  this policy is
+  never used
+`} {
+		var out strings.Builder
+		s := &stream{out: &out, base: "/w", home: "/home/me", columns: func() int { return width }}
+		for _, e := range shown {
+			s.event(e)
+		}
+		if d := cmp.Diff(want, out.String()); d != "" {
+			t.Errorf("%d columns: %s", width, d)
+		}
+	}
+}
+
+// What one answer may not look like: nothing of a command stands where the reason does.
+func TestFolded(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"", 10, "> "},
+		{"a b", 10, "> a b"},
+		{"a  b", 10, "> a  b"},
+		{"aaaa bbbb cc", 7, "> aaaa|. bbbb|. cc"},
+		{"aaaaaaaaaa b", 6, "> aaaa|. aaaa|. aa b"},
+		{"日本語 日本", 8, "> 日本語|. 日本"},
+		{"日本語", 6, "> 日本|. 語"},
+		{"abc", 1, "> a|. b|. c"},
+		{"aaaa    bbbb", 7, "> aaaa|. bbbb"},
+		{"a/bcdef/ghi", 11, "> a/bcdef/|. ghi"},
+		{"a/bcdefghij", 8, "> a/bcde|. fghij"},
+	} {
+		got := strings.ReplaceAll(strings.TrimSuffix(folded("> ", ". ", c.text, c.width), "\n"), "\n", "|")
+		if got != strings.TrimSpace(c.want) && got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (a *app) testCommand() *cobra.Command {
 	var coverage bool
 	cmd := &cobra.Command{
 		Use:   "test DIR",
-		Short: "Hold policies to tables of tool uses and their decisions",
+		Short: "Test policies against expected decisions",
 		Long: `test decides the cases in every *.cases.toml below DIR by the agent-wrapper.toml
 beside it, or in the nearest directory above, and compares:
 
@@ -25,16 +25,16 @@ beside it, or in the nearest directory above, and compares:
   use = "Bash(git push)"
   expect = "ask ask-list Bash(git push:*)"
 
-The decisions are those of check --policy, with the whitelists that bind there.
-The exit code is 1 if a case gets another decision, 2 if a file cannot be read.`,
+It decides as check --policy does, including the whitelists that apply. The exit
+code is 1 if a decision differs, 2 if a file cannot be read.`,
 		Args: exactly(1, "one directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.testPolicies(args[0], options, junit, coverage)
 		},
 	}
-	cmd.Flags().BoolVar(&options.Update, "update", false, "write the decisions that come out as the expected ones")
+	cmd.Flags().BoolVar(&options.Update, "update", false, "write the actual decisions into the files as the expected ones")
 	cmd.Flags().StringVar(&junit, "junit", "", "write a JUnit report to `file`")
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "name the rules that no case touches")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "list the rules that no case tests")
 	return cmd
 }
 

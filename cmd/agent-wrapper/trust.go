@@ -19,23 +19,23 @@ func (a *app) trustCommand() *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "trust [FILE] | trust --list",
-		Short: "Trust the settings of a workspace's policy or chat as they are",
-		Long: `trust shows the permission settings of a file and notes that you trust exactly
-these: a workspace's agent-wrapper.toml or agent-wrapper.local.toml, or the head
-of a chat file. Without a name it is the one policy of the workspace, or above
-it, that is not trusted yet. Until then such a file can only narrow: its deny
-and ask rules count, its allow list is one more gate, and what would allow more
-is ignored.
+		Short: "Trust the permission settings in a policy or chat file",
+		Long: `trust shows the permission settings of a file and records that you trust exactly
+these: an agent-wrapper.toml or agent-wrapper.local.toml of a workspace, or the
+front matter of a chat file. Without FILE it takes the one policy of the
+workspace, or above it, that is not trusted yet. Until then such a file can only
+restrict: its deny and ask rules count, its allow list is one more gate, and
+whatever would allow more is ignored.
 
-What is noted is a digest of the settings, not of the file: a chat may go on,
-comments may change, but other settings have to be trusted anew. The list is
-kept in agent-wrapper/trust.json in the state directory.`,
+Trust covers the settings, not the file: a chat may go on and comments may
+change, but changed settings must be trusted again. The list is in
+agent-wrapper/trust.json in the state directory.`,
 		Example: `  agent-wrapper trust
   agent-wrapper trust chat.md
   agent-wrapper trust --list`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if list {
-				return cobra.NoArgs(cmd, args)
+				return none("")(cmd, args)
 			}
 			if len(args) == 0 {
 				return nil
@@ -68,7 +68,7 @@ kept in agent-wrapper/trust.json in the state directory.`,
 func (a *app) untrustCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "untrust FILE",
-		Short:   "End the trust in a file's permission settings",
+		Short:   "Stop trusting a file's permission settings",
 		Example: "  agent-wrapper untrust agent-wrapper.toml",
 		Args:    exactly(1, "one file"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -85,9 +85,9 @@ func (a *app) untrustCommand() *cobra.Command {
 			case err != nil:
 				return notKept(err)
 			case !was:
-				return usage("%s is not trusted (agent-wrapper trust --list names what is)", args[0])
+				return usage("%s is not trusted: run agent-wrapper trust --list to see what is", args[0])
 			}
-			fmt.Fprintf(a.out, "%s is not trusted any more\n", visible.Line(args[0]))
+			fmt.Fprintf(a.out, "%s is no longer trusted.\n", visible.Line(args[0]))
 			return nil
 		},
 	}
@@ -98,7 +98,7 @@ func (a *app) untrustCommand() *cobra.Command {
 func notKept(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		return fmt.Errorf("%w: say with XDG_STATE_HOME in which directory state is kept", err)
+		return fmt.Errorf("%w: set XDG_STATE_HOME to a directory that you can write to", err)
 	}
 	return err
 }
@@ -141,11 +141,11 @@ func (p *policyFlags) untrusted(trust *policy.Trust) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", usage("there is nothing to trust: no policy of this workspace waits for it (agent-wrapper init writes one)")
+		return "", usage("there is nothing to trust: no policy of this workspace waits for it; write one with agent-wrapper init")
 	case 1:
 		return found[0], nil
 	}
-	return "", usage("more than one policy is not trusted: %s: look at each, and name it", strings.Join(found, ", "))
+	return "", usage("more than one policy is not trusted: %s: look at each, then name it", strings.Join(found, ", "))
 }
 
 // trust shows the settings of a file and trusts them.
@@ -159,7 +159,7 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 		return unread(path, err)
 	}
 	if src.Trusted {
-		return usage("%s says nothing about permissions: there is nothing to trust", path)
+		return usage("%s has no permission settings, so there is nothing to trust: name another file", path)
 	}
 	real, err := policy.RealPath(path)
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 			return notKept(err)
 		}
 	}
-	fmt.Fprintf(a.out, "\n%s is trusted%s: exactly these settings\n", visible.Line(path), map[bool]string{true: " already"}[known])
+	fmt.Fprintf(a.out, "\nYou%s trust %s with exactly these settings.\n", map[bool]string{true: " already"}[known], visible.Line(path))
 	return nil
 }
 

@@ -27,7 +27,7 @@ type vibing struct {
 }
 
 // meant are the rows, by layer and the beginning of the test, that come out otherwise
-// here or are about nothing here. docs/protocol.md has the reasons.
+// here or are about nothing here. docs/reference/protocol.md has the reasons.
 var meant = []string{
 	"approval_parser: generated response",
 	"session_ui: duplicates", "session_ui: invalid", "session_ui: nil tool", "session_ui: empty tool", "session_ui: non-string", "session_ui: allow list getter", "session_ui: deny list getter", "session_ui: external", "session_ui: approval response is never",
@@ -41,7 +41,7 @@ func TestVibingRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons := page(t, "docs/protocol.md")
+	reasons := page(t, "docs/reference/protocol.md")
 	met, left := 0, map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		var row vibing
@@ -58,7 +58,7 @@ func TestVibingRows(t *testing.T) {
 	}
 	for _, m := range meant {
 		if left[m] == 0 || !strings.Contains(reasons, "`"+strings.TrimSuffix(m, ": ")+"`") {
-			t.Errorf("%s: %d rows, or docs/protocol.md has no reason", m, left[m])
+			t.Errorf("%s: %d rows, or docs/reference/protocol.md has no reason", m, left[m])
 		}
 	}
 	if met < 41 {

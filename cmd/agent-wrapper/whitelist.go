@@ -21,7 +21,7 @@ import (
 func (a *app) whitelistCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "whitelist",
-		Short: "Make and check a whitelist of commands",
+		Short: "Write and check a whitelist of commands",
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -44,31 +44,32 @@ func (a *app) whitelistInitCommand() *cobra.Command {
 	var s startList
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Write a starting whitelist of the commands that the project runs",
-		Long: `init makes ` + whitelist.FileName + ` of the commands in CI
+		Short: "Write a whitelist of the commands that the project runs",
+		Long: `init writes ` + whitelist.FileName + ` from the commands in CI
 files (GitHub, GitLab, CircleCI, Azure, Travis), package.json, Makefiles, plans,
-shell scripts and files of lines (.txt, .jsonl). Without --from it takes those
-that it finds in the project. A line with shell operators is taken apart into
-its commands; what is known only when it runs is left out. Both are told. What
-publishes or deploys stands apart, under off, and does not pass.
+shell scripts and files of lines (.txt, .jsonl). Without --from it uses the
+files that it finds in the project. It splits a line with shell operators into
+its commands, leaves out what is known only at run time, and reports both.
+Commands that publish or deploy are listed separately, under off, and do not
+pass.
 
-The list begins as a dry run: it refuses nothing, and what it would refuse is
-recorded. init says what that is in the record so far. Read the list before it
-binds: it says what ran, not what should.`,
+The list starts as a dry run: it refuses nothing, and what it would refuse is
+recorded. init shows what that would have been so far. Read the list before you
+switch it on: it has what ran, not what should run.`,
 		Example: `  agent-wrapper whitelist init
   agent-wrapper whitelist init --from .github/workflows/ci.yml \
       --from package.json --dry-run
   agent-wrapper whitelist init --default --print`,
-		Args: exactly(0, "no arguments"),
+		Args: none(""),
 		RunE: func(*cobra.Command, []string) error { return a.startWhitelist(&s) },
 	}
 	cmd.Flags().StringVar(&s.rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	cmd.Flags().Var((*list)(&s.from), "from", "a `file` that commands stand in; repeatable")
+	cmd.Flags().Var((*list)(&s.from), "from", "a `file` to take commands from; repeatable")
 	cmd.Flags().StringVar(&s.out, "out", "", "write to this `file` (default: "+whitelist.FileName+" in the workspace)")
-	cmd.Flags().BoolVar(&s.force, "force", false, "write over a whitelist that is there")
-	cmd.Flags().BoolVar(&s.print, "print", false, "write the whitelist to standard output")
-	cmd.Flags().BoolVar(&s.dry, "dry-run", true, "let the list begin as a dry run; --dry-run=false lets it bind at once")
-	cmd.Flags().BoolVar(&s.def, "default", false, "write the list that is shipped in place of one of the project")
+	cmd.Flags().BoolVar(&s.force, "force", false, "overwrite an existing whitelist")
+	cmd.Flags().BoolVar(&s.print, "print", false, "print the whitelist instead of writing it")
+	cmd.Flags().BoolVar(&s.dry, "dry-run", true, "start the list as a dry run; --dry-run=false makes it block at once")
+	cmd.Flags().BoolVar(&s.def, "default", false, "write the built-in list instead of one for the project")
 	return cmd
 }
 
@@ -78,7 +79,7 @@ func (a *app) startWhitelist(s *startList) error {
 		return err
 	}
 	if s.def && len(s.from) > 0 {
-		return usage("--default is a list of its own: leave out --from")
+		return usage("--default and --from do not go together: leave one of them out")
 	}
 	start := &whitelist.Start{Text: whitelist.Default}
 	if s.def && s.dry {
@@ -93,7 +94,7 @@ func (a *app) startWhitelist(s *startList) error {
 		fmt.Fprintln(a.err, note)
 	}
 	if !s.def && start.Commands+start.Off == 0 {
-		return usage("no command found that could be listed: name files that have some with --from, or take the shipped list with --default")
+		return usage("no commands found to list: name files that have some with --from, or use the built-in list with --default")
 	}
 	if s.print {
 		if _, err := a.out.Write(start.Text); err != nil {
@@ -116,15 +117,15 @@ func (a *app) startWhitelist(s *startList) error {
 		of = "of " + several(start.Commands, "command")
 	}
 	if start.Off > 0 {
-		of += fmt.Sprintf("; %s, which publish or deploy, stand under off and do not pass", several(start.Off, "other"))
+		of += fmt.Sprintf("; %s that publish or deploy are under off and do not pass", several(start.Off, "other"))
 	}
 	try := "agent-wrapper whitelist validate"
 	if s.out != "" {
 		try += " " + shellWord(s.out)
 	}
-	fmt.Fprintf(a.out, "%s is written, %s: read it, then try it with %s\n", visible.Line(path), of, visible.Line(try))
+	fmt.Fprintf(a.out, "Wrote %s, %s. Read it, then try it: %s\n", visible.Line(path), of, visible.Line(try))
 	if s.dry {
-		fmt.Fprintln(a.out, `it is a dry run and refuses nothing: to make it bind, say "dry_run_mode": false in it, once agent-wrapper hallucinations list --dry-run shows nothing that should run`)
+		fmt.Fprintln(a.out, `It is a dry run and refuses nothing. To switch it on, set "dry_run_mode": false in it once agent-wrapper hallucinations list --dry-run shows nothing that should run.`)
 	}
 	return a.tellRefused(a.out, start.Text, dir)
 }
@@ -136,7 +137,7 @@ func (s *startList) make(dir string) (*whitelist.Start, error) {
 		names = commandFiles(dir)
 	}
 	if len(names) == 0 {
-		return nil, usage("no file found that commands stand in: name one with --from, or take the shipped list with --default")
+		return nil, usage("no file with commands found: name one with --from, or use the built-in list with --default")
 	}
 	var lines []whitelist.Line
 	for _, name := range names {
@@ -174,7 +175,7 @@ func commandFiles(dir string) []string {
 // placeNew creates a file and its directory.
 func placeNew(path string, text []byte, force bool) error {
 	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
-		return usage("%s is there already: change it, or write over it with --force", visible.Line(path))
+		return usage("%s exists already: change it, or overwrite it with --force", visible.Line(path))
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -192,12 +193,11 @@ func (a *app) whitelistValidateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|LINE]",
 		Short: "Check a whitelist, or a command line against one",
-		Long: `validate reads a whitelist and says where it is wrong, or what it lets through
-that its reader may not expect. With a command line in place of a file it says
-whether it passes, and ends with 11 if it does not. Without a file it takes the
-whitelists that bind commands here: ` + whitelist.FileName + ` in
-the workspace and above it, and those that a policy names. Nothing is run,
-counted or recorded.`,
+		Long: `validate reads a whitelist and reports errors, and what it lets through
+unexpectedly. With a command line instead of a file it says whether the command
+passes, and exits with 11 if not. Without arguments it checks the whitelists in
+force here: ` + whitelist.FileName + ` in the workspace and above
+it, and those that a policy names. Nothing is run, counted or recorded.`,
 		Example: `  agent-wrapper whitelist validate
   agent-wrapper whitelist validate 'npm run test-coverage-with-magic-flag'
   agent-wrapper whitelist validate --list team.json 'git push --force'`,
@@ -247,7 +247,7 @@ func (a *app) binding(dir, file string) (*planned, error) {
 	f := &planFlags{policyFlags: policyFlags{cwd: dir, isolated: file != ""}, whitelist: file}
 	p, err := f.compilePlanned()
 	if err == nil && slices.Contains(p.names, builtIn) {
-		fmt.Fprintf(a.err, "%s is not there: the built-in whitelist is taken\n", visible.Line(filepath.Join(p.Place.Workspace, whitelist.FileName)))
+		fmt.Fprintf(a.err, "There is no %s; the built-in whitelist is used.\n", visible.Line(filepath.Join(p.Place.Workspace, whitelist.FileName)))
 	}
 	return p, err
 }
@@ -261,7 +261,7 @@ func (a *app) validateLists(dir, file string) error {
 		for _, w := range list.Warnings() {
 			fmt.Fprintln(a.err, "warning:", visible.Line(w))
 		}
-		if _, err := fmt.Fprintf(a.out, "%s can be used: %s\n", list.Name(), several(list.Programs(), "program")); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s is valid: %s\n", list.Name(), several(list.Programs(), "program")); err != nil {
 			return err
 		}
 	}
@@ -290,7 +290,7 @@ func (a *app) whitelistSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of whitelists",
-		Args:  exactly(0, "no arguments"),
+		Args:  none(""),
 		RunE: func(*cobra.Command, []string) error {
 			text, err := whitelist.Schema()
 			if err != nil {

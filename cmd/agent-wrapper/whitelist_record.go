@@ -35,7 +35,7 @@ func (a *app) tellRefused(out io.Writer, text []byte, workspace string) error {
 		return err
 	}
 	if len(asked) == 0 {
-		_, err := fmt.Fprintln(out, "the record has no command of an agent here so far, so that it cannot be said what the list would have refused")
+		_, err := fmt.Fprintln(out, "The record has no commands of an agent here yet, so what the list would have refused is unknown.")
 		return err
 	}
 	return writeRefused(out, list, asked)
@@ -62,7 +62,7 @@ func writeRefused(out io.Writer, list *whitelist.List, lines []*asked) error {
 			shown = append(shown, "  …")
 		}
 	}
-	_, err := fmt.Fprintf(out, "of %s that agents asked for here so far, by the record, it would have refused %d\n", several(total, "command"), refused)
+	_, err := fmt.Fprintf(out, "Of %s that agents asked for here so far, it would have refused %d.\n", several(total, "command"), refused)
 	for _, line := range shown {
 		fmt.Fprintln(out, line)
 	}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+)
+
+// live shows which allowed tool runs, and for how long, in the last line of a terminal.
+// It is safe for concurrent use; nil shows nothing.
+type live struct {
+	screen *ask.Screen
+	width  func() int
+
+	mu    sync.Mutex
+	all   []running // the oldest first
+	timer *time.Timer
+}
+
+// running is an allowed tool use that has no result yet.
+type running struct {
+	id, what string
+	since    time.Time
+}
+
+// shortest is for how long a tool runs before it is shown.
+const shortest = 2 * time.Second
+
+// heed takes an event of the run. Paths in base are shown relative to it.
+func (l *live) heed(e wrapper.Event, base string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case e.Type == wrapper.DecisionEvent && e.Behavior == "allow":
+		what := visible.Line(strings.TrimPrefix(e.InputSummary, base+"/"))
+		if e.Tool != "Bash" {
+			what = strings.TrimSpace(visible.Line(e.Tool) + " " + what)
+		}
+		l.all = append(l.all, running{e.ToolUseID, what, time.Now()})
+		if l.timer == nil {
+			l.timer = time.AfterFunc(shortest, l.show)
+		}
+	case e.Type == wrapper.ToolResultEvent:
+		l.all = slices.DeleteFunc(l.all, func(r running) bool { return r.id == e.ToolUseID })
+	case e.Type == wrapper.DoneEvent, e.Type == wrapper.ErrorEvent && e.ToolUseID == "":
+		l.all = nil
+	}
+	if len(l.all) == 0 && l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+		l.screen.Status("")
+	}
+}
+
+// show shows what runs, and comes back with the next second.
+func (l *live) show() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer == nil {
+		return
+	}
+	since := time.Since(l.all[0].since)
+	if since >= shortest {
+		l.screen.Status(l.line(since))
+	}
+	l.timer.Reset(time.Second - since%time.Second)
+}
+
+// line returns the line for the oldest, which is shorter than the terminal is wide.
+func (l *live) line(since time.Duration) string {
+	head, more := "running "+lasted(since)+"  ", ""
+	if n := len(l.all) - 1; n > 0 {
+		more = fmt.Sprintf("  +%d more", n)
+	}
+	room := l.width() - 1 - len(head) - len(more)
+	what := l.all[0].what
+	if cells(what) > room {
+		what = within(what, max(room-1, 1)) + "…"
+	}
+	return within(head+what+more, max(l.width()-1, 1))
+}
+
+// lasted returns a duration in whole seconds: 12s, 2m05s, 1h02m05s.
+func lasted(d time.Duration) string {
+	s := int(d / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	}
+	return fmt.Sprintf("%dh%02dm%02ds", s/3600, s/60%60, s%60)
+}
