@@ -27,7 +27,8 @@ bench:
 install lint vuln unit race audit store execute whitelist programs differential effects mutants manuals fuzz clients page nvim postgres serve e2e:
 	go run ./internal/test/all $@
 
-# golden rewrites what the tests compare with: read the diff.
+# golden rewrites what the tests compare with, docs/pictures too: read the diff. What is
+# seen in Neovim is rewritten by go test -tags nvim ./internal/test/neovim -update.
 golden:
 	go test $$(grep -rl --include='*_test.go' --exclude-dir=node_modules internal/golden . | xargs -n1 dirname | sort -u) -update
 

@@ -257,7 +257,7 @@ var openDoors = map[string][]string{
 	"2.1.330": {"otel-local"},
 }
 
-// stayOpen are the doors that docs/run.md says stay open.
+// stayOpen are the doors that docs/agents.md says stay open.
 var stayOpen = []string{"start-bash-profile", "start-bashrc"}
 
 // TestDoors: nothing in the workspace, the home or an added directory speaks to

@@ -27,7 +27,7 @@ func personal(b *box) map[string]string {
 	return texts
 }
 
-// TestIsolation: what docs/run.md says is off is off, and is on without the
+// TestIsolation: what docs/agents.md says is off is off, and is on without the
 // isolation; and what it says brings it back does so.
 func TestIsolation(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {

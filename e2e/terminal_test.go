@@ -88,7 +88,7 @@ func (x *terminal) expect(want string) string {
 }
 
 // choices begins the line of choices below a question.
-const choices = "[o] once"
+const choices = "o  once"
 
 // types types text at once, as a person does not: at a question one key counts.
 func (x *terminal) types(text string) {

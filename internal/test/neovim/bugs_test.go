@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The bugs of docs/run.md that apply to an editor. What counts is the decision that
+// The bugs of docs/project/question-tests.md that apply to an editor. What counts is the decision that
 // reached the evaluator, which the record has.
 
 // asking is a policy that asks about npm and git push.
@@ -18,7 +18,7 @@ func asked(t *testing.T, r Release, steps ...step) *person {
 	t.Helper()
 	p := sit(t, r, turns{"go": steps}, asking)
 	p.Type(":AgentWrapper go<CR>")
-	p.See("here by")
+	p.See("answer with")
 	return p
 }
 
@@ -44,7 +44,7 @@ func (p *person) denies() {
 func (p *person) answer() {
 	p.t.Helper()
 	p.Type("<Esc>:AgentWrapper answer<CR>")
-	p.Unsee("here by")
+	p.Unsee("answer with")
 }
 
 func TestBug01FocusAndMouse(t *testing.T) {
@@ -110,7 +110,7 @@ func TestBug02FocusStays(t *testing.T) {
 		p.See("## Agent")
 		p.Type("ioso ")
 		open()
-		p.See("here by")
+		p.See("answer with")
 		p.Type("and do<Esc>:write<CR>")
 		p.until("the text", func() bool { return read(t, p.Work+"/notes.txt") == "oso and do\n" })
 		p.answer()
@@ -159,7 +159,7 @@ func TestBug05Withdrawn(t *testing.T) {
 		first := step{Tool: "Write", Input: object{"file_path": p.Work + "/a.txt", "content": "one\n"}, Gate: path, Cancel: true}
 		p.write("script.json", marshal(turns{"go": {first, bash("git push origin main")}}))
 		p.Type(":AgentWrapper go<CR>")
-		p.See("a.txt", "here by")
+		p.See("a.txt", "answer with")
 		p.answer()
 		p.press("=") // the diff is open while the question goes
 		p.See("//now/")
@@ -193,7 +193,7 @@ func TestBug05GoneWhileLookedAt(t *testing.T) {
 		p.write("script.json", marshal(turns{"go": {first, {Say: "I leave it."}}}))
 		p.write("proj/notes.txt", "kept\n")
 		p.Type(":edit notes.txt<CR>:AgentWrapper go<CR>")
-		p.See("here by")
+		p.See("answer with")
 		p.answer()
 		p.Wait("a key that counts", armed)
 		open()
@@ -214,9 +214,8 @@ func TestBug06GrantIsWhatIsShown(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := asked(t, r, bash("npm install left-pad"), bash("npm install left-pad"), bash("npm install right-pad"))
 		p.answer()
+		p.See("s  this session  Bash(npm install left-pad)")
 		p.press("s")
-		p.See("which of these", "1  Bash(npm install left-pad)")
-		p.press("1")
 		p.See("install right-pad", "? Bash") // the second one ran, this one is asked
 		p.answer()
 		all := p.decisions(2)
@@ -224,7 +223,7 @@ func TestBug06GrantIsWhatIsShown(t *testing.T) {
 			t.Errorf("decided: %+v", all)
 		}
 		p.press("n")
-		p.See("which of these")
+		p.See("which rule")
 		p.press("1")
 		if all := p.decisions(3); all[2].Behavior != "deny" {
 			t.Errorf("decided: %+v", all)
@@ -254,7 +253,7 @@ func TestBug10ShownAgain(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := asked(t, r, bash("npm i x"))
 		p.Type(":tabnew<CR>")
-		p.See("here by")
+		p.See("answer with")
 		p.Type(":only<CR>:AgentWrapper answer<CR>")
 		p.press("q")
 		p.Unsee("? Bash")
@@ -263,14 +262,14 @@ func TestBug10ShownAgain(t *testing.T) {
 		}
 		p.Call("nvim_ui_try_resize", 60, 20)
 		p.answer()
-		p.See("[o] once")
+		p.See("o  once")
 		p.Type(":edit other.txt<CR>") // in the float
 		p.answer()
-		p.See("[o] once", "npm i x")
+		p.See("o  once", "npm i x")
 		p.Type(":quit<CR>") // closes the float only
 		p.Unsee("? Bash")
 		p.answer()
-		p.See("[o] once")
+		p.See("o  once")
 		p.denies()
 	})
 }
@@ -283,18 +282,18 @@ func TestBug12AgentDies(t *testing.T) {
 		first.Gate, first.Die = path, true
 		p.write("script.json", marshal(turns{"go": {first}}))
 		p.Type(":AgentWrapper go<CR>")
-		p.See("here by")
+		p.See("answer with")
 		p.answer()
 		p.Wait("a key that counts", armed)
 		open()
-		p.See("any key goes on")
+		p.See("press any key to go on")
 		p.press("o")
 		p.See("error:", "## You")
 		if all := p.decisions(1); behaviors(all) != "deny" {
 			t.Errorf("decided: %+v", all)
 		}
 		p.Type(":AgentWrapper answer<CR>")
-		p.See("nothing waits")
+		p.See("nothing is waiting")
 	})
 }
 
@@ -306,7 +305,7 @@ func TestBug13DecidedAnew(t *testing.T) {
 		p.See("agent-wrapper://edit")
 		p.Type("ccnpm publish<Esc>")
 		p.Lua("vim.cmd('silent! write')") // a plugin that saves by itself
-		p.See("not written by you")
+		p.See("not saved by you")
 		p.undecided()
 		p.Type("<CR>")
 		all := p.decisions(1)
@@ -318,7 +317,7 @@ func TestBug13DecidedAnew(t *testing.T) {
 		p.press("e")
 		p.See("agent-wrapper://edit")
 		p.Type(":s/y/z/<CR>:w<CR>")
-		p.See("command: npm i z", "? Bash") // it is asked about again
+		p.See("| npm i z", "? Bash") // it is asked about again
 		p.answer()
 		p.press("o")
 		all = p.decisions(2)
@@ -350,7 +349,7 @@ func TestBug15NothingBetween(t *testing.T) {
 		other.Gate = path
 		p.write("script.json", marshal(turns{"go": {{Say: "I begin."}, {Tool: "Bash", Input: object{"command": "npm i x"}, Beside: []step{bash("npm i y")}, Gate: path}}}))
 		p.Type(":AgentWrapper go<CR>")
-		p.See("here by", "[Tab] next")
+		p.See("answer with", "Tab: next")
 		p.answer()
 		p.Wait("a key that counts", armed)
 		before := p.Screen()
@@ -394,6 +393,7 @@ func TestBug17Recorded(t *testing.T) {
 		p := asked(t, r, bash("npm install left-pad"))
 		p.answer()
 		p.press("a")
+		p.See("the rule is written to agent-wrapper.local.toml")
 		p.press("1")
 		if all := p.decisions(1); behaviors(all) != "allow" || all[0].By != "person" {
 			t.Errorf("decided: %+v", all)

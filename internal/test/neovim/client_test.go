@@ -26,7 +26,7 @@ func (p *person) picture(screen string) string {
 	return chatName.ReplaceAllString(screen, "20260301-120000")
 }
 
-// TestScreens: what a person sees on 80x24. The goldens stand in docs/nvim.md.
+// TestScreens: what a person sees on 80x24. The goldens stand in docs/editors.md.
 func TestScreens(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := sit(t, r, turns{}, "ask = [\"Bash(npm install:*)\", \"Edit\"]\n")
@@ -41,16 +41,17 @@ func TestScreens(t *testing.T) {
 		}}))
 		p.write("proj/kettle.go", "package kettle\n\nconst boil = 100\n")
 		p.Type(":edit kettle.go<CR>:AgentWrapper fix the failing test<CR>")
-		p.See("here by")
-		shown := []string{"the question, while you are elsewhere", p.See("here by")}
+		p.See("answer with")
+		shown := []string{"the question, while you are elsewhere", p.See("answer with")}
 		p.answer()
 		shown = append(shown, "in the question", p.Wait("a key that counts", armed))
-		p.press("s")
-		shown = append(shown, "the rules that may be kept", p.Wait("a key that counts", armed))
-		p.press("1")
+		p.press("t")
+		shown = append(shown, "the rules that may be kept for a while", p.Wait("a key that counts", armed))
+		p.press("<Esc>")
+		p.press("2")
 		p.Unsee("┌")
 		open()
-		p.See("here by")
+		p.See("answer with")
 		shown = append(shown, "an edit, while you are elsewhere", p.See("+| const boil = 96"))
 		p.answer()
 		shown = append(shown, "in it", p.Wait("a key that counts", armed))
@@ -100,7 +101,7 @@ func TestUnsavedIsSaid(t *testing.T) {
 		p.write("proj/a.txt", "one\n")
 		p.write("script.json", marshal(turns{"go": {{Tool: "Write", Input: object{"file_path": p.Work + "/a.txt", "content": "two\n"}}}}))
 		p.Type(":edit a.txt<CR>ccmine<Esc>:AgentWrapper go<CR>")
-		p.See("you have unsaved changes of this file")
+		p.See("you have unsaved changes in this file")
 	})
 }
 
@@ -175,10 +176,9 @@ func TestResume(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := sit(t, r, turns{"one": {bash("npm i x")}, "two": {bash("npm i x"), {Say: "Again."}}}, asking)
 		p.Type(":AgentWrapper one<CR>")
-		p.See("here by")
+		p.See("answer with")
 		p.answer()
 		p.press("s")
-		p.press("1")
 		p.decisions(1)
 		p.until("the end", func() bool { return p.Lua("return require('agent-wrapper').statusline()") == "" })
 		p.Type(":qall<CR>")
@@ -210,7 +210,7 @@ func TestTurns(t *testing.T) {
 		p.See("You said: two")
 		p.until("the end", func() bool { return p.Lua("return require('agent-wrapper').statusline()") == "" })
 		p.Type(":AgentWrapper three<CR>")
-		p.See("here by")
+		p.See("answer with")
 		p.Type(":AgentWrapper stop<CR>")
 		p.Unsee("? Bash")
 		if all := p.decisions(1); behaviors(all) != "deny" {
@@ -272,7 +272,7 @@ func TestHead(t *testing.T) {
 		p := sit(t, r, turns{"go": {bash("npm i x")}}, "")
 		p.write("proj/chat.md", "---\npermission_mode: acceptEdits\npermissions_allow: [\"Bash(npm i:*)\"]\npermissions_deny: [\"Bash(npm i x)\"]\n---\n")
 		p.Type(":AgentWrapper open chat.md<CR>")
-		p.See("not trusted: :AgentWrapper trust", `mode = "acceptEdits" is ignored`, "✓ only narrows")
+		p.See("not trusted: :AgentWrapper trust", `mode = "acceptEdits" is ignored`, "✓ applies, since it only restricts")
 		p.Type("Gogo<Esc><CR>")
 		if all := p.decisions(1); behaviors(all) != "deny" || all[0].Rule != "Bash(npm i x)" {
 			t.Errorf("decided: %+v", all)
@@ -281,7 +281,7 @@ func TestHead(t *testing.T) {
 		p.Type(":4delete<CR>:write<CR>:AgentWrapper trust<CR>")
 		p.See("Trust these settings", "allow Bash(npm i:*)")
 		p.Type("2<CR>")
-		p.See("✓ counts")
+		p.See("✓ trusted")
 		p.Type("Gogo<Esc><CR>")
 		if all := p.decisions(2); behaviors(all) != "deny allow" || all[1].By == "person" {
 			t.Errorf("decided: %+v", all)
@@ -304,6 +304,29 @@ func TestMode(t *testing.T) {
 	})
 }
 
+// TestOneScreen: on 80x24 a question about git push stands on one screen with the rule that
+// asks and all its keys; of a long command the part that asks is in sight; a key that
+// means nothing says what the keys are.
+func TestOneScreen(t *testing.T) {
+	each(t, func(t *testing.T, r Release) {
+		p := asked(t, r, bash("cd web && git push origin main"), bash(strings.Repeat("echo one line\n", 40)+"git push origin dev\n"+strings.Repeat("echo one line\n", 40)))
+		p.answer()
+		p.See("? Bash", "moderate: sends data to a host", "| cd web && git push origin main", "asked by Bash(git push:*)", "1 more part: allowed",
+			"o  once", "s  this session  Bash(git push origin main)", "t  for a while", "d  deny", "v  all", "q  later")
+		for _, row := range []string{"more below", "more above"} {
+			if strings.Contains(p.Screen(), row) {
+				t.Errorf("%s:\n%s", row, p.Screen())
+			}
+		}
+		p.press("<CR>")
+		p.See("keys: o once, s this session, d deny, ? why, v all")
+		p.undecided()
+		p.press("d")
+		p.See("| git push origin dev", "^^^", "more above", "more below", "asked by Bash(git push:*)")
+		p.press("d")
+	})
+}
+
 // TestLargeQuestion: a question of 200 kB is shown whole, in time.
 func TestLargeQuestion(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
@@ -311,11 +334,11 @@ func TestLargeQuestion(t *testing.T) {
 		p := sit(t, r, turns{}, asking)
 		p.write("script.json", marshal(turns{"go": {{Tool: "Write", Input: object{"file_path": p.Work + "/a.txt", "content": content + "the last line\n"}}}}))
 		p.Type(":AgentWrapper go<CR>")
-		p.See("here by", "more below")
+		p.See("answer with", "more below")
 		p.answer()
 		p.Wait("a key that counts", armed)
 		p.Type("G")
-		p.See("+| the last line", "risk moderate")
+		p.See("+| the last line", "more above")
 		p.Wait("a key that counts", armed)
 		p.Type("gg")
 		p.Wait("no key that counts", unarmed)
@@ -326,7 +349,7 @@ func TestLargeQuestion(t *testing.T) {
 			local began = vim.loop.hrtime()
 			f.body(...)
 			return math.floor((vim.loop.hrtime() - began) / 1e6)`, object{"tool": "Write", "risk": "none", "tier": 1, "blocks": []any{
-			object{"title": "content", "lines": []any{object{"segments": []any{object{"text": strings.Repeat("ä and a", 30_000)}}}}}}}, 78, []any{}))
+			object{"title": "content", "lines": []any{object{"segments": []any{object{"text": strings.Repeat("ä and a", 30_000)}}}}}}}, 78, []any{}, "/"))
 	})
 }
 
@@ -360,7 +383,7 @@ func TestMissing(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := sit(t, r, turns{}, asking, `command = "/nowhere/agent-wrapper"`)
 		p.Type(":AgentWrapper go<CR>")
-		p.See("/nowhere/agent-wrapper could not be started", ":checkhealth agent-wrapper")
+		p.See("/nowhere/agent-wrapper could not be started: no such file or directory", "checkhealth agent-wrapper")
 		p.Type(":checkhealth agent-wrapper<CR>")
 		p.See("/nowhere/agent-wrapper is not found")
 		q := sit(t, r, turns{}, asking, `args = { "--agent-command", "/nowhere/claude" }`)
@@ -390,7 +413,7 @@ printf '%s\n' "$line" >../answer
 		os.Chmod(p.Dir+"/strange", 0o700)
 		p.Lua("require('agent-wrapper').setup({ command = '../strange' })")
 		p.Type(":AgentWrapper go<CR>")
-		p.See("in pieces", "a line that is no event: no JSON")
+		p.See("in pieces", "cannot read a line from agent-wrapper: no JSON")
 		p.until("the end", func() bool { return p.Lua("return require('agent-wrapper').statusline()") == "" })
 		p.Type(":AgentWrapper more<CR>")
 		p.See("an error in the client") // a question that cannot be shown
@@ -404,7 +427,7 @@ func TestHealth(t *testing.T) {
 		p := sit(t, r, turns{}, asking)
 		p.write("proj/agent-wrapper.toml", "allow = [\"Bash(make)\"]\n")
 		p.Type(":checkhealth agent-wrapper<CR>")
-		p.See("the agent CLI is", "the policy loads", "not trusted: it only narrows")
+		p.See("the agent CLI is", "the policy loads", "not trusted", ":AgentWrapper trust")
 		p.write("config/agent-wrapper/agent-wrapper.toml", "ask = [\n")
 		p.Type(":checkhealth agent-wrapper<CR>")
 		p.See("the policy does not load")
@@ -438,20 +461,20 @@ func TestEvents(t *testing.T) {
 				vim.api.nvim_create_autocmd("User", { pattern = name, callback = function() table.insert(heard, name) end })
 			end`)
 		p.Type(":AgentWrapper go<CR>")
-		p.See("1 of 2, [Tab] next")
+		p.See("1 of 2, Tab: next")
 		if words := p.Lua("return require('agent-wrapper').statusline()"); words != "agent: 2 waiting" {
 			t.Errorf("statusline: %q", words)
 		}
 		p.answer()
 		first, second := "npm i x", "npm i y" // they come in any order
-		if strings.Contains(p.Screen(), "command: "+second) {
+		if strings.Contains(p.Screen(), "| "+second) {
 			first, second = second, first
 		}
-		p.See("command: " + first)
+		p.See("| " + first)
 		p.press("<Tab>")
-		p.See("command: " + second)
+		p.See("| " + second)
 		p.press("d") // the second first
-		p.See("command: " + first)
+		p.See("| " + first)
 		p.press("o")
 		all := p.decisions(2)
 		if behaviors(all) != "deny allow" || (all[0].Use == "toolu_1") != (second == "npm i x") {

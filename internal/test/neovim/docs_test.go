@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestDocs: docs/nvim.md shows the screens as they are, and names tests that exist.
+// TestDocs: docs/editors.md shows the screens as they are, and the Neovim part of
+// docs/project/question-tests.md names tests that exist.
 func TestDocs(t *testing.T) {
 	read := func(name string) string {
 		data, err := os.ReadFile(name)
@@ -16,14 +17,15 @@ func TestDocs(t *testing.T) {
 		}
 		return string(data)
 	}
-	doc, bugs := read("../../../docs/nvim.md"), read("bugs_test.go")
+	doc, bugs := read("../../../docs/editors.md"), read("bugs_test.go")
+	_, tried, _ := strings.Cut(read("../../../docs/project/question-tests.md"), "## In Neovim")
 	shown := regexp.MustCompile(`(?m)^== .*\n\n`).Split(read("testdata/screens.txt"), -1)[1:]
 	for _, screen := range shown {
 		if !strings.Contains(doc, "```text\n"+strings.TrimRight(screen, "\n")+"\n```") {
-			t.Errorf("docs/nvim.md does not show\n%s", screen)
+			t.Errorf("docs/editors.md does not show\n%s", screen)
 		}
 	}
-	for _, name := range regexp.MustCompile("`(TestBug[^`]*)`").FindAllStringSubmatch(doc, -1) {
+	for _, name := range regexp.MustCompile("`(TestBug[^`]*)`").FindAllStringSubmatch(tried, -1) {
 		if !strings.Contains(bugs, "func "+name[1]+"(") {
 			t.Errorf("there is no %s", name[1])
 		}

@@ -74,7 +74,7 @@ type Nvim struct {
 	stdin io.WriteCloser
 
 	mu      sync.Mutex
-	screen  screen
+	screen  display
 	shown   string // the screen when it was last whole
 	called  int
 	answers map[int]chan answer

@@ -11,6 +11,7 @@ local text = require("agent-wrapper.text")
 
 local uv = vim.uv or vim.loop
 local api = vim.api
+local strwidth = api.nvim_strwidth
 
 local M = {}
 
@@ -20,7 +21,7 @@ local grace, settle = 350, 60
 -- The limits that the choice "while" offers.
 local whiles = {
   { words = "for 30 minutes", reply = { ["for"] = 1800 } },
-  { words = "for 5 times, this one included", reply = { times = 5 } },
+  { words = "5 times, counting this one", reply = { times = 5 } },
 }
 
 ---@class agent_wrapper.Question
@@ -41,8 +42,11 @@ local whiles = {
 local Float = {}
 Float.__index = Float
 
--- What the choices of a question are called in the float's last line.
-local own = { "[?] why", "[v] all", "[=] diff", "[q] later" }
+-- The keys that answer nothing.
+local own = { "?  why", "v  all", "=  diff", "q  later" }
+
+-- So many rows the rules for the session may take beside their keys.
+local beside_keys = 8
 
 --- Returns a callback that, should it fail, denies what waits and says so.
 ---@param fn function
@@ -69,8 +73,7 @@ function M.failed(message, unseen)
   end
   state.queue = {}
   pcall(M.close)
-  local first = message:match("^[^\n]*") or message
-  text.tell(("an error in the client; %d waiting denied: %s"):format(denied, first), vim.log.levels.ERROR)
+  text.tell(("an error in the client; waiting questions denied: %d. :echo g:agent_wrapper_error shows it"):format(denied), vim.log.levels.ERROR)
   vim.g.agent_wrapper_error = message
 end
 
@@ -189,14 +192,14 @@ function M.later()
     f.hidden = true
     f:back()
     f:hide()
-    text.tell(("%d waiting; :AgentWrapper answer shows it again"):format(#state.queue))
+    text.tell(("%d waiting; :AgentWrapper answer shows it"):format(#state.queue))
   end
 end
 
 --- Goes to the float, or asks with vim.ui.select.
 function M.focus()
   if #state.queue == 0 then
-    text.tell("nothing waits for an answer")
+    text.tell("nothing is waiting for an answer")
     return
   end
   if state.config.ui == "select" then
@@ -317,7 +320,7 @@ end
 ---@param q agent_wrapper.Question
 function Float:show(q)
   if self.question ~= q then
-    self.question, self.mode, self.limit, self.low = q, "choices", 1, nil
+    self.question, self.mode, self.limit, self.low, self.hint, self.looked = q, "choices", 1, nil, nil, nil
     self:quiet()
     if self.window and api.nvim_win_is_valid(self.window) then
       api.nvim_win_set_cursor(self.window, { 1, 0 })
@@ -412,10 +415,21 @@ end
 
 -- What keys do ----------------------------------------------------------------------
 
+--- Returns what an answer is called once it is given.
+---@param choice table
+---@return string
+local function outcome(choice)
+  if choice.name == "deny" then
+    return "denied"
+  end
+  return (choice.name == "never" and "denied, " or "allowed, ") .. choice.label
+end
+
 --- Carries out a key that counts.
 ---@param key string
 function Float:act(key)
   local q = self.question
+  self.hint = nil
   local function beside()
     self:beside()
   end
@@ -440,6 +454,27 @@ function Float:act(key)
         self:choose(choice)
         return
       end
+    end
+    local session, number = self:beside_key(), tonumber(key)
+    if session and number and number > 1 and session.rungs[number] then
+      self:answer(q, { choice = session.name, rung = number - 1 }, outcome(session))
+      return
+    end
+    self.hint = true
+    self:draw()
+  end
+end
+
+--- Returns the choice whose rules stand beside their keys, if they are short enough.
+---@return table?
+function Float:beside_key()
+  for _, choice in ipairs(self.question.ask and self.question.ask.choices or {}) do
+    if choice.name == "session" and #(choice.rungs or {}) > 0 then
+      local p = page.page(self.width or vim.o.columns - 2)
+      p:rungs(choice.rungs, function()
+        return (" "):rep(7 + #choice.label)
+      end)
+      return #p.lines <= beside_keys and #choice.rungs < 10 and choice or nil
     end
   end
 end
@@ -479,13 +514,21 @@ function M.whole(q)
       table.insert(out, " | " .. text.visible(line))
     end
   end
+  local parts = q.ask and page.parts(q.ask, vim.o.columns - 2, q.chat.cwd) or {}
+  if #parts > 0 then
+    vim.list_extend(vim.list_extend(out, { "", "what it would do:" }), parts)
+  end
   return table.concat(out, "\n")
 end
 
 ---@param choice table
 function Float:choose(choice)
   local q = self.question
-  if #(choice.rungs or {}) > 0 then
+  local rungs = choice.rungs or {}
+  local seen = self:beside_key()
+  if seen and (choice == seen or choice.name == "always" and #rungs == 1 and vim.deep_equal(rungs, seen.rungs)) then
+    self:answer(q, { choice = choice.name, rung = 0 }, outcome(choice))
+  elseif #rungs > 0 then
     self.mode, self.choice, self.limit = "rungs", choice, 1
     self:draw()
   elseif choice.name == "edit" then
@@ -493,10 +536,10 @@ function Float:choose(choice)
     require("agent-wrapper.edit").open(q)
   elseif choice.name == "words" then
     self:words("Tell the agent: ", function(said)
-      self:answer(q, { choice = "words", message = said }, "denied, with words")
+      self:answer(q, { choice = "words", message = said }, "denied, with your reason")
     end)
   else
-    self:answer(q, { choice = choice.name }, choice.label)
+    self:answer(q, { choice = choice.name }, outcome(choice))
   end
 end
 
@@ -515,7 +558,7 @@ function Float:pick(key)
     if self.choice.name == "while" then
       reply = vim.tbl_extend("error", reply, whiles[self.limit].reply)
     end
-    self:answer(self.question, reply, self.choice.label)
+    self:answer(self.question, reply, outcome(self.choice))
   end
 end
 
@@ -627,7 +670,7 @@ local function notes(q)
   end
   local buf = vim.fn.bufnr("^" .. vim.fn.fnameescape(path) .. "$")
   if buf > 0 and vim.bo[buf].modified then
-    return { "you have unsaved changes of this file" }
+    return { "you have unsaved changes in this file" }
   end
   return {}
 end
@@ -638,7 +681,7 @@ function Float:body_page(width)
   local q = self.question
   if not q.questions then
     if self.drawn ~= q or self.drawn_width ~= width then
-      self.drawn, self.drawn_width, self.drawn_page = q, width, page.body(q.ask, width, notes(q))
+      self.drawn, self.drawn_width, self.drawn_page = q, width, page.body(q.ask, width, notes(q), q.chat.cwd)
     end
     return self.drawn_page
   end
@@ -662,42 +705,102 @@ function Float:menu_page(width)
   if self.gone then
     p:words(" ", self.gone, "AgentWrapperTitle")
     if not self.passing then
-      p:add({ { " any key goes on" .. (self.armed and "  >" or "") } })
+      p:add({ { " press any key to go on" .. (self.armed and "  >" or "") } })
     end
     return p
+  end
+  if not q.questions and self.mode ~= "rungs" then
+    p:causes(q.ask, q.chat.cwd)
   end
   if not self:focused() then
     p:words(" ", self:last_line(), "Comment")
     return p
   end
   if self.mode == "rungs" then
-    local limit = self.choice.name == "while" and " " .. whiles[self.limit].words or ""
-    local verb = self.choice.keeps and "allow" or "deny"
-    p:words(" ", ("%s%s: which of these is to be kept?"):format(self.choice.label, limit), "AgentWrapperTitle")
-    p:rungs(self.choice.rungs)
-    local items = { ("[1]..[%d] %s"):format(#self.choice.rungs, verb), "[Esc] back" }
-    if limit ~= "" then
-      table.insert(items, ("[%s] %s"):format(self.choice.key, whiles[self.limit % #whiles + 1].words))
+    local limit = self.choice.name == "while" and whiles[self.limit].words or nil
+    p:words(" ", ("%s: which rule?"):format(limit or self.choice.label), "AgentWrapperTitle")
+    p:rungs(self.choice.rungs, function(i)
+      return (" %d  "):format(i)
+    end)
+    local items = { self.choice.keeps and "1…  allow" or "1…  deny", "Esc  back" }
+    if limit then
+      table.insert(items, ("%s  %s"):format(self.choice.key, whiles[self.limit % #whiles + 1].words))
+    end
+    if self.choice.into and self.choice.into ~= "" then
+      p:words(" ", "the rule is written to " .. self.choice.into, "Comment")
     end
     p:list(items)
   elseif q.questions then
     local one = q.questions[q.at]
-    p:list({ "[1].. pick", one.multiSelect and "[Enter] these" or nil, "[w] your words", "[d] no answer", "[q] later" })
+    p:list({ "1…  pick", one.multiSelect and "Enter  send these" or nil, "w  your own words", "d  do not answer", "q  later" })
   else
-    local items = {}
-    for _, c in ipairs(q.ask.choices or {}) do
-      if c.name and c.name ~= "" then
-        table.insert(items, ("[%s] %s"):format(c.key, c.label))
-      end
+    if not self.tight then
+      p:add({ { "" } })
     end
-    p:list(items)
-    p:list(own)
-    if #(q.ask.withheld or {}) > 0 then
-      p:words(" ", "not offered, because not everything is shown: " .. table.concat(q.ask.withheld, ", "), "WarningMsg")
-    end
+    self:offer(p)
   end
   p:words(" ", self:last_line(), self.armed and "AgentWrapperReady" or "Comment")
   return p
+end
+
+-- The choices that have a row of their own, below once and what is kept for the session.
+local order = { { "while", "always" }, { "deny", "words", "never" } }
+
+--- Adds the choices: once, the rules for the session beside their keys, and the rest.
+---@param p agent_wrapper.Page
+function Float:offer(p)
+  local ask, session = self.question.ask, self:beside_key()
+  local by, placed = {}, { once = true }
+  for _, c in ipairs(ask.choices or {}) do
+    by[c.name or ""] = c
+  end
+  local function item(c)
+    return ("%s  %s%s"):format(c.key, c.label, c.into and c.into ~= "" and " in " .. c.into or "")
+  end
+  if by.once then
+    p:list({ item(by.once) })
+  end
+  if session then
+    placed.session = true
+    local label = session.label
+    p:rungs(session.rungs, function(i)
+      return (" %s  %s  "):format(i == 1 and session.key or i, i == 1 and label or (" "):rep(strwidth(label)))
+    end)
+  end
+  local lists = {}
+  for i, names in ipairs(order) do
+    lists[i] = {}
+    for _, name in ipairs(names) do
+      if by[name] then
+        placed[name] = true
+        table.insert(lists[i], item(by[name]))
+      end
+    end
+  end
+  local rest = {}
+  for _, c in ipairs(ask.choices or {}) do
+    if c.name and c.name ~= "" and not placed[c.name] then
+      table.insert(rest, item(c))
+    end
+  end
+  for _, items in ipairs({ lists[1], lists[2], vim.list_extend(rest, own) }) do
+    p:list(items)
+  end
+  if #(ask.withheld or {}) > 0 then
+    p:words(" ", "this is too large to show in full, so it can only be approved once", "WarningMsg")
+  end
+end
+
+--- Returns what a key that means nothing is answered with.
+---@return string
+function Float:keys()
+  local out = {}
+  for _, c in ipairs(self.question.ask and self.question.ask.choices or {}) do
+    if vim.tbl_contains({ "once", "session", "deny" }, c.name) then
+      table.insert(out, c.key .. " " .. c.label)
+    end
+  end
+  return "keys: " .. table.concat(vim.list_extend(out, { "? why", "v all", "q later" }), ", ")
 end
 
 --- Returns the last line: where one is, and whether a key counts.
@@ -705,14 +808,20 @@ end
 function Float:last_line()
   local out = {}
   if #state.queue > 1 then
-    table.insert(out, ("%d of %d, [Tab] next"):format(state.shown, #state.queue))
+    table.insert(out, ("%d of %d, Tab: next"):format(state.shown, #state.queue))
+  end
+  if (self.above or 0) > 0 then
+    table.insert(out, ("%d more above"):format(self.above))
   end
   if (self.below or 0) > 0 then
     table.insert(out, ("%d more below"):format(self.below))
   end
   if not self:focused() then
-    table.insert(out, "here by :AgentWrapper answer" .. (#out < 2 and ", or <Tab> in the chat" or ""))
+    table.insert(out, "answer with :AgentWrapper answer" .. (#out < 2 and ", or <Tab> in the chat" or ""))
   else
+    if self.hint then
+      table.insert(out, self:keys())
+    end
     table.insert(out, self.armed and ">" or "…")
   end
   return table.concat(out, "  ")
@@ -739,8 +848,13 @@ function Float:draw()
   local rows = vim.o.lines - vim.o.cmdheight - 1
   local width = math.max(math.min(vim.o.columns - 2, 100), 20)
   local body = self:body_page(width)
-  self.below = nil
+  self.above, self.below, self.width = nil, nil, width
+  self.tight = false
   local menu = self:menu_page(width)
+  if #body.lines + #menu.lines + 3 > rows then
+    self.tight = true -- the blank row is better used
+    menu = self:menu_page(width)
+  end
   local room = (self:focused() and rows or math.max(math.floor(rows * 0.6), 8)) - #menu.lines - 3
   local height = math.max(math.min(#body.lines, room), 1)
   self.height = height
@@ -756,9 +870,34 @@ function Float:draw()
     self:place("choices", self.menu, row + height + 2, column, width, #menu.lines, { "", "", "", "│", "┘", "─", "└", "│" }, false)
   end)
   if ok then
-    self.width = width
+    self:look(body, height)
     self:draw_menu()
   end -- else no window can be opened now: CmdwinLeave comes here again
+end
+
+--- Has what caused the question in sight, once for each size of the window.
+---@param body agent_wrapper.Page
+---@param height integer
+function Float:look(body, height)
+  local of = { self.question, height }
+  if self.looked and self.looked[1] == of[1] and self.looked[2] == of[2] then
+    return
+  end
+  self.looked = of
+  local row = 0
+  for _, m in ipairs(body.marks) do
+    if m.group == "AgentWrapperCause" then
+      row = m.row
+      break
+    end
+  end
+  if row + 2 <= height then
+    return
+  end
+  local top = math.max(math.min(row - math.floor(height / 2), #body.lines - height), 0) + 1
+  api.nvim_win_call(self.window, function()
+    vim.fn.winrestview({ topline = top, lnum = top, col = 0 })
+  end)
 end
 
 --- Draws the choices only.
@@ -767,10 +906,11 @@ function Float:draw_menu()
     return
   end
   local count = api.nvim_buf_line_count(self.body)
-  local last = api.nvim_win_call(self.window, function()
-    return vim.fn.line("w$")
+  local first, last
+  api.nvim_win_call(self.window, function()
+    first, last = vim.fn.line("w0"), vim.fn.line("w$")
   end)
-  self.below = math.max(count - last, 0)
+  self.above, self.below = first - 1, math.max(count - last, 0)
   fill(self.menu, self:menu_page(self.width))
 end
 

@@ -291,9 +291,9 @@ function Chat:note_settings(policy, note)
       if ignored[row] then
         note(row - 1, "✗ " .. ignored[row], "WarningMsg")
       elseif source.trusted then
-        note(row - 1, "✓ counts", "Comment")
+        note(row - 1, "✓ trusted", "Comment")
       else
-        note(row - 1, "✓ only narrows, until trusted", "Comment")
+        note(row - 1, "✓ applies, since it only restricts", "Comment")
       end
     end
   end
@@ -633,7 +633,7 @@ function Chat:start(prompt)
   })
   if not client then
     self.working = false
-    self:remark(("%s could not be started: %s. Is it on PATH? :checkhealth agent-wrapper"):format(state.config.command[1], problem))
+    self:remark(("%s could not be started: %s. See :checkhealth agent-wrapper"):format(state.config.command[1], text.problem(problem)))
     self:show_status()
     return
   end
@@ -713,21 +713,19 @@ function Chat.on:status(e)
 end
 
 function Chat.on:decision(e)
-  local why = { e.layer }
-  if e.by and e.by ~= "rule" then
-    table.insert(why, "by " .. e.by)
+  local why, rule, place = e.reason or "", e.rule or "", e.source or ""
+  if rule ~= "" and not why:find(rule, 1, true) then
+    why = vim.trim(why .. " " .. rule)
   end
-  if e.rule and e.rule ~= "" then
-    table.insert(why, "rule " .. e.rule .. (e.source and e.source ~= "" and " [" .. e.source .. "]" or ""))
-  elseif e.reason and e.reason ~= "" then
-    table.insert(why, e.reason)
+  if place ~= "" and not why:find(place, 1, true) then
+    why = why .. "  " .. text.near(place, self.cwd)
   end
   local allowed = e.behavior == "allow"
-  local line = ("> %s: %s"):format(allowed and "allowed" or "denied", text.visible(table.concat(why, ", ")))
+  local line = ("> %s: %s"):format(allowed and "allowed" or "denied", text.visible(why))
   self:more(e.tool_use_id or "", allowed and "●" or "✗", { line })
   approval.remove(function(q)
     return q.chat == self and q.use == e.tool_use_id
-  end, ("decided: %s"):format(e.behavior))
+  end, e.behavior == "allow" and "allowed meanwhile" or "denied meanwhile")
   if self.asked[e.tool_use_id or ""] then
     self.asked[e.tool_use_id] = nil
     approval.announce("AgentWrapperDecided", { id = e.tool_use_id, tool = e.tool, behavior = e.behavior, by = e.by })
@@ -765,7 +763,7 @@ function Chat.on:approval_withdrawn(e)
 end
 
 function Chat.on:answer_refused(e)
-  text.tell("the answer was refused: " .. (e.message or ""), vim.log.levels.WARN)
+  text.tell("your answer was refused: " .. (e.message or ""), vim.log.levels.WARN)
   local q = self.sent and self.sent[e.approval_id]
   if q and q.waits ~= false then
     self.sent[e.approval_id] = nil
@@ -775,7 +773,7 @@ end
 
 function Chat.on:mode(e)
   if self.mode and self.mode ~= e.mode then
-    text.tell("mode " .. (e.mode or ""))
+    text.tell("mode: " .. (e.mode or ""))
   end
   if e.message then
     self:remark(e.message)
@@ -794,7 +792,7 @@ end
 
 function Chat.on:session_corrupted(e)
   self.session = nil
-  self:remark(("the session %s cannot be resumed (%s); the next prompt begins a new one"):format(e.old_session_id or "", e.reason or ""))
+  self:remark(("session %s cannot be resumed (%s); your next prompt starts a new one"):format(e.old_session_id or "", e.reason or ""))
 end
 
 function Chat.on:done()
@@ -858,7 +856,7 @@ end
 ---@param line string
 function Chat:write_line(line)
   if not self.client or not self.client:write(line) then
-    text.tell("the agent has ended: nothing was answered", vim.log.levels.WARN)
+    text.tell("the agent has ended: your answer was not sent", vim.log.levels.WARN)
   end
 end
 
@@ -881,7 +879,7 @@ function Chat:interrupt()
     self.client:send({ type = "interrupt" })
     text.tell("stopping")
   else
-    text.tell("nothing runs")
+    text.tell("nothing is running")
   end
 end
 
@@ -918,7 +916,7 @@ function Chat:save()
   api.nvim_buf_call(self.buf, function()
     local ok, problem = pcall(vim.cmd, "silent noautocmd write")
     if not ok then
-      text.tell("the chat cannot be saved: " .. tostring(problem), vim.log.levels.ERROR)
+      text.tell("the chat could not be saved: " .. text.problem(tostring(problem)), vim.log.levels.ERROR)
     end
   end)
   self:show_head()

@@ -36,7 +36,7 @@ function M.run(args, cwd, done)
   if not handle then
     stdout:close()
     stderr:close()
-    code, problem = 127, { ("%s could not be started: %s"):format(state.config.command[1], failed) }
+    code, problem = 127, { ("%s could not be started: %s"):format(state.config.command[1], text.problem(failed)) }
     finish()
     return
   end
@@ -100,7 +100,7 @@ function M.show(name, args, chat, opening, closed)
       lines = vim.list_extend(lines[1] == "" and #lines == 1 and {} or lines, text.lines(problem))
     end
     if #lines == 1 and lines[1] == "" then
-      text.tell(name .. ": there is nothing to show")
+      text.tell(name .. ": nothing to show")
       return
     end
     for i, line in ipairs(lines) do
@@ -127,7 +127,7 @@ end
 function M.explain(chat, tool, input, opening, closed)
   local json = vim.json.encode(input)
   if #json > longest then
-    text.tell("it is too long to be explained here; the question shows it", vim.log.levels.WARN)
+    text.tell("too long to explain here; v in the question shows all of it", vim.log.levels.WARN)
     return
   end
   M.show("explain", vim.list_extend({ "explain", tool, json }, policy_flags(chat)), chat, opening, closed)
@@ -174,7 +174,7 @@ function M.trust(chat)
       end
     end
     if #says == 0 then
-      text.tell("there is nothing that is not trusted yet")
+      text.tell("there is nothing to trust")
       return
     end
     local prompt = ("Trust these settings of %s?\n%s"):format(target and vim.fn.fnamemodify(target, ":t") or "the workspace's policy", text.visible(table.concat(says, " · ")))
@@ -187,7 +187,7 @@ function M.trust(chat)
           text.tell(failed, vim.log.levels.ERROR)
           return
         end
-        text.tell("trusted; it counts from the next turn on")
+        text.tell("trusted, from the next turn on")
         if chat then
           chat.started_with = nil -- a process reads what is trusted when it starts
           chat:show_head()

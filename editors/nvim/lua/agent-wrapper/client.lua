@@ -171,7 +171,7 @@ function Client:handle_line(line)
     event.line = line
     self.options.event(event)
   else
-    self.options.event({ type = "warning", message = "a line that is no event: " .. line:sub(1, 200) })
+    self.options.event({ type = "warning", message = "cannot read a line from agent-wrapper: " .. line:sub(1, 200) })
   end
 end
 

@@ -22,7 +22,7 @@ end
 local function needed()
   local chat = current()
   if not chat then
-    text.tell("there is no chat yet: :AgentWrapper {prompt} begins one")
+    text.tell("no chat yet: start one with :AgentWrapper {prompt}")
   end
   return chat
 end
@@ -91,7 +91,7 @@ local words = {
       if q and q.ask then
         cli.explain(q.chat, q.ask.tool, q.input)
       else
-        text.tell("no question waits; :AgentWrapper explain $ COMMAND LINE explains that line")
+        text.tell("no question is waiting; for a command line: :AgentWrapper explain $ {command line}")
       end
     end,
     complete = { "$ " },
@@ -131,7 +131,7 @@ local words = {
         return a > b
       end)
       if #found == 0 then
-        text.tell("there are no chats yet")
+        text.tell("no chats yet")
         return
       end
       vim.ui.select(found, { prompt = "Chat", format_item = M.title }, function(file)

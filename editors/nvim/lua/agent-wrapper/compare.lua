@@ -13,14 +13,14 @@ local M = {}
 local function replaced(whole, edit)
   local old, new = edit.old_string, edit.new_string
   if type(old) ~= "string" or type(new) ~= "string" or old == "" then
-    return nil, "this edit cannot be shown so"
+    return nil, "this edit cannot be shown as a diff"
   end
   local out, from, count = {}, 1, 0
   while true do
     local at, to = whole:find(old, from, true)
     if not at or (count == 1 and not edit.replace_all) then
       if at then
-        return nil, "what it replaces is there more than once"
+        return nil, "the text to replace occurs more than once"
       end
       break
     end
@@ -28,7 +28,7 @@ local function replaced(whole, edit)
     from, count = to + 1, count + 1
   end
   if count == 0 then
-    return nil, "what it replaces is not there"
+    return nil, "the text to replace is not in the file"
   end
   return table.concat(out) .. whole:sub(from)
 end
@@ -53,7 +53,7 @@ local function after(tool, input, whole)
     end
     return whole
   end
-  return nil, tool .. " is no edit of a text file"
+  return nil, tool .. " does not edit a text file"
 end
 
 --- Returns the lines of a file.
@@ -112,7 +112,7 @@ function M.open(tool, input, opening, closed)
       vim.schedule(closed)
     end,
   })
-  text.tell("q closes this; it decides nothing")
+  text.tell("q closes the diff; that answers nothing")
 end
 
 return M

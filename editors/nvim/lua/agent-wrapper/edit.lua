@@ -22,9 +22,8 @@ local function editable(q)
   end
   local raw = M.pretty(q.input, "")
   return raw, "json", function(edited)
-    local ok, problem = pcall(vim.json.decode, edited)
-    if not ok then
-      return nil, "it is no JSON: " .. tostring(problem)
+    if not pcall(vim.json.decode, edited) then
+      return nil, "this is not valid JSON: nothing was sent"
     end
     return (edited:gsub("[\r\n]", " ")) -- a line break in JSON is only between its parts
   end
@@ -81,12 +80,12 @@ function M.open(q)
       waits = waits or other == q
     end
     if not waits then
-      text.tell("the question has gone: nothing was sent", vim.log.levels.WARN)
+      text.tell("the question is gone: nothing was sent", vim.log.levels.WARN)
       return
     end
     local edited = table.concat(api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
     if edited == before then
-      text.tell("nothing was changed: nothing was sent")
+      text.tell("you changed nothing: nothing was sent")
       return
     end
     local input, problem = encode(edited)
@@ -100,7 +99,7 @@ function M.open(q)
       back()
       q.chat:answer(q, { choice = "edit", input = input })
       if float and state.float == float then
-        float:finished(q, "edited: decided anew")
+        float:finished(q, "edited: the policy decides again")
       else
         approval.remove(function(other)
           return other == q
@@ -138,7 +137,7 @@ function M.open(q)
         send()
       else
         vim.schedule(function()
-          text.tell("not written by you: nothing was sent. Enter sends it", vim.log.levels.WARN)
+          text.tell("not saved by you, so nothing was sent; Enter sends it", vim.log.levels.WARN)
         end)
       end
     end, approval.failed),
@@ -149,7 +148,7 @@ function M.open(q)
       vim.schedule(back)
     end,
   })
-  text.tell("Enter sends what stands here, :q! goes back")
+  text.tell("Enter sends your edit, :q! goes back")
 end
 
 return M

@@ -22,7 +22,7 @@ local function check()
       if modified then
         local name = vim.fn.fnamemodify(api.nvim_buf_get_name(event.buf), ":.")
         vim.schedule(function()
-          text.tell(name .. " was changed on disk; yours is kept, unsaved (:e! takes the other)", vim.log.levels.WARN)
+          text.tell(name .. " was changed on disk; your unsaved version is kept (:e! loads the other)", vim.log.levels.WARN)
         end)
       end
     end,

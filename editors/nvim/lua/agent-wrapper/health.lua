@@ -37,16 +37,16 @@ local function check_policy()
   end
   local decoded, policy = pcall(vim.json.decode, out, { luanil = { object = true, array = true } })
   if not decoded then
-    bad("policy show gives no JSON")
+    bad("the output of agent-wrapper policy show cannot be read")
     return
   end
   ok("the policy loads")
   for _, source in ipairs(policy.sources or {}) do
     local count = #(source.says or {})
     if count > 0 and source.trusted then
-      ok(("%s: %d settings, trusted"):format(source.name, count))
+      ok(("%s: %d %s, trusted"):format(source.name, count, count == 1 and "setting" or "settings"))
     elseif count > 0 then
-      warn(("%s: %d settings, not trusted: it only narrows"):format(source.name, count), { "look at it, then :AgentWrapper trust" })
+      warn(("%s: not trusted"):format(source.name), { "its settings can only restrict: read them, then run :AgentWrapper trust" })
     end
   end
   for _, warning in ipairs(policy.warnings or {}) do
@@ -57,11 +57,11 @@ end
 function M.check()
   start("agent-wrapper")
   if vim.fn.has("nvim-0.7.2") ~= 1 then
-    bad("Neovim is older than 0.7.2")
+    bad("this Neovim is older than 0.7.2", { "install 0.9 or later" })
   end
   local program = state.config.command[1]
   if vim.fn.executable(program) ~= 1 then
-    bad(program .. " is not found", { "install agent-wrapper, or name it: require('agent-wrapper').setup({ command = { '/path/to/agent-wrapper' } })" })
+    bad(program .. " is not found", { "install agent-wrapper, or set its path: require('agent-wrapper').setup({ command = { '/path/to/agent-wrapper' } })" })
     return
   end
   local version, problem = output(binary({ "version" }))
@@ -72,13 +72,13 @@ function M.check()
   ok(version)
   local help = output(binary({ "run", "--help" })) or ""
   if not help:find("--approvals", 1, true) then
-    bad(program .. " is too old for this client: its run has no --approvals")
+    bad(program .. " is too old for this plugin: its run has no --approvals", { "update agent-wrapper" })
   end
   local cli = (require("agent-wrapper.cli").flag("--agent-command") or "claude"):match("^%S+")
   if vim.fn.executable(cli) == 1 then
     ok("the agent CLI is " .. vim.fn.exepath(cli))
   else
-    bad("the agent CLI " .. cli .. " is not found", { "install it, or name it with --agent-command in the option args" })
+    bad("the agent CLI " .. cli .. " is not found", { "install it, or set its path with --agent-command in the option args" })
   end
   start("agent-wrapper: policy of " .. vim.fn.getcwd())
   check_policy()

@@ -10,13 +10,13 @@ local M = {}
 function M.setup(config)
   for key, value in pairs(config or {}) do
     if state.config[key] == nil then
-      error(("agent-wrapper: there is no option %q; see :help agent-wrapper-options"):format(key), 2)
+      error(("agent-wrapper: unknown option %q; see :help agent-wrapper-options"):format(key), 2)
     end
     if key == "command" and type(value) == "string" then
       value = { value }
     end
     if type(value) ~= type(state.config[key]) then
-      error(("agent-wrapper: the option %q is a %s"):format(key, type(state.config[key])), 2)
+      error(("agent-wrapper: option %q must be a %s"):format(key, type(state.config[key])), 2)
     end
     state.config[key] = value
   end

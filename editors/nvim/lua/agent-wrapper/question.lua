@@ -83,9 +83,10 @@ end
 ---@param head string
 ---@param words string
 ---@param group string?
-function Page:words(head, words, group)
+---@param indent string? of the rows that go on
+function Page:words(head, words, group, indent)
   local cells = characters({ { text = words } })
-  local indent = (" "):rep(math.max(math.min(strwidth(head), 9) - 2, 0)) .. ": "
+  indent = indent or (" "):rep(math.max(math.min(strwidth(head), 9) - 2, 0)) .. ": "
   local from = 1
   repeat
     local last = fits(cells, from, self.width - strwidth(head))
@@ -144,6 +145,12 @@ function Page:block(block)
     title = title .. " (" .. table.concat(block.notes, "; ") .. ")"
   end
   local lines = block.lines or {}
+  if title == " command" then -- the gutter says that it is the agent's
+    for _, line in ipairs(lines) do
+      self:signed(line)
+    end
+    return
+  end
   if #lines == 1 and not lines[1].sign and strwidth(title) < self.width / 2 then
     self:row(title .. ": ", lines[1])
     return
@@ -161,10 +168,10 @@ function Page:signed(line)
   if sign == "@" then
     self:words("  ", line.segments[1].text, "Comment")
   elseif sign == "…" then
-    local left = ("%d more bytes in %d lines: press v to see all"):format(line.bytes or 0, math.max(line.count or 0, 1))
+    local left = ("%d more bytes in %d lines: v shows them"):format(line.bytes or 0, math.max(line.count or 0, 1))
     self:words("  … ", left, "WarningMsg")
   elseif sign == "\\" then
-    self:words("   \\ ", "no line feed at the end", "Comment")
+    self:words("   \\ ", "no newline at the end of the file", "Comment")
   elseif sign == "-" then
     self:row("  -| ", line, "DiffDelete")
   elseif sign == "+" then
@@ -174,33 +181,87 @@ function Page:signed(line)
   end
 end
 
---- Adds one action with its reasons.
+--- Adds a line with words at its right edge, and reports whether there is room for them.
+---@param left string
+---@param right string
+---@param group string? of left
+---@param dim string? of right
+---@return boolean
+function Page:between(left, right, group, dim)
+  left, right = text.visible(left), text.visible(right)
+  local gap = self.width - strwidth(left) - strwidth(right) - 2
+  if gap < 1 then
+    self:words(" ", left, group, "   ")
+    return right == ""
+  end
+  self:add({ { " " }, { left, group }, { right ~= "" and (" "):rep(gap) or "" }, { right, dim } })
+  return true
+end
+
+--- Returns why something is asked, with the rule and its place.
+---@param cause table
+---@param cwd string
+---@return string
+local function why(cause, cwd)
+  local rule, reason = cause.rule or "", cause.reason or ""
+  local tail = ": " .. (cause.text or "")
+  if reason:sub(-#tail) == tail then
+    reason = reason:sub(1, -#tail - 1)
+  end
+  for _, named in ipairs(rule ~= "" and { "rule " .. rule, rule } or {}) do
+    if reason:sub(-#named) == named then
+      reason = vim.trim(reason:sub(1, -#named - 1))
+    end
+  end
+  local place = cause.source and cause.source ~= "" and "  " .. text.near(cause.source, cwd) or ""
+  return vim.trim(reason .. " " .. rule) .. place
+end
+
+-- How many causes have a line of their own.
+local causes = 3
+
+--- Adds a line for each cause of the question: the rule that asks with its place, or the
+--- reason; beside the first, how many parts are allowed.
+---@param ask table
+---@param cwd string
+function Page:causes(ask, cwd)
+  local all = ask.asked or {}
+  local rest, fits_in = "", false
+  if (ask.allowed or 0) > 0 then
+    rest = ("%d more %s: allowed"):format(ask.allowed, ask.allowed == 1 and "part" or "parts")
+  end
+  for i = 1, math.min(#all, causes) do
+    local c, what = all[i], ""
+    if #all > 1 and c.text and c.text ~= "" then
+      what = c.text .. ((c.times or 1) > 1 and (" and %d more"):format(c.times - 1) or "") .. ": "
+    end
+    local fit = self:between(what .. why(c, cwd), i == 1 and rest or "", "AgentWrapperCause", "Comment")
+    fits_in = fits_in or i == 1 and fit
+  end
+  if #all > causes then
+    self:words(" ", ("and %d more reasons: press v"):format(#all - causes), "WarningMsg")
+  end
+  if rest ~= "" and not fits_in then
+    self:words(" ", rest, "Comment")
+  end
+end
+
+--- Adds one part of what would be done, with what decides about it.
 ---@param action table
-function Page:action(action)
-  local asks = action.verdict == "ask"
+---@param cwd string
+function Page:part(action, cwd)
   local verdict = action.verdict or ""
   if verdict == "" then
     verdict = "-"
-  elseif asks and action.held then
+  elseif verdict == "ask" and action.held then
     verdict = "held"
   end
   local what = action.text
   if (action.times or 1) > 1 then
     what = ("%s  (%d times)"):format(what, action.times)
   end
-  self:words((" %-6s "):format(verdict), what, asks and "AgentWrapperCause" or "Comment")
-  if not asks then
-    return
-  end
-  local reason = action.reason or ""
-  local at, to = reason:find(": " .. action.text, 1, true)
-  if at then
-    reason = reason:sub(1, at - 1) .. reason:sub(to + 1)
-  end
-  local place = vim.trim((reason:find(action.rule or "", 1, true) and "" or action.rule) .. " " .. (action.source or ""))
-  if place ~= "" then
-    reason = reason .. "  [" .. place .. "]"
-  end
+  self:words((" %-6s "):format(verdict), what, verdict == "allow" and "Comment" or "AgentWrapperCause")
+  local reason = why(action, cwd)
   if reason ~= "" then
     self:words("        ", reason)
   end
@@ -209,42 +270,64 @@ function Page:action(action)
   end
 end
 
---- Returns the lines of a question.
+--- Returns what makes the risk of a question, "" if nothing says it.
+---@param ask table
+---@return string
+local function risk(ask)
+  for _, c in ipairs(ask.asked or {}) do
+    if c.risk == ask.risk and c.why and c.why ~= "" then
+      return ask.risk .. ": " .. c.why
+    end
+  end
+  return ask.risk or ""
+end
+
+--- Returns what would run: the tool with the risk, and the input.
 ---@param ask table the JSON of display.Ask
 ---@param width integer
 ---@param notes string[] said at its head
+---@param cwd string the directory of the chat
 ---@return agent_wrapper.Page
-function M.body(ask, width, notes)
+function M.body(ask, width, notes, cwd)
   local page = M.page(width)
-  local title = ask.tool
+  local title = "? " .. ask.tool
   if ask.agent and ask.agent ~= "" then
     title = title .. " (subagent " .. ask.agent .. ")"
   end
-  page:words(" ? ", title, "AgentWrapperTitle")
-  if ask.dir and ask.dir ~= "" then
+  local grave = vim.tbl_contains({ "high", "critical", "forbidden" }, ask.risk)
+  local ink = grave and "ErrorMsg" or "Comment"
+  if not page:between(title, risk(ask), "AgentWrapperTitle", ink) then
+    page:words("   ", risk(ask), ink, "   ")
+  end
+  if ask.dir and ask.dir ~= "" and ask.dir ~= cwd then
     page:words(" in ", ask.dir, "Comment")
   end
   for _, note in ipairs(notes) do
     page:words(" ! ", note, "WarningMsg")
   end
+  if ask.held then
+    page:words(" ! ", "this can only be approved once", "WarningMsg")
+  end
   for _, block in ipairs(ask.blocks or {}) do
     page:block(block)
   end
+  return page
+end
+
+--- Returns every part of what would be done.
+---@param ask table
+---@param width integer
+---@param cwd string
+---@return string[]
+function M.parts(ask, width, cwd)
+  local page = M.page(width)
   for _, action in ipairs(ask.actions or {}) do
-    page:action(action)
+    page:part(action, cwd)
   end
   if (ask.more_actions or 0) > 0 then
-    page:words(" …      ", ask.more_actions .. " more actions: press v to see all", "WarningMsg")
+    page:words(" …      ", ("and %d more that are not listed"):format(ask.more_actions))
   end
-  if #(ask.actions or {}) == 0 and ask.reason then
-    page:words(" ask    ", ask.reason .. (ask.rule_source and "  [" .. ask.rule_source .. "]" or ""))
-  end
-  local foot = ("risk %s, tier %s"):format(ask.risk, ask.tier)
-  if ask.held then
-    foot = foot .. "; it is held: your answer counts once"
-  end
-  page:words(" ", foot, "Comment")
-  return page
+  return page.lines
 end
 
 --- Adds items side by side, as many as fit.
@@ -252,28 +335,38 @@ end
 function Page:list(items)
   local row = ""
   for _, item in ipairs(items) do
-    if row ~= "" and strwidth(row) + 2 + strwidth(item) > self.width - 2 then
+    if row ~= "" and strwidth(row) + 3 + strwidth(item) > self.width - 2 then
       self:add({ { " " .. row } })
       row = ""
     end
-    row = row == "" and item or row .. "  " .. item
+    row = row == "" and item or row .. "   " .. item
   end
   if row ~= "" then
     self:add({ { " " .. row } })
   end
 end
 
---- Adds the sets of rules that a choice may keep.
+--- Adds sets of rules, each behind its key: the rules in full, and what they cover.
 ---@param rungs table[]
-function Page:rungs(rungs)
+---@param head fun(i: integer): string
+function Page:rungs(rungs, head)
+  local rules, wide = {}, 0
   for i, rung in ipairs(rungs) do
-    local what = table.concat(rung.rules or {}, ", ")
-    if what == "" then
-      what = rung.label or ""
-    elseif rung.label and rung.label ~= "" then
-      what = what .. "  - " .. rung.label
+    rules[i] = text.visible(table.concat(rung.rules or {}, ", "))
+    wide = math.max(wide, strwidth(rules[i]))
+  end
+  for i, rung in ipairs(rungs) do
+    local label = text.visible(rung.label or "")
+    local one = rules[i] .. (" "):rep(wide - strwidth(rules[i]) + 2)
+    if rules[i] == "" then
+      self:words(head(i), label)
+    elseif strwidth(head(i) .. one .. label) <= self.width then
+      self:add({ { head(i) }, { one }, { label, "Comment" } })
+    else
+      self:words(head(i), rules[i])
+      local indent = (" "):rep(strwidth(head(i)) + 2)
+      self:words(indent, label, "Comment", indent)
     end
-    self:words(("  %d  "):format(i), what)
   end
 end
 

@@ -34,7 +34,7 @@ local function pick(q, items, prompt, format, done)
     elseif uv.now() - began < grace then
       text.tell("that was too fast to be an answer; :AgentWrapper answer asks again", vim.log.levels.WARN)
     elseif not waits(q) then
-      text.tell("the question has gone", vim.log.levels.WARN)
+      text.tell("the question is gone", vim.log.levels.WARN)
     else
       done(item, index)
     end
@@ -103,7 +103,8 @@ function M.ask(q)
       table.insert(choices, choice)
     end
   end
-  local shown = page.body(q.ask, vim.o.columns - 2, {})
+  local shown = page.body(q.ask, vim.o.columns - 2, {}, q.chat.cwd)
+  shown:causes(q.ask, q.chat.cwd)
   pick(q, choices, table.concat(shown.lines, "\n"), function(choice)
     return choice.label
   end, function(choice)

@@ -65,6 +65,24 @@ function M.fit(text, width)
   return table.concat(out) .. "…"
 end
 
+--- Returns what went wrong, without the code that a library or Neovim puts before it.
+---@param problem string
+---@return string
+function M.problem(problem)
+  return (problem:gsub("^Vim%b():", ""):gsub("^E%w+: ", ""))
+end
+
+--- Returns a place in a file as a person would name it.
+---@param place string "/path/to/agent-wrapper.toml:4:8"
+---@param cwd string
+---@return string
+function M.near(place, cwd)
+  if place:sub(1, #cwd + 1) == cwd .. "/" then
+    return place:sub(#cwd + 2)
+  end
+  return vim.fn.fnamemodify(place, ":~")
+end
+
 --- Returns a value as JSON for people: with slashes as they are.
 ---@param value any
 ---@return string
