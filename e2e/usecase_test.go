@@ -148,7 +148,7 @@ func TestQuestion(t *testing.T) {
 			sc, x := caseRun(t, r, firstCase, "ask")
 			term := x.onTerminal(t, sc.b, sc.m, sc.w)
 			term.expect("Which colour?")
-			term.expect("2. blue")
+			term.expect("2  blue")
 			term.press("2")
 			term.expect("> 2")
 			term.types("\r")

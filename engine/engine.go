@@ -86,7 +86,8 @@ func (e *Engine) keepRecord(record *record) error {
 func (e *Engine) SetApprover(a permission.Approver) { e.approver, e.evaluator.Approver = a, a }
 
 // CanUseTool decides a tool use by the rules, and asks the approver if they leave
-// it to a person. The Behavior of the result is Allow or Deny. With Allow, the
+// it to a person. The Behavior of the result is Allow or Deny, or Ask if the approver's
+// error is permission.ErrHanded. With Allow, the
 // tool is to run with UpdatedInput, which a person may have edited. With Deny,
 // Message says why, for the agent. A result with an error is always a Deny; it
 // also is one once ctx has ended.

@@ -31,6 +31,9 @@ type Options struct {
 	Isolated bool
 	// Base are policies that precede those that are found.
 	Base []policy.Source
+	// Frozen are policies in place of those that would be found, see Freeze; nil: they
+	// are looked for.
+	Frozen []policy.Frozen
 	// Settings is the caller's own policy, which is trusted and follows all others:
 	// the flags of a command line, or what a Go program demands (see policy.Parse).
 	// It may be nil. Origin is its name in decisions; "" means "settings".
@@ -94,6 +97,9 @@ func (e *PolicyError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *PolicyError) Unwrap() error { return e.Err }
+
+// StateDir returns the directory in which the engine keeps its state, "" if there is none.
+func (o *Options) StateDir() string { return o.dirs().State }
 
 // dirs returns Dirs or its default.
 func (o *Options) dirs() Dirs {

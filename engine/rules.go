@@ -119,7 +119,16 @@ func (r *Rules) Guard(files ...string) {
 func (o *Options) sources(place patterns.Place) ([]policy.Source, []string, error) {
 	trust, warnings := o.trust()
 	sources := o.Base
-	if !o.Isolated {
+	switch {
+	case o.Frozen != nil:
+		for i := range o.Frozen {
+			src, err := o.Frozen[i].Source()
+			if err != nil {
+				return nil, nil, &PolicyError{err}
+			}
+			sources = append(sources[:len(sources):len(sources)], src)
+		}
+	case !o.Isolated:
 		found, ignored, err := o.policyDirs(place).Find(trust, place)
 		if err != nil {
 			return nil, nil, &PolicyError{err}
@@ -148,6 +157,26 @@ func (o *Options) sources(place patterns.Place) ([]policy.Source, []string, erro
 		sources = append(sources, policy.Source{Kind: policy.Flags, Name: name, Spec: o.Settings, Trusted: true})
 	}
 	return sources, warnings, nil
+}
+
+// Freeze returns the policies that the options select of the machine, the user and the
+// workspace, as they are now, for Frozen in the options of a later process. It is never
+// nil. The error is that of Load.
+func (o *Options) Freeze() ([]policy.Frozen, error) {
+	place, err := o.Place()
+	if err != nil {
+		return nil, err
+	}
+	trust, _ := o.trust()
+	dirs := o.policyDirs(place)
+	if dirs.Workspace != "" {
+		dirs.Workspace = place.Workspace // whatever the current directory is then
+	}
+	frozen, _, err := dirs.Freeze(trust, place)
+	if err != nil {
+		return nil, &PolicyError{err}
+	}
+	return append([]policy.Frozen{}, frozen...), nil
 }
 
 // trust returns the list of trusted files, nil if there is none or it cannot be

@@ -46,6 +46,11 @@ type kept struct {
 	Last      int          `json:"last"` // the highest ID of an answer so far
 	Answers   []keptAnswer `json:"answers,omitempty"`
 	Asked     *Asked       `json:"asked,omitempty"`
+	// Counts and Advised are those of a session whose tool uses are decided by many
+	// processes: see Enter.
+	Counts  *permission.Counts `json:"counts,omitempty"`
+	Advised []advisedOnce      `json:"advised,omitempty"`
+	Turn    int                `json:"turn,omitempty"` // how many were advised in this turn
 }
 
 // keptAnswer is a permission.Grant.

@@ -44,11 +44,18 @@ const (
 	// ByAdvice is that of a denial that stands for no answer: the agent is told how
 	// to say the same so that nobody needs to be asked.
 	ByAdvice = "advice"
+	// ByHost is that of an ask that the agent's own program puts to a person.
+	ByHost = "host"
 )
 
 // ErrParked is the error of an Approver that has put its question where it lasts, and
 // does not wait for the answer. Nothing is decided then: see Parked.
 var ErrParked = errors.New("the question is waiting for an answer")
+
+// ErrHanded is the error of an Approver that leaves its question to whoever runs the
+// agent, and who asks a person. The result of CanUseTool is then an Ask, by ByHost: it is
+// recorded as such, and the outcome tells what became of it.
+var ErrHanded = errors.New("the question is asked by the agent's own program")
 
 // Parked is the error of CanUseTool for a tool use about which an Approver has returned
 // ErrParked. Nothing is recorded, and the result that comes with it denies; what is
@@ -111,7 +118,7 @@ func (v *Evaluator) recorded(ctx context.Context, t *settling, res Result, err e
 	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
 		res = failure(res.Decision, context.Cause(ctx)) // the caller has stopped waiting, so it will not run
 	}
-	if err == nil && res.Behavior != Allow {
+	if err == nil && res.Behavior != Allow && (res.Behavior != Ask || res.By != ByHost || ctx.Err() != nil) {
 		res.Behavior, res.UpdatedInput = Deny, nil
 	}
 	if err != nil {
@@ -213,6 +220,8 @@ func (v *Evaluator) asked(ctx context.Context, t *settling) (res Result, done bo
 	switch {
 	case errors.Is(err, ErrParked):
 		return Result{}, false, err // t keeps the question
+	case errors.Is(err, ErrHanded):
+		return Result{Decision: r.Decision, By: ByHost}, true, nil
 	case err != nil:
 		if !wasAsked(err) {
 			v.Session.unasked(t.at)

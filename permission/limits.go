@@ -55,6 +55,31 @@ type tally struct {
 	asked   []time.Time // the questions of the last hour; all of them without a clock
 }
 
+// Counts are the counts that Limits are about, for a session that goes on in another
+// process.
+type Counts struct {
+	Denials   int         `json:"denials,omitempty"` // in a row
+	Uses      int         `json:"uses,omitempty"`
+	Questions []time.Time `json:"questions,omitempty"` // of the last hour
+	// Paused is why the session is paused, "" if it is not.
+	Paused string `json:"paused,omitempty"`
+}
+
+// Counts returns the counts as they are.
+func (s *Session) Counts() Counts {
+	s.tally.mu.Lock()
+	defer s.tally.mu.Unlock()
+	return Counts{s.tally.denials, s.tally.uses, slices.Clone(s.tally.asked), s.Paused()}
+}
+
+// SetCounts replaces the counts, and pauses the session if they say so.
+func (s *Session) SetCounts(c Counts) {
+	s.tally.mu.Lock()
+	s.tally.denials, s.tally.uses, s.tally.asked = c.Denials, c.Uses, slices.Clone(c.Questions)
+	s.tally.mu.Unlock()
+	s.pause(c.Paused != "", c.Paused)
+}
+
 // seat is the state of one tool use in the counts of its session.
 type seat struct {
 	gone    bool     // nobody waited for the decision when it began: nothing counts
@@ -239,6 +264,7 @@ func (s *Session) ended(at *seat, res *Result) {
 	s.tally.mu.Lock()
 	defer s.tally.mu.Unlock()
 	switch {
+	case res.Behavior == Ask: // what becomes of it is not known here
 	case res.Behavior != Allow:
 		s.tally.denials++
 	case !at.exempt:

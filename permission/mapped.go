@@ -42,6 +42,7 @@ func (r *reading) readMapped() error {
 		return fmt.Errorf("the input of %s does too much at once: split it into several tool uses", r.use.Tool)
 	}
 	r.actions[0].sub.Name = uses.Name
+	r.actions[0].chore = uses.Only
 	use := ToolUse{Dir: r.dirOf(&uses), Agent: r.use.Agent, Session: r.use.Session, Dialect: r.dialectOf(&uses)}
 	for i := range uses.List {
 		r.mapped = append(r.mapped, r.readMappedUse(use, &uses.List[i]))

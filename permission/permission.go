@@ -257,7 +257,7 @@ type Result struct {
 	// edited one, or one with a person's answers. It is never nil on allow.
 	UpdatedInput json.RawMessage
 	// By tells who decided: "rule", "person" or "timeout". It is ByAdvice for a denial
-	// in place of a question.
+	// in place of a question, and ByHost for a question that is asked elsewhere.
 	By string
 	// Approval is that of the answer by which it was decided, see Answer.
 	Approval *Approval

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // Digest returns a digest of the contents of the policy, not of its location:
@@ -19,7 +21,8 @@ func (s *Spec) Digest() string {
 		Allow, Ask, Deny, Approved, Gate   []string
 		Rules                              []rule
 		Programs                           map[string]any
-		Tools                              map[string]any `json:",omitempty"`
+		Tools                              map[string]any           `json:",omitempty"`
+		Mapped                             map[string]tools.Mapping `json:",omitempty"`
 		Further                            []string
 		Whitelists, Escalation, Notify     []string `json:",omitempty"`
 		WhitelistBypass                    string   `json:",omitempty"`
@@ -51,6 +54,7 @@ func (s *Spec) Digest() string {
 	for _, p := range s.Programs {
 		said.Programs[p.Name] = p.table
 	}
+	said.Mapped = s.Mapped
 	for _, t := range s.Tools {
 		if said.Tools == nil {
 			said.Tools = map[string]any{}

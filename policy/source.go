@@ -116,6 +116,68 @@ func (f File) spec() (*Spec, error) {
 	return ReadFile(f.Path)
 }
 
+// Frozen is a policy as it was found, in a form that can be kept: what is written to its
+// file afterwards changes nothing in it.
+type Frozen struct {
+	Kind    Kind   `json:"kind"`
+	Path    string `json:"path"`
+	Dir     string `json:"dir,omitempty"`
+	Above   int    `json:"above,omitempty"`
+	Trusted bool   `json:"trusted,omitempty"`
+	Text    string `json:"text"`
+}
+
+// Freeze is Find, and returns what was found in the form to keep.
+func (d Dirs) Freeze(trust *Trust, place patterns.Place) (frozen []Frozen, warnings []string, err error) {
+	found, warnings, err := d.Find(trust, place)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, src := range found {
+		f, err := d.freeze(src)
+		if err != nil {
+			return nil, nil, err
+		}
+		frozen = append(frozen, f)
+	}
+	return frozen, warnings, nil
+}
+
+// freeze returns the text of a source that was just read. One that has changed meanwhile
+// is an error.
+func (d Dirs) freeze(src Source) (Frozen, error) {
+	at := slices.IndexFunc(d.Files(), func(f File) bool { return f.Path == src.Name })
+	if at < 0 {
+		return Frozen{}, fmt.Errorf("%s: it is not one of the files that are searched", src.Name)
+	}
+	data, err := readFile(src.Name)
+	if err != nil {
+		return Frozen{}, err
+	}
+	f := Frozen{Kind: src.Kind, Path: src.Name, Dir: d.Files()[at].Dir, Above: src.Above, Trusted: src.Trusted, Text: string(data)}
+	again, err := f.Source()
+	if err == nil && again.Spec.Digest() != src.Spec.Digest() {
+		err = fmt.Errorf("%s: it changed while it was read: try again", src.Name)
+	}
+	return f, err
+}
+
+// Source returns the policy.
+func (f *Frozen) Source() (Source, error) {
+	spec, err := Parse([]byte(f.Text), f.Path)
+	if err != nil {
+		return Source{}, err
+	}
+	spec.relativeTo(f.Dir)
+	return Source{Kind: f.Kind, Name: f.Path, Spec: spec, Trusted: f.Trusted, Above: f.Above}, nil
+}
+
+// Changed reports whether the file of the policy has another text now, or is gone.
+func (f *Frozen) Changed() bool {
+	data, err := readFile(f.Path)
+	return err != nil || string(data) != f.Text
+}
+
 // ReadHead reads the permission settings at the head of a chat file. A file
 // without settings is an empty policy.
 func ReadHead(path string) (*Spec, error) {

@@ -92,6 +92,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // FileName is the conventional name of a policy file.
@@ -115,6 +116,9 @@ type Spec struct {
 	Rules                        []RuleSpec
 	Programs                     []TableSpec // by name
 	Tools                        []TableSpec // by name
+	// Mapped describes further tools, for Go programs: no file has them, and an entry of
+	// Tools replaces the one of the same name.
+	Mapped map[string]tools.Mapping
 	// Whitelists lists files that restrict commands further (package whitelist),
 	// as written: relative to the file that names them.
 	Whitelists []Item
@@ -233,6 +237,7 @@ func (s *Spec) Add(other *Spec) {
 	s.Rules = append(s.Rules, other.Rules...)
 	s.Programs = withTables(s.Programs, other.Programs)
 	s.Tools = withTables(s.Tools, other.Tools)
+	s.Mapped = withMapped(s.Mapped, other.Mapped)
 	s.Whitelists = append(s.Whitelists, other.Whitelists...)
 	s.RiskOverrides = append(s.RiskOverrides, other.RiskOverrides...)
 	if other.Escalation.given() {
@@ -264,6 +269,19 @@ func withTables(old, more []TableSpec) []TableSpec {
 		}
 	}
 	return append(list, more...)
+}
+
+func withMapped(old, more map[string]tools.Mapping) map[string]tools.Mapping {
+	if len(more) == 0 {
+		return old
+	}
+	all := maps.Clone(more)
+	for name, m := range old {
+		if _, is := all[name]; !is {
+			all[name] = m
+		}
+	}
+	return all
 }
 
 // settings returns pointers to the settings that have a single value.

@@ -40,6 +40,7 @@ const likeKey = "like"
 // toolTable returns the mappings of the policy, nil if it has none.
 func (s *Spec) toolTable() (*tools.Table, error) {
 	mappings := map[string]tools.Mapping{}
+	maps.Copy(mappings, s.Mapped)
 	var errs []error
 	for _, like := range []bool{true, false} { // the entry of a single tool takes precedence
 		for i := range s.Tools {

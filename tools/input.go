@@ -27,6 +27,7 @@ type Uses struct {
 	Dialect  string // of the command lines: "bash", "sh", "zsh"; "" is bash
 	Name     string // what a rule names, "" if no field holds it
 	TooMany  bool   // the input has more uses than one may have, and List lacks them
+	Only     bool   // the tool does nothing else
 }
 
 // maxUses is how many uses one input may have.
@@ -39,7 +40,7 @@ func (t *Table) Read(tool string, input map[string]any) (u Uses, ok bool) {
 	if m == nil {
 		return Uses{}, false
 	}
-	u = Uses{Unplaced: strings.HasPrefix(tool, "mcp__"), Dialect: m.Dialect}
+	u = Uses{Unplaced: strings.HasPrefix(tool, "mcp__"), Dialect: m.Dialect, Only: m.Only}
 	w := &inputWalk{mapped: m, uses: &u}
 	w.object("", "", input)
 	return u, true

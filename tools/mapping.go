@@ -35,6 +35,10 @@ type Mapping struct {
 	// Remote lists fields about another machine, Text fields that do not affect
 	// what is done. A name includes everything below it. Rules match neither.
 	Remote, Text []string
+	// Only says that the tool does nothing but what its fields say, so that it needs no
+	// rule of its own, as housekeeping needs none. No policy file says that: it is for
+	// the tools of agents that were looked at.
+	Only bool
 }
 
 // Dialects lists the shells that a mapping may name. Lines of the last two are

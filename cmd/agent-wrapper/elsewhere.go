@@ -96,6 +96,15 @@ func (a *app) asksAt(where string, root int) (*place, error) {
 
 // approver returns an approver that asks there and, if somebody is there, here.
 func (p *place) approver(here permission.Approver, e *engine.Engine, menu desk.Menu, warn func(string)) permission.Approver {
+	o := p.questions(e, menu, warn)
+	if person, ok := here.(*ask.Approver); ok {
+		o.Here = person
+	}
+	return broker.New(o)
+}
+
+// questions returns how the questions of an engine are put there.
+func (p *place) questions(e *engine.Engine, menu desk.Menu, warn func(string)) broker.Options {
 	demands := e.Demands()
 	for _, people := range demands.Quorum {
 		if people > 1 && p.alone {
@@ -104,7 +113,7 @@ func (p *place) approver(here permission.Approver, e *engine.Engine, menu desk.M
 		}
 	}
 	// Not p itself: approval.Await asks a client of a server to wait.
-	o := broker.Options{
+	return broker.Options{
 		Broker: p.Broker, Person: p.person, Menu: menu, File: desk.EditedFile, Project: e.Place.Workspace,
 		Show: approvalsAt(p.server) + " show", Warn: warn,
 		Terms: func(ask *permission.Request) approval.Terms {
@@ -115,10 +124,6 @@ func (p *place) approver(here permission.Approver, e *engine.Engine, menu desk.M
 			return t
 		},
 	}
-	if person, ok := here.(*ask.Approver); ok {
-		o.Here = person
-	}
-	return broker.New(o)
 }
 
 // Close closes the broker.

@@ -182,12 +182,27 @@ func armed(screen string) bool {
 
 func unarmed(screen string) bool { return !armed(screen) }
 
-// press waits until a key counts, presses it and waits until none counts.
+// press waits until a key counts, presses it and waits until none counts. A key beside
+// which something else happens does not count, and all stays as it was: as a person
+// would, it presses the key again then.
 func (p *person) press(key string) {
 	p.t.Helper()
-	p.Wait("a key that counts", armed)
-	p.Type(key)
-	p.Wait("the end of "+key, unarmed)
+	for range 3 {
+		before := p.Wait("a key that counts", armed)
+		p.Type(key)
+		p.Wait("the end of "+key, unarmed)
+		after := p.Wait("what "+key+" does", func(screen string) bool { return armed(screen) || unlike(screen, before) })
+		if unlike(after, before) {
+			return
+		}
+	}
+	p.t.Errorf("%s does nothing", key)
+}
+
+// unlike reports whether two screens differ by more than whether a key counts.
+func unlike(a, b string) bool {
+	bare := func(screen string) string { return strings.NewReplacer(">", "", " ", "").Replace(screen) }
+	return bare(a) != bare(b)
 }
 
 // decision is what the record says of a decision.

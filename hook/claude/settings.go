@@ -1,0 +1,89 @@
+package claude
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+)
+
+// settings are the keys of a settings file that decide whether our hook is asked, and
+// whether its ask reaches a person.
+type settings struct {
+	DisableAllHooks bool `json:"disableAllHooks"`
+	Permissions     struct {
+		DefaultMode string `json:"defaultMode"`
+	} `json:"permissions"`
+	Hooks struct {
+		PreToolUse []struct {
+			Hooks []struct {
+				Command string   `json:"command"`
+				Args    []string `json:"args"`
+			} `json:"hooks"`
+		} `json:"PreToolUse"`
+	} `json:"hooks"`
+}
+
+func parse(data []byte) (*settings, error) {
+	s := new(settings)
+	if len(data) == 0 {
+		return s, nil
+	}
+	return s, strictjson.Decode(data, s, strictjson.IgnoreUnknown, strictjson.NullAbsent)
+}
+
+// ours reports whether the settings start our hook before tool uses.
+func (s *settings) ours() bool {
+	for _, group := range s.Hooks.PreToolUse {
+		for _, h := range group.Hooks {
+			words := append(strings.Fields(h.Command), h.Args...)
+			if at := slices.Index(words, "hook"); at >= 0 && at+1 < len(words) && strings.Trim(words[at+1], `'";`) == hook.Claude {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loosens returns why a change of a settings file must not count, "" if it may.
+func loosens(e *hook.Event, project, home string, data []byte) string {
+	s, err := parse(data)
+	switch {
+	case err != nil:
+		return "it cannot be read, and Claude Code would ignore all of it: " + err.Error()
+	case s.DisableAllHooks:
+		return "disableAllHooks switches agent-wrapper off"
+	case slices.Contains([]string{"bypassPermissions", "auto", "dontAsk"}, s.Permissions.DefaultMode):
+		return fmt.Sprintf("permissions.defaultMode %q lets questions pass by a person", s.Permissions.DefaultMode)
+	case !s.ours() && !elsewhere(e.File, project, home):
+		return "it takes agent-wrapper's hook out: run agent-wrapper uninstall claude in a terminal of yours instead"
+	}
+	return ""
+}
+
+// elsewhere reports whether our hook is in another settings file than the one that has
+// changed.
+func elsewhere(changed, project, home string) bool {
+	files := []string{
+		filepath.Join(home, ".claude", "settings.json"), "/etc/claude-code/managed-settings.json",
+		filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"),
+	}
+	more, _ := filepath.Glob("/etc/claude-code/managed-settings.d/*.json")
+	for _, file := range append(files, more...) {
+		if file == changed {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if s, err := parse(data); err == nil && s.ours() {
+			return true
+		}
+	}
+	return false
+}
