@@ -288,7 +288,13 @@ func (s *session) question(d *permission.Decision) string {
 
 // named returns a path, or a place in a file, as a person would name it.
 func (s *session) named(path string) string {
-	return strings.TrimPrefix(path, s.fixed.Workspace+string(filepath.Separator))
+	if name, ok := strings.CutPrefix(path, s.fixed.Workspace+string(filepath.Separator)); ok {
+		return name
+	}
+	if name, ok := strings.CutPrefix(path, s.Place.Home+string(filepath.Separator)); ok && s.Place.Home != "" {
+		return "~/" + name
+	}
+	return path
 }
 
 // turn begins a turn of the agent.

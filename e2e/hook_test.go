@@ -1,0 +1,297 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/test/screen"
+)
+
+// hooked prepares a box in which the agent CLI, started by a person, asks our hook.
+func (b *box) hooked(t testing.TB, policy string) {
+	t.Helper()
+	entry := func(more in) []any {
+		h := in{"type": "command", "command": binary(t), "args": []string{"hook", "claude"}, "timeout": 600}
+		for key, value := range more {
+			h[key] = value
+		}
+		return []any{in{"hooks": []any{h}}}
+	}
+	block := in{"onFailure": "block"}
+	hooks := in{}
+	for _, event := range []string{"PreToolUse", "ConfigChange", "UserPromptExpansion"} {
+		hooks[event] = entry(block)
+	}
+	for _, event := range []string{"PermissionRequest", "PostToolUse", "PostToolUseFailure", "PermissionDenied", "UserPromptSubmit", "SessionEnd"} {
+		hooks[event] = entry(nil)
+	}
+	settings, err := json.Marshal(in{"hooks": hooks, "permissions": in{"disableAutoMode": "disable", "defaultMode": "default"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("home/.claude/settings.json", string(settings))
+	global, err := json.Marshal(in{
+		"hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": in{"approved": []string{"dummy-key"}},
+		"projects": in{b.Work: in{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("home/.claude.json", string(global))
+	b.write("home/.config/agent-wrapper/agent-wrapper.toml", policy)
+}
+
+// window is the agent CLI in its own window, with a person before it.
+type window struct {
+	t    testing.TB
+	tty  *os.File
+	cmd  *exec.Cmd
+	mu   sync.Mutex
+	seen *screen.Terminal
+	over bool
+}
+
+// opens starts the agent CLI in a window.
+func (b *box) opens(t testing.TB, r release, m *model, args ...string) *window {
+	t.Helper()
+	cmd := exec.Command(r.Path, args...)
+	cmd.Dir = b.Work
+	cmd.Env = append(b.env("ANTHROPIC_BASE_URL="+m.URL), "TERM=xterm-256color")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &window{t: t, tty: tty, cmd: cmd, seen: screen.New(120, 40)}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		tty.Close()
+		cmd.Wait()
+	})
+	go w.watch()
+	return w
+}
+
+func (w *window) watch() {
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := w.tty.Read(buf)
+		w.mu.Lock()
+		w.seen.Write(buf[:n])
+		w.over = err != nil
+		w.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (w *window) shows() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return screen.Text(w.seen.Shown())
+}
+
+// sees waits until the window shows texts.
+func (w *window) sees(texts ...string) string {
+	w.t.Helper()
+	var text string
+	all := func() bool {
+		text = w.shows()
+		for _, want := range texts {
+			if !strings.Contains(text, want) {
+				return false
+			}
+		}
+		return true
+	}
+	if !until(60*time.Second, all) {
+		w.t.Fatalf("%q was not seen:\n%s", texts, text)
+	}
+	return text
+}
+
+func (w *window) types(text string) {
+	w.t.Helper()
+	if _, err := w.tty.WriteString(text); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// says sends a message to the agent.
+func (w *window) says(text string) {
+	w.t.Helper()
+	w.sees("❯")
+	w.types(text)
+	w.sees(text)
+	w.types("\r")
+}
+
+// TestHookInWindow: in an ordinary session of a person, what the policy allows runs
+// without a question, what it asks is asked in the agent's own dialog with our reason,
+// and what it denies is told to the model in our words.
+func TestHookInWindow(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		b.hooked(t, "allow = [\"Bash(touch allowed)\"]\nask = [\"Bash(touch asked*)\"]\ndeny = [\"Bash(touch denied)\"]\n")
+		b.write("repo/CLAUDE.md", "the word of this project is quince\n")
+		m := startModel(t, script{
+			"go": {
+				{{Name: "one", Tool: "Bash", Input: in{"command": "touch allowed", "description": "d"}}},
+				{{Name: "two", Tool: "Bash", Input: in{"command": "touch denied", "description": "d"}}},
+				{{Name: "three", Tool: "Bash", Input: in{"command": "touch asked", "description": "d"}}},
+				{{Name: "four", Tool: "Bash", Input: in{"command": "touch asked-too", "description": "d"}}},
+			},
+		})
+		w := b.opens(t, r, m)
+		w.says("[[go]]")
+		text := w.sees("asked by rule Bash(touch asked*)", "Do you want to proceed?")
+		t.Log("\n" + text)
+		if !b.has("repo/allowed") || b.has("repo/denied") || b.has("repo/asked") {
+			t.Errorf("allowed %v, denied %v, asked %v", b.has("repo/allowed"), b.has("repo/denied"), b.has("repo/asked"))
+		}
+		w.types("1")
+		if !until(60*time.Second, func() bool { return b.has("repo/asked") }) {
+			t.Fatalf("what was approved did not run:\n%s", w.shows())
+		}
+		w.sees("touch asked-too", "Do you want to proceed?")
+		w.types("\x1b")
+		until(20*time.Second, func() bool { _, back := m.result("three"); return back })
+		if res, back := m.result("two"); !back || !res.Error || !strings.Contains(res.Text, "agent-wrapper: Denied: denied by rule Bash(touch denied)") {
+			t.Errorf("the model was told %q", res.Text)
+		}
+		if b.has("repo/asked-too") {
+			t.Error("what was refused has run")
+		}
+		if !m.heard("quince") {
+			t.Error("CLAUDE.md did not reach the model")
+		}
+	})
+}
+
+// headless runs the agent CLI without a window on a message.
+func (b *box) headless(t testing.TB, r release, m *model, message string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(r.Path, "-p", "--output-format", "stream-json", "--verbose", message)
+	cmd.Dir = b.Work
+	cmd.Env = b.env("ANTHROPIC_BASE_URL=" + m.URL)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// approvals runs agent-wrapper approvals as the person of the box.
+func (b *box) approvals(t testing.TB, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(binary(t), append([]string{"approvals"}, args...)...)
+	cmd.Dir, cmd.Env = b.Dir, b.env()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("approvals %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestHookHolds: where the agent has no window, a question waits for an answer from
+// another terminal; a subagent's too. The agent itself cannot answer.
+func TestHookHolds(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		b.hooked(t, "allow = [\"Bash("+binary(t)+" approvals:*)\"]\nask = [\"Bash(touch:*)\"]\n")
+		m := startModel(t, script{
+			"go": {
+				{{Name: "one", Tool: "Bash", Input: in{"command": "touch one", "description": "d"}}},
+				{{Name: "two", Tool: "Bash", Input: in{"command": "touch two", "description": "d"}}},
+				{{Name: "sub", Tool: "Agent", Input: in{"description": "d", "prompt": "[[sub]]", "subagent_type": "general-purpose"}}},
+			},
+			"sub": {{{Name: "three", Tool: "Bash", Input: in{"command": "touch three", "description": "d"}}}},
+		})
+		cmd := b.headless(t, r, m, "[[go]]")
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range [][]string{{"one", "allow"}, {"two", "deny"}, {"three", "allow"}} {
+			id := ""
+			found := until(60*time.Second, func() bool {
+				for line := range strings.Lines(b.approvals(t)) {
+					if strings.Contains(line, "touch "+answer[0]) {
+						id = strings.Fields(line)[0]
+					}
+				}
+				return id != ""
+			})
+			if !found {
+				t.Fatalf("%s is not asked:\n%s\n%s", answer[0], b.approvals(t), out.String())
+			}
+			b.approvals(t, answer[1], id)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+		for name, want := range map[string]bool{"one": true, "two": false, "three": true} {
+			if b.has("repo/"+name) != want {
+				t.Errorf("%s has run: %v\n%s", name, !want, out.String())
+			}
+		}
+	})
+}
+
+// TestHookInline: what a command of the person's runs before the model sees it is
+// decided, too.
+func TestHookInline(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		b.hooked(t, "allow = [\"Bash(touch allowed)\"]\ndeny = [\"Bash(touch denied)\"]\n")
+		for _, name := range []string{"allowed", "denied"} {
+			b.write("repo/.claude/commands/"+name+".md", "---\nallowed-tools: Bash(touch:*)\n---\n!`touch "+name+"`\nthe text of "+name+"\n")
+			m := startModel(t, script{})
+			out, _ := b.headless(t, r, m, "/"+name).CombinedOutput()
+			if ran := b.has("repo/" + name); ran != (name == "allowed") || m.heard("the text of "+name) != ran {
+				t.Errorf("%s: ran %v, the model heard %v\n%s", name, ran, m.heard("the text of "+name), out)
+			}
+		}
+	})
+}
+
+// TestHookStays: an agent that takes the hook out of the settings, or switches all hooks
+// off, changes nothing while it runs.
+func TestHookStays(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		b.hooked(t, "allow = [\"Bash\"]\ndeny = [\"Bash(touch denied*)\"]\n")
+		m := startModel(t, script{"go": {
+			{{Name: "first", Tool: "Bash", Input: in{"command": "touch denied1", "description": "d"}}},
+			{{Name: "second", Tool: "Bash", Input: func(*model) any {
+				b.write("repo/.claude/settings.local.json", `{"disableAllHooks":true}`)
+				b.write("home/.claude/settings.json", `{"permissions":{"allow":["Bash"]}}`)
+				return in{"command": "touch denied2", "description": "d"}
+			}}},
+			{{Name: "third", Tool: "Bash", Input: in{"command": "touch denied3", "description": "d"}, Pause: 2 * time.Second}},
+		}})
+		out, err := b.headless(t, r, m, "[[go]]").CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		for _, name := range []string{"denied1", "denied2", "denied3"} {
+			if b.has("repo/" + name) {
+				t.Errorf("%s has run\n%s", name, out)
+			}
+		}
+		for _, name := range []string{"first", "second", "third"} {
+			if res, back := m.result(name); !back || !strings.Contains(res.Text, "agent-wrapper: Denied") {
+				t.Errorf("%s: the model was told %q", name, res.Text)
+			}
+		}
+	})
+}
