@@ -57,9 +57,6 @@ func (e *Engine) keepTurn() error {
 	defer e.store.mu.Unlock()
 	now := &e.store.now
 	counts := e.Session.Counts()
-	if e.Session.Limits == (permission.Limits{}) {
-		counts = permission.Counts{Paused: counts.Paused} // nothing is about them
-	}
 	told, turn := e.advised.of(now.Session)
 	before := permission.Counts{}
 	if now.Counts != nil {

@@ -383,3 +383,24 @@ func TestCannot(t *testing.T) {
 		t.Errorf("no state directory: %d %s%s", o.Code, o.Stdout, o.Stderr)
 	}
 }
+
+// What is counted and told in a session is so whatever process decides: limits, a pause
+// that they bring, and advice.
+func TestSessionGoesOn(t *testing.T) {
+	m := newMachine(t, "allow = [\"Bash(ls:*)\"]\n[limits]\ntool_uses = 2\nthen = \"pause\"\n")
+	for i, want := range []bool{true, true, false, false} {
+		if o := m.hears(t, hook.Claude, m.use("s", fmt.Sprint("t", i), "ls")); allowed(o.Stdout) != want {
+			t.Errorf("tool use %d: %s", i+1, o.Stdout)
+		}
+	}
+	if o := m.hears(t, hook.Claude, m.use("other", "t", "ls")); !allowed(o.Stdout) {
+		t.Errorf("another session: %s", o.Stdout)
+	}
+	m = newMachine(t, `allow = ["Bash(git add:*)"]`)
+	m.asks(&answers{err: fmt.Errorf("nobody is here")})
+	for i, want := range []string{"write", "nobody is here"} {
+		if o := m.hears(t, hook.Claude, m.use("s", fmt.Sprint("a", i), "$GIT add x")); !strings.Contains(string(o.Stdout), want) {
+			t.Errorf("%d: %q is not in %s", i, want, o.Stdout)
+		}
+	}
+}

@@ -65,11 +65,21 @@ type Counts struct {
 	Paused string `json:"paused,omitempty"`
 }
 
-// Counts returns the counts as they are.
+// Counts returns the counts as they are, those that a limit is about.
 func (s *Session) Counts() Counts {
 	s.tally.mu.Lock()
 	defer s.tally.mu.Unlock()
-	return Counts{s.tally.denials, s.tally.uses, slices.Clone(s.tally.asked), s.Paused()}
+	c := Counts{Paused: s.Paused()}
+	if s.Limits.DenialsInARow.Most > 0 {
+		c.Denials = s.tally.denials
+	}
+	if s.Limits.ToolUses.Most > 0 {
+		c.Uses = s.tally.uses
+	}
+	if s.Limits.QuestionsAnHour.Most > 0 {
+		c.Questions = slices.Clone(s.tally.asked)
+	}
+	return c
 }
 
 // SetCounts replaces the counts, and pauses the session if they say so.
