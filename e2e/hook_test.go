@@ -261,6 +261,10 @@ func TestHookInline(t *testing.T) {
 				t.Errorf("%s: ran %v, the model heard %v\n%s", name, ran, m.heard("the text of "+name), out)
 			}
 		}
+		m := startModel(t, script{}) // the agent's own
+		if out, _ := b.headless(t, r, m, "/init").CombinedOutput(); !m.heard("analyze this codebase") {
+			t.Errorf("/init does not reach the model:\n%s", out)
+		}
 	})
 }
 

@@ -106,7 +106,8 @@ type Event struct {
 	// Project is the directory of the project, if the payload tells.
 	Project string
 	// File is the file of a change of settings, Command the command of an expansion.
-	File, Command string
+	// From says where the command comes from, as the host calls it.
+	File, Command, From string
 
 	// ServerTool is our name of a tool of an MCP server whose own name does not tell
 	// which; "" for others.

@@ -31,10 +31,10 @@ func (a *app) hookCommand() *cobra.Command {
 		Use:   "hook " + strings.Join(names, "|"),
 		Short: "Answer a hook of an agent that runs in its own window",
 		Long: `hook is what agent-wrapper install puts into the configuration of an agent. It
-reads what the agent is about to do on standard input, decides it by the policies
-of the project, and answers as that agent expects. What the policy asks is shown by
-the agent where it can; elsewhere it waits for your answer: see agent-wrapper
-approvals. Whatever cannot be read, decided or recorded is denied.`,
+reads on standard input what the agent is about to do, decides it by the policies
+of the project, and answers as that agent expects. The agent shows what the policy
+asks, where it can; elsewhere the question waits for your answer: see
+agent-wrapper approvals. Whatever cannot be read, decided or recorded is denied.`,
 		Example:   `  agent-wrapper hook claude < payload.json`,
 		ValidArgs: names,
 		Args:      func(_ *cobra.Command, args []string) error { return hostArg(args, names) },

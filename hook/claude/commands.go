@@ -28,6 +28,9 @@ func commandLines(e *hook.Event, project, home string) ([]string, error) {
 		return nil, errors.New("the payload names no command")
 	}
 	file, err := commandFile(e.Command, project, home)
+	if err == nil && file == "" && !slices.Contains(own, e.From) {
+		err = fmt.Errorf("the file of the command %.60q cannot be found, so it is not known what it runs", e.Command)
+	}
 	if err != nil || file == "" {
 		return nil, err
 	}
@@ -45,6 +48,10 @@ func commandLines(e *hook.Event, project, home string) ([]string, error) {
 	return linesOf(string(text)), nil
 }
 
+// own are the sources of commands that have no file: the host's own, and prompts of MCP
+// servers.
+var own = []string{"", "builtin", "bundled", "mcp"}
+
 // linesOf returns the command lines in the text of a command.
 func linesOf(text string) []string {
 	var lines []string
@@ -56,7 +63,7 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// commandFile returns the file of a command, "" for one of the host's own. One of a
+// commandFile returns the file of a command, "" if there is none. One of a
 // plugin (plugin:name) is looked for among all plugins.
 func commandFile(name, project, home string) (string, error) {
 	if strings.ContainsAny(name, `\`) || slices.Contains(strings.Split(name, "/"), "..") {
@@ -74,8 +81,10 @@ func commandFile(name, project, home string) (string, error) {
 			}
 		}
 	}
-	if len(parts) == 1 {
-		return below(filepath.Join(project, ".claude", "commands"), name+".md")
+	for _, root := range []string{project, home} {
+		if found, err := below(filepath.Join(root, ".claude", "commands"), last+".md"); err != nil || found != "" {
+			return found, err
+		}
 	}
 	return pluginFile(last, home)
 }
@@ -115,8 +124,5 @@ func pluginFile(name, home string) (string, error) {
 		}
 		return err
 	})
-	if err == nil && found == "" {
-		err = fmt.Errorf("the file of the command %.60q cannot be found, so it is not known what it runs", name)
-	}
 	return found, err
 }
