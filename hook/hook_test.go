@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/engine"
@@ -171,6 +173,7 @@ deny = ["Read(.env)", "mcp__m__del", "m_rw", "Bash(rm:*)"]
 // What is recorded of hosts is read, decided and answered; the golden has each.
 func TestPayloads(t *testing.T) {
 	m := newMachine(t, projectPolicy)
+	m.noSync = true
 	var text strings.Builder
 	count := 0
 	for _, p := range payloads(t, m.project) {
@@ -205,6 +208,7 @@ func shown(mark string, text []byte, project string) string {
 // not run.
 func TestOtherHosts(t *testing.T) {
 	m := newMachine(t, `allow = ["Bash", "Read", "Edit", "Write"]`)
+	m.noSync = true
 	for _, p := range payloads(t, m.project) {
 		for _, h := range hosts.All() {
 			if h.Name == p.hostOf() {
@@ -220,6 +224,7 @@ func TestOtherHosts(t *testing.T) {
 // What can be no payload of any host does not run in any of them.
 func TestGarbage(t *testing.T) {
 	m := newMachine(t, `allow = ["Bash"]`)
+	m.noSync = true
 	for _, text := range []string{
 		"", " ", "null", "[]", "1", `"x"`, "{}", "{", `{"hook_event_name":"PreToolUse"}`,
 		`{"session_id":"s","hook_event_name":"PreToolUse","transcript_path":"/t","cwd":"/","tool_name":"Bash","tool_input":"ls"}`,
@@ -260,4 +265,144 @@ func TestHosts(t *testing.T) {
 	if hosts.Named("vscode") != nil {
 		t.Error("a host that there is not is found")
 	}
+}
+
+// sent is a payload of a host about a tool of its own.
+func sent(host, project, tool, input string) string {
+	switch host {
+	case hook.Gemini:
+		return fmt.Sprintf(`{"session_id":"s","transcript_path":"/t","cwd":%q,"hook_event_name":"BeforeTool","timestamp":"2026","tool_name":%q,"tool_input":%s}`, project, tool, input)
+	case hook.Codex:
+		return fmt.Sprintf(`{"session_id":"s","turn_id":"t","model":"m","transcript_path":"/t","cwd":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s}`, project, tool, input)
+	}
+	return fmt.Sprintf(`{"event":"PreToolUse","session_id":"s","cwd":%q,"tool_name":%q,"tool_input":%s}`, project, tool, input)
+}
+
+// A tool of a host that is in no table has no name of ours, and what is named twice, or
+// may be anywhere, is not what it seems to be.
+func TestForeignTools(t *testing.T) {
+	for _, tt := range []struct{ host, tool, input, want string }{
+		{hook.Gemini, "run_shell_command", `{"command":"ls","dir_path":"sub"}`, "Bash dir=/repo/sub"},
+		{hook.Gemini, "run_shell_command", `{"command":"ls","dir_path":"/etc"}`, "Bash dir=/etc"},
+		{hook.Gemini, "run_shell_command", `{"command":"ls","dir_path":"a/../../x"}`, "Bash dir="},
+		{hook.Gemini, "run_shell_command", `{"command":"ls","dir_path":"~/x"}`, "Bash dir="},
+		{hook.Gemini, "run_shell_command", `{"command":"ls","dir_path":1}`, "error"},
+		{hook.Gemini, "Bash", `{"command":"ls"}`, "gemini.Bash dir=/repo"},
+		{hook.Gemini, "TodoWrite", `{"todos":[]}`, "gemini.TodoWrite dir=/repo"},
+		{hook.Gemini, "todowrite", `{"todos":[]}`, "gemini.todowrite dir=/repo"},
+		{hook.Gemini, "mcp__m__x", `{}`, "gemini.mcp__m__x dir=/repo"},
+		{hook.Gemini, "mcp_m_x", `{}`, "mcp_m_x dir=/repo"},
+		{hook.Gemini, "activate_skill", `{"name":"a","skill":"b"}`, "error"},
+		{hook.Gemini, "web_fetch", `{"prompt":"read https://a.example/x, and http://b.example."}`, "web_fetch dir=/repo"},
+		{hook.Gemini, "web_fetch", `{"prompt":"read nothing"}`, "error"},
+		{hook.Codex, "mcp__m__x", `{}`, "mcp__m__x dir=/repo"},
+		{hook.Codex, "Read", `{}`, "codex.Read dir=/repo"},
+		{hook.Codex, "apply_patch", `{"command":"rm"}`, "error"},
+		{hook.Crush, "Bash", `{"command":"ls"}`, "crush.Bash dir=/repo"},
+		{hook.Crush, "agent", `{"prompt":"x"}`, "crush.agent dir=/repo"},
+		{hook.Crush, "lsp_references", `{}`, "lsp_references dir=/repo"},
+	} {
+		read, err := hook.Reads(hosts.Named(tt.host), sent(tt.host, "/repo", tt.tool, tt.input))
+		got := "error"
+		if err == nil {
+			words := strings.Fields(read)
+			got = words[2] + " " + words[slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "dir=") })]
+		}
+		if got != tt.want {
+			t.Errorf("%s %s %s: %s (%s, %v), want %s", tt.host, tt.tool, tt.input, got, read, err, tt.want)
+		}
+	}
+}
+
+// The rules for our tools meet those of a host, each of the files of a patch, and what a
+// prompt fetches.
+func TestRulesMeetHosts(t *testing.T) {
+	m := newMachine(t, `
+allow = ["Bash(go test:*)", "Edit(src/**)", "WebFetch(a.example)"]
+deny = ["Edit(secret/**)", "WebFetch(evil.example)"]
+`)
+	m.noSync = true
+	patch := func(files ...string) string {
+		text := "*** Begin Patch\n"
+		for _, file := range files {
+			text += "*** Add File: " + file + "\n+x\n"
+		}
+		in, _ := json.Marshal(map[string]string{"command": text + "*** End Patch"})
+		return string(in)
+	}
+	for _, tt := range []struct {
+		host, tool, input string
+		runs              bool
+	}{
+		{hook.Gemini, "run_shell_command", `{"command":"go test ./..."}`, true},
+		{hook.Gemini, "run_shell_command", `{"command":"go test ./...; npm install x"}`, false},
+		{hook.Codex, "Bash", `{"command":"go test ./..."}`, true},
+		{hook.Codex, "apply_patch", patch("src/a.go"), true},
+		{hook.Codex, "apply_patch", patch("src/a.go", "src/b/c.go"), true},
+		{hook.Codex, "apply_patch", patch("src/a.go", "secret/key"), false},
+		{hook.Codex, "apply_patch", patch("src/a.go", "other.go"), false},
+		{hook.Codex, "apply_patch", patch("src/../secret/key"), false},
+		{hook.Gemini, "web_fetch", `{"prompt":"https://a.example/x"}`, true},
+		{hook.Gemini, "web_fetch", `{"prompt":"https://a.example/x and https://evil.example"}`, false},
+		{hook.Gemini, "web_fetch", `{"prompt":"https://a.example/x","url":"https://evil.example"}`, false},
+		{hook.Crush, "download", `{"url":"https://a.example/x","file_path":"src/x"}`, true},
+		{hook.Crush, "download", `{"url":"https://a.example/x","file_path":".git/hooks/pre-commit"}`, false},
+		{hook.Crush, "download", `{"url":"https://evil.example/x","file_path":"src/x"}`, false},
+		{hook.Crush, "write", `{"file_path":"src/x","content":""}`, true},
+		{hook.Crush, "write", `{"file_path":"secret/x","content":""}`, false},
+	} {
+		if o := m.hears(t, tt.host, sent(tt.host, m.project, tt.tool, tt.input)); runs(tt.host, o) != tt.runs {
+			t.Errorf("%s %s %s: %d %s%s", tt.host, tt.tool, tt.input, o.Code, o.Stdout, o.Stderr)
+		}
+	}
+}
+
+// An allowed command of Codex gets no standard input: the model could type into it.
+func TestCodexCloses(t *testing.T) {
+	m := newMachine(t, `allow = ["Bash(bash --norc)"]`)
+	o := m.hears(t, hook.Codex, sent(hook.Codex, m.project, "Bash", `{"command":"bash --norc"}`))
+	want := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"exec \u003c/dev/null\nbash --norc"}}}` + "\n"
+	if string(o.Stdout) != want || o.Code != 0 {
+		t.Errorf("%d %s%s", o.Code, o.Stdout, o.Stderr)
+	}
+}
+
+// slow is an input that does not come.
+type slow struct{ ctx context.Context }
+
+func (s slow) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+// A hook whose payload does not come ends with a denial, and so does one that panics.
+func TestLate(t *testing.T) {
+	for _, h := range hosts.All() {
+		var out, errs bytes.Buffer
+		code := hook.Main(t.Context(), hook.Options{Host: h, Env: func(string) string { return "" }, Limit: 20 * time.Millisecond}, slow{t.Context()}, &out, &errs)
+		if o := (hook.Output{Stdout: out.Bytes(), Stderr: errs.Bytes(), Code: code}); runs(h.Name, o) {
+			t.Errorf("%s: %+v", h.Name, o)
+		}
+		broken := *h
+		broken.Read = func(*hook.Payload, func(string) string) (*hook.Event, error) { panic("broken") }
+		out.Reset()
+		errs.Reset()
+		m := newMachine(t, "")
+		code = hook.Main(t.Context(), hook.Options{Host: &broken, Dir: m.project, Env: func(string) string { return "" }}, strings.NewReader(first(t, h.Name, m.project)), &out, &errs)
+		if o := (hook.Output{Stdout: out.Bytes(), Stderr: errs.Bytes(), Code: code}); runs(h.Name, o) || !strings.Contains(errs.String(), "internal error") {
+			t.Errorf("%s: %d %s%s", h.Name, code, out.String(), errs.String())
+		}
+	}
+}
+
+// first returns a recorded payload of a host.
+func first(t *testing.T, host, project string) string {
+	t.Helper()
+	for _, p := range payloads(t, project) {
+		if p.hostOf() == host && !strings.Contains(p.name, "ermission") {
+			return p.text
+		}
+	}
+	t.Fatalf("%s has no payload", host)
+	return ""
 }

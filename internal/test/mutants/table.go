@@ -4302,4 +4302,124 @@ func tellsWord`,
 		New:  `case b == escape:`,
 		Test: "TestCalm",
 	},
+	{
+		Guard: "a payload of another host is denied", File: "hook/run.go",
+		Old:  `	if sender != r.host.Name {`,
+		New:  `	if false {`,
+		Test: "TestOtherHosts", Pkg: "./hook",
+	},
+	{
+		Guard: "an unknown event of a host is denied", File: "hook/run.go",
+		Old: `	if e.Kind == 0 {
+		return nil, fmt.Errorf(`,
+		New: `	if e.Kind == 0 {
+		e.Kind = About
+	}
+	if false {
+		return nil, fmt.Errorf(`,
+		Test: "TestGarbage", Pkg: "./hook",
+	},
+	{
+		Guard: "the directory of a session is not that of the tool use", File: "hook/session.go",
+		Old: `	return r.dir
+}`,
+		New: `	return e.Use.Dir
+}`,
+		Test: "TestFixed", Pkg: "./hook",
+	},
+	{
+		Guard: "a session that was changed on disk is none", File: "hook/session.go",
+		Old:  `digest != f.Digest || `,
+		New:  ``,
+		Test: "TestDamagedSession", Pkg: "./hook",
+	},
+	{
+		Guard: "a frozen policy is its text, not its file", File: "engine/rules.go",
+		Old:  `	case o.Frozen != nil:`,
+		New:  `	case false:`,
+		Test: "TestFixed", Pkg: "./hook",
+	},
+	{
+		Guard: "a mode in which a model answers is not asked", File: "hook/claude/claude.go",
+		Old:  `	case "default", "acceptEdits", "plan":`,
+		New:  `	case "default", "acceptEdits", "plan", "auto":`,
+		Test: "TestAsks", Pkg: "./hook/claude",
+	},
+	{
+		Guard: "without a window nobody is asked", File: "hook/claude/claude.go",
+		Old:  ` && env("CLAUDE_CODE_SESSION_ATTENDED") != "0"`,
+		New:  ``,
+		Test: "TestAsks", Pkg: "./hook/claude",
+	},
+	{
+		Guard: "a tool that is in no table has no name of ours", File: "hook/tools.go",
+		Old: `	if ours {
+		return h.Name`,
+		New: `	if false {
+		return h.Name`,
+		Test: "TestForeignTools", Pkg: "./hook",
+	},
+	{
+		Guard: "two fields of one meaning are an error", File: "hook/tools.go",
+		Old:  `		if _, twice := out[ours]; twice {`,
+		New:  `		if false {`,
+		Test: "TestForeignTools", Pkg: "./hook",
+	},
+	{
+		Guard: "a directory with .. is unknown", File: "hook/tools.go",
+		Old:  `strings.HasPrefix(dir, "~") || slices.Contains(strings.Split(dir, "/"), "..")`,
+		New:  `strings.HasPrefix(dir, "~")`,
+		Test: "TestForeignTools", Pkg: "./hook",
+	},
+	{
+		Guard: "what was edited does not run where it is ignored", File: "hook/run.go",
+		Old:  `	case edited && s.host.NoInput:`,
+		New:  `	case false:`,
+		Test: "TestHoldEdited", Pkg: "./hook",
+	},
+	{
+		Guard: "a hook ends before its host", File: "hook/run.go",
+		Old: `	case <-late.C:
+		answer = Block(`,
+		New: `	case <-late.C:
+		answer = <-done
+		_ = Block(`,
+		Test: "TestLate", Pkg: "./hook",
+	},
+	{
+		Guard: "a person who does not answer is a denial in time", File: "hook/run.go",
+		Old:  `context.WithTimeout(ctx, limit-min(margin, limit/4))`,
+		New:  `context.WithTimeout(ctx, 2*limit)`,
+		Test: "TestHoldExpires", Pkg: "./hook",
+	},
+	{
+		Guard: "a file that a patch moves to is written", File: "hook/codex/patch.go",
+		Old:  `patchDelete, patchMove} {`,
+		New:  `patchDelete} {`,
+		Test: "TestFilesOf", Pkg: "./hook/codex",
+	},
+	{
+		Guard: "the command of Codex has no input", File: "hook/codex/codex.go",
+		Old:  `const closing = "exec </dev/null\n"`,
+		New:  `const closing = ""`,
+		Test: "TestCodexCloses", Pkg: "./hook",
+	},
+	{
+		Guard: "our hook stays in the settings", File: "hook/claude/settings.go",
+		Old:  `	case !s.ours() && !elsewhere(e.File, project, home):`,
+		New:  `	case false:`,
+		Test: "TestLoosens", Pkg: "./hook/claude",
+	},
+	{
+		Guard: "hooks are not switched off", File: "hook/claude/settings.go",
+		Old:  `	case s.DisableAllHooks:`,
+		New:  `	case false:`,
+		Test: "TestLoosens", Pkg: "./hook/claude",
+	},
+	{
+		Guard: "a command whose file is not found does not run", File: "hook/claude/commands.go",
+		Old:  `!slices.Contains(own, e.From)`,
+		New:  `false`,
+		Test: "TestCommandLines", Pkg: "./hook/claude",
+	},
 }
