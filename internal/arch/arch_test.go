@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"mcp":                      {"permission"},
 	"recording":                {},
 	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "program", "recording", "shell", "store"},
+	"hook/install":             {},
 	"decide":                   {"engine", "desk", "display", "permission", "audit"},
 	"hook":                     {"approval", "audit", "broker", "engine", "modes", "permission", "policy", "tools"},
 	"hook/claude":              {"hook", "permission", "shell", "tools"},
@@ -111,6 +112,7 @@ var fences = map[string][]string{
 	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process"},
 	"github.com/creack/pty":        {"terminal"},
 	"github.com/coder/websocket":   {"server"},
+	"github.com/tailscale/hujson":  {"hook/install"},
 	"modernc.org/sqlite":           {"store/sqlite"},
 	"github.com/jackc/pgx/v5":      {"store/postgres"},
 
