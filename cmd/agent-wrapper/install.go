@@ -74,9 +74,10 @@ func (a *app) uninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall HOST... | uninstall --all",
 		Short: "Take the hook out of the configuration of agents",
-		Long: `uninstall takes out what install wrote. A file that nobody has changed since gets
-exactly the text that it had before. From a file that was changed, only what
-agent-wrapper added is taken out.
+		Long: `uninstall takes out what install wrote. A file that nobody has changed since
+gets exactly the text that it had before. From a file that was changed, only
+what agent-wrapper added is taken out. The trust that codex has stored for the
+hook stays in its config.toml: it is for this very hook only.
 
 ` + askFirst,
 		Example: `  agent-wrapper uninstall claude

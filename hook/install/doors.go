@@ -15,9 +15,15 @@ const (
 	measured2 = "measured 2, "
 )
 
+// anyHost stands for all hosts in the table.
+const anyHost = "any"
+
 // doors is the table of the ways past the hook that stay open.
 func doors() []Door {
 	return []Door{
+		{anyHost, User, "what may write the program that the hook starts decides, at once", "a place that only root may write, or no rule that allows writing there", measured1 + "1.7"},
+		{anyHost, Managed, "what may write the program that the hook starts decides, at once", "a place that only root may write", measured1 + "1.7"},
+
 		{"claude", User, "a repository with disableAllHooks in .claude/settings.json switches the hook off at the start", "install --scope managed", measured2 + "1.7"},
 		{"claude", User, "--bare, CLAUDE_CODE_SIMPLE=1, --setting-sources or --settings with disableAllHooks start claude without the hook", "install --scope managed", measured2 + "1.7"},
 		{"claude", User, "modes auto and bypassPermissions do not ask you what the hook wants asked", "install --no-auto-mode", measured2 + "1.6"},
@@ -70,7 +76,8 @@ func open(name string, scope Scope, o Options) []Door {
 	var out []Door
 	for _, d := range doors() {
 		closed := d.Closes == "install --no-auto-mode" && o.NoAutoMode || d.Closes == "install --no-web-search" && o.NoWebSearch
-		if d.Host == name && d.Scope == scope && !closed {
+		if (d.Host == name || d.Host == anyHost) && d.Scope == scope && !closed {
+			d.Host = name
 			out = append(out, d)
 		}
 	}
