@@ -25,7 +25,7 @@ allow, ask or deny. Without a command it does what agent-wrapper run does.`
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(misused)
-	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.hookCommand(), a.decideCommand(), a.serveCommand(), a.approvalsCommand(), a.mcpCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.installCommand(), a.uninstallCommand(), a.statusCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.hookCommand(), a.decideCommand(), a.serveCommand(), a.approvalsCommand(), a.mcpCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.doctorCommand(), a.installCommand(), a.uninstallCommand(), a.statusCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
 	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))

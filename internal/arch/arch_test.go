@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"broker":                   {"approval", "desk", "display", "permission"},
 	"mcp":                      {"permission"},
 	"recording":                {},
+	"hook/doctor":              {"process"},
 	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "program", "recording", "shell", "store"},
 	"hook/install":             {},
 	"decide":                   {"engine", "desk", "display", "permission", "audit"},

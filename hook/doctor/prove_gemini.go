@@ -1,0 +1,184 @@
+package doctor
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// geminiTrials tries Gemini CLI.
+func geminiTrials() *trials {
+	return &trials{
+		dialect: generate{}, files: geminiFiles, canary: geminiCall("mcp_canary_mark"), lay: layGemini, start: startGemini,
+		spawn: func(b *box) call {
+			return call{tool: "invoke_agent", token: b.outer, input: object{"agent_name": "generalist", "prompt": b.subKey + " " + b.outer}}
+		},
+		open: map[state]string{garbage: "Gemini takes words with exit code 0 for no objection; agent-wrapper prints none"},
+	}
+}
+
+// geminiCall returns the canaries of Gemini CLI and of what was made of it, which name
+// their MCP tools differently.
+func geminiCall(mark string) func(*box, string) (call, bool) {
+	return func(b *box, name string) (call, bool) {
+		c := call{tool: "run_shell_command", token: b.token}
+		switch name {
+		case byWrite:
+			c.tool, c.input = "write_file", object{"file_path": b.marker(), "content": "canary"}
+		case byMCP:
+			c.tool, c.input = mark, object{"name": b.token}
+		default:
+			c.input = object{"command": b.touch(), "description": "canary", "is_background": name == inBackground}
+		}
+		return c, true
+	}
+}
+
+// layGemini lays our hook and what could switch it off. The folder is trusted, because
+// that is when a repository counts.
+func layGemini(b *box) error {
+	f := geminiFiles(b.person)
+	settings := object{"security": object{"auth": object{"selectedType": "gemini-api-key"}}, "general": object{"disableAutoUpdate": true}}
+	if err := b.layLike(settings, f.user[0], 1000, "hooksConfig", ".gemini"); err != nil {
+		return err
+	}
+	if v := f.project[0].at("hooksConfig"); v != nil {
+		if err := b.writeJSON(object{"hooksConfig": v}, b.work, ".gemini", "settings.json"); err != nil {
+			return err
+		}
+	}
+	return b.writeJSON(object{b.work: "TRUST_FOLDER"}, b.home, ".gemini", "trustedFolders.json")
+}
+
+// layLike adds our hooks, a switch and the MCP server to settings, and lays them.
+func (b *box) layLike(settings object, from doc, second float64, toggle, dir string) error {
+	command, err := b.server()
+	if err != nil {
+		return err
+	}
+	settings["hooks"] = b.moved(from, second)
+	settings["mcpServers"] = object{"canary": object{"command": command[0], "args": command[1:], "trust": true}}
+	if v := from.at(toggle); v != nil {
+		settings[toggle] = v
+	}
+	return b.writeJSON(settings, b.home, dir, "settings.json")
+}
+
+func startGemini(_ *box, url, prompt string) (args, env []string) {
+	args = append(strings.Fields("-m gemini-2.5-pro -o json --approval-mode yolo -p"), prompt)
+	return args, []string{"GEMINI_API_KEY=dummy-key", "GOOGLE_GEMINI_BASE_URL=" + url}
+}
+
+// qwenTrials tries Qwen Code.
+func qwenTrials() *trials {
+	return &trials{
+		dialect: chat{}, files: qwenFiles, canary: geminiCall("mcp__canary__mark"), lay: layQwen, start: startQwen,
+		spawn: func(b *box) call {
+			return call{tool: "agent", token: b.outer, input: object{"description": b.outer, "prompt": b.subKey, "subagent_type": "general-purpose"}}
+		},
+		open: map[state]string{garbage: "Qwen takes words with exit code 0 for no objection; agent-wrapper prints none"},
+	}
+}
+
+// layQwen lays our hook and what could switch it off.
+func layQwen(b *box) error {
+	f := qwenFiles(b.person)
+	if v := f.project[0].at("disableAllHooks"); v != nil {
+		if err := b.writeJSON(object{"disableAllHooks": v}, b.work, ".qwen", "settings.json"); err != nil {
+			return err
+		}
+	}
+	settings := object{"security": object{"auth": object{"selectedType": "openai"}}, "general": object{"disableAutoUpdate": true}}
+	return b.layLike(settings, f.user[0], 1, "disableAllHooks", ".qwen")
+}
+
+func startQwen(_ *box, url, prompt string) (args, env []string) {
+	args = append(strings.Fields("--auth-type openai -m scripted --approval-mode yolo -o json -p"), prompt)
+	return args, []string{"OPENAI_API_KEY=dummy-key", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted"}
+}
+
+// copilotTrials tries Copilot CLI.
+func copilotTrials() *trials {
+	return &trials{
+		dialect: chat{}, canary: copilotCall, lay: layCopilot, start: startCopilot,
+		files: func(m *Machine) files {
+			f := copilotFiles(m, "preToolUse")
+			if len(ours("PreToolUse", f.user...)) > 0 {
+				f.event = "PreToolUse"
+			}
+			return f
+		},
+		spawn: func(b *box) call {
+			return call{tool: "task", token: b.outer, input: object{"agent_type": "general-purpose", "name": "canary", "description": b.outer, "prompt": b.subKey, "mode": "sync"}}
+		},
+		open: map[state]string{
+			garbage: "Copilot takes what is no answer for no objection where tools are allowed; agent-wrapper prints none",
+			hanging: "Copilot lets the tool run when a hook takes too long, where tools are allowed",
+		},
+	}
+}
+
+func copilotCall(b *box, name string) (call, bool) {
+	c := call{tool: "bash", token: b.token}
+	switch name {
+	case byWrite:
+		c.tool, c.input = "create", object{"path": b.marker(), "file_text": "canary"}
+	case byMCP:
+		c.tool, c.input = "canary-mark", object{"name": b.token}
+	default:
+		mode := map[bool]string{true: "async", false: "sync"}[name == inBackground]
+		c.input = object{"command": b.touch(), "description": "canary", "mode": mode}
+	}
+	return c, true
+}
+
+// layCopilot lays our hooks and what could switch them off, in a folder that is trusted.
+func layCopilot(b *box) error {
+	home := filepath.Join(b.home, ".copilot")
+	command, err := b.server()
+	if err != nil {
+		return err
+	}
+	servers := object{"canary": object{"type": "local", "command": command[0], "args": command[1:], "tools": []any{"*"}}}
+	if err := b.writeJSON(object{"mcpServers": servers}, home, "mcp-config.json"); err != nil {
+		return err
+	}
+	if err := b.writeJSON(object{"trusted_folders": []any{b.work}, "trustedFolders": []any{b.work}}, home, "config.json"); err != nil {
+		return err
+	}
+	for _, d := range copilotFiles(b.person, "").user {
+		rel, err := filepath.Rel(copilotHome(b.person), d.path)
+		if hooks := b.moved(d, 1); err == nil && len(hooks) > 0 {
+			if err := b.writeJSON(object{"version": 1, "hooks": hooks}, home, rel); err != nil {
+				return err
+			}
+		}
+	}
+	return b.copilotSwitches()
+}
+
+// copilotSwitches lays what switches hooks off in the directory.
+func (b *box) copilotSwitches() error {
+	for _, name := range copilotSwitchFiles() {
+		if b.person.json(filepath.Join(b.person.Dir, name)).is(true, "disableAllHooks") {
+			if err := b.writeJSON(object{"disableAllHooks": true}, b.work, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copilotSwitchFiles are the files of a repository that switch Copilot's hooks off.
+func copilotSwitchFiles() []string {
+	return []string{
+		filepath.Join(".github", "copilot", "settings.json"), filepath.Join(".github", "copilot", "settings.local.json"),
+		filepath.Join(".claude", "settings.json"),
+	}
+}
+
+func startCopilot(_ *box, url, prompt string) (args, env []string) {
+	return []string{"-p", prompt, "--output-format", "json", "--allow-all-tools"}, []string{
+		"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_PROVIDER_API_KEY=dummy-key",
+		"COPILOT_MODEL=gpt-4.1", "COPILOT_AUTO_UPDATE=false",
+	}
+}
