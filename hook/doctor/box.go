@@ -23,10 +23,10 @@ type box struct {
 	work string
 	hook string // the program that stands for agent-wrapper in the hook
 
-	// token names the canary's file, and outer stands in the call that starts a
-	// subagent; key and subKey begin their conversations. words is the message of the
-	// policy, which nothing else has.
-	token, outer, key, subKey, words string
+	// id is part of all tokens. outer stands in the call that starts a subagent; key and
+	// subKey begin the conversations. words is the message of the policy, which nothing
+	// else has.
+	id, outer, key, subKey, words string
 
 	program string // of ours, in the person's hook; "" if there is none
 }
@@ -44,7 +44,7 @@ func newBox(m *Machine, s state, patience time.Duration) (*box, error) {
 	b := &box{
 		person: m, state: s, patience: patience, dir: dir,
 		home: filepath.Join(dir, "home"), work: filepath.Join(dir, "work"), hook: filepath.Join(dir, "bin", own),
-		token: "canary-" + id, outer: "outer-" + id, key: "main-" + id, subKey: "sub-" + id, words: "stopped-" + rand.Text(),
+		id: id, outer: "outer-" + id, key: "main-" + id, subKey: "sub-" + id, words: "stopped-" + rand.Text(),
 	}
 	for _, d := range []string{b.home, b.work, filepath.Dir(b.hook)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -54,11 +54,14 @@ func newBox(m *Machine, s state, patience time.Duration) (*box, error) {
 	return b, nil
 }
 
-// marker returns the file that the canary leaves.
-func (b *box) marker() string { return filepath.Join(b.work, b.token) }
+// token returns the token of a canary, which names its file.
+func (b *box) token(name string) string { return "canary-" + name + "-" + b.id }
+
+// marker returns the file that a canary leaves.
+func (b *box) marker(name string) string { return filepath.Join(b.work, b.token(name)) }
 
 // touch is the command that leaves it.
-func (b *box) touch() string { return "touch " + b.marker() }
+func (b *box) touch(name string) string { return "touch " + b.marker(name) }
 
 // write writes a file below the box.
 func (b *box) write(path, text string, perm os.FileMode) error {
@@ -201,7 +204,7 @@ func (b *box) movedText(text string) string {
 // server lays a program that serves one MCP tool, mark, and returns its command line.
 func (b *box) server() ([]string, error) {
 	path := filepath.Join(filepath.Dir(b.hook), "canary-server")
-	return []string{path, b.marker()}, b.write(path, canaryServer, 0o700)
+	return []string{path, b.marker(byMCP)}, b.write(path, canaryServer, 0o700)
 }
 
 // canaryServer is an MCP server in a shell: what it reads is what hosts send.

@@ -28,7 +28,7 @@ type call struct {
 type script struct {
 	key, subKey string
 	calls, sub  []call
-	// settle is called before "ok": what runs in the background needs a moment.
+	// settle is called before the agent's "ok": what runs in the background needs a moment.
 	settle func()
 }
 
@@ -151,7 +151,7 @@ func (m *model) next(q question, body string) *call {
 			return &calls[i]
 		}
 	}
-	if m.script.settle != nil {
+	if m.script.settle != nil && strings.Contains(body, m.script.key) {
 		m.script.settle()
 	}
 	return nil
@@ -164,6 +164,24 @@ func (m *model) heard(text string) bool {
 	for _, body := range m.bodies {
 		if strings.Contains(body, text) {
 			return true
+		}
+	}
+	return false
+}
+
+// told reports whether a request held the text as what came back for a call: behind it,
+// and before the next call, if there is one.
+func (m *model) told(text string, c call, next string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, body := range m.bodies {
+		if _, back, ok := strings.Cut(body, c.token); ok {
+			if next != "" {
+				back, _, _ = strings.Cut(back, next)
+			}
+			if strings.Contains(back, text) {
+				return true
+			}
 		}
 	}
 	return false

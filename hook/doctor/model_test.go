@@ -137,11 +137,27 @@ func TestSubagent(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %q", tt.said, text, err, tt.tool)
 		}
 	}
-	if settled != 2 {
+	if settled != 1 {
 		t.Errorf("settled %d times", settled)
 	}
 	if got := post(t, m, asked{"/v1/messages", "{"}); !strings.HasPrefix(got, "400") {
 		t.Errorf("what is no JSON: %s", got)
+	}
+}
+
+// TestTold: words count for the call before them only.
+func TestTold(t *testing.T) {
+	m := &model{bodies: []string{"main a: fine. b: stopped. c: fine", "sub d: stopped"}}
+	for _, tt := range []struct {
+		token, next string
+		want        bool
+	}{
+		{"a:", "b:", false}, {"b:", "c:", true}, {"c:", "", false}, {"d:", "", true}, {"e:", "", false},
+		{"a:", "", true}, {"b:", "never:", true},
+	} {
+		if got := m.told("stopped", call{token: tt.token}, tt.next); got != tt.want {
+			t.Errorf("%s before %q: %v", tt.token, tt.next, got)
+		}
 	}
 }
 
@@ -158,14 +174,14 @@ func TestCanaryServer(t *testing.T) {
 {"jsonrpc":"2.0","id":2,"method":"ping"}
 `
 	out := runWith(t, lines, command...)
-	if exists(b.marker()) || strings.Count(out, "\n") != 3 || !strings.Contains(out, `"id":1,"result":{"tools":[{"name":"mark"`) {
+	if exists(b.marker(byMCP)) || strings.Count(out, "\n") != 3 || !strings.Contains(out, `"id":1,"result":{"tools":[{"name":"mark"`) {
 		t.Errorf("before the call: %s", out)
 	}
 	out = runWith(t, `{"method":"tools/call","params":{"name":"mark","arguments":{"name":"x"},"_meta":{"progressToken":3}},"jsonrpc":"2.0","id":3}`+"\n", command...)
-	if !exists(b.marker()) || !strings.Contains(out, `"id":3,`) {
+	if !exists(b.marker(byMCP)) || !strings.Contains(out, `"id":3,`) {
 		t.Errorf("after the call: %s", out)
 	}
-	if entries, _ := os.ReadDir(filepath.Dir(b.marker())); len(entries) != 1 {
+	if entries, _ := os.ReadDir(filepath.Dir(b.marker(byMCP))); len(entries) != 1 {
 		t.Errorf("%d files", len(entries))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +23,8 @@ type Proof struct {
 	// Isolated says that nothing but loopback is to be reached from here. Elsewhere the
 	// hosts are given proxies that are closed.
 	Isolated bool
-	Limit    time.Duration // for one canary; 0 means a minute
-	Tell     func(string)  // is told of each canary as it ends; nil for nobody
+	Limit    time.Duration // for each canary; 0 means a minute
+	Tell     func(string)  // is told of each run of a host; nil for nobody
 
 	patience time.Duration // for a hook that hangs; 0 means patience
 	only     []string      // the canaries; nil for all
@@ -45,16 +46,17 @@ type trials struct {
 	open map[state]string
 }
 
-// The canaries.
+// The canaries, in the order in which they are tried: what runs in the background has
+// the time of those behind it.
 const (
 	byShell      = "shell"
 	byWrite      = "write"
 	byMCP        = "mcp"
-	bySubagent   = "subagent"
 	inBackground = "background"
+	bySubagent   = "subagent"
 )
 
-func canaries() []string { return []string{byShell, byWrite, byMCP, bySubagent, inBackground} }
+func canaries() []string { return []string{byShell, byWrite, byMCP, inBackground, bySubagent} }
 
 // Run tries the canaries of each host, a few at a time. The error is about the proof
 // itself; what came of a canary is a result.
@@ -81,143 +83,159 @@ func (p *Proof) Run(ctx context.Context) ([]Result, error) {
 	return all, ctx.Err()
 }
 
-// atOnce is how many canaries of a host are tried at a time.
+// atOnce is how many runs of a host there are at a time.
 const atOnce = 2
 
-// host tries the canaries of a host.
+// host tries the canaries of a host with each state of the hook, and judges them by the
+// control, which is one of these.
 func (p *Proof) host(ctx context.Context, a agent, path string) ([]Result, error) {
 	names := p.only
 	if names == nil {
 		names = canaries()
 	}
-	found, errs := make([][]Result, len(names)), make([]error, len(names))
+	why := p.untried(a)
+	list := states()
+	found, errs := make([]map[string]evidence, len(list)), make([]error, len(list))
 	free := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			found[i], errs[i] = p.canary(ctx, a, path, name)
-		})
+	for i, s := range list {
+		if why(s) == "" {
+			all.Go(func() {
+				free <- struct{}{}
+				defer func() { <-free }()
+				found[i], errs[i] = p.state(ctx, a, path, s, names)
+			})
+		}
 	}
 	all.Wait()
 	var results []Result
-	for _, list := range found {
-		results = append(results, list...)
+	for _, name := range names {
+		for i, s := range list {
+			e, tried := found[i][name]
+			switch {
+			case why(s) != "":
+				results = append(results, p.result(a, name, s, NotRun, Warn, why(s)))
+			case tried: // the host has a tool for it
+				outcome, mark, why := judge(s, e, found[0][name], a.proof.open[s])
+				results = append(results, p.result(a, name, s, outcome, mark, why))
+			}
+		}
 	}
 	return results, errors.Join(errs...)
 }
 
-// canary tries one canary with each state of the hook.
-func (p *Proof) canary(ctx context.Context, a agent, path, name string) (list []Result, err error) {
+// state tries the canaries with one state of the hook, all in one run of the host. Those
+// that it did not come to have a run of their own.
+func (p *Proof) state(ctx context.Context, a agent, path string, s state, names []string) (map[string]evidence, error) {
+	t := &trial{proof: p, trials: a.proof, path: path, host: a.name}
+	found, err := t.run(ctx, s, names)
+	for _, name := range names {
+		if e, ok := found[name]; ok && len(found) > 1 && !e.ran && !e.back && err == nil && ctx.Err() == nil {
+			var alone map[string]evidence
+			alone, err = t.run(ctx, s, []string{name})
+			found[name] = alone[name]
+		}
+	}
+	return found, err
+}
+
+// untried returns what says why a state of the hook is not tried, "" if it is.
+func (p *Proof) untried(a agent) func(state) string {
 	f := a.proof.files(&p.Machine)
 	managed := len(ours(f.event, f.managed...)) > 0
 	installed := managed || len(ours(f.event, append(f.user, f.project...)...)) > 0
-	var control evidence
-	for _, s := range states() {
-		if why := untried(s, managed, installed); why != "" {
-			list = append(list, p.result(a, name, s, NotRun, Warn, why))
-			continue
+	return func(s state) string {
+		switch {
+		case !installed && s != answering:
+			return "the hook of agent-wrapper is not installed"
+		case managed && s != answering && s != allowing:
+			return "the hook is installed for the machine, which a proof leaves alone"
 		}
-		t := &trial{proof: p, trials: a.proof, path: path, name: name}
-		began := time.Now()
-		e, err := t.run(ctx, s)
-		if err != nil || t.absent || ctx.Err() != nil {
-			return list, err
-		}
-		if s == allowing {
-			control = e
-		}
-		outcome, mark, why := judge(s, e, control, a.proof.open[s])
-		list = append(list, p.result(a, name, s, outcome, mark, why))
-		p.tell("%s: %s with a hook that %s: %s (%.1f s)", a.name, name, s, outcome, time.Since(began).Seconds())
+		return ""
 	}
-	return list, nil
-}
-
-// untried says why a state of the hook is not tried, "" if it is.
-func untried(s state, managed, installed bool) string {
-	switch {
-	case !installed && s != answering:
-		return "the hook of agent-wrapper is not installed"
-	case managed && s != answering && s != allowing:
-		return "the hook is installed for the machine, which a proof leaves alone"
-	}
-	return ""
 }
 
 func (p *Proof) result(a agent, canary string, s state, o Outcome, m Mark, why string) Result {
 	return Result{Host: a.name, Canary: canary, Hook: string(s), Outcome: o, Mark: m, Why: why}
 }
 
-func (p *Proof) tell(format string, args ...any) {
-	if p.Tell != nil {
-		p.Tell(fmt.Sprintf(format, args...))
-	}
-}
-
-// trial is one canary with one state of the hook.
+// trial is how a host is run.
 type trial struct {
 	proof *Proof
 	*trials
-	path   string // of the host
-	name   string
-	absent bool // the host has no tool for the canary
+	host, path string
 }
 
-// run has the host attempt the canary.
-func (t *trial) run(ctx context.Context, s state) (e evidence, err error) {
+// run has the host attempt canaries, with one state of the hook. Those that the host has
+// no tool for are left out.
+func (t *trial) run(ctx context.Context, s state, names []string) (map[string]evidence, error) {
+	began := time.Now()
 	b, err := newBox(&t.proof.Machine, s, cmp.Or(t.proof.patience, patience))
 	if b != nil {
 		defer os.RemoveAll(b.dir)
 	}
 	if err != nil {
-		return e, err
+		return nil, err
 	}
-	inner, ok := t.call(b)
-	if !ok {
-		t.absent = true
-		return e, nil
-	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := t.call(b, name); return !ok })
 	if err := errors.Join(t.lay(b), b.settle()); err != nil {
-		return e, err
+		return nil, err
 	}
-	m, err := startModel(t.dialect, t.script(b, inner))
+	m, err := startModel(t.dialect, t.script(b, names))
 	if err != nil {
-		return e, err
+		return nil, err
 	}
-	e.ended = t.drive(ctx, b, m)
-	e.ran = exists(b.marker())
-	e.words = m.heard(b.words)
-	e.made, e.back = m.made(inner), m.heard(inner.token)
-	if t.name == bySubagent && !e.made && s != answering { // stopped when it was to start the subagent
-		outer := t.spawn(b)
-		e.made, e.back = m.made(outer), m.heard(outer.token)
+	ended := t.drive(ctx, b, m, len(names))
+	found, ran := t.evidence(b, m, names, ended)
+	if t.proof.Tell != nil {
+		t.proof.Tell(fmt.Sprintf("%s with a hook that %s: %d of %d canaries ran (%.1f s)", t.host, s, ran, len(names), time.Since(began).Seconds()))
 	}
-	return e, m.close()
+	return found, m.close()
 }
 
-// call returns the call of the canary itself.
-func (t *trial) call(b *box) (call, bool) {
-	if t.name == bySubagent {
-		if t.spawn == nil {
-			return call{}, false
-		}
-		return t.canary(b, byShell)
+// call returns the call of a canary itself, false if the host has no tool for it.
+func (t *trial) call(b *box, name string) (call, bool) {
+	if name == bySubagent && t.spawn == nil {
+		return call{}, false
 	}
-	return t.canary(b, t.name)
+	return t.canary(b, name)
 }
 
 // script returns what the model says.
-func (t *trial) script(b *box, inner call) script {
-	s := script{key: b.key, subKey: b.subKey, calls: []call{inner}}
-	if t.name == bySubagent {
-		s.calls, s.sub = []call{t.spawn(b)}, []call{inner}
-	}
-	if t.name == inBackground {
-		s.settle = func() { await(b.marker(), b.patience) }
+func (t *trial) script(b *box, names []string) script {
+	s := script{key: b.key, subKey: b.subKey}
+	for _, name := range names {
+		c, _ := t.call(b, name)
+		switch name {
+		case bySubagent:
+			s.sub = append(s.sub, c)
+			c = t.spawn(b)
+		case inBackground:
+			s.settle = func() { await(b.marker(inBackground), b.patience) }
+		}
+		s.calls = append(s.calls, c)
 	}
 	return s
+}
+
+// evidence collects what a run left behind, and counts what ran.
+func (t *trial) evidence(b *box, m *model, names []string, ended string) (found map[string]evidence, ran int) {
+	found = map[string]evidence{}
+	for i, name := range names {
+		c, next := m.script.calls[i], ""
+		if i+1 < len(names) {
+			next = m.script.calls[i+1].token
+		}
+		if sub := m.script.sub; name == bySubagent && (b.state == answering || m.made(sub[0])) {
+			c, next = sub[0], "" // else it was stopped when it was to start the subagent
+		}
+		e := evidence{ran: exists(b.marker(name)), made: m.made(c), back: m.heard(c.token), words: m.told(b.words, c, next), ended: ended}
+		found[name] = e
+		if e.ran {
+			ran++
+		}
+	}
+	return found, ran
 }
 
 // await waits for a file for a moment.
@@ -234,14 +252,14 @@ func await(path string, limit time.Duration) {
 }
 
 // drive runs the host and says how it ended, "" if it ended well.
-func (t *trial) drive(ctx context.Context, b *box, m *model) string {
+func (t *trial) drive(ctx context.Context, b *box, m *model, n int) string {
 	args, env := t.start(b, m.url, "This is a canary of agent-wrapper doctor: "+b.key)
 	env = append(bare(b.person.variable("PATH"), b.home), env...)
 	if !t.proof.Isolated {
 		env = append(env, closed()...)
 	}
 	cmd := &exec.Cmd{Path: t.path, Args: append([]string{t.path}, args...), Dir: b.work, Env: env}
-	return drive(ctx, cmd, cmp.Or(t.proof.Limit, time.Minute))
+	return drive(ctx, cmd, time.Duration(n)*cmp.Or(t.proof.Limit, time.Minute))
 }
 
 // closed returns variables that have a program reach nothing but loopback, if it heeds

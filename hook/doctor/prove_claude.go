@@ -16,14 +16,14 @@ func claudeTrials() *trials {
 }
 
 func claudeCall(b *box, name string) (call, bool) {
-	c := call{tool: "Bash", token: b.token}
+	c := call{tool: "Bash", token: b.token(name)}
 	switch name {
 	case byWrite:
-		c.tool, c.input = "Write", object{"file_path": b.marker(), "content": "canary"}
+		c.tool, c.input = "Write", object{"file_path": b.marker(name), "content": "canary"}
 	case byMCP:
-		c.tool, c.input = "mcp__canary__mark", object{"name": b.token}
+		c.tool, c.input = "mcp__canary__mark", object{"name": b.token(name)}
 	default:
-		input := object{"command": b.touch(), "description": "canary"}
+		input := object{"command": b.touch(name), "description": "canary"}
 		if name == inBackground {
 			input["run_in_background"] = true
 		}

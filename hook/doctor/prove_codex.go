@@ -18,17 +18,17 @@ func codexTrials() *trials {
 }
 
 func codexCall(b *box, name string) (call, bool) {
-	c := call{tool: "exec_command", token: b.token}
+	c := call{tool: "exec_command", token: b.token(name)}
 	switch name {
 	case byWrite:
 		c.tool, c.free = "apply_patch", true
-		c.input = "*** Begin Patch\n*** Add File: " + b.token + "\n+canary\n*** End Patch\n"
+		c.input = "*** Begin Patch\n*** Add File: " + b.token(name) + "\n+canary\n*** End Patch\n"
 	case byMCP:
-		c.tool, c.space, c.input = "mark", "mcp__canary", object{"name": b.token}
+		c.tool, c.space, c.input = "mark", "mcp__canary", object{"name": b.token(name)}
 	case inBackground:
-		c.input = object{"cmd": "sleep 0.4; " + b.touch(), "yield_time_ms": 250}
+		c.input = object{"cmd": "sleep 0.4; " + b.touch(name), "yield_time_ms": 250}
 	default:
-		c.input = object{"cmd": b.touch()}
+		c.input = object{"cmd": b.touch(name)}
 	}
 	return c, true
 }

@@ -20,14 +20,14 @@ func geminiTrials() *trials {
 // their MCP tools differently.
 func geminiCall(mark string) func(*box, string) (call, bool) {
 	return func(b *box, name string) (call, bool) {
-		c := call{tool: "run_shell_command", token: b.token}
+		c := call{tool: "run_shell_command", token: b.token(name)}
 		switch name {
 		case byWrite:
-			c.tool, c.input = "write_file", object{"file_path": b.marker(), "content": "canary"}
+			c.tool, c.input = "write_file", object{"file_path": b.marker(name), "content": "canary"}
 		case byMCP:
-			c.tool, c.input = mark, object{"name": b.token}
+			c.tool, c.input = mark, object{"name": b.token(name)}
 		default:
-			c.input = object{"command": b.touch(), "description": "canary", "is_background": name == inBackground}
+			c.input = object{"command": b.touch(name), "description": "canary", "is_background": name == inBackground}
 		}
 		return c, true
 	}
@@ -118,15 +118,15 @@ func copilotTrials() *trials {
 }
 
 func copilotCall(b *box, name string) (call, bool) {
-	c := call{tool: "bash", token: b.token}
+	c := call{tool: "bash", token: b.token(name)}
 	switch name {
 	case byWrite:
-		c.tool, c.input = "create", object{"path": b.marker(), "file_text": "canary"}
+		c.tool, c.input = "create", object{"path": b.marker(name), "file_text": "canary"}
 	case byMCP:
-		c.tool, c.input = "canary-mark", object{"name": b.token}
+		c.tool, c.input = "canary-mark", object{"name": b.token(name)}
 	default:
 		mode := map[bool]string{true: "async", false: "sync"}[name == inBackground]
-		c.input = object{"command": b.touch(), "description": "canary", "mode": mode}
+		c.input = object{"command": b.touch(name), "description": "canary", "mode": mode}
 	}
 	return c, true
 }
