@@ -28,8 +28,8 @@ type call struct {
 type script struct {
 	key, subKey string
 	calls, sub  []call
-	// settle is called before the agent's "ok": what runs in the background needs a moment.
-	settle func()
+	// settle is called before the agent's "ok": what goes on beside it needs a moment.
+	settle func(*model)
 }
 
 // dialect is a protocol by which hosts ask a model.
@@ -152,7 +152,7 @@ func (m *model) next(q question, body string) *call {
 		}
 	}
 	if m.script.settle != nil && strings.Contains(body, m.script.key) {
-		m.script.settle()
+		m.script.settle(m)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func post(t *testing.T, m *model, a asked) string {
 func TestSubagent(t *testing.T) {
 	settled := 0
 	m := started(t, messages{}, script{
-		key: "main-1", subKey: "sub-1", settle: func() { settled++ },
+		key: "main-1", subKey: "sub-1", settle: func(*model) { settled++ },
 		calls: []call{{tool: "Agent", token: "outer-1", input: object{"description": "outer-1", "prompt": "sub-1"}}},
 		sub:   []call{{tool: "Bash", token: "canary-1", input: object{"command": "touch canary-1"}}},
 	})

@@ -206,14 +206,21 @@ func (t *trial) script(b *box, names []string) script {
 	s := script{key: b.key, subKey: b.subKey}
 	for _, name := range names {
 		c, _ := t.call(b, name)
-		switch name {
-		case bySubagent:
+		if name == bySubagent {
 			s.sub = append(s.sub, c)
 			c = t.spawn(b)
-		case inBackground:
-			s.settle = func() { await(b.marker(inBackground), b.patience) }
 		}
 		s.calls = append(s.calls, c)
+	}
+	s.settle = func(m *model) {
+		if slices.Contains(names, inBackground) {
+			await(b.patience, func() bool { return exists(b.marker(inBackground)) })
+		}
+		for _, c := range s.sub { // a host may start a subagent and go on
+			if await(b.patience, func() bool { return m.made(c) }) {
+				await(5*b.patience, func() bool { return m.heard(c.token) })
+			}
+		}
 	}
 	return s
 }
@@ -238,17 +245,18 @@ func (t *trial) evidence(b *box, m *model, names []string, ended string) (found 
 	return found, ran
 }
 
-// await waits for a file for a moment.
-func await(path string, limit time.Duration) {
+// await waits until something holds that nothing tells of. It gives up at the limit.
+func await(limit time.Duration, holds func() bool) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for over := time.After(limit); !exists(path); {
+	for over := time.After(limit); !holds(); {
 		select {
 		case <-tick.C:
 		case <-over:
-			return
+			return holds()
 		}
 	}
+	return true
 }
 
 // drive runs the host and says how it ended, "" if it ended well.
