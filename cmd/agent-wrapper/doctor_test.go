@@ -71,7 +71,7 @@ func TestDoctor(t *testing.T) {
 	if out, _, code := doctored("doctor", "claude"); code != codeDenied || !strings.Contains(out, "not on PATH") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if _, complaints, code := doctored("doctor", "clod"); code != codeUsage || !strings.Contains(complaints, "there is no host clod") {
+	if _, complaints, code := doctored("doctor", "clod"); code != codeUsage || !strings.Contains(complaints, "there is no host \"clod\"") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }

@@ -192,6 +192,7 @@ func lookCopilot(l *look) {
 		f.event = "PreToolUse"
 	}
 	_, user := l.usual(f)
+	l.guarded(user)
 	off := false
 	for _, name := range copilotSwitchFiles() {
 		if d := l.json(filepath.Join(l.Dir, name)); d.is(true, "disableAllHooks") {
@@ -204,7 +205,6 @@ func lookCopilot(l *look) {
 	}
 	l.others(f)
 	l.others(files{event: map[string]string{"preToolUse": "PreToolUse", "PreToolUse": "preToolUse"}[f.event], user: f.user, project: f.project})
-	l.doors([2]string{"a hook that hangs longer than its timeout, or prints what is no answer, lets the tool run where tools are allowed.", "Do not start Copilot with --allow-all-tools."})
 }
 
 // lookOpenCode finds out about OpenCode, whose hook is a plugin.

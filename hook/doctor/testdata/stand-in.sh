@@ -10,6 +10,8 @@ if [ "$2" = claude ]; then
   answer=allow
   [ -z "$words" ] || answer=deny
   printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"%s","permissionDecisionReason":"%s"}}\n' "$answer" "$words"
+elif [ "$2" = copilot ] && [ -n "$words" ]; then # it does not show the model what is on standard error
+  printf '{"permissionDecision":"deny","permissionDecisionReason":"%s"}\n' "$words"
 elif [ -n "$words" ]; then
   echo "$words" >&2
   exit 2
