@@ -27,7 +27,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &checkup{}
 	cmd := &cobra.Command{
 		Use:   "doctor [HOST...]",
-		Short: "Find what switches the hooks off, and prove that they stop tools",
+		Short: "Find what switches the hooks off; prove that they stop tools",
 		Long: `doctor looks at each agent host that is installed: is the hook of agent-wrapper
 in force, what switches it off here, which modes and other hooks answer before
 it, and what the host never calls a hook for. The hosts are

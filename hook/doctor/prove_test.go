@@ -65,7 +65,7 @@ func person(t *testing.T, settings, program string) *Machine {
 	put(t, dir+"/hosts/claude", "#!/bin/sh\n"+roleVar+"=host exec "+quote(self)+" \"$@\"\n")
 	put(t, dir+"/prog/agent-wrapper", program)
 	put(t, dir+"/home/.claude/settings.json", strings.ReplaceAll(settings, "@PROGRAM@", dir+"/prog/agent-wrapper"))
-	return &Machine{Home: dir + "/home", Dir: t.TempDir(), Root: dir + "/root", Env: []string{"PATH=" + dir + "/hosts:" + os.Getenv("PATH")}}
+	return &Machine{Home: dir + "/home", Dir: t.TempDir(), Root: dir + "/root", Env: []string{"PATH=" + dir + "/hosts:" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=real", "SECRET=x", "AWS_PROFILE=y"}}
 }
 
 const (
@@ -248,6 +248,14 @@ func playHost(args []string) error {
 	if len(args) == 1 {
 		fmt.Println("0.0.0 (played)")
 		return nil
+	}
+	for _, name := range []string{"SECRET", "AWS_PROFILE"} {
+		if os.Getenv(name) != "" {
+			return errors.New(name + " came with the person's environment")
+		}
+	}
+	if os.Getenv("ANTHROPIC_API_KEY") != "dummy-key" {
+		return errors.New("this is a real key")
 	}
 	h := &played{url: os.Getenv("ANTHROPIC_BASE_URL")}
 	for _, name := range []string{".claude/settings.json", os.Getenv("HOME") + "/.claude/settings.json"} {
