@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -58,12 +59,21 @@ func placeAt(where string, warn func(error)) (*place, error) {
 	}, nil
 }
 
-// mayAnswer returns an error for a process that an agent has started. Another process of
-// the same user can get around that: it keeps an agent from answering by mistake or out
-// of helpfulness, and is no boundary.
-func mayAnswer(l *broker.Local) error {
-	if os.Getenv(claude.BelowRun) != "" {
-		return &coded{codeDenied, errors.New("this was started by an agent (" + claude.BelowRun + " is set): only a person may answer, from a terminal that no agent has started")}
+// agentVariables are variables that agents set for what they start, beside that of a run
+// of ours.
+var agentVariables = [...]string{claude.BelowRun, "CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "OPENCODE", "CRUSH"}
+
+// mayAnswer returns an error for a process that an agent has started.
+func mayAnswer(l *broker.Local) error { return byPerson(l, "answer") }
+
+// byPerson returns an error for a process that an agent has started, and that would do
+// what only a person may. Another process of the same user can get around that: it keeps
+// an agent from doing so by mistake or out of helpfulness, and is no boundary.
+func byPerson(l *broker.Local, does string) error {
+	for _, name := range agentVariables {
+		if os.Getenv(name) != "" {
+			return &coded{codeDenied, fmt.Errorf("this was started by an agent (%s is set): only a person may %s, from a terminal that no agent has started", name, does)}
+		}
 	}
 	if err := l.Answerable(process.Ancestors()); err != nil {
 		return &coded{codeDenied, err}

@@ -19,8 +19,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/hook/install"
 	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/process"
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
 // hookOptions are the flags of install and uninstall.
@@ -147,27 +145,14 @@ func (o *hookOptions) check(hosts []string) error {
 	return nil
 }
 
-// agentVariables are variables that agents set for what they start, beside that of a run
-// of ours.
-var agentVariables = [...]string{claude.BelowRun, "CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "OPENCODE", "CRUSH"}
-
-// byPerson returns an error for a process that an agent has started: a hook is what an
-// agent would take out. Like mayAnswer it keeps an agent from doing so by mistake or out
-// of helpfulness, and is no boundary.
-func byPerson() error {
-	for _, name := range agentVariables {
-		if os.Getenv(name) != "" {
-			return &coded{codeDenied, errors.New("this was started by an agent (" + name + " is set): only a person may change hooks, in a terminal that no agent has started")}
-		}
-	}
+// changesHooks returns an error for a process that an agent has started: a hook is what an
+// agent would take out.
+func changesHooks() error {
 	l, err := broker.OpenLocal(filepath.Join(userDirs().State, approvalsDir), nil)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.Answerable(process.Ancestors()), l.Close()); err != nil {
-		return &coded{codeDenied, err}
-	}
-	return nil
+	return errors.Join(byPerson(l, "change hooks"), l.Close())
 }
 
 // thisMachine returns what is known of this machine.
@@ -212,7 +197,7 @@ func (o *hookOptions) prepare(hosts func(m *install.Machine) []string, args []st
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := byPerson(); err != nil {
+	if err := changesHooks(); err != nil {
 		return nil, nil, err
 	}
 	if o.all {

@@ -55,7 +55,7 @@ function rewrite(target, args) {
 
 export const AgentWrapper = async ({ directory, worktree }) => ({
   "tool.execute.before": async (input, output) => {
-    const question = { tool: input.tool, sessionID: input.sessionID, callID: input.callID, args: output.args, directory, worktree }
+    const question = { opencode: { tool: input.tool, sessionID: input.sessionID, callID: input.callID, args: output.args, directory, worktree } }
     const text = await ask(JSON.stringify(question) + "\n")
     let answer
     try {

@@ -74,7 +74,7 @@ func TestPluginAllows(t *testing.T) {
 	if r.Thrown != "" || r.Runs["command"] != "ls" || len(r.Exports) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if want := `{"tool":"bash","sessionID":"ses_1","callID":"call_1","args":{"command":"ls","timeout":5},"directory":"/repo","worktree":"/"}` + "\n"; r.question != want {
+	if want := `{"opencode":{"tool":"bash","sessionID":"ses_1","callID":"call_1","args":{"command":"ls","timeout":5},"directory":"/repo","worktree":"/"}}` + "\n"; r.question != want {
 		t.Errorf("the question is %s", r.question)
 	}
 	r = runPlugin(t, `echo '{"decision":"allow","args":{"command":"ls -l","__proto__":{"x":1}},"more":1}'`)

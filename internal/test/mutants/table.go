@@ -4421,6 +4421,8 @@ func tellsWord`,
 		Old:  `!slices.Contains(own, e.From)`,
 		New:  `false`,
 		Test: "TestCommandLines", Pkg: "./hook/claude",
+	},
+	{
 		Guard: "what was stopped in other words is not proven to be ours", File: "hook/doctor/judge.go",
 		Old:  `	case s == answering && !e.words:`,
 		New:  `	case false:`,
