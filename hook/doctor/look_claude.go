@@ -50,7 +50,7 @@ func lookClaude(l *look) {
 	}
 	if !anyIs(append(slices.Clone(f.managed), f.user...), true, "disableSkillShellExecution") {
 		l.doors([2]string{
-			"a command in a slash command or a skill with allowed tools runs without a hook.",
+			"a command line in a skill that the model loads runs without a hook of its own; the use of Skill is decided.",
 			`Set "disableSkillShellExecution": true in the managed settings.`,
 		})
 	}

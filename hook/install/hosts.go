@@ -147,7 +147,7 @@ func claudeEvents(binary string) []event {
 		blocks bool
 	}{
 		{"PreToolUse", true}, {"PermissionRequest", false}, {"PostToolUse", false}, {"PostToolUseFailure", false}, {"PermissionDenied", false},
-		{"ConfigChange", true}, {"UserPromptExpansion", true}, {"SessionStart", false}, {"SessionEnd", false},
+		{"ConfigChange", true}, {"UserPromptExpansion", true}, {"UserPromptSubmit", false}, {"SessionEnd", false},
 	} {
 		h := handler{Type: "command", Command: binary, Args: []string{"hook", "claude"}, Timeout: hostLimit}
 		if e.blocks {
