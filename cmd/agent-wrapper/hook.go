@@ -31,9 +31,9 @@ func (a *app) hookCommand() *cobra.Command {
 		Use:   "hook " + strings.Join(names, "|"),
 		Short: "Answer a hook of an agent that runs in its own window",
 		Long: `hook is what agent-wrapper install puts into the configuration of an agent. It
-reads on standard input what the agent is about to do, decides it by the policies
-of the project, and answers as that agent expects. The agent shows what the policy
-asks, where it can; elsewhere the question waits for your answer: see
+reads on standard input what the agent is about to do, decides it by the
+policies of the project, and answers as that agent expects. The agent shows what
+the policy asks, where it can; elsewhere the question waits for your answer: see
 agent-wrapper approvals. Whatever cannot be read, decided or recorded is denied.`,
 		Example:   `  agent-wrapper hook claude < payload.json`,
 		ValidArgs: names,
