@@ -62,13 +62,19 @@ var systemPaths = []string{
 	"/library/launchagents", "/library/launchdaemons",
 }
 
-// settingsPaths lists the settings of the agent CLI, wherever it is started,
-// and the policies and state of this program. A write to them is held in every
-// mode. (design section 8)
+// settingsPaths lists the settings of the agent CLI, wherever it is started, those of
+// other hosts of our hook with what switches it off, and the policies and state of this
+// program. A write to them is held in every mode. (design section 8; docs/hosts.md)
 var settingsPaths = []string{
 	".local/state/agent-wrapper", ".config/agent-wrapper/agent-wrapper.toml", ".smartergpt/allowed-commands.json",
 	".claude/settings.json", ".claude/settings.local.json", ".claude/managed-settings.json", ".claude.json",
 	"claude-code/managed-settings.json", "claude-code/managed-settings.d",
+	".codex/hooks.json", ".codex/config.toml", "codex/requirements.toml",
+	".gemini/settings.json", ".gemini/trustedFolders.json", "gemini-cli/settings.json",
+	".qwen/settings.json", "qwen-code/settings.json",
+	".copilot/hooks", ".copilot/settings.json", ".copilot/config.json",
+	".config/opencode/plugins", ".config/opencode/opencode.json", ".opencode/plugins", "opencode.json",
+	".config/crush/crush.json", "crush.json", ".crush.json",
 }
 
 // names holds the paths of a table, split at their slashes, by their first
