@@ -140,7 +140,7 @@ func (r *run) read(data []byte) (*Event, error) {
 		return nil, err
 	}
 	if sender != r.host.Name {
-		return nil, fmt.Errorf("this is the hook for %s, and %s has started it: agent-wrapper install writes one for each", r.host.Title, sender)
+		return nil, fmt.Errorf("this is the hook for %s, and what it was given is from %s: agent-wrapper install writes a hook for each agent", r.host.Title, sender)
 	}
 	e, err := r.host.Read(p, r.env)
 	if err != nil {

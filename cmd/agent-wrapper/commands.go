@@ -6,7 +6,24 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
 )
+
+// tree returns the tree of commands for a command line: hook alone, which is started for
+// each tool use of an agent and does not wait for the others, or all.
+func (a *app) tree(args []string) *cobra.Command {
+	if len(args) < 2 || args[0] != "hook" || hosts.Named(args[1]) == nil {
+		return a.commands()
+	}
+	root := &cobra.Command{Use: "agent-wrapper", SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(misused)
+	root.AddCommand(a.hookCommand())
+	return root
+}
 
 // commands returns the tree of commands.
 func (a *app) commands() *cobra.Command {

@@ -83,7 +83,7 @@ type app struct {
 // run runs a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
 	a.began = time.Now()
-	root := a.commands()
+	root := a.tree(args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	return a.report(a.writeResult(cmd, args, err))
