@@ -348,6 +348,10 @@ deny = ["Edit(secret/**)", "WebFetch(evil.example)"]
 		{hook.Crush, "download", `{"url":"https://a.example/x","file_path":"src/x"}`, true},
 		{hook.Crush, "download", `{"url":"https://a.example/x","file_path":".git/hooks/pre-commit"}`, false},
 		{hook.Crush, "download", `{"url":"https://evil.example/x","file_path":"src/x"}`, false},
+		{hook.Crush, "download", `{}`, false},
+		{hook.Crush, "download", `{"timeout":1}`, false},
+		{hook.Codex, "get_goal", `{}`, true},
+		{hook.Codex, "get_goal", `{"more":"rm -rf x"}`, false},
 		{hook.Crush, "write", `{"file_path":"src/x","content":""}`, true},
 		{hook.Crush, "write", `{"file_path":"secret/x","content":""}`, false},
 	} {

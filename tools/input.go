@@ -40,10 +40,17 @@ func (t *Table) Read(tool string, input map[string]any) (u Uses, ok bool) {
 	if m == nil {
 		return Uses{}, false
 	}
-	u = Uses{Unplaced: strings.HasPrefix(tool, "mcp__"), Dialect: m.Dialect, Only: m.Only}
+	u = Uses{Unplaced: strings.HasPrefix(tool, "mcp__"), Dialect: m.Dialect}
 	w := &inputWalk{mapped: m, uses: &u}
 	w.object("", "", input)
+	u.Only = m.Only && (len(u.List) > 0 || !m.acts())
 	return u, true
+}
+
+// acts reports whether a field of the mapping says what the tool does. Without any of
+// them in the input it is not known what it does then.
+func (m *mapped) acts() bool {
+	return slices.ContainsFunc(m.fields, func(f field) bool { return f.does != 0 })
 }
 
 // inputWalk is a walk through an input.

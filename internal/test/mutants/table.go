@@ -4446,4 +4446,10 @@ func tellsWord`,
 		New:  `	env = append(append(b.person.Env, bare(b.person.variable("PATH"), b.home)...), env...)`,
 		Test: "TestProve",
 	},
+	{
+		Guard: "a mapped tool without what it does needs its own rule", File: "tools/input.go",
+		Old:  `m.Only && (len(u.List) > 0 || !m.acts())`,
+		New:  `m.Only`,
+		Test: "TestRulesMeetHosts", Pkg: "./hook",
+	},
 }
