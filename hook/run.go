@@ -51,7 +51,6 @@ type run struct {
 	now     func() time.Time
 	options engine.Options
 	ask     func(e *engine.Engine, warn func(string)) (Asker, error)
-	limit   time.Duration
 	notes   []string // for a person, in the reason of a question
 }
 
