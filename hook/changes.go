@@ -15,8 +15,11 @@ import (
 // settings answers a change of the host's settings while it runs. A file that cannot be
 // read is not taken: hosts ignore all of a file with an error in it, our hook included.
 func (s *session) settings(e *Event) Verdict {
-	if s.host.Loosens == nil || e.File == "" {
+	switch {
+	case s.host.Loosens == nil:
 		return passes
+	case e.File == "":
+		return refuses("a change of settings does not count: the payload does not say of which file")
 	}
 	data, err := os.ReadFile(e.File)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
