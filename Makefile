@@ -2,11 +2,11 @@
 # make test    everything that holds the project together, in short forms
 # make proof   the long forms; their raw output goes to docs/proof/
 # make bench   benchmarks of the evaluator and its parts
-# make STEP    one part of make test: install lint vuln unit race audit store execute whitelist programs differential effects mutants manuals fuzz clients page nvim postgres serve e2e
+# make STEP    one part of make test: install lint vuln unit race audit store execute whitelist programs hooks differential effects mutants manuals fuzz clients page nvim postgres serve e2e
 
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: build demo test proof bench golden clean install lint vuln unit race audit store execute whitelist programs differential effects mutants manuals fuzz clients page nvim postgres serve e2e
+.PHONY: build demo test proof bench golden clean install lint vuln unit race audit store execute whitelist programs hooks differential effects mutants manuals fuzz clients page nvim postgres serve e2e
 
 # Without cgo the program is not linked with libc: it starts a third sooner.
 build:
@@ -24,7 +24,7 @@ proof:
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
-install lint vuln unit race audit store execute whitelist programs differential effects mutants manuals fuzz clients page nvim postgres serve e2e:
+install lint vuln unit race audit store execute whitelist programs hooks differential effects mutants manuals fuzz clients page nvim postgres serve e2e:
 	go run ./internal/test/all $@
 
 # golden rewrites what the tests compare with, docs/pictures too: read the diff. What is

@@ -34,6 +34,7 @@ var steps = []step{
 	{"execute", execute},
 	{"whitelist", whitelist},
 	{"programs", programs},
+	{"hooks", hooks},
 	{"differential", differential},
 	{"effects", effects},
 	{"mutants", mutants},
@@ -234,6 +235,18 @@ func programs(r *runner) {
 	r.goTest("-count=1", "-run", "TestConversation", "./decide")
 	r.goTest("-run", "^$", "-bench", "Use", "-benchtime", "10000x", "-count", "3", "./decide")
 	r.goTest("-run", "^$", "-bench", "Share", "-benchtime", "5000x", "-count", "3", "./wrapper/claude")
+}
+
+// hooks feeds 10,000 mutated payloads to the hook of each host, runs 200 hooks of one
+// session at once, and kills 200. The short forms are among the unit tests.
+func hooks(r *runner) {
+	if !r.long {
+		r.printf("hooks: 10,000 mutated payloads a host, 200 at once and 200 kills in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "1h", "-run", "Mutated|AtOnce|Killed", "./hook")
 }
 
 // differential runs generated command lines in real bash, dash and zsh, and
