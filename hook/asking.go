@@ -98,9 +98,6 @@ func (a *asking) Approve(ctx context.Context, ask permission.Request) (permissio
 	if err != nil {
 		return permission.Answer{}, err
 	}
-	for _, file := range a.fixed.changed() {
-		a.note(fmt.Sprintf("%s has changed since the session began, which goes on as it was", a.named(file)))
-	}
 	answer, id, err := asker.Park(ctx, ask, a.id)
 	a.id = id
 	return answer, err

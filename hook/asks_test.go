@@ -37,14 +37,14 @@ func (m *machine) asksAt(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.ask = func(e *engine.Engine, warn func(string)) (hook.Asker, error) {
+	m.ask = func(e *engine.Engine) (hook.Asker, error) {
 		mine, err := open()
 		if err != nil {
 			return nil, err
 		}
 		return hook.At(mine, func(b approval.Broker) *broker.Approver {
 			return broker.New(broker.Options{
-				Broker: b, Warn: warn, Project: e.Place.Workspace,
+				Broker: b, Project: e.Place.Workspace,
 				Menu: desk.Menu{Session: e.Session, Edit: true}, File: desk.EditedFile,
 			})
 		}, mine.Close), nil

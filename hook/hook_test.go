@@ -26,7 +26,7 @@ type machine struct {
 	project, state, user string
 	env                  map[string]string
 	noSync               bool
-	ask                  func(*engine.Engine, func(string)) (hook.Asker, error)
+	ask                  func(*engine.Engine) (hook.Asker, error)
 }
 
 func newMachine(t testing.TB, policy string) *machine {

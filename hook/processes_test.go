@@ -74,7 +74,7 @@ func (a *answers) Close() error                                   { return nil }
 
 // asks has a person answer what is asked on the machine.
 func (m *machine) asks(a *answers) {
-	m.ask = func(*engine.Engine, func(string)) (hook.Asker, error) { return a, nil }
+	m.ask = func(*engine.Engine) (hook.Asker, error) { return a, nil }
 }
 
 // use is a payload of Claude Code.

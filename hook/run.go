@@ -25,7 +25,7 @@ type Options struct {
 	Engine engine.Options
 	// Ask returns who asks a person elsewhere, of an engine that was opened. Nil: nobody
 	// is there, and an ask is a denial where the host does not ask.
-	Ask func(e *engine.Engine, warn func(string)) (Asker, error)
+	Ask func(e *engine.Engine) (Asker, error)
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration
 }
@@ -50,8 +50,7 @@ type run struct {
 	state   string
 	now     func() time.Time
 	options engine.Options
-	ask     func(e *engine.Engine, warn func(string)) (Asker, error)
-	notes   []string // for a person, in the reason of a question
+	ask     func(e *engine.Engine) (Asker, error)
 }
 
 // Main answers the hook whose payload is on in. It returns the exit code, and never
@@ -215,7 +214,6 @@ func (r *run) open(e *Event) (*session, error) {
 	if len(r.host.Mapped) > 0 {
 		o.Base = append(o.Base, policy.Source{Kind: policy.Named, Name: r.host.Title, Spec: &policy.Spec{Mapped: r.host.Mapped}, Trusted: true})
 	}
-	o.Warn = s.note
 	if s.Engine, err = engine.Open(o); err != nil {
 		return nil, err
 	}
@@ -229,7 +227,7 @@ func (r *run) open(e *Event) (*session, error) {
 // elsewhere returns who asks a person elsewhere. It is opened when it is needed.
 func (s *session) elsewhere() (Asker, error) {
 	if s.asker == nil && s.ask != nil {
-		asker, err := s.ask(s.Engine, s.note)
+		asker, err := s.ask(s.Engine)
 		if err != nil {
 			return nil, err
 		}
@@ -240,9 +238,6 @@ func (s *session) elsewhere() (Asker, error) {
 	}
 	return s.asker, nil
 }
-
-// note takes down what a person should know, for the reason of a question.
-func (r *run) note(text string) { r.notes = append(r.notes, text) }
 
 func (s *session) close() {
 	if s.asker != nil {
