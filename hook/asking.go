@@ -66,7 +66,9 @@ func (a *asking) decide(ctx context.Context, use permission.ToolUse) (permission
 		if err := a.Exit(); err != nil {
 			return permission.Result{}, err
 		}
-		a.wait(ctx)
+		if err := a.wait(ctx); err != nil {
+			return permission.Result{}, err
+		}
 		if err := a.Enter(context.WithoutCancel(ctx), a.session.id); err != nil {
 			return permission.Result{}, err
 		}
@@ -75,18 +77,26 @@ func (a *asking) decide(ctx context.Context, use permission.ToolUse) (permission
 	return res, errors.Join(err, a.Exit())
 }
 
-// wait waits until the question has changed, or ctx ends.
-func (a *asking) wait(ctx context.Context) {
+// wait waits until the question has ended, or ctx ends. What nobody answers beside a
+// dialog of the host is left to that, with errLeft.
+func (a *asking) wait(ctx context.Context) error {
 	if a.dialog == nil {
-		_ = a.asker.Wait(ctx, a.id) // Resume says what came of it
-		return
+		a.asker.Wait(ctx, a.id) // Resume says what came of it
+		return nil
 	}
 	file := a.waits(a.dialog)
 	if os.WriteFile(file, []byte(a.id), 0o600) == nil {
 		defer os.Remove(file)
 	}
-	_ = a.asker.Wait(ctx, a.id)
+	if a.asker.Wait(ctx, a.id) {
+		return nil
+	}
+	_ = a.asker.Withdraw(context.WithoutCancel(ctx), a.id, "it is left to the window of "+a.host.Title) // it may be settled
+	return errLeft
 }
+
+// errLeft is why there is no decision on a tool use that a dialog of the host is about.
+var errLeft = errors.New("it is left to the window of the agent")
 
 // Approve implements permission.Approver: it leaves the question to the host, or puts it
 // where it can wait.

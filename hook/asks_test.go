@@ -278,6 +278,11 @@ func TestDialog(t *testing.T) {
 	if status := office.status(e.ID); status != approval.Cancelled {
 		t.Errorf("the question is %v", status)
 	}
+	for _, e := range m.record(t) {
+		if strings.Contains(string(e.Input), "touch y") && e.Behavior == "deny" {
+			t.Errorf("what was answered in the window is recorded as denied: %+v", e)
+		}
+	}
 	for command, want := range map[string]string{"ls": "", "touch no": `"behavior":"deny"`} {
 		if o := m.hears(t, hook.Claude, dialog(command)); !strings.Contains(string(o.Stdout), want) || want == "" && len(o.Stdout) > 0 {
 			t.Errorf("%s: %s", command, o.Stdout)

@@ -32,9 +32,9 @@ func (a *atBroker) Park(ctx context.Context, ask permission.Request, id string) 
 }
 
 // Wait implements Asker.
-func (a *atBroker) Wait(ctx context.Context, id string) error {
-	_, err := approval.Await(ctx, a.broker, id)
-	return err
+func (a *atBroker) Wait(ctx context.Context, id string) bool {
+	e, err := approval.Await(ctx, a.broker, id)
+	return err == nil && (e.Status == approval.Approved || e.Status == approval.Denied)
 }
 
 // Withdraw implements Asker.

@@ -68,7 +68,7 @@ func (a *answers) Park(context.Context, permission.Request, string) (permission.
 	a.asked++
 	return a.answer, "q", a.err
 }
-func (a *answers) Wait(context.Context, string) error             { return nil }
+func (a *answers) Wait(context.Context, string) bool              { return true }
 func (a *answers) Withdraw(context.Context, string, string) error { return nil }
 func (a *answers) Close() error                                   { return nil }
 

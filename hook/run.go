@@ -35,8 +35,8 @@ type Asker interface {
 	// Park puts a question, or comes back to the one with an id. With
 	// permission.ErrParked it waits, and id is that of the question.
 	Park(ctx context.Context, ask permission.Request, id string) (ans permission.Answer, now string, err error)
-	// Wait waits until a question has changed.
-	Wait(ctx context.Context, id string) error
+	// Wait waits until a question has ended, and reports whether somebody has answered it.
+	Wait(ctx context.Context, id string) (answered bool)
 	// Withdraw takes back a question of another process of this session.
 	Withdraw(ctx context.Context, id, why string) error
 	Close() error

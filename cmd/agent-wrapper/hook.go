@@ -64,9 +64,7 @@ func (a *app) hook(ctx context.Context, name string, f *hookFlags) error {
 	if err == nil {
 		o.Host = hosts.Named(name)
 		if f.approvals != "none" {
-			o.Ask = func(e *engine.Engine, warn func(string)) (hook.Asker, error) {
-				return a.hookAsker(f.approvals, e, warn)
-			}
+			o.Ask = func(e *engine.Engine) (hook.Asker, error) { return a.hookAsker(f.approvals, e) }
 		}
 		return exit(hook.Main(ctx, *o, a.in, a.out, a.err))
 	}
@@ -93,7 +91,7 @@ var guards = []string{"sh", "bash", "dash", "zsh", "timeout", "gtimeout", "env"}
 
 // hookAsker returns who asks elsewhere, for a process that does not wait while it has
 // its session.
-func (a *app) hookAsker(where string, e *engine.Engine, warn func(string)) (hook.Asker, error) {
+func (a *app) hookAsker(where string, e *engine.Engine) (hook.Asker, error) {
 	p, err := a.asksAt(where, process.Starter(guards...))
 	if err != nil {
 		return nil, err
@@ -101,6 +99,6 @@ func (a *app) hookAsker(where string, e *engine.Engine, warn func(string)) (hook
 	return hook.At(p.Broker, func(b approval.Broker) *broker.Approver {
 		asks := *p
 		asks.Broker = b
-		return broker.New(asks.questions(e, menuOf(e), warn))
+		return broker.New(asks.questions(e, menuOf(e), func(string) {})) // nobody sees what a hook prints besides
 	}, p.Close), nil
 }
