@@ -272,6 +272,8 @@ func sent(host, project, tool, input string) string {
 	switch host {
 	case hook.Gemini:
 		return fmt.Sprintf(`{"session_id":"s","transcript_path":"/t","cwd":%q,"hook_event_name":"BeforeTool","timestamp":"2026","tool_name":%q,"tool_input":%s}`, project, tool, input)
+	case hook.Copilot:
+		return fmt.Sprintf(`{"hook_event_name":"PreToolUse","session_id":"s","timestamp":"2026","cwd":%q,"tool_name":%q,"tool_input":%s}`, project, tool, input)
 	case hook.Codex:
 		return fmt.Sprintf(`{"session_id":"s","turn_id":"t","model":"m","transcript_path":"/t","cwd":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s}`, project, tool, input)
 	}
@@ -301,6 +303,15 @@ func TestForeignTools(t *testing.T) {
 		{hook.Crush, "Bash", `{"command":"ls"}`, "crush.Bash dir=/repo"},
 		{hook.Crush, "agent", `{"prompt":"x"}`, "crush.agent dir=/repo"},
 		{hook.Crush, "lsp_references", `{}`, "lsp_references dir=/repo"},
+		{hook.Copilot, "canary-mark", `{}`, "mcp__canary__mark dir=/repo"},
+		{hook.Copilot, "canary-_mark", `{}`, "mcp__canary___mark dir=/repo"},
+		{hook.Copilot, "a-b-mark", `{}`, "a-b-mark dir=/repo"}, // of a, or of a-b
+		{hook.Copilot, "a__b-mark", `{}`, "a__b-mark dir=/repo"},
+		{hook.Copilot, "a_-mark", `{}`, "a_-mark dir=/repo"},
+		{hook.Copilot, "-mark", `{}`, "-mark dir=/repo"},
+		{hook.Copilot, "canary-", `{}`, "canary- dir=/repo"},
+		{hook.Copilot, "mcp__m-x", `{}`, "copilot.mcp__m-x dir=/repo"},
+		{hook.Copilot, "nosuch", `{}`, "nosuch dir=/repo"},
 	} {
 		read, err := hook.Reads(hosts.Named(tt.host), sent(tt.host, "/repo", tt.tool, tt.input))
 		got := "error"
@@ -318,8 +329,8 @@ func TestForeignTools(t *testing.T) {
 // prompt fetches.
 func TestRulesMeetHosts(t *testing.T) {
 	m := newMachine(t, `
-allow = ["Bash(go test:*)", "Edit(src/**)", "WebFetch(a.example)"]
-deny = ["Edit(secret/**)", "WebFetch(evil.example)"]
+allow = ["Bash(go test:*)", "Edit(src/**)", "WebFetch(a.example)", "mcp__m"]
+deny = ["Edit(secret/**)", "WebFetch(evil.example)", "mcp__m__del"]
 `)
 	m.noSync = true
 	patch := func(files ...string) string {
@@ -354,6 +365,9 @@ deny = ["Edit(secret/**)", "WebFetch(evil.example)"]
 		{hook.Codex, "get_goal", `{"more":"rm -rf x"}`, false},
 		{hook.Crush, "write", `{"file_path":"src/x","content":""}`, true},
 		{hook.Crush, "write", `{"file_path":"secret/x","content":""}`, false},
+		{hook.Copilot, "m-rw", `{}`, true},
+		{hook.Copilot, "m-del", `{}`, false},
+		{hook.Copilot, "m-x-rw", `{}`, false},
 	} {
 		if o := m.hears(t, tt.host, sent(tt.host, m.project, tt.tool, tt.input)); runs(tt.host, o) != tt.runs {
 			t.Errorf("%s %s %s: %d %s%s", tt.host, tt.tool, tt.input, o.Code, o.Stdout, o.Stderr)

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
@@ -90,7 +91,19 @@ func read(p *hook.Payload, _ func(string) string) (*hook.Event, error) {
 	if e.Use.Session == "" {
 		return nil, errors.New("the payload names no session")
 	}
+	e.ServerTool = serverTool(p.Tool)
 	return e, nil
+}
+
+// serverTool returns the name here of a tool of an MCP server, which the host calls
+// server-tool; "" for any other. Where there are more hyphens the name does not tell
+// where that of the server ends: it stays, so that no rule about another server counts.
+func serverTool(name string) string {
+	server, tool, ok := strings.Cut(name, "-")
+	if !ok || server == "" || tool == "" || strings.Contains(tool, "-") || strings.Contains(server+"_", "__") {
+		return ""
+	}
+	return hook.ServerTool(server, tool)
 }
 
 // decision is the answer.
