@@ -13,20 +13,24 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/hook/doctor"
 )
 
-// hooked makes a machine of a person who has an agent CLI, and a hook in its settings
-// that a stand-in answers for agent-wrapper.
-func hooked(t *testing.T, r release, onFailure string) doctor.Machine {
+// hooked makes a machine of a person who has an agent CLI, and a hook in its settings:
+// agent-wrapper's own, or with standIn a script that answers in the same shapes.
+func hooked(t *testing.T, r release, onFailure string, standIn bool) doctor.Machine {
 	t.Helper()
 	b := newBox(t)
-	standIn, err := os.ReadFile("../hook/doctor/testdata/stand-in.sh")
-	if err != nil {
-		t.Fatal(err)
+	program := binary(t)
+	if standIn {
+		text, err := os.ReadFile("../hook/doctor/testdata/stand-in.sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		program = b.Dir + "/prog/agent-wrapper"
+		b.write("prog/agent-wrapper", string(text))
+		if err := os.Chmod(program, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
-	b.write("prog/agent-wrapper", string(standIn))
-	if err := os.Chmod(b.Dir+"/prog/agent-wrapper", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	hook := in{"type": "command", "command": b.Dir + "/prog/agent-wrapper", "args": []string{"hook", "claude"}, "timeout": 600}
+	hook := in{"type": "command", "command": program, "args": []string{"hook", "claude"}, "timeout": 600}
 	if onFailure != "" {
 		hook["onFailure"] = onFailure
 	}
@@ -61,8 +65,8 @@ func proven(t *testing.T, m doctor.Machine) map[string]map[string]doctor.Outcome
 	return got
 }
 
-// TestDoctorProves: the real agent CLI is stopped by a hook that denies, and by one that
-// fails if onFailure is block; without it, the proof finds what ran.
+// TestDoctorProves: the real agent CLI is stopped by our hook where it denies, and where
+// it fails, as onFailure is block; without that, the proof finds what ran.
 func TestDoctorProves(t *testing.T) {
 	if !doctor.Alone() {
 		unable(t, "there is a network here: "+noNamespace)
@@ -71,10 +75,11 @@ func TestDoctorProves(t *testing.T) {
 	need(t, r)
 	for _, x := range []struct {
 		name, onFailure string
+		standIn         bool
 		failing         doctor.Outcome
-	}{{"block", "block", doctor.Stopped}, {"continue", "", doctor.Ran}} {
+	}{{"block", "block", false, doctor.Stopped}, {"continue", "", true, doctor.Ran}} {
 		t.Run(r.Version+"/"+x.name, func(t *testing.T) {
-			got := proven(t, hooked(t, r, x.onFailure))
+			got := proven(t, hooked(t, r, x.onFailure, x.standIn))
 			for hook, want := range map[string]doctor.Outcome{
 				"allows": doctor.Through, "answers": doctor.Stopped, "prints garbage": doctor.Ran,
 				"is killed": x.failing, "hangs": x.failing, "is missing": x.failing, "fails": x.failing,
@@ -94,7 +99,7 @@ func TestDoctorProves(t *testing.T) {
 func TestDoctorSwitchedOff(t *testing.T) {
 	r := allReleases()[0]
 	need(t, r)
-	m := hooked(t, r, "block")
+	m := hooked(t, r, "block", true)
 	if err := os.MkdirAll(m.Dir+"/.claude", 0o700); err != nil {
 		t.Fatal(err)
 	}
