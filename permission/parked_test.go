@@ -123,3 +123,52 @@ func TestParkedEnded(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// TestHanded: a question that the agent's own program asks is recorded as one, and counts
+// neither as a denial nor as an allow. Nothing else than a question is handed over.
+func TestHanded(t *testing.T) {
+	v, p, b := bounded(t, spec{deny: "Bash(rm:*)", allow: "Bash(ls)"}, Limits{DenialsInARow: most(2), Then: EndAtLimit})
+	p.err = ErrHanded
+	for range 3 {
+		res := can(t, v, using("Bash", "npm i"))
+		if res.Behavior != Ask || res.By != ByHost || res.UpdatedInput != nil || res.Message == "" {
+			t.Errorf("%+v", res)
+		}
+	}
+	if last := b.records[len(b.records)-1].Result; len(b.records) != 3 || last.Behavior != Ask || last.By != ByHost {
+		t.Errorf("%d records, the last %+v", len(b.records), last)
+	}
+	if res := can(t, v, using("Bash", "rm x")); res.Behavior != Deny || res.By != byRule {
+		t.Errorf("what is denied: %+v", res)
+	}
+	if res := can(t, v, using("Bash", "ls")); res.Behavior != Allow || res.By != byRule {
+		t.Errorf("what is allowed: %+v", res)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	use := using("Bash", "npm i")
+	use.Dir = workspace
+	if res, _ := v.CanUseTool(ctx, use); res.Behavior != Deny {
+		t.Errorf("after the end of the context: %+v", res)
+	}
+}
+
+// TestCounts: counts go on in another session that they were given to, with the pause.
+func TestCounts(t *testing.T) {
+	v, _, _ := bounded(t, spec{deny: "Bash(rm:*)", allow: "Bash(ls)"}, Limits{DenialsInARow: most(2), Then: PauseAtLimit})
+	can(t, v, using("Bash", "rm x"))
+	w, _, _ := bounded(t, spec{deny: "Bash(rm:*)", allow: "Bash(ls)"}, Limits{DenialsInARow: most(2), Then: PauseAtLimit})
+	w.Session.SetCounts(v.Session.Counts())
+	can(t, w, using("Bash", "rm x"))
+	if res := can(t, w, using("Bash", "ls")); res.Behavior != Deny || w.Session.Counts().Paused == "" {
+		t.Errorf("%+v, %+v", res, w.Session.Counts())
+	}
+	v.Session.SetCounts(w.Session.Counts())
+	if res := can(t, v, using("Bash", "ls")); res.Behavior != Deny {
+		t.Errorf("a pause does not go on: %+v", res)
+	}
+	v.Session.SetCounts(Counts{})
+	if res := can(t, v, using("Bash", "ls")); res.Behavior != Allow {
+		t.Errorf("counts that are empty: %+v", res)
+	}
+}

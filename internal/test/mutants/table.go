@@ -173,7 +173,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "what an agent has started does not answer, whoever its parents are", File: "cmd/agent-wrapper/elsewhere.go",
-		Old:  `	if os.Getenv(claude.BelowRun) != "" {`,
+		Old:  `		if os.Getenv(name) != "" {`,
 		New:  `	if false {`,
 		Test: "TestAgentsDoNotAnswer", Pkg: "./cmd/agent-wrapper",
 	},
