@@ -3,8 +3,9 @@
 // Command startup measures the cost of starting agent-wrapper: the time and the
 // page faults of the process `agent-wrapper version`. For comparison it
 // measures an empty Go program, a program that only imports the libraries that
-// agent-wrapper imports (their initialization is the lower bound), and other
-// builds named as arguments.
+// agent-wrapper imports (their initialization is the lower bound), `agent-wrapper hook
+// claude --audit-sync none` about a command that is allowed, with policies of 100 and of
+// 10,000 rules, and other builds named as arguments.
 //
 //	go run ./internal/test/startup [-n RUNS] [PROGRAM ...]
 //
@@ -39,8 +40,15 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	for _, rules := range []int{100, 10_000} {
+		hook, err := hookOf(programs[len(programs)-1].path, dir, rules)
+		if err != nil {
+			log.Fatal(err)
+		}
+		programs = append(programs, hook)
+	}
 	for _, path := range flag.Args() {
-		programs = append(programs, &program{name: path, path: path})
+		programs = append(programs, &program{name: path, path: path, args: []string{"version"}})
 	}
 	if err := measure(programs, *runs); err != nil {
 		log.Fatal(err)
@@ -51,6 +59,8 @@ func main() {
 // program is a program that is started, with the cost of its runs.
 type program struct {
 	name, path string
+	args, env  []string
+	stdin      string
 	times      []time.Duration
 	faults     []int64 // pages that were mapped without reading a disk
 }
@@ -80,9 +90,34 @@ func build(dir string) ([]*program, error) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("go build %s: %w\n%s", from, err, out)
 		}
-		programs = append(programs, &program{name: p.name, path: to})
+		programs = append(programs, &program{name: p.name, path: to, args: []string{"version"}})
 	}
 	return programs, nil
+}
+
+// hookOf returns the hook of a person whose policy has a number of rules.
+func hookOf(path, dir string, rules int) (*program, error) {
+	home := filepath.Join(dir, fmt.Sprint("home", rules))
+	var policy strings.Builder
+	policy.WriteString("allow = [\"Bash(ls)\"")
+	for i := range rules - 1 {
+		fmt.Fprintf(&policy, ", \"Bash(t%d:*)\"", i)
+	}
+	policy.WriteString("]\n")
+	for name, text := range map[string]string{".config/agent-wrapper/agent-wrapper.toml": policy.String(), "repo/README": ""} {
+		file := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return &program{
+		name: fmt.Sprintf("hook, %d rules", rules), path: path, args: []string{"hook", "claude", "--audit-sync", "none"},
+		env:   []string{"HOME=" + home, "CLAUDE_PROJECT_DIR=" + home + "/repo"},
+		stdin: fmt.Sprintf(`{"session_id":"s","transcript_path":"/t","cwd":%q,"permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"u"}`, home+"/repo"),
+	}, nil
 }
 
 // libraries returns the packages outside the project that are imported by its
@@ -109,7 +144,7 @@ func libraries() ([]string, error) {
 func measure(programs []*program, runs int) error {
 	for n := range runs + 1 {
 		for _, p := range programs {
-			took, faults, err := start(p.path)
+			took, faults, err := p.start()
 			if err != nil {
 				return err
 			}
@@ -121,18 +156,22 @@ func measure(programs []*program, runs int) error {
 	return nil
 }
 
-// start runs a program to completion.
-func start(path string) (time.Duration, int64, error) {
-	cmd := exec.Command(path, "version")
+// start runs the program to completion.
+func (p *program) start() (time.Duration, int64, error) {
+	cmd := exec.Command(p.path, p.args...)
+	cmd.Stdin = strings.NewReader(p.stdin)
+	if p.env != nil {
+		cmd.Env = p.env
+	}
 	begin := time.Now()
 	err := cmd.Run()
 	took := time.Since(begin)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", path, err)
+		return 0, 0, fmt.Errorf("%s: %w", p.name, err)
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return 0, 0, fmt.Errorf("%s: the system says nothing of its page faults", path)
+		return 0, 0, fmt.Errorf("%s: the system says nothing of its page faults", p.name)
 	}
 	return took, int64(usage.Minflt), nil
 }
@@ -140,10 +179,10 @@ func start(path string) (time.Duration, int64, error) {
 // write writes a row for each program, with ratios to the first.
 func write(programs []*program) {
 	least, middle := programs[0].fastest()
-	fmt.Println("program         fastest          median           page faults")
+	fmt.Println("program            fastest          median           page faults")
 	for _, p := range programs {
 		fast, median := p.fastest()
-		fmt.Printf("%-15s %6.2f ms %4.2f x %6.2f ms %4.2f x %5d\n", p.name,
+		fmt.Printf("%-18s %6.2f ms %4.2f x %6.2f ms %4.2f x %5d\n", p.name,
 			milliseconds(fast), float64(fast)/float64(least), milliseconds(median), float64(median)/float64(middle), p.faults[len(p.faults)/2])
 	}
 }
