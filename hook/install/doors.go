@@ -6,14 +6,14 @@ type Door struct {
 	Scope  Scope  `json:"scope"` // of the hook that it leads past
 	What   string `json:"what"`
 	Closes string `json:"closes"` // what closes it
-	Source string `json:"source"` // where that was found out
+	Source string `json:"source"` // on which version of the host it was measured
 }
 
-// The marks of the sources: part and section of the measurements.
-const (
-	measured1 = "measured 1, "
-	measured2 = "measured 2, "
-)
+// measured holds the versions on which the doors were found.
+var measured = map[string]string{
+	"claude": "Claude Code 2.1.330", "codex": "Codex CLI 0.169.0", "gemini": "Gemini CLI 0.61.0", "qwen": "Qwen Code 0.24.4",
+	"copilot": "Copilot CLI 1.0.102", "opencode": "OpenCode 1.18.33", "crush": "a build of Crush's source of 2026-08-21",
+}
 
 // anyHost stands for all hosts in the table.
 const anyHost = "any"
@@ -21,52 +21,52 @@ const anyHost = "any"
 // doors is the table of the ways past the hook that stay open.
 func doors() []Door {
 	return []Door{
-		{anyHost, User, "what may write the program that the hook starts decides, at once", "a place that only root may write, or no rule that allows writing there", measured1 + "1.7"},
-		{anyHost, Managed, "what may write the program that the hook starts decides, at once", "a place that only root may write", measured1 + "1.7"},
+		{Host: anyHost, Scope: User, What: "what may write the program that the hook starts decides, at once", Closes: "a place that only root may write, or no rule that allows writing there"},
+		{Host: anyHost, Scope: Managed, What: "what may write the program that the hook starts decides, at once", Closes: "a place that only root may write"},
 
-		{"claude", User, "a repository with disableAllHooks in .claude/settings.json switches the hook off at the start", "install --scope managed", measured2 + "1.7"},
-		{"claude", User, "--bare, CLAUDE_CODE_SIMPLE=1, --setting-sources or --settings with disableAllHooks start claude without the hook", "install --scope managed", measured2 + "1.7"},
-		{"claude", User, "modes auto and bypassPermissions do not ask you what the hook wants asked", "install --no-auto-mode", measured2 + "1.6"},
-		{"claude", User, "a hook of a repository may replace the input that was allowed", "allowManagedHooksOnly = true in managed settings, and --scope managed", measured2 + "1.7"},
-		{"claude", User, "an exit code 0 without a decision lets the tool run", "only agent-wrapper itself: it always prints one", measured2 + "1.4"},
-		{"claude", User, "!commands and @files that you type do not pass the hook", "nothing: they are your own acts", measured2 + "1.3"},
-		{"claude", Managed, "modes auto and bypassPermissions do not ask you what the hook wants asked", "install --no-auto-mode", measured2 + "1.6"},
-		{"claude", Managed, "a hook of a repository may replace the input that was allowed", "allowManagedHooksOnly = true in managed settings", measured2 + "1.7"},
-		{"claude", Managed, "!commands and @files that you type do not pass the hook", "nothing: they are your own acts", measured2 + "1.3"},
+		{Host: "claude", Scope: User, What: "a repository with disableAllHooks in .claude/settings.json switches the hook off at the start", Closes: "install --scope managed"},
+		{Host: "claude", Scope: User, What: "--bare, CLAUDE_CODE_SIMPLE=1, --setting-sources or --settings with disableAllHooks start claude without the hook", Closes: "install --scope managed"},
+		{Host: "claude", Scope: User, What: "modes auto and bypassPermissions do not ask you what the hook wants asked", Closes: "install --no-auto-mode"},
+		{Host: "claude", Scope: User, What: "a hook of a repository may replace the input that was allowed", Closes: "allowManagedHooksOnly = true in managed settings, and --scope managed"},
+		{Host: "claude", Scope: User, What: "an exit code 0 without a decision lets the tool run", Closes: "only agent-wrapper itself: it always prints one"},
+		{Host: "claude", Scope: User, What: "!commands and @files that you type do not pass the hook", Closes: "nothing: they are your own acts"},
+		{Host: "claude", Scope: Managed, What: "modes auto and bypassPermissions do not ask you what the hook wants asked", Closes: "install --no-auto-mode"},
+		{Host: "claude", Scope: Managed, What: "a hook of a repository may replace the input that was allowed", Closes: "allowManagedHooksOnly = true in managed settings"},
+		{Host: "claude", Scope: Managed, What: "!commands and @files that you type do not pass the hook", Closes: "nothing: they are your own acts"},
 
-		{"codex", User, "a trusted repository with [features] hooks = false in .codex/config.toml switches the hook off", "install --scope managed", measured1 + "1.7"},
-		{"codex", User, "--disable hooks, -c features.hooks=false and --ignore-user-config start codex without the hook", "install --scope managed (not measured for --ignore-user-config)", measured1 + "1.7"},
-		{"codex", User, "if hooks.json is removed while codex runs, sub-agents and new threads run without the hook", "install --scope managed", measured1 + "1.7"},
-		{"codex", User, "a changed hook is skipped without a word until it is trusted", "install --scope managed, which needs no trust", measured1 + "1.1"},
-		{"codex", User, "input to a program that already runs (write_stdin) does not pass the hook", "codex --disable shell_tool, or rules that allow no interactive programs", measured1 + "1.3"},
-		{"codex", User, "the hosted web search does not pass the hook", "install --no-web-search", measured1 + "1.3"},
-		{"codex", Managed, "input to a program that already runs (write_stdin) does not pass the hook", "codex --disable shell_tool, or rules that allow no interactive programs", measured1 + "1.3"},
-		{"codex", Managed, "the hosted web search does not pass the hook", "web_search = \"disabled\" in config.toml: install --scope user --no-web-search", measured1 + "1.3"},
+		{Host: "codex", Scope: User, What: "a trusted repository with [features] hooks = false in .codex/config.toml switches the hook off", Closes: "install --scope managed"},
+		{Host: "codex", Scope: User, What: "--disable hooks, -c features.hooks=false and --ignore-user-config start codex without the hook", Closes: "install --scope managed (not measured for --ignore-user-config)"},
+		{Host: "codex", Scope: User, What: "if hooks.json is removed while codex runs, sub-agents and new threads run without the hook", Closes: "install --scope managed"},
+		{Host: "codex", Scope: User, What: "a changed hook is skipped without a word until it is trusted", Closes: "install --scope managed, which needs no trust"},
+		{Host: "codex", Scope: User, What: "input to a program that already runs (write_stdin) does not pass the hook: an allowed command has no standard input, but may read its terminal", Closes: "codex --disable shell_tool, or rules that allow no interactive programs"},
+		{Host: "codex", Scope: User, What: "the hosted web search does not pass the hook", Closes: "install --no-web-search"},
+		{Host: "codex", Scope: Managed, What: "input to a program that already runs (write_stdin) does not pass the hook: an allowed command has no standard input, but may read its terminal", Closes: "codex --disable shell_tool, or rules that allow no interactive programs"},
+		{Host: "codex", Scope: Managed, What: "the hosted web search does not pass the hook", Closes: "web_search = \"disabled\" in config.toml: install --scope user --no-web-search"},
 
-		{"gemini", User, "a trusted repository with hooksConfig.enabled = false in .gemini/settings.json switches the hook off", "install --scope managed", measured1 + "2.7"},
-		{"gemini", User, "a trusted repository that knows the hook's name may list it in hooksConfig.disabled", "nothing: the name is made up at each installation", measured1 + "2.7"},
-		{"gemini", User, "gemini --acp does not run the hook at all", "do not give gemini --acp to an editor", measured1 + "2.3"},
-		{"gemini", User, "shell blocks in custom commands (!{...}) and @files do not pass the hook", "read .gemini/commands of a repository before you use them", measured1 + "2.3"},
-		{"gemini", Managed, "a trusted repository that knows the hook's name may list it in hooksConfig.disabled", "nothing: the name is made up at each installation", measured1 + "2.7"},
-		{"gemini", Managed, "gemini --acp does not run the hook at all", "do not give gemini --acp to an editor", measured1 + "2.3"},
-		{"gemini", Managed, "shell blocks in custom commands (!{...}) and @files do not pass the hook", "read .gemini/commands of a repository before you use them", measured1 + "2.3"},
+		{Host: "gemini", Scope: User, What: "a trusted repository with hooksConfig.enabled = false in .gemini/settings.json switches the hook off", Closes: "install --scope managed"},
+		{Host: "gemini", Scope: User, What: "a trusted repository that knows the hook's name may list it in hooksConfig.disabled", Closes: "nothing: the name is made up at each installation"},
+		{Host: "gemini", Scope: User, What: "gemini --acp does not run the hook at all", Closes: "do not give gemini --acp to an editor"},
+		{Host: "gemini", Scope: User, What: "shell blocks in custom commands (!{...}) and @files do not pass the hook", Closes: "read .gemini/commands of a repository before you use them"},
+		{Host: "gemini", Scope: Managed, What: "a trusted repository that knows the hook's name may list it in hooksConfig.disabled", Closes: "nothing: the name is made up at each installation"},
+		{Host: "gemini", Scope: Managed, What: "gemini --acp does not run the hook at all", Closes: "do not give gemini --acp to an editor"},
+		{Host: "gemini", Scope: Managed, What: "shell blocks in custom commands (!{...}) and @files do not pass the hook", Closes: "read .gemini/commands of a repository before you use them"},
 
-		{"qwen", User, "any repository with disableAllHooks in .qwen/settings.json switches the hook off", "install --scope managed", measured1 + "3.7"},
-		{"qwen", User, "--safe-mode, --bare and QWEN_CODE_SYSTEM_SETTINGS_PATH start qwen without the hook", "nothing: do not start it so", measured1 + "3.7"},
-		{"qwen", User, "shell blocks in custom commands (!{...}) and @files do not pass the hook", "read .qwen/commands of a repository before you use them", measured1 + "3.3"},
-		{"qwen", Managed, "--safe-mode, --bare and QWEN_CODE_SYSTEM_SETTINGS_PATH start qwen without the hook", "nothing: do not start it so", measured1 + "3.1, 3.7"},
-		{"qwen", Managed, "shell blocks in custom commands (!{...}) and @files do not pass the hook", "read .qwen/commands of a repository before you use them", measured1 + "3.3"},
+		{Host: "qwen", Scope: User, What: "any repository with disableAllHooks in .qwen/settings.json switches the hook off", Closes: "install --scope managed"},
+		{Host: "qwen", Scope: User, What: "--safe-mode, --bare and QWEN_CODE_SYSTEM_SETTINGS_PATH start qwen without the hook", Closes: "nothing: do not start it so"},
+		{Host: "qwen", Scope: User, What: "shell blocks in custom commands (!{...}) and @files do not pass the hook", Closes: "read .qwen/commands of a repository before you use them"},
+		{Host: "qwen", Scope: Managed, What: "--safe-mode, --bare and QWEN_CODE_SYSTEM_SETTINGS_PATH start qwen without the hook", Closes: "nothing: do not start it so"},
+		{Host: "qwen", Scope: Managed, What: "shell blocks in custom commands (!{...}) and @files do not pass the hook", Closes: "read .qwen/commands of a repository before you use them"},
 
-		{"copilot", User, "a trusted repository with disableAllHooks in .github/copilot/settings.json or .claude/settings.json switches the hook off", "do not trust folders whose settings you have not read", measured2 + "4"},
-		{"copilot", User, "a hook of a trusted repository may replace the input that was allowed", "do not trust folders whose hooks you have not read", measured2 + "4"},
-		{"copilot", User, "!commands that you type do not pass the hook", "nothing: they are your own acts", measured2 + "4"},
+		{Host: "copilot", Scope: User, What: "a trusted repository with disableAllHooks in .github/copilot/settings.json or .claude/settings.json switches the hook off", Closes: "do not trust folders whose settings you have not read"},
+		{Host: "copilot", Scope: User, What: "a hook of a trusted repository may replace the input that was allowed", Closes: "do not trust folders whose hooks you have not read"},
+		{Host: "copilot", Scope: User, What: "!commands that you type do not pass the hook", Closes: "nothing: they are your own acts"},
 
-		{"opencode", User, "a plugin that cannot be loaded, and --pure, leave opencode without the hook, without a word", "OPENCODE_PERMISSION='{\"*\":\"ask\"}' in the environment of opencode", measured2 + "2.4"},
-		{"opencode", User, "a plugin of a repository may change the arguments after the hook", "read .opencode/plugins of a repository before you start opencode there", measured2 + "2.6"},
-		{"opencode", User, "!commands, shell blocks in custom commands and @files do not pass the hook", "read .opencode/command of a repository before you use them", measured2 + "2.3"},
+		{Host: "opencode", Scope: User, What: "a plugin that cannot be loaded, and --pure, leave opencode without the hook, without a word", Closes: "OPENCODE_PERMISSION='{\"*\":\"ask\"}' in the environment of opencode"},
+		{Host: "opencode", Scope: User, What: "a plugin of a repository may change the arguments after the hook", Closes: "read .opencode/plugins of a repository before you start opencode there"},
+		{Host: "opencode", Scope: User, What: "!commands, shell blocks in custom commands and @files do not pass the hook", Closes: "read .opencode/command of a repository before you use them"},
 
-		{"crush", User, "tool uses of sub-agents do not pass the hook", "deny the tools agent and agentic_fetch", measured2 + "5"},
-		{"crush", User, "a hook of a repository may replace the input that was allowed", "read crush.json of a repository before you start crush there", measured2 + "5"},
+		{Host: "crush", Scope: User, What: "tool uses of sub-agents do not pass the hook", Closes: "deny the tools agent and agentic_fetch"},
+		{Host: "crush", Scope: User, What: "a hook of a repository may replace the input that was allowed", Closes: "read crush.json of a repository before you start crush there"},
 	}
 }
 
@@ -77,7 +77,7 @@ func open(name string, scope Scope, o Options) []Door {
 	for _, d := range doors() {
 		closed := d.Closes == "install --no-auto-mode" && o.NoAutoMode || d.Closes == "install --no-web-search" && o.NoWebSearch
 		if (d.Host == name || d.Host == anyHost) && d.Scope == scope && !closed {
-			d.Host = name
+			d.Host, d.Source = name, "measured on "+measured[name]
 			out = append(out, d)
 		}
 	}
