@@ -163,7 +163,7 @@ func vuln(r *runner) {
 }
 
 // concurrent lists the packages that start goroutines or are used concurrently.
-var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./ask", "./engine", "./desk", "./decide", "./store/...", "./cmd/..."}
+var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./ask", "./engine", "./desk", "./decide", "./hook", "./store/...", "./cmd/..."}
 
 func race(r *runner) {
 	if r.long {
