@@ -4330,7 +4330,7 @@ func tellsWord`,
 	{
 		Guard: "a session that was changed on disk is none", File: "hook/session.go",
 		Old:  `digest != f.Digest || `,
-		New:  ``,
+		New:  `digest == "" || `,
 		Test: "TestDamagedSession", Pkg: "./hook",
 	},
 	{
