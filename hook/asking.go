@@ -113,9 +113,14 @@ func (a *asking) Approve(ctx context.Context, ask permission.Request) (permissio
 	return answer, err
 }
 
-// plan has the session deny whatever is more than looking, as the host does not act
-// either.
-func (s *session) plan() { s.Session.SetMode(modes.Plan) }
+// plan has the policy deny whatever is more than looking, as the host does not act either.
+// The policy's own mode counts as well: the agent chooses when it plans, and dontAsk may
+// deny what plan lets pass.
+func plan(p *permission.Policy) {
+	more := *p
+	more.Mode, more.Further = modes.Plan, nil
+	p.Further = append(p.Further, &more)
+}
 
 // Questions that wait beside a dialog of the host have a file each in the directory of
 // the session, with the question's id. Its name says which agent asks about which tool

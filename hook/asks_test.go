@@ -413,3 +413,16 @@ func TestSessionGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// A host that plans narrows, and lifts nothing that the policy's own mode denies.
+func TestPlan(t *testing.T) {
+	m := newMachine(t, "mode = \"dontAsk\"\nallow = [\"Bash(touch:*)\"]\n")
+	for _, mode := range []string{"default", "plan"} {
+		for command, want := range map[string]bool{"ls": false, "touch x": mode == "default"} {
+			text := strings.Replace(m.use("s", "t", command), `"permission_mode":"default"`, `"permission_mode":"`+mode+`"`, 1)
+			if o := m.hears(t, hook.Claude, text); allowed(o.Stdout) != want {
+				t.Errorf("%s in mode %s: %s", command, mode, o.Stdout)
+			}
+		}
+	}
+}

@@ -107,7 +107,8 @@ type Event struct {
 	Project string
 	// File is the file of a change of settings, Command the command of an expansion.
 	// From says where the command comes from, as the host calls it.
-	File, Command, From string
+	// Words are the arguments that the person gave it.
+	File, Command, From, Words string
 
 	// ServerTool is our name of a tool of an MCP server whose own name does not tell
 	// which; "" for others.

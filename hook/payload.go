@@ -33,6 +33,7 @@ type Payload struct {
 	File    string `json:"file_path"`    // of a change of its settings
 	Command string `json:"command_name"` // that the person has typed
 	From    string `json:"command_source"`
+	Words   string `json:"command_args"`
 	// Codex
 	Turn  string          `json:"turn_id"`
 	Model json.RawMessage `json:"model"`

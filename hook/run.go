@@ -214,14 +214,16 @@ func (r *run) open(e *Event) (*session, error) {
 	if len(r.host.Mapped) > 0 {
 		o.Base = append(o.Base, policy.Source{Kind: policy.Named, Name: r.host.Title, Spec: &policy.Spec{Mapped: r.host.Mapped}, Trusted: true})
 	}
-	if s.Engine, err = engine.Open(o); err != nil {
+	rules, err := engine.Load(o)
+	if err != nil {
 		return nil, err
 	}
-	e.Use.Session = s.id
 	if e.Plan {
-		s.plan()
+		plan(rules.Policy)
 	}
-	return s, nil
+	e.Use.Session = s.id
+	s.Engine, err = rules.Open()
+	return s, err
 }
 
 // elsewhere returns who asks a person elsewhere. It is opened when it is needed.

@@ -54,7 +54,14 @@ func (e *Event) translate(h *Host, name string, raw json.RawMessage) error {
 		e.Use.Tool, e.Use.Input = h.foreign(name), raw
 		return nil
 	}
+	if t.elsewhere(in) {
+		e.Use.Tool, e.Use.Input = h.foreign(name), raw
+		return nil
+	}
 	e.tool, e.Use.Tool = &t, t.Is
+	if t.Is == tools.Bash && t.unknown(in, besideCommand) {
+		e.Use.Dir = ""
+	}
 	if t.Input != nil {
 		in, err = t.Input(in)
 	} else {
@@ -70,6 +77,34 @@ func (e *Event) translate(h *Host, name string, raw json.RawMessage) error {
 	}
 	e.Use.Input, err = json.Marshal(in)
 	return err
+}
+
+// Fields with text that do not say where a tool works. A further one may: a search or a
+// command that has one does not count as one in the directory that we know.
+var (
+	besideSearch  = []string{"path", "pattern", "include", "include_pattern", "exclude_pattern", "glob", "type", "output_mode", "description", "ignore"}
+	besideCommand = []string{"command", "description", "mode", "sessionId", "shellId"}
+)
+
+// elsewhere reports whether a search, whose directory is optional, may have it in a field
+// that is not known here.
+func (t *Tool) elsewhere(in map[string]any) bool {
+	known := tools.Builtin(t.Is)
+	return known != nil && known.Optional && t.unknown(in, besideSearch)
+}
+
+// unknown reports whether an input has text in a field that is neither among these nor
+// known of the tool.
+func (t *Tool) unknown(in map[string]any, known []string) bool {
+	for key, value := range in {
+		switch value.(type) {
+		case string, []any, map[string]any:
+			if _, renamed := t.Fields[key]; !renamed && key != t.Dir && !slices.Contains(known, key) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // foreign returns the name here of a tool that is not in the table. One that would be

@@ -42,7 +42,7 @@ var events = map[string]hook.Kind{
 }
 
 func read(p *hook.Payload, env func(string) string) (*hook.Event, error) {
-	e := &hook.Event{Name: p.Event, File: p.File, Command: p.Command, From: p.From}
+	e := &hook.Event{Name: p.Event, File: p.File, Command: p.Command, From: p.From, Words: p.Words}
 	e.Use = permission.ToolUse{ID: p.Use, Session: p.Session, Agent: p.Agent, Dir: p.Dir, Dialect: dialect(env)}
 	e.Plan = p.Mode == "plan"
 	e.Asks = asks(p.Mode, env)

@@ -48,17 +48,40 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
+// Words of the person that become part of a command line are not known.
+func TestCommandArguments(t *testing.T) {
+	project, home := t.TempDir(), t.TempDir()
+	write(t, project+"/.claude/commands/log.md", "!`echo $ARGUMENTS`")
+	write(t, project+"/.claude/commands/one.md", "!`echo $1`")
+	for _, name := range []string{"log", "one"} {
+		if lines, err := commandLines(&hook.Event{Command: name, Words: "x; touch y"}, project, home); err == nil {
+			t.Errorf("%s: %q", name, lines)
+		}
+		if lines, err := commandLines(&hook.Event{Command: name}, project, home); err != nil || len(lines) != 1 {
+			t.Errorf("%s without words: %q, %v", name, lines, err)
+		}
+	}
+}
+
 // What takes the hook out or lets questions pass by a person does not count.
 func TestLoosens(t *testing.T) {
 	project, home := t.TempDir(), t.TempDir()
 	user := home + "/.claude/settings.json"
-	ours := `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"/bin/agent-wrapper","args":["hook","claude"]}]}]}`
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"` + self + `","args":["hook","claude"],"onFailure":"block"}]}]}`
 	for _, tt := range []struct {
 		name, file, text string
 		loosens          bool
 	}{
 		{"ours", user, ours + "}", false},
-		{"in a shell", user, `{"hooks":{"PreToolUse":[{"hooks":[{"command":"timeout 590 '/bin/agent-wrapper' hook claude; exit 2"}]}]}}`, false},
+		{"another program", user, strings.Replace(ours, self, "/bin/true", 1) + "}", true},
+		{"fails open", user, strings.Replace(ours, `"block"`, `"continue"`, 1) + "}", true},
+		{"matches nothing", user, strings.Replace(ours, `[{"hooks"`, `[{"matcher":"(","hooks"`, 1) + "}", true},
+		{"only some", user, strings.Replace(ours, `"type"`, `"if":"Bash(rm:*)","type"`, 1) + "}", true},
+		{"not waited for", user, strings.Replace(ours, `"type"`, `"async":true,"type"`, 1) + "}", true},
 		{"taken out", user, `{}`, true},
 		{"removed", user, ``, true},
 		{"another event", user, `{"hooks":{"Stop":[{"hooks":[{"command":"agent-wrapper hook claude"}]}]}}`, true},

@@ -45,8 +45,17 @@ func commandLines(e *hook.Event, project, home string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return linesOf(string(text)), nil
+	lines := linesOf(string(text))
+	for _, line := range lines {
+		if e.Words != "" && placeholder.MatchString(line) {
+			return nil, fmt.Errorf("%s: the words after /%s become part of the command line %.60q, which is not known then", file, e.Command, line)
+		}
+	}
+	return lines, nil
 }
+
+// placeholder matches what the host replaces by the arguments of a command.
+var placeholder = lazyregexp.New(`\$(ARGUMENTS|[0-9])`)
 
 // own are the sources of commands that have no file: the host's own, and prompts of MCP
 // servers.

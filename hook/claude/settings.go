@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
@@ -20,10 +19,8 @@ type settings struct {
 	} `json:"permissions"`
 	Hooks struct {
 		PreToolUse []struct {
-			Hooks []struct {
-				Command string   `json:"command"`
-				Args    []string `json:"args"`
-			} `json:"hooks"`
+			Matcher string  `json:"matcher"`
+			Hooks   []entry `json:"hooks"`
 		} `json:"PreToolUse"`
 	} `json:"hooks"`
 }
@@ -36,17 +33,37 @@ func parse(data []byte) (*settings, error) {
 	return s, strictjson.Decode(data, s, strictjson.IgnoreUnknown, strictjson.NullAbsent)
 }
 
-// ours reports whether the settings start our hook before tool uses.
+// entry is one hook.
+type entry struct {
+	Type      string   `json:"type"`
+	Command   string   `json:"command"`
+	Args      []string `json:"args"`
+	OnFailure string   `json:"onFailure"`
+	If        string   `json:"if"`
+	Async     bool     `json:"async"`
+}
+
+// ours reports whether the settings start this program as the hook before every tool use,
+// and run nothing if it fails.
 func (s *settings) ours() bool {
 	for _, group := range s.Hooks.PreToolUse {
-		for _, h := range group.Hooks {
-			words := append(strings.Fields(h.Command), h.Args...)
-			if at := slices.Index(words, "hook"); at >= 0 && at+1 < len(words) && strings.Trim(words[at+1], `'";`) == hook.Claude {
+		if group.Matcher == "" || group.Matcher == "*" {
+			if slices.ContainsFunc(group.Hooks, entry.ours) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func (h entry) ours() bool {
+	self, err := os.Executable()
+	if err != nil || h.Type != "command" || h.OnFailure != "block" || h.If != "" || h.Async {
+		return false
+	}
+	one, errOne := os.Stat(self)
+	other, errOther := os.Stat(h.Command)
+	return errOne == nil && errOther == nil && os.SameFile(one, other) && len(h.Args) >= 2 && h.Args[0] == "hook" && h.Args[1] == hook.Claude
 }
 
 // loosens returns why a change of a settings file must not count, "" if it may.
