@@ -196,6 +196,29 @@ func (b *builder) diff(title string, notes []string, before, after string) Block
 	}
 }
 
+// Unified returns the hunks of a unified diff from one text to another, whole, in which a
+// screen shows all that is there.
+func Unified(before, after string) string {
+	var out strings.Builder
+	b := &builder{Source: Source{All: true}}
+	for _, line := range b.hunks(differ(split(before), split(after), maxDepth)) {
+		if out.Len() > 0 {
+			out.WriteByte('\n')
+		}
+		switch line.Sign {
+		case "@":
+		case `\`:
+			out.WriteString("\\ No newline at end of file")
+		default:
+			out.WriteString(line.Sign)
+		}
+		for _, s := range line.Segments {
+			out.WriteString(s.Text)
+		}
+	}
+	return out.String()
+}
+
 // hunks returns the lines of a unified diff.
 func (b *builder) hunks(ops []op) []Line {
 	var out []Line

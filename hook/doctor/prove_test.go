@@ -181,7 +181,7 @@ func TestProveHostFails(t *testing.T) {
 func TestDriveLimit(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if said := drive(context.Background(), exec.Command(sleep, "60"), 50*time.Millisecond); !strings.Contains(said, "longer than") {
 		t.Errorf("%q", said)

@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"recording":                {},
 	"hook/doctor":              {"process"},
 	"terminal":                 {"approval", "audit", "desk", "execution", "permission", "process", "program", "recording", "shell", "store"},
-	"hook/install":             {},
+	"hook/install":             {"display"},
 	"decide":                   {"engine", "desk", "display", "permission", "audit"},
 	"hook":                     {"approval", "audit", "broker", "engine", "modes", "permission", "policy", "tools"},
 	"hook/claude":              {"hook", "permission", "shell", "tools"},
