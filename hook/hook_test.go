@@ -301,6 +301,7 @@ func TestForeignTools(t *testing.T) {
 		{hook.Gemini, "activate_skill", `{"name":"a","skill":"b"}`, "error"},
 		{hook.Gemini, "web_fetch", `{"prompt":"read https://a.example/x, and http://b.example."}`, "web_fetch dir=/repo"},
 		{hook.Gemini, "web_fetch", `{"prompt":"read nothing"}`, "error"},
+		{hook.Gemini, "web_fetch", `{"prompt":"https://a.example/x,https://evil.example"}`, "error"},
 		{hook.Codex, "mcp__m__x", `{}`, "mcp__m__x dir=/repo"},
 		{hook.Codex, "Read", `{}`, "codex.Read dir=/repo"},
 		{hook.Codex, "apply_patch", `{"command":"rm"}`, "error"},

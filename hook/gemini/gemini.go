@@ -68,7 +68,10 @@ func fetched(in map[string]any) (map[string]any, error) {
 	}
 	urls := []any{}
 	for _, word := range strings.Fields(prompt) {
-		if at := strings.Index(word, "://"); at >= 0 {
+		if strings.Count(word, "://") > 1 {
+			return nil, errors.New("the prompt has URLs with nothing between them")
+		}
+		if strings.Contains(word, "://") {
 			urls = append(urls, strings.TrimLeft(strings.TrimRight(word, `.,;:!?)]}>"'`), `([{<"'`))
 		}
 	}
