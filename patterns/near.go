@@ -22,29 +22,20 @@ func (s *Set) Near(p *Path) []*Rule {
 	switch {
 	case s == nil || p == nil:
 		return nil
-	case len(s.rules) <= fewRules:
-		return s.rules
+	case s.Len() <= fewRules:
+		return s.Rules()
 	}
 	if p.odd != "" || p.blind || len(p.also) > 0 {
-		return s.rules
+		return s.Rules()
 	}
-	var dirs []*dirRules
+	near := slices.Concat(s.all(listBare+part(ReadPath)), s.all(listBare+part(WritePath)))
 	for i := range p.forms {
 		if p.forms[i].text == "" {
-			return s.rules
+			return s.Rules()
 		}
-		dirs = s.nearForm(dirs, s.fold(p.forms[i].text))
-	}
-	count := len(s.bare[ReadPath]) + len(s.bare[WritePath])
-	for _, d := range dirs {
-		count += d.count
-	}
-	if count > len(s.rules)/fewRules {
-		return s.rules // sorting the rules would cost more than trying all of them
-	}
-	near := slices.Concat(s.bare[ReadPath], s.bare[WritePath])
-	for _, d := range dirs {
-		near = d.appendTo(near)
+		if near = s.nearForm(near, s.fold(p.forms[i].text)); len(near) > s.Len()/fewRules {
+			return s.Rules() // sorting the rules would cost more than trying all of them
+		}
 	}
 	slices.SortFunc(near, func(a, b *Rule) int { return a.order - b.order })
 	return slices.Compact(near)
@@ -52,12 +43,8 @@ func (s *Set) Near(p *Path) []*Rule {
 
 // nearForm appends the rules that begin with the directory text, one of its
 // parents, or a directory below it.
-func (s *Set) nearForm(dirs []*dirRules, text string) []*dirRules {
-	add := func(name string) {
-		if d := s.dirs[name]; d != nil {
-			dirs = append(dirs, d)
-		}
-	}
+func (s *Set) nearForm(near []*Rule, text string) []*Rule {
+	add := func(dir string) { near = s.appendDir(near, dir) }
 	add("")
 	for at := 1; at < len(text); at++ {
 		if text[at] == '/' {
@@ -67,13 +54,33 @@ func (s *Set) nearForm(dirs []*dirRules, text string) []*dirRules {
 	if text != "/" {
 		add(text)
 	}
-	below := strings.TrimSuffix(text, "/") + "/"
-	names := s.dirNames()
-	at, _ := slices.BinarySearch(names, below)
-	for ; at < len(names) && strings.HasPrefix(names[at], below); at++ {
-		add(names[at])
+	s.dirsBelow(strings.TrimSuffix(text, "/")+"/", add)
+	return near
+}
+
+// appendDir appends the rules that begin with a directory.
+func (s *Set) appendDir(rules []*Rule, dir string) []*Rule {
+	if s.pack != nil {
+		return append(rules, s.pack.find(s, byBelow, dir)...)
 	}
-	return dirs
+	if d := s.dirs[dir]; d != nil {
+		return d.appendTo(rules)
+	}
+	return rules
+}
+
+// dirsBelow calls yield with the directories that rules begin with and whose names begin
+// with a text.
+func (s *Set) dirsBelow(text string, yield func(dir string)) {
+	if s.pack != nil {
+		s.pack.dirsBelow(text, yield)
+		return
+	}
+	names := s.dirNames()
+	at, _ := slices.BinarySearch(names, text)
+	for ; at < len(names) && strings.HasPrefix(names[at], text); at++ {
+		yield(names[at])
+	}
 }
 
 func (s *Set) dirNames() []string {

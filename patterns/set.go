@@ -20,6 +20,7 @@ type Set struct {
 	specific bool
 	bounds   [Hidden + 1]bool // by the kind of access: see Bounds
 	*index                    // nil if there are at most unindexed rules, which are tried one by one
+	pack     *Pack            // in which the index and the rules are, those of rules that are nil; or nil
 }
 
 // unindexed is the number of rules up to which an index costs more than it
@@ -29,29 +30,39 @@ const unindexed = 4
 
 // index finds the rules that may match a subject.
 type index struct {
-	bare     [FetchURL + 1][]*Rule // rules about everything of a kind; [0]: everything of every kind
-	lines    rulesBy               // rules for whole lines
-	programs rulesBy               // by the first word for allow, by its last path segment for ask and deny
-	exactly  bool                  // some programs are keyed by the first word
-	loosely  bool                  // some programs are keyed by the last path segment
-	loose    []*Rule               // command rules without a literal program
-	commands []*Rule               // all command rules
-	dirs     map[string]*dirRules  // path rules by the directory that they begin with
-	paths    []*Rule               // all path rules
-	hosts    rulesBy
-	fetches  []*Rule
-	tools    rulesBy
-	servers  []*Rule // MCP rules with a wildcard for the server
-	hidden   []*Rule // for each effect the first rule that matches an opaque spot
-	near     nearness
+	lists   [numParts][]*Rule
+	keyed   [numParts]rulesBy
+	dirs    map[string]*dirRules // path rules by the directory that they begin with
+	exactly bool                 // some programs are keyed by the first word
+	loosely bool                 // some programs are keyed by the last path segment
+	near    nearness
 }
+
+// part names a list of an index, or its rules by one sort of key.
+type part uint8
+
+const (
+	listBare part = iota // rules about everything: of every kind, or, with a Kind added, of that kind
+
+	listLoose    part = part(FetchURL) + iota // command rules without a literal program
+	listCommands                              // all command rules
+	listPaths                                 // all path rules
+	listFetches                               // all rules for hosts
+	listServers                               // MCP rules with a wildcard for the server
+	listHidden                                // for each effect the first rule that matches an opaque spot
+
+	byLine    // rules for whole lines
+	byProgram // by the first word for allow, by its last path segment for ask and deny
+	byHost
+	byTool
+
+	numParts
+)
 
 // dirRules holds the path rules that begin with one directory.
 type dirRules struct {
 	any  []*Rule // ending in a wildcard
 	last rulesBy // by the literal name that they end in
-	// count is the number of rules, counting each expansion of braces.
-	count int
 }
 
 // rulesBy holds rules by the key under which they are looked up. Most sets have
@@ -69,7 +80,8 @@ func (m *rulesBy) add(key string, r *Rule) {
 func NewSet(place Place, rules ...*Rule) *Set {
 	s := &Set{place: place, rules: make([]*Rule, 0, len(rules))}
 	if len(rules) > unindexed {
-		s.index = &index{programs: make(rulesBy, len(rules))}
+		s.index = &index{}
+		s.keyed[byProgram] = make(rulesBy, len(rules))
 	}
 	copies := make([]Rule, len(rules))
 	for i, r := range rules {
@@ -97,6 +109,9 @@ func NewSet(place Place, rules ...*Rule) *Set {
 func (s *Set) Rules() []*Rule {
 	if s == nil {
 		return nil
+	}
+	if s.pack != nil {
+		s.pack.readAll(s)
 	}
 	return s.rules
 }
@@ -146,8 +161,8 @@ func (s *Set) add(r *Rule) {
 	case ofLines:
 		s.indexCommand(r)
 	case ofFetch:
-		s.fetches = append(s.fetches, r)
-		s.hosts.add(r.host.name, r)
+		s.list(listFetches, r)
+		s.keyed[byHost].add(r.host.name, r)
 	case ofTool:
 		s.indexTool(r)
 	default:
@@ -156,37 +171,37 @@ func (s *Set) add(r *Rule) {
 }
 
 func (s *Set) indexBare(r *Rule) {
-	kind := Kind(0)
+	kind := listBare
 	switch r.family {
 	case ofReads, ofReadsBy:
-		kind = ReadPath
+		kind += part(ReadPath)
 	case ofEdits, ofEditsBy:
-		kind = WritePath
+		kind += part(WritePath)
 	case ofFetch:
-		kind = FetchURL
+		kind += part(FetchURL)
 	case ofTool:
 		s.indexTool(r)
 		return
 	}
-	s.bare[kind] = append(s.bare[kind], r)
+	s.list(kind, r)
 }
 
 func (s *Set) indexTool(r *Rule) {
 	if r.name != nil && r.name.server {
 		if len(r.name.chunks) == 1 && r.list == Allow {
-			s.tools.add(r.name.chunks[0], r)
+			s.keyed[byTool].add(r.name.chunks[0], r)
 			return
 		}
 		if key := serverOf(r.name.chunks[0]); key != "" {
-			s.tools.add(key, r)
+			s.keyed[byTool].add(key, r)
 			return
 		}
-		s.servers = append(s.servers, r)
+		s.list(listServers, r)
 		return
 	}
-	s.tools.add(r.tool, r)
+	s.keyed[byTool].add(r.tool, r)
 	if other := twin(r.tool); other != "" {
-		s.tools.add(other, r)
+		s.keyed[byTool].add(other, r)
 	}
 }
 
@@ -203,13 +218,13 @@ func serverOf(tool string) string {
 
 func (s *Set) indexCommand(r *Rule) {
 	c := r.command
-	s.commands = append(s.commands, r)
+	s.list(listCommands, r)
 	for _, line := range c.lines {
-		s.lines.add(line, r)
+		s.keyed[byLine].add(line, r)
 	}
 	if c.words != nil {
 		if strings.IndexByte(c.words[0], wild) >= 0 {
-			s.loose = append(s.loose, r)
+			s.list(listLoose, r)
 			return
 		}
 		s.program(c.words[0], r)
@@ -229,7 +244,7 @@ func (s *Set) indexCommand(r *Rule) {
 func (s *Set) program(name string, r *Rule) {
 	s.exactly, s.loosely = s.exactly || r.list == Allow, s.loosely || r.list != Allow
 	key := s.key(name, r.list)
-	s.programs.add(key, r)
+	s.keyed[byProgram].add(key, r)
 }
 
 // key returns the key under which a program is looked up.
@@ -245,7 +260,7 @@ func (s *Set) key(program string, list List) string {
 }
 
 func (s *Set) indexPath(r *Rule) {
-	s.paths = append(s.paths, r)
+	s.list(listPaths, r)
 	if len(r.globs) < len(r.paths) {
 		d := s.dir("")
 		d.any = append(d.any, r)
@@ -275,7 +290,6 @@ func (s *Set) dir(prefix string) *dirRules {
 	if s.dirs[prefix] == nil {
 		s.dirs[prefix] = &dirRules{}
 	}
-	s.dirs[prefix].count++
 	return s.dirs[prefix]
 }
 
@@ -292,14 +306,14 @@ func (s *Set) indexHidden(r *Rule) {
 		return
 	}
 	var covered shell.Effects
-	for _, h := range s.hidden {
+	for _, h := range s.lists[listHidden] {
 		if h.bare == r.bare {
 			covered |= h.hiddenBy()
 		}
 	}
 	whole := r.family == ofLines && !r.bare && r.command.onlyLines()
 	if r.hiddenBy()&^covered != 0 && !whole {
-		s.hidden = append(s.hidden, r)
+		s.list(listHidden, r)
 	}
 }
 
@@ -307,18 +321,20 @@ func (s *Set) indexHidden(r *Rule) {
 // several, and that match. For a set of allow rules it is Yes or No. The
 // subject must not be in use by another goroutine.
 func (s *Set) Match(sub *Subject, q Query) (*Rule, Match) {
-	if s == nil || len(s.rules) == 0 {
+	if s.Len() == 0 {
 		return nil, No
 	}
 	f := finder{sub: sub, q: q}
-	if s.index == nil {
+	if s.index == nil && s.pack == nil {
 		f.all(s.rules)
 		return f.best, f.match
 	}
-	f.all(s.bare[0])
-	f.all(s.bare[min(sub.Kind, FetchURL)])
-	if sub.Line != "" && len(s.lines) > 0 {
-		f.all(s.lines[trimBlanks(sub.Line)])
+	f.all(s.all(listBare))
+	if kind := min(sub.Kind, FetchURL); kind > 0 {
+		f.all(s.all(listBare + part(kind)))
+	}
+	if sub.Line != "" && s.has(byLine) {
+		f.all(s.by(byLine, trimBlanks(sub.Line)))
 	}
 	switch sub.Kind {
 	case RunCommand:
@@ -328,10 +344,46 @@ func (s *Set) Match(sub *Subject, q Query) (*Rule, Match) {
 	case FetchURL:
 		s.findHost(&f)
 	case Hidden:
-		f.all(s.hidden)
+		f.all(s.all(listHidden))
 	}
 	s.findTool(&f)
 	return f.best, f.match
+}
+
+// list adds a rule to a list of the index.
+func (x *index) list(in part, r *Rule) { x.lists[in] = append(x.lists[in], r) }
+
+// all returns the rules of a list of the index.
+func (s *Set) all(in part) []*Rule {
+	if s.pack != nil {
+		return s.pack.find(s, in, "")
+	}
+	return s.lists[in]
+}
+
+// by returns the rules with a key.
+func (s *Set) by(in part, key string) []*Rule {
+	if s.pack != nil {
+		return s.pack.find(s, in, key)
+	}
+	return s.keyed[in][key]
+}
+
+// has reports whether a part of the index has rules.
+func (s *Set) has(in part) bool {
+	if s.pack != nil {
+		return s.pack.has(in)
+	}
+	return len(s.lists[in]) > 0 || len(s.keyed[in]) > 0
+}
+
+// spelt reports whether programs are keyed by the first word, and by the last segment of
+// its path.
+func (s *Set) spelt() (exactly, loosely bool) {
+	if s.pack != nil {
+		return s.pack.exactly, s.pack.loosely
+	}
+	return s.exactly, s.loosely
 }
 
 // finder holds the best match so far.
@@ -359,23 +411,24 @@ func (f *finder) try(r *Rule) {
 }
 
 func (s *Set) findCommand(f *finder) {
-	f.all(s.loose)
+	f.all(s.all(listLoose))
 	a := f.sub.Command
-	if a == nil || len(a.Words) == 0 || len(s.programs) == 0 {
+	if a == nil || len(a.Words) == 0 || !s.has(byProgram) {
 		return
 	}
 	head := &a.Words[0]
 	if !head.Known() {
-		f.all(s.commands)
+		f.all(s.all(listCommands))
 		return
 	}
-	if s.exactly {
-		f.all(s.programs[head.Text])
+	exactly, loosely := s.spelt()
+	if exactly {
+		f.all(s.by(byProgram, head.Text))
 		if a.Installed != "" {
-			f.all(s.programs[a.Installed])
+			f.all(s.by(byProgram, a.Installed))
 		}
 	}
-	if !s.loosely {
+	if !loosely {
 		return
 	}
 	s.findProgram(f, head.Text)
@@ -401,21 +454,21 @@ func (s *Set) findProgram(f *finder, program string) {
 	if s.place.Fold {
 		key = []byte("/" + strings.ToLower(name))
 	}
-	f.all(s.programs[string(key)])
+	f.all(s.by(byProgram, string(key)))
 }
 
 func (s *Set) findPath(f *finder) {
 	p := f.sub.Path
-	if len(s.paths) == 0 {
+	if !s.has(listPaths) {
 		return
 	}
 	if p == nil || p.odd != "" || p.blind || len(p.also) > 0 {
-		f.all(s.paths)
+		f.all(s.all(listPaths))
 		return
 	}
 	for i := range p.forms {
 		if p.forms[i].text == "" {
-			f.all(s.paths)
+			f.all(s.all(listPaths))
 			return
 		}
 	}
@@ -438,6 +491,10 @@ func (s *Set) findForm(f *finder, text string) {
 // findDir looks up the rules that begin with a directory; rest is the path
 // below it, with a slash before each name.
 func (s *Set) findDir(f *finder, dir, rest string) {
+	if s.pack != nil {
+		s.pack.findDir(s, f, dir, rest)
+		return
+	}
 	d := s.dirs[dir]
 	if d == nil {
 		return
@@ -459,16 +516,16 @@ func (s *Set) findDir(f *finder, dir, rest string) {
 
 func (s *Set) findHost(f *finder) {
 	u := f.sub.URL
-	if len(s.fetches) == 0 {
+	if !s.has(listFetches) {
 		return
 	}
 	if u == nil || u.any {
-		f.all(s.fetches)
+		f.all(s.all(listFetches))
 		return
 	}
 	for _, host := range u.hosts {
 		for {
-			f.all(s.hosts[host])
+			f.all(s.by(byHost, host))
 			at := strings.IndexByte(host, '.')
 			if at < 0 {
 				break
@@ -479,18 +536,18 @@ func (s *Set) findHost(f *finder) {
 }
 
 func (s *Set) findTool(f *finder) {
-	if len(s.tools) == 0 && len(s.servers) == 0 {
+	if !s.has(byTool) && !s.has(listServers) {
 		return
 	}
 	tool := f.sub.Tool
-	f.all(s.tools[tool])
+	f.all(s.by(byTool, tool))
 	if !strings.HasPrefix(tool, "mcp__") {
 		return
 	}
-	f.all(s.servers)
+	f.all(s.all(listServers))
 	if key := serverOf(tool); key != "" {
-		f.all(s.tools[key])
+		f.all(s.by(byTool, key))
 	} else {
-		f.all(s.tools[tool+"__"])
+		f.all(s.by(byTool, tool+"__"))
 	}
 }
