@@ -34,6 +34,9 @@ type Options struct {
 	// Frozen are policies in place of those that would be found, see Freeze; nil: they
 	// are looked for.
 	Frozen []policy.Frozen
+	// Compiled is a policy in place of all others: see Rules.Compiled. The caller checks
+	// by a digest that it is as it was written.
+	Compiled []byte
 	// Settings is the caller's own policy, which is trusted and follows all others:
 	// the flags of a command line, or what a Go program demands (see policy.Parse).
 	// It may be nil. Origin is its name in decisions; "" means "settings".

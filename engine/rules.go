@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -40,16 +42,11 @@ func Load(o Options) (*Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, warnings, err := o.sources(place)
-	if err != nil {
-		return nil, err
-	}
-	r, err := compose(place, sources)
+	r, err := o.rules(place)
 	if err != nil {
 		return nil, err
 	}
 	r.options = o
-	r.Warnings = append(warnings, r.Warnings...)
 	r.look = whitelist.Files{Dir: place.Workspace, Path: os.Getenv("PATH")}
 	r.Guard(o.guarded(place)...)
 	r.Policy.Credentials = append(r.Policy.Credentials, o.dirs().Credentials())
@@ -70,16 +67,58 @@ func Load(o Options) (*Rules, error) {
 	return r, nil
 }
 
+// rules returns the rules of the policies that the options select.
+func (o *Options) rules(place patterns.Place) (*Rules, error) {
+	if o.Compiled != nil {
+		spec, err := policy.ReadCompiled(o.Compiled, place, build())
+		if err != nil {
+			return nil, &PolicyError{err}
+		}
+		r := &Rules{Spec: spec, Place: place}
+		return r, r.compile()
+	}
+	sources, warnings, err := o.sources(place)
+	if err != nil {
+		return nil, err
+	}
+	r, err := compose(place, sources)
+	if err != nil {
+		return nil, err
+	}
+	r.Warnings = append(warnings, r.Warnings...)
+	return r, nil
+}
+
+// Compiled returns the policies as they are before the first decision, for Compiled in the
+// options of later processes of the same build, which need not read and merge them again.
+// Those do not know the sources, and have no warnings about them.
+func (r *Rules) Compiled() ([]byte, error) {
+	return r.Spec.AppendCompiled(nil, r.Policy, build())
+}
+
+// build names the build of the program.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	name := info.GoVersion + " " + info.Main.Version
+	for _, s := range info.Settings {
+		if strings.HasPrefix(s.Key, "vcs.") {
+			name += " " + s.Value
+		}
+	}
+	return name
+}
+
 // compose merges and compiles sources. The caller adds the guarded files and the
 // whitelists.
 func compose(place patterns.Place, sources []policy.Source) (*Rules, error) {
 	r := &Rules{Sources: sources, Place: place}
 	r.Spec, r.Ignored = policy.Merge(sources)
-	var err error
-	if r.Policy, r.Session, r.Warnings, err = r.Spec.Compile(place); err != nil {
-		return nil, &PolicyError{err}
+	if err := r.compile(); err != nil {
+		return nil, err
 	}
-	r.Session.Now = time.Now
 	for _, i := range r.Ignored {
 		r.Warnings = append(r.Warnings, i.String())
 	}
@@ -89,6 +128,15 @@ func compose(place patterns.Place, sources []policy.Source) (*Rules, error) {
 		}
 	}
 	return r, nil
+}
+
+// compile compiles the merged policies.
+func (r *Rules) compile() (err error) {
+	if r.Policy, r.Session, r.Warnings, err = r.Spec.Compile(r.Place); err != nil {
+		return &PolicyError{err}
+	}
+	r.Session.Now = time.Now
+	return nil
 }
 
 // Evaluator returns an evaluator for the rules without an approver and a recorder:

@@ -12,6 +12,9 @@ import (
 // two files with the same rules in the same order have the same one. It may be
 // "" for a policy that does not load.
 func (s *Spec) Digest() string {
+	if s.packed != nil {
+		return s.packed.digest
+	}
 	type rule struct {
 		Tools, Paths, Commands, Patterns, Domains []string
 		Action, Message                           string

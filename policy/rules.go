@@ -119,11 +119,11 @@ func (c *compiler) policy() *permission.Policy {
 	return &permission.Policy{
 		Mode:           c.mode(),
 		OwnMode:        s.ownMode,
-		Allow:          c.set(s.Allow, patterns.Allow),
-		Ask:            c.set(s.Ask, patterns.Ask),
-		Deny:           c.set(s.Deny, patterns.Deny),
+		Allow:          c.set(packAllow, s.Allow, patterns.Allow),
+		Ask:            c.set(packAsk, s.Ask, patterns.Ask),
+		Deny:           c.set(packDeny, s.Deny, patterns.Deny),
 		Rules:          c.rules(),
-		Gate:           c.set(s.Gate, patterns.Allow),
+		Gate:           c.set(packGate, s.Gate, patterns.Allow),
 		Catalog:        c.catalog(),
 		Tools:          c.tools,
 		Unlisted:       unlisted[s.Unlisted],
@@ -193,7 +193,10 @@ func (c *compiler) mode() modes.Mode {
 	return mode
 }
 
-func (c *compiler) set(items []Item, list patterns.List) *patterns.Set {
+func (c *compiler) set(which int, items []Item, list patterns.List) *patterns.Set {
+	if c.spec.packed != nil {
+		return c.spec.packed.set(which, list, c)
+	}
 	return patterns.NewSet(c.place, c.list(items, list)...)
 }
 

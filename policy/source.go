@@ -172,12 +172,6 @@ func (f *Frozen) Source() (Source, error) {
 	return Source{Kind: f.Kind, Name: f.Path, Spec: spec, Trusted: f.Trusted, Above: f.Above}, nil
 }
 
-// Changed reports whether the file of the policy has another text now, or is gone.
-func (f *Frozen) Changed() bool {
-	data, err := readFile(f.Path)
-	return err != nil || string(data) != f.Text
-}
-
 // ReadHead reads the permission settings at the head of a chat file. A file
 // without settings is an empty policy.
 func ReadHead(path string) (*Spec, error) {

@@ -156,6 +156,8 @@ type Spec struct {
 	ownMode bool
 	// places holds the place of each setting that is not a list, by its key.
 	places map[string]patterns.Source
+	// packed has Allow, Ask, Deny and Gate of a compiled policy.
+	packed *packed
 }
 
 // TableSpec is the entry of one program or of one tool.
