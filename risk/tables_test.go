@@ -190,7 +190,7 @@ func TestClassNamesAndTiers(t *testing.T) {
 
 // TestPathsBlanks: paths are separated by single blanks.
 func TestPathsBlanks(t *testing.T) {
-	for _, table := range [][]rated{catalogue(), terminal, windowsPrograms, cmdBuiltins, cmdlets} {
+	for _, table := range [][]rated{catalogue(), terminal, windowsPrograms(), cmdBuiltins(), cmdlets()} {
 		for _, p := range table {
 			for _, r := range p.rows {
 				if strings.ContainsAny(r.Subs, "\t\n\r\v\f") {

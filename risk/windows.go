@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -257,16 +258,16 @@ func cmdWords(words []string) []string {
 	if at <= 0 {
 		return out
 	}
-	if ofBuiltins.find(strings.ToLower(first[:at])) == nil && first[at] != '/' {
+	if ofBuiltins().find(strings.ToLower(first[:at])) == nil && first[at] != '/' {
 		return out
 	}
 	return append([]string{first[:at], first[at:]}, words[1:]...)
 }
 
 var (
-	ofBuiltins = newIndex(cmdBuiltins)
-	ofCmdlets  = newIndex(cmdlets)
-	ofPrograms = newIndex(windowsPrograms)
+	ofBuiltins = sync.OnceValue(func() *index { return newIndex(cmdBuiltins()) })
+	ofCmdlets  = sync.OnceValue(func() *index { return newIndex(cmdlets()) })
+	ofPrograms = sync.OnceValue(func() *index { return newIndex(windowsPrograms()) })
 )
 
 // plans returns the entries of the tables for a name, those of the shell itself
@@ -280,14 +281,14 @@ func (w *windowsLine) plans(text string) []*plan {
 		}
 	}
 	if w.shell == Cmd {
-		add(ofBuiltins)
+		add(ofBuiltins())
 	} else {
 		if !strings.ContainsAny(text, `.\/`) {
 			name = aliasOf(name)
 		}
-		add(ofCmdlets)
+		add(ofCmdlets())
 	}
-	add(ofPrograms)
+	add(ofPrograms())
 	return out
 }
 
@@ -320,7 +321,7 @@ func (w *windowsLine) plansElsewhere(text string) []*plan {
 	if w.shell != Cmd {
 		other = ofBuiltins
 	}
-	if p := other.find(windowsName(text)); p != nil {
+	if p := other().find(windowsName(text)); p != nil {
 		return []*plan{p}
 	}
 	return nil
@@ -439,7 +440,7 @@ func WindowsRules(sh WindowsShell) []Rule {
 	if sh == Cmd {
 		own = cmdBuiltins
 	}
-	for _, table := range [][]rated{own, windowsPrograms} {
+	for _, table := range [][]rated{own(), windowsPrograms()} {
 		for i := range table {
 			out = table[i].appendRules(out)
 		}
@@ -448,7 +449,7 @@ func WindowsRules(sh WindowsShell) []Rule {
 		return out
 	}
 	for _, a := range aliases {
-		out = (&rated{a.name, ofCmdlets.find(a.cmdlet).rows}).appendRules(out)
+		out = (&rated{a.name, ofCmdlets().find(a.cmdlet).rows}).appendRules(out)
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-var windowsTables = map[string][]rated{"windowsPrograms": windowsPrograms, "cmdBuiltins": cmdBuiltins, "cmdlets": cmdlets}
+var windowsTables = map[string][]rated{"windowsPrograms": windowsPrograms(), "cmdBuiltins": cmdBuiltins(), "cmdlets": cmdlets()}
 
 func TestWindowsClasses(t *testing.T) {
 	for _, tt := range []struct {
@@ -200,7 +200,7 @@ func TestWindowsTables(t *testing.T) {
 			seen[p.name] = own
 		}
 	}
-	for _, p := range windowsPrograms {
+	for _, p := range windowsPrograms() {
 		if own := seen[p.name]; own != "" {
 			t.Errorf("%s is in windowsPrograms and in %s", p.name, own)
 		}
@@ -209,10 +209,10 @@ func TestWindowsTables(t *testing.T) {
 		if i > 0 && aliases[i-1].name >= a.name {
 			t.Errorf("aliases: %q does not stand before %q", aliases[i-1].name, a.name)
 		}
-		if ofCmdlets.find(a.cmdlet) == nil {
+		if ofCmdlets().find(a.cmdlet) == nil {
 			t.Errorf("alias %s is for %s, which no table has", a.name, a.cmdlet)
 		}
-		if ofCmdlets.find(a.name) != nil {
+		if ofCmdlets().find(a.name) != nil {
 			t.Errorf("alias %s is a cmdlet as well", a.name)
 		}
 	}
@@ -253,7 +253,7 @@ func TestWindowsRules(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		}
-		for _, p := range slices.Concat(windowsPrograms, windowsTables[own]) {
+		for _, p := range slices.Concat(windowsPrograms(), windowsTables[own]) {
 			if !lines[p.name] {
 				t.Errorf("shell %d: no rule for %s", sh, p.name)
 			}

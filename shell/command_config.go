@@ -31,7 +31,7 @@ func (e *effector) configBeside() {
 		case a.Kind != ArgOperand || told && (i == 0 || !takesNext(e.scan.Args[i-1], e.words) || e.scan.Args[i-1].Word+1 != a.Word):
 			continue
 		}
-		if labelled[e.prog.Name] && strings.HasPrefix(w.Text, "//") {
+		if labelled.has(e.prog.Name) && strings.HasPrefix(w.Text, "//") {
 			continue
 		}
 		if leadsOut(&w) && slices.ContainsFunc(beneath(e.dirs, w), func(at Word) bool { return !e.w.inside(&at) }) {

@@ -1,5 +1,7 @@
 package shell
 
+import "sync"
+
 // readByProgram runs the reader of a program that a table cannot describe, and
 // returns the state after the command.
 func (e *effector) readByProgram() outcome {
@@ -7,7 +9,7 @@ func (e *effector) readByProgram() outcome {
 	if name == "" {
 		return same(e.s)
 	}
-	read, ok := byProgram[name]
+	read, ok := byProgram()[name]
 	if !ok {
 		return same(e.s)
 	}
@@ -15,13 +17,16 @@ func (e *effector) readByProgram() outcome {
 }
 
 // byProgram maps the name that the catalogue gives a reader to the reader.
-var byProgram map[string]func(*effector) outcome
+var byProgram func() map[string]func(*effector) outcome
 
-func init() {
+func init() { byProgram = sync.OnceValue(readers) }
+
+// readers returns the readers; not a variable, since a reader reads what others are for.
+func readers() map[string]func(*effector) outcome {
 	here := func(f func(*effector)) func(*effector) outcome {
 		return func(e *effector) outcome { f(e); return same(e.s) }
 	}
-	byProgram = map[string]func(*effector) outcome{
+	return map[string]func(*effector) outcome{
 		"cd": (*effector).cd, "command": (*effector).builtin, "eval": (*effector).eval,
 		"pushd": (*effector).stack, "popd": (*effector).stack, "exit": (*effector).exit,
 		"source": (*effector).source, "exec": (*effector).exec,

@@ -56,7 +56,7 @@ func (e *effector) mayRead(words []Word, reason string) {
 }
 
 func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason string) {
-	if p.hasHole(Pipe) || p.Known() && free[p.Text] || devFD(&p) {
+	if p.hasHole(Pipe) || p.Known() && free.has(p.Text) || devFD(&p) {
 		return
 	}
 	places, recursive, noFollow := beneath(e.dirs, p), e.recursive, e.noFollow && !slashed(&p)

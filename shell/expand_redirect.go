@@ -184,7 +184,7 @@ func (w *walker) target(word *syntax.Word, s *scope) []Word {
 }
 
 func (w *walker) file(target Word, r *syntax.Redirect, s *scope, kind Kind) {
-	if target.Known() && free[target.Text] || target.hasHole(Pipe) {
+	if target.Known() && free.has(target.Text) || target.hasHole(Pipe) {
 		return
 	}
 	if strings.HasPrefix(target.Text, "/dev/tcp/") || strings.HasPrefix(target.Text, "/dev/udp/") {

@@ -163,7 +163,7 @@ func isFree(r *syntax.Redirect) bool {
 	case syntax.DplOut, syntax.DplIn:
 		return target == "-" || target != "" && digits(target) == len(target)
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
-		return free[target]
+		return free.has(target)
 	}
 	return false
 }

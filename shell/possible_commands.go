@@ -255,7 +255,7 @@ func (c *possibleCommands) suffix(head Word, rest []Word, clear bool) {
 		head.Text = unquoted.Replace(head.Text)
 	}
 	words := append([]Word{head}, rest...)
-	if p := c.opt.Catalog.Lookup(base(head.Text)); p == nil || !head.Known() || shellOnly[head.Text] {
+	if p := c.opt.Catalog.Lookup(base(head.Text)); p == nil || !head.Known() || shellOnly.has(head.Text) {
 		c.shallow(words)
 		return
 	}

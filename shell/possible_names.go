@@ -35,13 +35,13 @@ func (a *Action) NamesElsewhere() bool {
 }
 
 // named reports whether one of an option's names is in a set.
-func (a *Arg) named(in map[string]bool) bool {
-	return slices.ContainsFunc(a.Option.Names, func(name string) bool { return in[name] })
+func (a *Arg) named(in nameSet) bool {
+	return slices.ContainsFunc(a.Option.Names, func(name string) bool { return in.has(name) })
 }
 
 // namesOptions holds the subcommands of git that show no contents of files with these
 // options; nil stands for all that the catalogue lists (git-status(1) and the others).
-var namesOptions = map[string]map[string]bool{
+var namesOptions = map[string]nameSet{
 	"status": set(
 		"-s", "-b", "--show-stash", "--porcelain", "--long", "-u", "--ignored", "--ignore-submodules", "-z", "--column", "--no-column",
 		"--ahead-behind", "--no-ahead-behind", "--renames", "--no-renames", "--find-renames",

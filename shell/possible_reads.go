@@ -39,7 +39,7 @@ func (a *Action) PossibleReads() []Word {
 		p.arg(arg, &a.Words[arg.Word])
 	}
 	splitPaths(a.code, p.part)
-	if k := scan.Prog.Operands; (scan.Prog.Special == "" || adds[scan.Prog.Special]) && (k == program.Text || k == program.Unread) {
+	if k := scan.Prog.Operands; (scan.Prog.Special == "" || adds.has(scan.Prog.Special)) && (k == program.Text || k == program.Unread) {
 		p.given(&a.input)
 	}
 	return p.paths
@@ -122,7 +122,7 @@ func (p *possibleReads) arg(arg Arg, w *Word) {
 func (p *possibleReads) operand(w Word) {
 	switch p.prog.Operands {
 	case program.Text, program.Unread, program.Names:
-		if p.prog.Special == "" || adds[p.prog.Special] {
+		if p.prog.Special == "" || adds.has(p.prog.Special) {
 			p.word(w)
 		}
 		if p.prog.Operands == program.Unread {

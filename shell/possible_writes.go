@@ -90,7 +90,7 @@ func (p *possibleWrites) arg(args []Arg, i int) {
 func (p *possibleWrites) unknownOperand() bool {
 	switch p.prog.Operands {
 	case program.Unread:
-		return p.prog.Special == "" || adds[p.prog.Special]
+		return p.prog.Special == "" || adds.has(p.prog.Special)
 	case program.Script:
 		return p.operands > p.prog.Skip+1 && p.prog.Special != "awk" // the operands of awk are read
 	}
@@ -168,7 +168,7 @@ func (p *possibleWrites) part(w Word) {
 		}
 		w = headWord(w, 0, slash)
 	}
-	if w.Text == "" && len(w.Holes) == 0 || len(w.Text) > maxPath || strings.ContainsAny(w.Text, "\n\x00") || w.hasHole(Pipe) || free[w.Text] || strings.Contains(w.Text, "://") {
+	if w.Text == "" && len(w.Holes) == 0 || len(w.Text) > maxPath || strings.ContainsAny(w.Text, "\n\x00") || w.hasHole(Pipe) || free.has(w.Text) || strings.Contains(w.Text, "://") {
 		return
 	}
 	p.paths = append(p.paths, beneath(p.dirs, w)...)

@@ -106,7 +106,7 @@ func awkGoesOn(toks []awkToken, i int) bool {
 
 func (e *effector) awkOutput(toks []awkToken, i int) {
 	if i+1 < len(toks) && toks[i+1].str && awkEnds(toks, i+2) {
-		if name := toks[i+1].text; !free[name] {
+		if name := toks[i+1].text; !free.has(name) {
 			e.write(Word{Text: name}, NeedCover, false, "output of the awk program")
 		}
 		return

@@ -24,7 +24,7 @@ func (e *effector) aws() {
 // stream (AWS CLI reference, "outfile").
 func (e *effector) awsOutput() {
 	last := len(e.words) - 1
-	if last > 2 && slices.ContainsFunc(e.words[1:last], func(w Word) bool { return awsStreams[w.Text] }) && !strings.HasPrefix(e.words[last].Text, "-") {
+	if last > 2 && slices.ContainsFunc(e.words[1:last], func(w Word) bool { return awsStreams.has(w.Text) }) && !strings.HasPrefix(e.words[last].Text, "-") {
 		e.write(e.words[last], NeedCover, false, "output of aws")
 	}
 }

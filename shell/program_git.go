@@ -147,7 +147,7 @@ func (e *effector) gitPrints(sub string) bool {
 	case "cat-file":
 		return !e.has("-t") && !e.has("-s") && !e.has("-e")
 	}
-	return gitPrinters[sub]
+	return gitPrinters.has(sub)
 }
 
 var gitPrinters = set("diff", "show", "blame", "annotate", "difftool", "diff-files", "range-diff", "format-patch")
@@ -204,7 +204,7 @@ func (e *effector) gitAlias(value *Word) {
 func (e *effector) gitConfigVerb(rest []Word) (verb string, writes bool) {
 	if len(e.scan.Path) > 1 {
 		verb = e.words[e.subcommandAt()].Text
-		return verb, gitConfigWriters[verb]
+		return verb, gitConfigWriters.has(verb)
 	}
 	verb, writes = "set", len(rest) > 1
 	for _, a := range e.scan.Args {
@@ -248,9 +248,9 @@ func gitHarmless(key, value *Word) bool {
 	name := gitKey(key.Text)
 	section, _, _ := strings.Cut(name, ".")
 	switch {
-	case gitQuiet[section] || gitKeys[name]:
+	case gitQuiet.has(section) || gitKeys.has(name):
 		return true
-	case gitAddresses[name]:
+	case gitAddresses.has(name):
 		return value.Known() && !strings.HasPrefix(value.Text, "-") && !gitHelper(value.Text)
 	case section == "alias": // git runs what follows "!", and takes options before a subcommand
 		text := strings.TrimSpace(value.Text)

@@ -40,7 +40,7 @@ func (e *effector) printsObjects() bool {
 	case path == "grep":
 		return e.has("--cached")
 	}
-	return objectPrinters[e.scan.Path[0]]
+	return objectPrinters.has(e.scan.Path[0])
 }
 
 // objectPrinters are the subcommands of git that print, pack or send what is in its
@@ -71,7 +71,7 @@ func added(scan Scan, words []Word) []Word {
 	var files []Word
 	for _, a := range scan.Args {
 		switch {
-		case a.Kind == ArgOption && untracked[a.Option.Names[0]] && (scan.Path[0] != "add" || a.Option.Names[0] == "-A"):
+		case a.Kind == ArgOption && untracked.has(a.Option.Names[0]) && (scan.Path[0] != "add" || a.Option.Names[0] == "-A"):
 			return []Word{everything}
 		case a.Kind != ArgOperand && a.Kind != ArgUnsure || scan.Path[0] == "stash":
 			continue

@@ -89,7 +89,7 @@ func (e *effector) goCompiles() {
 
 // toolFlags returns the values, [PATTERN=]FLAG …, that do not belong to flags which
 // are known to write nothing; "." for a flag without a value.
-func toolFlags(text string, known map[string]bool) []string {
+func toolFlags(text string, known nameSet) []string {
 	if pattern, flags, found := strings.Cut(text, "="); found && !strings.HasPrefix(strings.TrimLeft(text, ` "'`), "-") && !strings.ContainsAny(pattern, " \t") {
 		text = flags
 	}
@@ -100,7 +100,7 @@ func toolFlags(text string, known map[string]bool) []string {
 		next := i+1 < len(words) && !strings.HasPrefix(words[i+1], "-")
 		switch {
 		case !strings.HasPrefix(words[i], "-"):
-			if !known[words[i]] {
+			if !known.has(words[i]) {
 				values = append(values, words[i])
 			}
 			continue
@@ -108,7 +108,7 @@ func toolFlags(text string, known map[string]bool) []string {
 			i++
 			value = words[i]
 		}
-		if !known[name] {
+		if !known.has(name) {
 			values = append(values, cmp.Or(value, "."))
 		}
 	}

@@ -15,7 +15,7 @@ func (e *effector) mvn() {
 		switch low := strings.ToLower(strings.TrimSpace(key)); {
 		case low == "exec.executable":
 			e.runMore(file, "property exec.executable", false)
-		case javaSettings[low] || strings.HasSuffix(low, ".debug") || strings.HasSuffix(low, "classpath") || strings.HasSuffix(low, "argline") || strings.HasSuffix(low, "jvmargs") || strings.Contains(value, "-javaagent"):
+		case javaSettings.has(low) || strings.HasSuffix(low, ".debug") || strings.HasSuffix(low, "classpath") || strings.HasSuffix(low, "argline") || strings.HasSuffix(low, "jvmargs") || strings.Contains(value, "-javaagent"):
 			e.odd(causeProperty, key, e.prog.Name)
 		case low == "output" || strings.HasPrefix(low, "output") || strings.HasSuffix(low, "outputfile") || strings.HasSuffix(low, "outputdirectory"):
 			e.write(file, NeedCover, false, "property "+key)

@@ -34,13 +34,13 @@ func (e *effector) makeVariable(name string, value Word) {
 		e.odd(causeMakeObeys, name)
 	case strings.Contains(value.Text, "$"):
 		e.odd(causeMakeExpands, plain)
-	case makePrograms[plain]:
+	case makePrograms.has(plain):
 		e.makeProgram(plain, value)
 	case flags:
 		e.flags(plain, value)
 	case Sh.classOf(plain, nil) == Dangerous:
 		e.odd(causeMakeRuns, plain)
-	case makePlaces[plain]:
+	case makePlaces.has(plain):
 		e.write(value, NeedOutside, false, "variable "+plain+" of make")
 	case breaks(value.Text, 0), breaks(value.Text, '"'):
 		e.odd(causeMakeValue, plain)
@@ -78,7 +78,7 @@ var makeTools = set(
 func (e *effector) makeProgram(name string, value Word) {
 	if !strings.ContainsAny(value.Text, " /") && value.Known() && !breaks(value.Text, 0) {
 		tool := strings.TrimRight(value.Text, "0123456789.-")
-		if i := strings.LastIndexByte(tool, '-'); i >= 0 && makeTools[tool[i+1:]] || makeTools[tool] || makeTools[value.Text] || tool == "" {
+		if i := strings.LastIndexByte(tool, '-'); i >= 0 && makeTools.has(tool[i+1:]) || makeTools.has(tool) || makeTools.has(value.Text) || tool == "" {
 			return
 		}
 	}

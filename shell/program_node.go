@@ -73,7 +73,7 @@ func (e *effector) runner() {
 		return
 	}
 	base := name.Text[strings.LastIndexByte(name.Text, '/')+1:]
-	anyProgram := (run || e.prog.Name == "pnpm") && program.Lookup(base) != nil && !packaged[base]
+	anyProgram := (run || e.prog.Name == "pnpm") && program.Lookup(base) != nil && !packaged.has(base)
 	if anyProgram || strings.HasPrefix(name.Text, "/") {
 		e.runWords(at)
 		return

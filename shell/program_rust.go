@@ -32,7 +32,7 @@ func (e *effector) codegen(setting Word) {
 		e.runFile(file, "option -C "+key+" of rustc")
 	case key == "incremental" || key == "profile-generate":
 		e.write(file, NeedCover, false, "option -C "+key+" of rustc")
-	case !codegens[key] || setting.holeAt(0):
+	case !codegens.has(key) || setting.holeAt(0):
 		e.unprovenLate(causeVeryWords, "-C "+key, "rustc")
 	}
 }

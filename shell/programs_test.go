@@ -29,7 +29,7 @@ func TestSpecialsExist(t *testing.T) {
 		if p.Special == "" || p.Special == "kill" {
 			return
 		}
-		if _, ok := byProgram[p.Special]; !ok {
+		if _, ok := byProgram()[p.Special]; !ok {
 			t.Errorf("%s: there is no reader %q", name, p.Special)
 		}
 	})

@@ -68,11 +68,11 @@ func (s Setting) runs(a *Action) obedience {
 	section, _, _ := strings.Cut(key, ".")
 	value := Word{Text: s.Value}
 	switch {
-	case strings.TrimSpace(s.Value) == "", quietSettings[key], quietSections[section]:
+	case strings.TrimSpace(s.Value) == "", quietSettings.has(key), quietSections.has(section):
 		return 0
 	case section == "alias":
 		return s.aliased(a)
-	case (key == "core.fsmonitor" || section == "pager") && gitBool[strings.ToLower(s.Value)]:
+	case (key == "core.fsmonitor" || section == "pager") && gitBool.has(strings.ToLower(s.Value)):
 		return 0
 	case key == "submodule.*.update" && !strings.HasPrefix(s.Value, "!"), section == "url" && !s.rewritesToHelper():
 		return 0
@@ -159,7 +159,7 @@ type obeyRow struct {
 	by   obedience
 	more obedience // with an option of with, or with any that is not in unless
 	// At most one is set.
-	with, unless map[string]bool
+	with, unless nameSet
 }
 
 // obeyRows holds the subcommands that only look. Every other one obeys whatever
@@ -215,7 +215,7 @@ func (a *Action) obeys() obedience {
 	verb := strings.Join(verbs, " ")
 	stray := slices.ContainsFunc(scan.Args, func(arg Arg) bool { return arg.Kind != ArgOption && arg.Kind != ArgSubcommand })
 	if a.Program.Special != "git" {
-		if goStamps[verb] {
+		if goStamps.has(verb) {
 			return byIndex | byHook
 		}
 		return 0
@@ -238,8 +238,8 @@ func (r *obeyRow) option(arg *Arg, word *Word) obedience {
 		return 0
 	case ArgOption:
 		names := arg.Option.Names
-		listed := func(in map[string]bool) bool {
-			return slices.ContainsFunc(names, func(name string) bool { return in[name] })
+		listed := func(in nameSet) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return in.has(name) })
 		}
 		switch {
 		case listed(set("--help")):

@@ -89,7 +89,7 @@ func (z *zshSurvey) call(c *syntax.CallExpr) {
 		switch {
 		case !plain:
 			return
-		case zshWords[text]:
+		case zshWords.has(text):
 			z.v.odd(causeZshWord, text)
 			return
 		case text == "cd" && len(c.Args)-i > 2:

@@ -1,14 +1,17 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-func set(names ...string) map[string]bool {
-	m := make(map[string]bool, len(names))
-	for _, n := range names {
-		m[n] = true
-	}
-	return m
-}
+// nameSet is a few names. It is no map, which would be filled whenever a program starts.
+type nameSet []string
+
+func set(all ...string) nameSet { return all }
+
+// has reports whether a name is one of them.
+func (s nameSet) has(name string) bool { return slices.Contains(s, name) }
 
 func begins(text string, with []string) bool {
 	for _, p := range with {
