@@ -32,6 +32,9 @@ func (s *session) use(ctx context.Context, e *Event) (Verdict, error) {
 // policy denies is denied; about what it asks, a person may answer elsewhere too; what it
 // allows is left to the host, which has reasons of its own.
 func (s *session) dialog(ctx context.Context, e *Event) (Verdict, error) {
+	if s.light {
+		return Verdict{}, errWhole
+	}
 	d := s.Explain(e.Use, nil)
 	if v, ok := stands(&d); ok {
 		return v, nil
@@ -53,6 +56,7 @@ type asking struct {
 	native bool   // the host asks
 	dialog *Event // the host asks at the same time; nil: it does not
 	id     string // of the question that waits; "": none does
+	whole  bool   // the question cannot be put by a light run
 }
 
 // decide decides a tool use, and waits for the answer to its question.
@@ -63,6 +67,10 @@ func (a *asking) decide(ctx context.Context, use permission.ToolUse) (permission
 	}
 	res, err := a.CanUseTool(ctx, use)
 	for parked := new(permission.Parked); errors.As(err, &parked); {
+		if a.whole {
+			a.Leave() // nothing is kept: it is decided anew
+			return permission.Result{}, errWhole
+		}
 		if err := a.Exit(); err != nil {
 			return permission.Result{}, err
 		}
@@ -105,6 +113,10 @@ func (a *asking) Approve(ctx context.Context, ask permission.Request) (permissio
 		return permission.Answer{}, permission.ErrHanded
 	}
 	asker, err := a.elsewhere()
+	if errors.Is(err, errWhole) {
+		a.whole = true
+		return permission.Answer{}, permission.ErrParked
+	}
 	if err != nil {
 		return permission.Answer{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -345,32 +346,52 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// A session whose file was changed or cut is none, and denies.
+// A session of which a file was changed or cut is none, and denies.
 func TestDamagedSession(t *testing.T) {
-	for name, damage := range map[string]func(text string) string{
-		"cut":       func(text string) string { return text[:len(text)/2] },
-		"empty":     func(string) string { return "" },
-		"workspace": func(text string) string { return strings.Replace(text, `/repo"`, `/else"`, 1) },
-		"policy":    func(text string) string { return strings.Replace(text, "touch no", "touch on", 1) },
+	cut := func(text string) string { return text[:len(text)/2] }
+	empty := func(string) string { return "" }
+	for _, tt := range []struct {
+		file, name string
+		damage     func(text string) string
+	}{
+		{"session.json", "cut", cut},
+		{"session.json", "empty", empty},
+		{"session.json", "workspace", func(text string) string { return strings.Replace(text, `/repo"`, `/else"`, 1) }},
+		{"policies.json", "cut", cut},
+		{"policies.json", "empty", empty},
+		{"policies.json", "rule", func(text string) string { return strings.Replace(text, "touch no", "touch on", 1) }},
+		{"policy-*", "cut", cut},
+		{"policy-*", "empty", empty},
+		{"policy-*", "rule", func(text string) string { return strings.Replace(text, "touch no", "touch on", 1) }},
 	} {
-		m := newMachine(t, `deny = ["Bash(touch no)"]`)
+		m := newMachine(t, "ask = [\"Bash(npm:*)\"]\ndeny = [\"Bash(touch no)\"]\n")
 		if o := m.hears(t, hook.Claude, m.use("s", "t1", "ls")); !allowed(o.Stdout) {
 			t.Fatalf("%s", o.Stdout)
 		}
-		dirs, err := os.ReadDir(m.state + "/hooks")
-		if err != nil || len(dirs) != 1 {
-			t.Fatalf("%v %v", dirs, err)
-		}
-		file := m.state + "/hooks/" + dirs[0].Name() + "/session.json"
+		file := m.fileOf(t, tt.file)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.write(t, file, damage(string(text)))
-		if o := m.hears(t, hook.Claude, m.use("s", "t2", "ls")); runs(hook.Claude, o) || !strings.Contains(string(o.Stderr), "session.json") {
-			t.Errorf("%s: %d %s%s", name, o.Code, o.Stdout, o.Stderr)
+		if tt.damage(string(text)) == string(text) {
+			t.Fatalf("%s of %s changes nothing", tt.name, file)
+		}
+		m.write(t, file, tt.damage(string(text)))
+		o := m.hears(t, hook.Claude, m.use("s", "t2", "npm install x")) // which a person elsewhere is asked about
+		if runs(hook.Claude, o) || !strings.Contains(string(o.Stderr), file) {
+			t.Errorf("%s of %s: %d %s%s", tt.name, tt.file, o.Code, o.Stdout, o.Stderr)
 		}
 	}
+}
+
+// fileOf returns the file of the only session whose name matches a pattern.
+func (m *machine) fileOf(t *testing.T, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(m.state + "/hooks/*/" + pattern)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v %v", files, err)
+	}
+	return files[0]
 }
 
 // What cannot be loaded or recorded is denied, with the place.

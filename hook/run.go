@@ -13,7 +13,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 // Options say how a hook is answered. Host, Env and Dir are needed.
@@ -26,6 +25,9 @@ type Options struct {
 	// Ask returns who asks a person elsewhere, of an engine that was opened. Nil: nobody
 	// is there, and an ask is a denial where the host does not ask.
 	Ask func(e *engine.Engine) (Asker, error)
+	// Whole gives a payload to the program that reads policies and asks people elsewhere;
+	// it returns only if that is not possible. Nil: this program does so itself.
+	Whole func(payload []byte) error
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration
 }
@@ -51,7 +53,13 @@ type run struct {
 	now     func() time.Time
 	options engine.Options
 	ask     func(e *engine.Engine) (Asker, error)
+	// light: the policies are those that were compiled when the session began, and nobody
+	// is asked elsewhere: what needs more is errWhole, before anything was recorded or kept.
+	light bool
 }
+
+// errWhole is the error of what a light run cannot do.
+var errWhole = errors.New("it takes the policies, or a person elsewhere")
 
 // Main answers the hook whose payload is on in. It returns the exit code, and never
 // later than the host waits: what takes longer is denied.
@@ -105,7 +113,41 @@ func respond(ctx context.Context, o Options, in io.Reader) (answer Output) {
 	if err != nil {
 		return failed(err)
 	}
-	answer, err = r.handle(ctx, e)
+	return r.answer(ctx, e, data, o.Whole)
+}
+
+// answer returns the answer to an event, which is first tried lightly.
+func (r *run) answer(ctx context.Context, e *Event, data []byte, whole func([]byte) error) Output {
+	began := time.Now()
+	if r.light = whole != nil || e.light(); r.light {
+		tried := *e
+		if answer, err := r.handle(ctx, &tried); !errors.Is(err, errWhole) {
+			return r.answered(e, answer, err)
+		}
+		r.light = false
+	}
+	switch {
+	case whole == nil:
+		answer, err := r.handle(ctx, e)
+		return r.answered(e, answer, err)
+	case time.Since(began) > margin/2: // the other program does not know how long the host has waited
+		return r.broken(e, errors.New("the session was busy for too long: try again"))
+	}
+	return r.broken(e, whole(data))
+}
+
+// light reports whether an event is one of those that come with every tool use, which are
+// mostly answered without policies and people.
+func (e *Event) light() bool {
+	switch e.Kind {
+	case Use, Ran, Failed, Refused:
+		return true
+	}
+	return false
+}
+
+// answered returns an answer, or that to an error.
+func (r *run) answered(e *Event, answer Output, err error) Output {
 	if err != nil {
 		return r.broken(e, err)
 	}
@@ -209,12 +251,7 @@ func (r *run) open(e *Event) (*session, error) {
 		return nil, err
 	}
 	s := &session{run: r, fixed: f, id: sessionID(f.Host, f.Session)}
-	o := r.options
-	o.Dir, o.Frozen = f.Workspace, f.Policies
-	if len(r.host.Mapped) > 0 {
-		o.Base = append(o.Base, policy.Source{Kind: policy.Named, Name: r.host.Title, Spec: &policy.Spec{Mapped: r.host.Mapped}, Trusted: true})
-	}
-	rules, err := engine.Load(o)
+	rules, err := r.load(f)
 	if err != nil {
 		return nil, err
 	}
@@ -228,6 +265,9 @@ func (r *run) open(e *Event) (*session, error) {
 
 // elsewhere returns who asks a person elsewhere. It is opened when it is needed.
 func (s *session) elsewhere() (Asker, error) {
+	if s.light {
+		return nil, errWhole
+	}
 	if s.asker == nil && s.ask != nil {
 		asker, err := s.ask(s.Engine)
 		if err != nil {
@@ -296,6 +336,9 @@ func (s *session) named(path string) string {
 // turn begins a turn of the agent.
 func (s *session) turn(ctx context.Context) error {
 	err := s.withdraw(ctx, "", "a new turn has begun")
+	if errors.Is(err, errWhole) {
+		return err
+	}
 	if err := s.Enter(ctx, s.id); err != nil {
 		return err
 	}
@@ -306,6 +349,9 @@ func (s *session) turn(ctx context.Context) error {
 // outcome records what has become of a tool use.
 func (s *session) outcome(ctx context.Context, e *Event) error {
 	err := s.withdraw(ctx, e.key(), "it was answered in the window of "+s.host.Title)
+	if errors.Is(err, errWhole) {
+		return err
+	}
 	if e.Kind == Refused {
 		return errors.Join(err, s.Note(s.id, "refused", e.Use.Tool+" was refused in the window of "+s.host.Title))
 	}
