@@ -3,15 +3,15 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
-	"unsafe"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/netns"
 )
 
 // The test binary starts itself anew in a network namespace with only
@@ -31,100 +31,31 @@ func enterNamespace() {
 		noNamespace = os.Getenv("AW_E2E_NO_NAMESPACE")
 		return
 	case "net":
-		if err := loopbackUp(); err != nil {
+		if err := netns.Up(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e: bring up loopback:", err)
-			os.Exit(125)
+			os.Exit(netns.Unready)
 		}
 		if err := ownEtc(os.Getenv(etcVar)); err != nil {
 			os.Setenv(etcVar, "")
 		}
 		os.Setenv(stageVar, "run")
-		fatal(execSelf())
+		fatal(netns.Exec(os.Args[1:]))
 	}
 	os.Setenv(stageVar, "net")
 	if dir, err := os.MkdirTemp("", "e2e-etc"); err == nil {
 		os.Setenv(etcVar, dir)
 		defer os.RemoveAll(dir) // where os.Exit does not come first
 	}
-	var first error
-	for _, attr := range []*syscall.SysProcAttr{asUser(), asRoot()} {
-		code, err := runSelf(attr)
-		if err == nil && code != 125 {
-			os.RemoveAll(os.Getenv(etcVar))
-			os.Exit(code)
-		}
-		if first == nil {
-			first = err
-		}
+	code, err := netns.Run(context.Background(), syscall.CLONE_NEWNS, []uintptr{capSysAdmin}, os.Args[1:])
+	if err == nil {
+		os.RemoveAll(os.Getenv(etcVar))
+		os.Exit(code)
 	}
 	os.Unsetenv(stageVar)
-	noNamespace = fmt.Sprintf("no network namespace can be made here (%v): run it as root, or allow unprivileged user namespaces", first)
+	noNamespace = fmt.Sprintf("no network namespace can be made here (%v): run it as root, or allow unprivileged user namespaces", err)
 }
 
-// asUser is a user namespace of our own, in which we are no root.
-func asUser() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{
-		Cloneflags:                 syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
-		UidMappings:                []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}},
-		GidMappings:                []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getgid(), Size: 1}},
-		GidMappingsEnableSetgroups: false,
-		AmbientCaps:                []uintptr{capNetAdmin, capSysAdmin},
-		Pdeathsig:                  syscall.SIGKILL,
-	}
-}
-
-func asRoot() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-}
-
-const (
-	capNetAdmin = 12
-	capSysAdmin = 21
-)
-
-func runSelf(attr *syscall.SysProcAttr) (code int, err error) {
-	runtime.LockOSThread() // Pdeathsig follows the thread
-	defer runtime.UnlockOSThread()
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
-	cmd.Args[0] = os.Args[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = attr
-	err = cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), nil
-	}
-	return 0, err
-}
-
-// execSelf replaces this process by a copy without ambient capabilities.
-func execSelf() error {
-	runtime.LockOSThread()
-	const prCapAmbient, prCapAmbientClearAll = 47, 4
-	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapAmbient, prCapAmbientClearAll, 0, 0, 0, 0); e != 0 {
-		return e
-	}
-	return syscall.Exec("/proc/self/exe", os.Args, os.Environ())
-}
-
-func loopbackUp() error {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer syscall.Close(fd)
-	var ifreq struct {
-		name  [16]byte
-		flags uint16
-		_     [22]byte
-	}
-	copy(ifreq.name[:], "lo")
-	ifreq.flags = syscall.IFF_UP | syscall.IFF_RUNNING
-	if _, _, e := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&ifreq))); e != 0 {
-		return e
-	}
-	return nil
-}
+const capSysAdmin = 21
 
 // etcVar names the folder in which our own /etc is made, "" if there is none.
 const etcVar = "AW_E2E_ETC"
