@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -57,7 +58,7 @@ const mostReason = 8 << 10
 // without an answer.
 const (
 	// guardMargin is how much earlier than the limit of a host the shell around a hook ends it.
-	guardMargin = 10 * time.Second
+	guardMargin = entry.Limit - entry.Guarded
 	// margin is how much earlier than that the hook denies by itself, and how much
 	// earlier still it ends a wait for a person.
 	margin = 5 * time.Second

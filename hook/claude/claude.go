@@ -8,9 +8,9 @@ package claude
 import (
 	"errors"
 	"path"
-	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -19,7 +19,7 @@ import (
 // Host returns the host.
 func Host() *hook.Host {
 	return &hook.Host{
-		Name: hook.Claude, Title: "Claude Code", Limit: 600 * time.Second,
+		Name: hook.Claude, Title: "Claude Code", Limit: entry.Limit,
 		Project: []string{"CLAUDE_PROJECT_DIR"}, Tools: builtins(), MCP: true,
 		Events: events, Read: read, Answer: answer, Loosens: loosens, Inline: commandLines,
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
 
@@ -19,8 +20,8 @@ type settings struct {
 	} `json:"permissions"`
 	Hooks struct {
 		PreToolUse []struct {
-			Matcher string  `json:"matcher"`
-			Hooks   []entry `json:"hooks"`
+			Matcher string    `json:"matcher"`
+			Hooks   []handler `json:"hooks"`
 		} `json:"PreToolUse"`
 	} `json:"hooks"`
 }
@@ -33,8 +34,8 @@ func parse(data []byte) (*settings, error) {
 	return s, strictjson.Decode(data, s, strictjson.IgnoreUnknown, strictjson.NullAbsent)
 }
 
-// entry is one hook.
-type entry struct {
+// handler is one hook.
+type handler struct {
 	Type      string   `json:"type"`
 	Command   string   `json:"command"`
 	Args      []string `json:"args"`
@@ -48,7 +49,7 @@ type entry struct {
 func (s *settings) ours() bool {
 	for _, group := range s.Hooks.PreToolUse {
 		if group.Matcher == "" || group.Matcher == "*" {
-			if slices.ContainsFunc(group.Hooks, entry.ours) {
+			if slices.ContainsFunc(group.Hooks, handler.ours) {
 				return true
 			}
 		}
@@ -56,14 +57,14 @@ func (s *settings) ours() bool {
 	return false
 }
 
-func (h entry) ours() bool {
+func (h handler) ours() bool {
 	self, err := os.Executable()
 	if err != nil || h.Type != "command" || h.OnFailure != "block" || h.If != "" || h.Async {
 		return false
 	}
 	one, errOne := os.Stat(self)
 	other, errOther := os.Stat(h.Command)
-	return errOne == nil && errOther == nil && os.SameFile(one, other) && len(h.Args) >= 2 && h.Args[0] == "hook" && h.Args[1] == hook.Claude
+	return errOne == nil && errOther == nil && os.SameFile(one, other) && entry.Starts(h.Args, hook.Claude)
 }
 
 // loosens returns why a change of a settings file must not count, "" if it may.

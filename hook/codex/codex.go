@@ -8,9 +8,9 @@ package codex
 import (
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -18,7 +18,7 @@ import (
 // Host returns the host.
 func Host() *hook.Host {
 	return &hook.Host{
-		Name: hook.Codex, Title: "Codex CLI", Limit: 600 * time.Second,
+		Name: hook.Codex, Title: "Codex CLI", Limit: entry.Limit,
 		Tools: table, MCP: true, Mapped: mapped,
 		Events: events, Read: read, Answer: answer, Rewrite: withoutInput,
 	}

@@ -12,9 +12,9 @@ import (
 	"errors"
 	"maps"
 	"strings"
-	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -22,7 +22,7 @@ import (
 // Host returns the host.
 func Host() *hook.Host {
 	return &hook.Host{
-		Name: hook.Copilot, Title: "Copilot CLI", Limit: 600 * time.Second,
+		Name: hook.Copilot, Title: "Copilot CLI", Limit: entry.Limit,
 		Project: []string{"COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"}, Tools: table, Mapped: mapped,
 		Events: events, Read: read, Answer: answer,
 	}

@@ -8,9 +8,9 @@ package crush
 import (
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -18,7 +18,7 @@ import (
 // Host returns the host.
 func Host() *hook.Host {
 	return &hook.Host{
-		Name: hook.Crush, Title: "Crush", Limit: 600 * time.Second,
+		Name: hook.Crush, Title: "Crush", Limit: entry.Limit,
 		Project: []string{"CRUSH_PROJECT_DIR"}, Tools: table, Mapped: mapped,
 		Events: events, Read: read, Answer: answer,
 	}

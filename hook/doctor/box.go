@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 )
 
 // box is the throw-away place of one trial: a home, a workspace and a hook.
@@ -28,6 +28,7 @@ type box struct {
 	// else has.
 	id, outer, key, subKey, words string
 
+	url     string // of the model
 	program string // of ours, in the person's hook; "" if there is none
 }
 
@@ -79,8 +80,9 @@ func (b *box) writeJSON(values object, path ...string) error {
 	return b.write(filepath.Join(path...), encode(values), 0o600)
 }
 
-// denied are the tools that the policy of a proof is about.
-const denied = `"Bash", "Write", "Edit", "mcp__canary__mark"`
+// denied are the tools that the policy of a proof is about. That of the MCP server has
+// several names: some hosts do not tell which server a tool is of.
+const denied = `"Bash", "Write", "Edit", "mcp__canary__mark", "canary_mark", "mcp_canary_mark"`
 
 // policy returns the policy of the trial: it allows the tools of the canaries, and
 // denies them in words of its own, unless the hook is to allow them.
@@ -148,22 +150,18 @@ func (b *box) moved(d doc, second float64) object {
 
 // movedEntry returns a hook of ours with its group. second is how the host counts
 // seconds.
-func (b *box) movedEntry(e entry, second float64) object {
+func (b *box) movedEntry(e handler, second float64) object {
 	fields := maps.Clone(e.fields)
-	for _, key := range []string{"command", "bash"} {
-		if text, ok := fields[key].(string); ok {
-			fields[key] = b.movedText(text)
+	is, _ := entry.Of(e.program(), e.args())
+	b.program = is.Binary
+	command, args := entry.Moved(e.program(), e.args(), b.hook, b.limit())
+	for _, key := range commandKeys {
+		if _, ok := fields[key].(string); ok {
+			fields[key] = command
 		}
 	}
-	if args, ok := fields["args"].([]any); ok {
-		list := make([]any, len(args))
-		for i, arg := range args {
-			list[i] = arg
-			if text, ok := arg.(string); ok {
-				list[i] = b.movedText(text)
-			}
-		}
-		fields["args"] = list
+	if len(args) > 0 {
+		fields["args"] = args
 	}
 	for _, key := range []string{"timeout", "timeoutSec"} {
 		if _, ok := fields[key]; ok && b.state == hanging {
@@ -178,27 +176,12 @@ func (b *box) movedEntry(e entry, second float64) object {
 	return group
 }
 
-// limited finds how long a command line lets our program run.
-var limited = lazyregexp.New(`\b(timeout(?:\s+-k\s+\d+)?|sleep)\s+\d+`)
-
-// movedText returns a part of a command with the program of the box.
-func (b *box) movedText(text string) string {
-	if strings.HasPrefix(filepath.Base(text), own) && !strings.ContainsAny(text, " \t'\"") {
-		b.program = text
-		return b.hook
-	}
-	hook := strings.ReplaceAll(quote(b.hook), "$", "$$")
-	if found := guarded.FindStringSubmatch(text); found != nil {
-		b.program = strings.Trim(found[2], `'\`)
-		text = guarded.ReplaceAllString(text, "${1}"+hook+"${3}")
-	} else if found := ownHook.FindStringSubmatch(text + " "); found != nil {
-		b.program = strings.Trim(found[1], `'"`)
-		text = strings.TrimSuffix(ownHook.ReplaceAllString(text+" ", hook+"${2}"), " ")
-	}
+// limit returns how long the hook may take by itself, 0 for as long as the person's.
+func (b *box) limit() time.Duration {
 	if b.state == hanging {
-		text = limited.ReplaceAllString(text, fmt.Sprintf("${1} %g", b.patience.Seconds()))
+		return b.patience
 	}
-	return text
+	return 0
 }
 
 // server lays a program that serves one MCP tool, mark, and returns its command line.

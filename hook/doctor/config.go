@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
 )
 
@@ -141,8 +141,8 @@ func (d doc) text(keys ...string) string {
 	return s
 }
 
-// entry is one hook in a configuration.
-type entry struct {
+// handler is one hook in a configuration.
+type handler struct {
 	doc     doc
 	matcher string
 	fields  map[string]any
@@ -151,7 +151,7 @@ type entry struct {
 }
 
 // entries returns the hooks of an event, in groups or without.
-func (d doc) entries(event string) (all []entry) {
+func (d doc) entries(event string) (all []handler) {
 	groups, _ := d.at("hooks", event).([]any)
 	for i, g := range groups {
 		group, _ := g.(map[string]any)
@@ -162,47 +162,52 @@ func (d doc) entries(event string) (all []entry) {
 		}
 		for j, h := range list {
 			fields, _ := h.(map[string]any)
-			all = append(all, entry{d, matcher, fields, group, [2]int{i, j}})
+			all = append(all, handler{d, matcher, fields, group, [2]int{i, j}})
 		}
 	}
 	return all
 }
 
-// command returns the command of a hook with its arguments.
-func (e entry) command() string {
-	var words []string
-	for _, key := range []string{"command", "bash"} {
+// commandKeys are the fields of a hook that hold what is started.
+var commandKeys = [...]string{"command", "bash"}
+
+// program returns what a hook starts: a program, or a command line.
+func (e handler) program() string {
+	for _, key := range commandKeys {
 		if text, ok := e.fields[key].(string); ok {
-			words = append(words, text)
+			return text
 		}
 	}
-	args, _ := e.fields["args"].([]any)
-	for _, arg := range args {
-		words = append(words, fmt.Sprint(arg))
-	}
-	return strings.Join(words, " ")
+	return ""
 }
 
-// Our program in the command line of a hook: before its words, or in the variable of
-// the guard that agent-wrapper install writes, which may be quoted twice.
-var (
-	ownHook = lazyregexp.New(`('[^']*agent-wrapper[^'/]*'|"[^"]*agent-wrapper[^"/]*"|[^\s'";|&()]*agent-wrapper[^\s'";|&()/]*)(\s+hook\s)`)
-	guarded = lazyregexp.New(`(\baw=)('[^']*agent-wrapper[^'/]*'|'\\''[^']*agent-wrapper[^'/]*'\\'')(;)`)
-)
+// args returns its arguments.
+func (e handler) args() (args []string) {
+	list, _ := e.fields["args"].([]any)
+	for _, arg := range list {
+		args = append(args, fmt.Sprint(arg))
+	}
+	return args
+}
+
+// command returns both in one line.
+func (e handler) command() string {
+	return strings.Join(append([]string{e.program()}, e.args()...), " ")
+}
 
 // ours reports whether a hook is that of agent-wrapper.
-func (e entry) ours() bool {
-	text := e.command() + " "
-	return ownHook.MatchString(text) || guarded.MatchString(text) && strings.Contains(text, `"$aw" hook `)
+func (e handler) ours() bool {
+	_, ok := entry.Of(e.program(), e.args())
+	return ok
 }
 
 // all reports whether a hook is called for every tool.
-func (e entry) all() bool {
+func (e handler) all() bool {
 	return e.matcher == "" || e.matcher == "*" || e.matcher == ".*"
 }
 
 // ours returns our hooks for an event in the files.
-func ours(event string, docs ...doc) (list []entry) {
+func ours(event string, docs ...doc) (list []handler) {
 	for _, d := range docs {
 		for _, e := range d.entries(event) {
 			if e.ours() {

@@ -67,7 +67,7 @@ type agent struct {
 	name, title string
 	program     string
 	look        func(*look)
-	proof       *trials // nil if there is no proof for it
+	proof       *trials
 }
 
 // agents returns the hosts that the doctor knows.
@@ -78,8 +78,8 @@ func agents() []agent {
 		{"gemini", "Gemini CLI", "gemini", lookGemini, geminiTrials()},
 		{"qwen", "Qwen Code", "qwen", lookQwen, qwenTrials()},
 		{"copilot", "Copilot CLI", "copilot", lookCopilot, copilotTrials()},
-		{"opencode", "OpenCode", "opencode", lookOpenCode, nil},
-		{"crush", "Crush", "crush", lookCrush, nil},
+		{"opencode", "OpenCode", "opencode", lookOpenCode, openCodeTrials()},
+		{"crush", "Crush", "crush", lookCrush, crushTrials()},
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 )
 
 // look collects what is found out about one host.
@@ -35,7 +37,7 @@ type files struct {
 
 // usual looks for our hook in the files, and for what is wrong with it. It returns the
 // hooks of ours by scope.
-func (l *look) usual(f files) (managed, user []entry) {
+func (l *look) usual(f files) (managed, user []handler) {
 	l.unread(f)
 	managed, user = ours(f.event, f.managed...), ours(f.event, append(append([]doc{}, f.user...), f.project...)...)
 	switch {
@@ -46,7 +48,7 @@ func (l *look) usual(f files) (managed, user []entry) {
 	default:
 		l.red("The hook of agent-wrapper is not installed: every tool use passes undecided.", l.install())
 	}
-	for _, e := range append(append([]entry{}, managed...), user...) {
+	for _, e := range append(append([]handler{}, managed...), user...) {
 		l.narrow(e)
 	}
 	return managed, user
@@ -67,7 +69,7 @@ func (l *look) unread(f files) {
 }
 
 // narrow tells of a hook that is called for some tools only, or has too little time.
-func (l *look) narrow(e entry) {
+func (l *look) narrow(e handler) {
 	if !e.all() {
 		l.red(fmt.Sprintf("%s: the hook is called for the tools %q only; the others pass undecided.", e.doc.shown, e.matcher), "Leave its matcher out. "+l.install())
 	}
@@ -90,7 +92,7 @@ func (l *look) others(f files) {
 	}
 }
 
-func (l *look) other(e entry) {
+func (l *look) other(e handler) {
 	name := clipped(e.command())
 	if l.rewrites(e.command()) {
 		l.red(fmt.Sprintf("%s: another hook replaces the input of tools (%s): what runs need not be what agent-wrapper decided.", e.doc.shown, name), "Take it out, or have it leave inputs alone.")
@@ -156,9 +158,9 @@ func clipped(command string) string {
 
 // guarded tells of our hooks that do not stop a tool when they fail, in hosts that call
 // a command line. guard is what has a failing hook stop the tool.
-func (l *look) guarded(list []entry) {
+func (l *look) guarded(list []handler) {
 	for _, e := range list {
-		if !strings.Contains(e.command(), "exit 2") {
+		if !entry.Denies(e.command()) {
 			l.red(e.doc.shown+": the command of the hook does not turn its own failure into a denial. If agent-wrapper is missing, is killed or takes too long, tools pass undecided.", l.install())
 			return
 		}

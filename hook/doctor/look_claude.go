@@ -57,7 +57,7 @@ func lookClaude(l *look) {
 }
 
 // claudeFailure tells what happens if our hook fails.
-func (l *look) claudeFailure(e entry) {
+func (l *look) claudeFailure(e handler) {
 	switch v := e.fields["onFailure"]; v {
 	case "block":
 		l.ok("A hook that fails, hangs or is missing stops the tool (onFailure).")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 )
 
 // codexHome returns the directory of the person's Codex configuration.
@@ -45,7 +47,7 @@ func lookCodex(l *look) {
 // codexTrust tells whether Codex calls a hook of the person's: it skips without a word
 // what the person has not reviewed. Whether the review is of the present text, only
 // Codex knows.
-func (l *look) codexTrust(config doc, e entry) {
+func (l *look) codexTrust(config doc, e handler) {
 	key := fmt.Sprintf("%s:pre_tool_use:%d:%d", e.doc.path, e.place[0], e.place[1])
 	state, _ := config.at("hooks", "state", key).(map[string]any)
 	switch hash, _ := state["trusted_hash"].(string); {
@@ -108,7 +110,7 @@ func lookGemini(l *look) {
 }
 
 // geminiSwitches tells what switches hooks off.
-func (l *look) geminiSwitches(f files, list []entry) {
+func (l *look) geminiSwitches(f files, list []handler) {
 	pinned := anyIs(f.managed, true, "hooksConfig", "enabled")
 	for _, d := range slices.Concat(f.managed, f.user, f.project) {
 		if d.is(false, "hooksConfig", "enabled") && !pinned {
@@ -209,20 +211,37 @@ func lookCopilot(l *look) {
 
 // lookOpenCode finds out about OpenCode, whose hook is a plugin.
 func lookOpenCode(l *look) {
-	mine := plugins(filepath.Join(l.config(), "opencode"))
-	at := slices.IndexFunc(mine, func(path string) bool { return strings.Contains(head(path), own) })
-	if at < 0 {
+	path, text, binary := openCodePlugin(l.Machine)
+	switch {
+	case path == "":
 		l.red("The plugin of agent-wrapper is not installed: every tool use passes undecided.", l.install())
-	} else {
-		l.ok("The plugin is installed: %s.", l.shown(mine[at]))
+	case text != entry.Plugin(binary, entry.Limit):
+		l.red(l.shown(path)+" is not as agent-wrapper install writes it: it need not stop a tool.", l.install())
+	default:
+		l.ok("The plugin is installed: %s.", l.shown(path))
 	}
-	for _, path := range append(mine, plugins(filepath.Join(l.Dir, ".opencode"))...) {
-		if !strings.Contains(head(path), own) && strings.Contains(head(path), "tool.execute.before") {
+	for _, path := range slices.Concat(plugins(openCodeHome(l.Machine)), plugins(filepath.Join(l.Dir, ".opencode"))) {
+		if _, ours := entry.OfPlugin([]byte(head(path))); !ours && strings.Contains(head(path), "tool.execute.before") {
 			l.red(l.shown(path)+": another plugin stands before tools, and can replace their inputs after agent-wrapper decided.", "Take it out.")
 		}
 	}
 	l.openCodeRules()
 	l.doors([2]string{"a plugin that OpenCode cannot load is skipped without a word, and so are all with --pure.", `Have OPENCODE_PERMISSION='{"*":"ask"}' set, as a second wall.`})
+}
+
+// openCodeHome returns the directory of the person's OpenCode configuration.
+func openCodeHome(m *Machine) string { return filepath.Join(m.config(), "opencode") }
+
+// openCodePlugin returns our plugin: its path, "" if there is none, its text, and the
+// binary that it starts.
+func openCodePlugin(m *Machine) (path, text, binary string) {
+	for _, path := range plugins(openCodeHome(m)) {
+		text := head(path)
+		if binary, ours := entry.OfPlugin([]byte(text)); ours {
+			return path, text, binary
+		}
+	}
+	return "", "", ""
 }
 
 // config returns the directory of the person's configuration of most programs.
@@ -254,16 +273,22 @@ func (l *look) openCodeRules() {
 	}
 }
 
+// crushFiles returns the configuration of Crush.
+func crushFiles(m *Machine) files {
+	home := m.variable("CRUSH_GLOBAL_CONFIG")
+	if home == "" {
+		home = filepath.Join(m.config(), "crush")
+	}
+	f := files{event: "PreToolUse", noVoid: true, user: []doc{m.json(filepath.Join(home, "crush.json"))}}
+	for _, name := range []string{"crush.json", ".crush.json"} {
+		f.project = append(f.project, m.json(filepath.Join(m.Dir, name)))
+	}
+	return f
+}
+
 // lookCrush finds out about Crush.
 func lookCrush(l *look) {
-	home := l.variable("CRUSH_GLOBAL_CONFIG")
-	if home == "" {
-		home = filepath.Join(l.config(), "crush")
-	}
-	f := files{event: "PreToolUse", noVoid: true, user: []doc{l.json(filepath.Join(home, "crush.json"))}}
-	for _, name := range []string{"crush.json", ".crush.json"} {
-		f.project = append(f.project, l.json(filepath.Join(l.Dir, name)))
-	}
+	f := crushFiles(l.Machine)
 	_, user := l.usual(f)
 	l.guarded(user)
 	l.others(f)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 )
 
@@ -48,7 +49,9 @@ func lay(t *testing.T, ar *txtar.Archive) *Machine {
 		put(t, filepath.Join(dir, "bin", a.program), "#!/bin/sh\necho 1.2.3\n")
 	}
 	for _, f := range ar.Files {
-		put(t, filepath.Join(dir, f.Name), strings.ReplaceAll(string(f.Data), "@DIR@", dir))
+		text := strings.ReplaceAll(string(f.Data), "@DIR@", dir)
+		text = strings.Replace(text, "@PLUGIN@\n", entry.Plugin("/usr/bin/agent-wrapper", entry.Limit), 1)
+		put(t, filepath.Join(dir, f.Name), text)
 	}
 	return m
 }
@@ -107,15 +110,16 @@ func TestOurs(t *testing.T) {
 		{object{"command": `aw='/a b/agent-wrapper'; if true; then timeout -k 1 590 "$aw" hook codex; fi`}, true},
 		{object{"command": `bash -c 'aw='\''/a b/agent-wrapper'\''; "$aw" hook crush'; exit 2`}, true},
 		{object{"bash": `aw='/b/agent-wrapper'; "$aw" hook copilot`}, true},
-		{object{"command": "echo agent-wrapper hook"}, true}, // a proof tells
+		{object{"command": "echo agent-wrapper hook claude"}, true}, // a proof tells
 		{object{"command": "agent-wrapper audit tail"}, false},
 		{object{"command": "/srv/agent-wrapper/run hook x"}, false},
-		{object{"command": "aw='/b/other'; \"$aw\" hook codex"}, false},
+		{object{"command": "aw='/b/renamed'; \"$aw\" hook codex"}, true},
+		{object{"command": "aw='/b/other'; \"$aw\" hooks"}, false},
 		{object{"command": "echo agent-wrapper; my hook x"}, false},
 		{object{}, false},
 	}
 	for _, tt := range tests {
-		if got := (entry{fields: tt.fields}).ours(); got != tt.want {
+		if got := (handler{fields: tt.fields}).ours(); got != tt.want {
 			t.Errorf("%v: %v", tt.fields, got)
 		}
 	}

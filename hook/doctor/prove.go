@@ -36,12 +36,14 @@ const patience = 2 * time.Second
 // trials is how the canaries of a host are tried.
 type trials struct {
 	dialect
-	files func(*Machine) files
+	// installed reports whether our hook is in the configuration, and whether in that of
+	// the machine.
+	installed func(*Machine) (any, managed bool)
 	// canary returns the call of a canary, false if the host has no tool for it.
 	canary func(b *box, name string) (call, bool)
 	spawn  func(b *box) call // starts a subagent that begins with subKey
 	lay    func(b *box) error
-	start  func(b *box, url, prompt string) (args, env []string)
+	start  func(b *box, prompt string) (args, env []string)
 	// open says for which states of the hook the host is known to let tools run.
 	open map[state]string
 }
@@ -70,8 +72,6 @@ func (p *Proof) Run(ctx context.Context) ([]Result, error) {
 		path := p.find(a.program)
 		switch {
 		case path == "":
-		case a.proof == nil:
-			all = append(all, p.result(a, "all", answering, NotRun, Warn, "there is no proof for this host"))
 		default:
 			found, err := p.host(ctx, a, path)
 			if err != nil {
@@ -141,9 +141,7 @@ func (p *Proof) state(ctx context.Context, a agent, path string, s state, names 
 
 // untried returns what says why a state of the hook is not tried, "" if it is.
 func (p *Proof) untried(a agent) func(state) string {
-	f := a.proof.files(&p.Machine)
-	managed := len(ours(f.event, f.managed...)) > 0
-	installed := managed || len(ours(f.event, append(f.user, f.project...)...)) > 0
+	installed, managed := a.proof.installed(&p.Machine)
 	return func(s state) string {
 		switch {
 		case !installed && s != answering:
@@ -152,6 +150,15 @@ func (p *Proof) untried(a agent) func(state) string {
 			return "the hook is installed for the machine, which a proof leaves alone"
 		}
 		return ""
+	}
+}
+
+// inFiles returns what reports whether our hook is in the files of a host.
+func inFiles(of func(*Machine) files) func(*Machine) (any, managed bool) {
+	return func(m *Machine) (any, managed bool) {
+		f := of(m)
+		managed = len(ours(f.event, f.managed...)) > 0
+		return managed || len(ours(f.event, append(f.user, f.project...)...)) > 0, managed
 	}
 }
 
@@ -178,12 +185,13 @@ func (t *trial) run(ctx context.Context, s state, names []string) (map[string]ev
 		return nil, err
 	}
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := t.call(b, name); return !ok })
-	if err := errors.Join(t.lay(b), b.settle()); err != nil {
-		return nil, err
-	}
 	m, err := startModel(t.dialect, t.script(b, names))
 	if err != nil {
 		return nil, err
+	}
+	b.url = m.url
+	if err := errors.Join(t.lay(b), b.settle()); err != nil {
+		return nil, errors.Join(err, m.close())
 	}
 	ended := t.drive(ctx, b, m, len(names))
 	found, ran := t.evidence(b, m, names, ended)
@@ -261,7 +269,7 @@ func await(limit time.Duration, holds func() bool) bool {
 
 // drive runs the host and says how it ended, "" if it ended well.
 func (t *trial) drive(ctx context.Context, b *box, m *model, n int) string {
-	args, env := t.start(b, m.url, "This is a canary of agent-wrapper doctor: "+b.key)
+	args, env := t.start(b, "This is a canary of agent-wrapper doctor: "+b.key)
 	env = append(bare(b.person.variable("PATH"), b.home), env...)
 	if !t.proof.Isolated {
 		env = append(env, closed()...)

@@ -5,7 +5,7 @@ import "path/filepath"
 // claudeTrials tries Claude Code.
 func claudeTrials() *trials {
 	return &trials{
-		dialect: messages{}, files: claudeFiles, canary: claudeCall, lay: layClaude, start: startClaude,
+		dialect: messages{}, installed: inFiles(claudeFiles), canary: claudeCall, lay: layClaude, start: startClaude,
 		spawn: func(b *box) call {
 			return call{tool: "Agent", token: b.outer, input: object{
 				"description": b.outer, "prompt": b.subKey, "subagent_type": "general-purpose", "run_in_background": false,
@@ -69,10 +69,10 @@ func (b *box) claudeSettings(d doc) object {
 	return settings
 }
 
-func startClaude(b *box, url, prompt string) (args, env []string) {
+func startClaude(b *box, prompt string) (args, env []string) {
 	args = []string{"-p", prompt, "--output-format", "stream-json", "--verbose", "--strict-mcp-config", "--mcp-config", filepath.Join(b.dir, "mcp.json")}
 	return args, []string{
-		"ANTHROPIC_API_KEY=dummy-key", "ANTHROPIC_BASE_URL=" + url, "SHELL=/bin/bash",
+		"ANTHROPIC_API_KEY=dummy-key", "ANTHROPIC_BASE_URL=" + b.url, "SHELL=/bin/bash",
 		"DISABLE_BUG_COMMAND=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_SKIP_PROMPT_HISTORY=1",
 	}
 }

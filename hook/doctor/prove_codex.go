@@ -9,7 +9,7 @@ import (
 // codexTrials tries Codex CLI.
 func codexTrials() *trials {
 	return &trials{
-		dialect: responses{}, files: codexFiles, canary: codexCall, lay: layCodex, start: startCodex,
+		dialect: responses{}, installed: inFiles(codexFiles), canary: codexCall, lay: layCodex, start: startCodex,
 		spawn: func(b *box) call {
 			return call{tool: "spawn_agent", space: "multi_agent_v1", token: b.outer, input: object{"message": b.subKey + " " + b.outer}}
 		},
@@ -68,8 +68,8 @@ func codexSwitch(d doc) string {
 	return ""
 }
 
-func startCodex(b *box, url, prompt string) (args, env []string) {
-	provider := fmt.Sprintf(`model_providers.canary={name="canary",base_url="%s/v1",wire_api="responses",env_key="CANARY_KEY"}`, url)
+func startCodex(b *box, prompt string) (args, env []string) {
+	provider := fmt.Sprintf(`model_providers.canary={name="canary",base_url="%s/v1",wire_api="responses",env_key="CANARY_KEY"}`, b.url)
 	args = strings.Fields("exec --json --ephemeral --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --dangerously-bypass-hook-trust")
 	args = append(args, "-c", `model_provider="canary"`, "-c", provider, "-c", `model="gpt-5.5"`, prompt)
 	return args, []string{"CODEX_HOME=" + filepath.Join(b.home, ".codex"), "CANARY_KEY=dummy-key"}

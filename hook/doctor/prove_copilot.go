@@ -6,13 +6,13 @@ import "path/filepath"
 func copilotTrials() *trials {
 	return &trials{
 		dialect: chat{}, canary: copilotCall, lay: layCopilot, start: startCopilot,
-		files: func(m *Machine) files {
+		installed: inFiles(func(m *Machine) files {
 			f := copilotFiles(m, "preToolUse")
 			if len(ours("PreToolUse", f.user...)) > 0 {
 				f.event = "PreToolUse"
 			}
 			return f
-		},
+		}),
 		spawn: func(b *box) call {
 			return call{tool: "task", token: b.outer, input: object{"agent_type": "general-purpose", "name": "canary", "description": b.outer, "prompt": b.subKey, "mode": "sync"}}
 		},
@@ -79,9 +79,9 @@ func copilotSwitchFiles() []string {
 	}
 }
 
-func startCopilot(_ *box, url, prompt string) (args, env []string) {
+func startCopilot(b *box, prompt string) (args, env []string) {
 	return []string{"-p", prompt, "--output-format", "json", "--allow-all-tools"}, []string{
-		"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_PROVIDER_API_KEY=dummy-key",
+		"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + b.url + "/v1", "COPILOT_PROVIDER_API_KEY=dummy-key",
 		"COPILOT_MODEL=gpt-4.1", "COPILOT_AUTO_UPDATE=false",
 	}
 }

@@ -5,7 +5,7 @@ import "strings"
 // geminiTrials tries Gemini CLI.
 func geminiTrials() *trials {
 	return &trials{
-		dialect: generate{}, files: geminiFiles, canary: geminiCall("mcp_canary_mark"), lay: layGemini, start: startGemini,
+		dialect: generate{}, installed: inFiles(geminiFiles), canary: geminiCall("mcp_canary_mark"), lay: layGemini, start: startGemini,
 		spawn: func(b *box) call {
 			return call{tool: "invoke_agent", token: b.outer, input: object{"agent_name": "generalist", "prompt": b.subKey + " " + b.outer}}
 		},
@@ -60,15 +60,15 @@ func (b *box) layLike(settings object, from doc, second float64, toggle, dir str
 	return b.writeJSON(settings, b.home, dir, "settings.json")
 }
 
-func startGemini(_ *box, url, prompt string) (args, env []string) {
+func startGemini(b *box, prompt string) (args, env []string) {
 	args = append(strings.Fields("-m gemini-2.5-pro -o json --approval-mode yolo -p"), prompt)
-	return args, []string{"GEMINI_API_KEY=dummy-key", "GOOGLE_GEMINI_BASE_URL=" + url}
+	return args, []string{"GEMINI_API_KEY=dummy-key", "GOOGLE_GEMINI_BASE_URL=" + b.url}
 }
 
 // qwenTrials tries Qwen Code.
 func qwenTrials() *trials {
 	return &trials{
-		dialect: chat{}, files: qwenFiles, canary: geminiCall("mcp__canary__mark"), lay: layQwen, start: startQwen,
+		dialect: chat{}, installed: inFiles(qwenFiles), canary: geminiCall("mcp__canary__mark"), lay: layQwen, start: startQwen,
 		spawn: func(b *box) call {
 			return call{tool: "agent", token: b.outer, input: object{"description": b.outer, "prompt": b.subKey, "subagent_type": "general-purpose"}}
 		},
@@ -88,7 +88,7 @@ func layQwen(b *box) error {
 	return b.layLike(settings, f.user[0], 1, "disableAllHooks", ".qwen")
 }
 
-func startQwen(_ *box, url, prompt string) (args, env []string) {
+func startQwen(b *box, prompt string) (args, env []string) {
 	args = append(strings.Fields("--auth-type openai -m scripted --approval-mode yolo -o json -p"), prompt)
-	return args, []string{"OPENAI_API_KEY=dummy-key", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted"}
+	return args, []string{"OPENAI_API_KEY=dummy-key", "OPENAI_BASE_URL=" + b.url + "/v1", "OPENAI_MODEL=scripted"}
 }

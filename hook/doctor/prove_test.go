@@ -196,24 +196,6 @@ func TestDriveLimit(t *testing.T) {
 	}
 }
 
-// TestMoved: our program is replaced in each form, and its time is cut where it hangs.
-func TestMoved(t *testing.T) {
-	b := testBox(t, hanging)
-	tests := []struct{ in, out, program string }{
-		{"/usr/bin/agent-wrapper", b.hook, "/usr/bin/agent-wrapper"},
-		{"agent-wrapper hook codex", quote(b.hook) + " hook codex", "agent-wrapper"},
-		{`timeout -k 1 590 '/a b/agent-wrapper' hook x; exit 2`, "timeout -k 1 2 " + quote(b.hook) + " hook x; exit 2", "/a b/agent-wrapper"},
-		{`aw='/a b/agent-wrapper'; timeout -k 1 590 "$aw" hook x; sleep 590`, "aw=" + quote(b.hook) + `; timeout -k 1 2 "$aw" hook x; sleep 2`, "/a b/agent-wrapper"},
-		{"hook", "hook", ""},
-	}
-	for _, tt := range tests {
-		b.program = ""
-		if got := b.movedText(tt.in); got != tt.out || b.program != tt.program {
-			t.Errorf("%s: %s of %q", tt.in, got, b.program)
-		}
-	}
-}
-
 // listed returns the files below a directory with their contents.
 func listed(t *testing.T, dir string) string {
 	t.Helper()

@@ -10,9 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -21,7 +21,7 @@ import (
 // Host returns the host.
 func Host() *hook.Host {
 	return &hook.Host{
-		Name: hook.Gemini, Title: "Gemini CLI", Limit: 600 * time.Second,
+		Name: hook.Gemini, Title: "Gemini CLI", Limit: entry.Limit,
 		Project: []string{"GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"}, Tools: table, Mapped: mapped,
 		Events: events, Read: read, Answer: answer,
 	}

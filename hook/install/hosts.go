@@ -4,7 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 )
+
+// hostLimit is how long a host waits for the hook, in seconds.
+const hostLimit = int(entry.Limit / time.Second)
 
 // host is an agent that has hooks.
 type host struct {
@@ -149,7 +155,7 @@ func claudeEvents(binary string) []event {
 		{"PreToolUse", true}, {"PermissionRequest", false}, {"PostToolUse", false}, {"PostToolUseFailure", false}, {"PermissionDenied", false},
 		{"ConfigChange", true}, {"UserPromptExpansion", true}, {"UserPromptSubmit", false}, {"SessionEnd", false},
 	} {
-		h := handler{Type: "command", Command: binary, Args: []string{"hook", "claude"}, Timeout: hostLimit}
+		h := handler{Type: "command", Command: binary, Args: entry.Args("claude"), Timeout: hostLimit}
 		if e.blocks {
 			h.OnFailure = "block"
 		}
@@ -188,7 +194,7 @@ func hostDir(m *Machine, name string) string {
 var codexEvents = [...]string{"PreToolUse", "PermissionRequest"}
 
 func codexFiles(m *Machine, scope Scope, o Options) []file {
-	line := guard(m.Binary, "codex", guardLimit)
+	line := entry.Guard(m.Binary, "codex", entry.Guarded)
 	if scope == Managed {
 		return []file{{path: m.system("/etc/codex/requirements.toml"), shared: true, editor: codexRequirements(m.Binary, line)}}
 	}
@@ -229,7 +235,7 @@ func codexRequirements(binary, line string) *tomlLines {
 
 func geminiFiles(m *Machine, scope Scope, _ Options) []file {
 	off := false
-	h := handler{Type: "command", Name: hookNameFor(), Command: guard(m.Binary, "gemini", guardLimit), Timeout: hostLimit * 1000}
+	h := handler{Type: "command", Name: hookNameFor(), Command: entry.Guard(m.Binary, "gemini", entry.Guarded), Timeout: hostLimit * 1000}
 	j := &jsonHooks{
 		host: "gemini", dialect: dialect{comments: true},
 		events:   []event{{"BeforeTool", group{Matcher: "*", Sequential: &off, Hooks: []handler{h}}}},
@@ -242,7 +248,7 @@ func geminiFiles(m *Machine, scope Scope, _ Options) []file {
 }
 
 func qwenFiles(m *Machine, scope Scope, _ Options) []file {
-	h := handler{Type: "command", Name: hookNameFor(), Command: guard(m.Binary, "qwen", guardLimit), Timeout: hostLimit}
+	h := handler{Type: "command", Name: hookNameFor(), Command: entry.Guard(m.Binary, "qwen", entry.Guarded), Timeout: hostLimit}
 	j := &jsonHooks{
 		host: "qwen", dialect: dialect{comments: true},
 		events:   []event{{"PreToolUse", group{Matcher: "*", Hooks: []handler{h}}}},
@@ -255,7 +261,7 @@ func qwenFiles(m *Machine, scope Scope, _ Options) []file {
 }
 
 func copilotFiles(m *Machine, _ Scope, _ Options) []file {
-	h := handler{Type: "command", Bash: guard(m.Binary, "copilot", guardLimit), Seconds: hostLimit}
+	h := handler{Type: "command", Bash: entry.Guard(m.Binary, "copilot", entry.Guarded), Seconds: hostLimit}
 	j := &jsonHooks{
 		host:     "copilot",
 		events:   []event{{"preToolUse", h}},
@@ -267,7 +273,7 @@ func copilotFiles(m *Machine, _ Scope, _ Options) []file {
 func openCodeFiles(m *Machine, _ Scope, _ Options) []file {
 	return []file{{
 		path:   filepath.Join(hostDir(m, "opencode"), "plugins", "agent-wrapper.js"),
-		editor: &ownFile{contents: plugin(m.Binary), ours: isPlugin},
+		editor: &ownFile{contents: entry.Plugin(m.Binary, entry.Limit), ours: entry.OfPlugin},
 	}}
 }
 
@@ -279,7 +285,7 @@ func crushDir(m *Machine) string {
 }
 
 func crushFiles(m *Machine, _ Scope, _ Options) []file {
-	h := handler{Command: guardInBash(m.Binary, "crush", guardLimit), Timeout: hostLimit}
+	h := handler{Command: entry.GuardInBash(m.Binary, "crush", entry.Guarded), Timeout: hostLimit}
 	return []file{{
 		path:   filepath.Join(hostDir(m, "crush"), "crush.json"),
 		editor: &jsonHooks{host: "crush", events: []event{{"PreToolUse", h}}},

@@ -114,6 +114,15 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
+// script writes a program for the shell.
+func script(t testing.TB, path, text string) {
+	t.Helper()
+	write(t, path, "#!/bin/sh\n"+text+"\n")
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func contentsOf(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)

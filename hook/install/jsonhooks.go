@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 )
 
 // jsonHooks is the editor of a JSON file with hooks of several people: hooks.EVENT is an
@@ -126,9 +128,15 @@ func plain(v any) (out any) {
 	return out
 }
 
+// oursIn returns the binary of a line that install writes for a host, false if it is none.
+func oursIn(line, host string) (binary string, ok bool) {
+	is, ok := entry.Of(line, nil)
+	return is.Binary, ok && is.Host == host && is.Form == entry.Line
+}
+
 // hookName begins the name of our hook in hosts whose hooks have names. What follows is
 // made up at the installation: a repository could switch off a hook whose name it knows.
-const hookName = "agent-wrapper-"
+const hookName = entry.Program + "-"
 
 // unnamed replaces our names in a decoded value by one.
 func unnamed(v any) any {
@@ -170,17 +178,13 @@ func (j *jsonHooks) ours(v any) (binary string, ok bool) {
 	if bash, found := h["bash"].(string); found {
 		command = bash
 	}
-	if binary, ok = guarded(command, j.host); ok {
-		return binary, true
+	list, _ := h["args"].([]any)
+	args := make([]string, len(list))
+	for i := range list {
+		args[i], _ = list[i].(string)
 	}
-	args, _ := h["args"].([]any)
-	return command, reflect.DeepEqual(args, []any{"hook", j.host}) && isOurs(command)
-}
-
-// isOurs reports whether a path looks like that of this program.
-func isOurs(path string) bool {
-	base := path[strings.LastIndexAny(path, `/\`)+1:]
-	return strings.HasPrefix(base, "agent-wrapper")
+	is, ok := entry.Of(command, args)
+	return is.Binary, ok && is.Host == j.host && is.Form != entry.ByHand
 }
 
 func (j *jsonHooks) strip(name string, text []byte, n notes) ([]byte, error) {

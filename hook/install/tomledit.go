@@ -193,7 +193,7 @@ func (t *tomlLines) binaries(name string, text []byte) (found []string, err erro
 		return nil, err
 	}
 	eachString(all.values, func(s string) {
-		if binary, ok := guarded(s, t.host); ok {
+		if binary, ok := oursIn(s, t.host); ok {
 			found = append(found, binary)
 		}
 	})

@@ -106,7 +106,7 @@ func (s *codexServer) waiting(home, file string) (hooks []codexHook, err error) 
 	ours := 0
 	for _, d := range list.Data {
 		for _, h := range d.Hooks {
-			binary, ok := guarded(h.Command, "codex")
+			binary, ok := oursIn(h.Command, "codex")
 			if !ok || binary != s.binary || h.SourcePath != "" && !sameFile(h.SourcePath, file) {
 				continue
 			}

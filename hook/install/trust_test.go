@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 )
 
 // fakeCodex is an app-server: what it says of the hook, and what it was told.
@@ -62,7 +64,7 @@ func serveCodex(in io.Reader, out *io.PipeWriter, answer func(string, json.RawMe
 // hookList is an answer to hooks/list with one hook.
 func hookList(m *Machine, status string) any {
 	h := codexHook{
-		Key: filepath.Join(m.Home, ".codex", "hooks.json") + ":pre_tool_use:0:0", Command: guard(testBinary, "codex", guardLimit),
+		Key: filepath.Join(m.Home, ".codex", "hooks.json") + ":pre_tool_use:0:0", Command: entry.Guard(testBinary, "codex", entry.Guarded),
 		SourcePath: filepath.Join(m.Home, ".codex", "hooks.json"), CurrentHash: "sha256:abc", TrustStatus: status,
 	}
 	foreign := codexHook{Key: "other", Command: "/opt/other", CurrentHash: "sha256:def", TrustStatus: "untrusted"}

@@ -6,9 +6,9 @@ package opencode
 import (
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -16,7 +16,7 @@ import (
 // Host returns the host.
 func Host() *hook.Host {
 	return &hook.Host{
-		Name: hook.OpenCode, Title: "OpenCode", Limit: 600 * time.Second,
+		Name: hook.OpenCode, Title: "OpenCode", Limit: entry.Limit,
 		Tools: table, Mapped: mapped, Events: events, Read: read, Answer: answer,
 	}
 }

@@ -8,9 +8,9 @@ package qwen
 
 import (
 	"errors"
-	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
@@ -18,7 +18,7 @@ import (
 // Host returns the host.
 func Host() *hook.Host {
 	return &hook.Host{
-		Name: hook.Qwen, Title: "Qwen Code", Limit: 600 * time.Second,
+		Name: hook.Qwen, Title: "Qwen Code", Limit: entry.Limit,
 		Project: []string{"QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"}, Tools: table, MCP: true, Mapped: mapped,
 		Events: events, Read: read, Answer: answer, NoInput: true,
 	}

@@ -1,8 +1,9 @@
-package install
+package entry
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,14 @@ try {
   console.log(JSON.stringify({ exports: names, thrown: err.message, is: err instanceof Error }))
 }
 `
+
+// write writes a file.
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // pluginResult is what the driver prints.
 type pluginResult struct {
@@ -52,7 +61,7 @@ func runPlugin(t *testing.T, hook string) (r pluginResult) {
 	if hook != "" {
 		script(t, binary, hook)
 	}
-	write(t, filepath.Join(dir, "agent-wrapper.mjs"), plugin(binary))
+	write(t, filepath.Join(dir, "agent-wrapper.mjs"), Plugin(binary, Limit))
 	write(t, filepath.Join(dir, "driver.mjs"), driver)
 	cmd := exec.CommandContext(t.Context(), node, filepath.Join(dir, "driver.mjs"), filepath.Join(dir, "agent-wrapper.mjs"), `{"command":"ls","timeout":5}`)
 	cmd.Dir = dir
@@ -125,13 +134,13 @@ func TestPluginThrows(t *testing.T) {
 	}
 }
 
-// TestIsPlugin: our plugin is known, with its binary.
-func TestIsPlugin(t *testing.T) {
+// TestOfPlugin: our plugin is known, with its binary.
+func TestOfPlugin(t *testing.T) {
 	t.Parallel()
-	if binary, ok := isPlugin([]byte(plugin(`/a "b"`))); !ok || binary != `/a "b"` {
+	if binary, ok := OfPlugin([]byte(Plugin(`/a "b"`, Limit))); !ok || binary != `/a "b"` {
 		t.Error(binary, ok)
 	}
-	if _, ok := isPlugin([]byte("// mine\n" + plugin("/a"))); ok {
+	if _, ok := OfPlugin([]byte("// mine\n" + Plugin("/a", Limit))); ok {
 		t.Error("somebody else's is ours")
 	}
 }

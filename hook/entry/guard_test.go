@@ -1,4 +1,4 @@
-package install
+package entry
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func TestGuard(t *testing.T) {
 		for _, tt := range fakeHooks {
 			binary := filepath.Join(dir, strings.ReplaceAll(with+tt.name, " ", "_"))
 			script(t, binary, tt.script)
-			all.Go(func() { guardedRun(t, shell, path, guard(binary, "codex", 1), tt) })
+			all.Go(func() { guardedRun(t, shell, path, Guard(binary, "codex", time.Second), tt) })
 		}
 		for name, prepare := range map[string]func(path string){
 			"missing":        func(string) {},
@@ -75,7 +75,7 @@ func TestGuard(t *testing.T) {
 			binary := filepath.Join(dir, strings.ReplaceAll(with+name, " ", "-"))
 			prepare(binary)
 			all.Go(func() {
-				guardedRun(t, shell, path, guard(binary, "codex", 1), fakeHook{name: name, code: 2, words: "failed"})
+				guardedRun(t, shell, path, Guard(binary, "codex", time.Second), fakeHook{name: name, code: 2, words: "failed"})
 			})
 		}
 	}
@@ -155,11 +155,11 @@ func TestGuardInBash(t *testing.T) {
 			binary := filepath.Join(dir, strings.ReplaceAll(with+tt.name, " ", "_"))
 			script(t, binary, tt.script)
 			tt.out = strings.ReplaceAll(tt.out, "codex", "crush")
-			all.Go(func() { embedded(t, path, guardInBash(binary, "crush", 1), tt) })
+			all.Go(func() { embedded(t, path, GuardInBash(binary, "crush", time.Second), tt) })
 		}
 	}
 	all.Go(func() {
-		embedded(t, dir, guardInBash("/bin/true", "crush", 1), fakeHook{name: "no bash", code: 2, words: "failed"})
+		embedded(t, dir, GuardInBash("/bin/true", "crush", time.Second), fakeHook{name: "no bash", code: 2, words: "failed"})
 	})
 	all.Wait()
 }
@@ -184,24 +184,4 @@ func embedded(t *testing.T, path, line string, want fakeHook) {
 		return
 	}
 	want.check(t, int(status), stdout.String(), stderr.String())
-}
-
-// TestGuarded: a guarded line is known again, and others are not.
-func TestGuarded(t *testing.T) {
-	t.Parallel()
-	for _, binary := range []string{"/a/b", "/it's/a b", "/x'; y", "'", "/ünï"} {
-		for _, line := range []string{guard(binary, "codex", 590), guardInBash(binary, "codex", 7)} {
-			if got, ok := guarded(line, "codex"); !ok || got != binary {
-				t.Errorf("%s: %q, %v", line, got, ok)
-			}
-			if _, ok := guarded(line, "gemini"); ok {
-				t.Errorf("%s is one for gemini", line)
-			}
-		}
-	}
-	for _, line := range []string{"", "aw=", "aw='x", "aw='/a'", "aw='/a'; other hook codex", "bash -c 'x'", "bash -c aw", "agent-wrapper hook codex"} {
-		if binary, ok := guarded(line, "codex"); ok {
-			t.Errorf("%q starts %s", line, binary)
-		}
-	}
 }

@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process"
 
 const BINARY = "@BINARY@"
-const LIMIT_MS = 600_000
+const LIMIT_MS = "@LIMIT_MS@"
 const MAX_BYTES = 16 * 1024 * 1024
 
 function ask(question) {
