@@ -194,6 +194,9 @@ func New(s Source) *Ask {
 	a.Actions = b.shown(actions)
 	a.MoreActions = len(actions) - len(a.Actions)
 	a.Asked = a.causes()
+	for _, text := range s.Request.Besides {
+		a.Asked = append(a.Asked, Cause{Times: 1, Reason: visible.Line(text), Held: a.Held})
+	}
 	for i := range actions {
 		if actions[i].Verdict == "allow" {
 			a.Allowed++

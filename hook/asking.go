@@ -120,6 +120,7 @@ func (a *asking) Approve(ctx context.Context, ask permission.Request) (permissio
 	if err != nil {
 		return permission.Answer{}, err
 	}
+	ask.Besides = append(ask.Besides, a.besides()...)
 	answer, id, err := asker.Park(ctx, ask, a.id)
 	a.id = id
 	return answer, err

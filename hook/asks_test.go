@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/broker"
 	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/hook"
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
@@ -84,6 +85,16 @@ func (o *office) answers(e approval.Entry, r desk.Reply) error {
 		Rules: r.Rules, Message: r.Message, Input: r.Input,
 	}, text)
 	return err
+}
+
+// shownAs returns a question as a person sees it.
+func shownAs(t *testing.T, e approval.Entry) string {
+	t.Helper()
+	var q desk.Question
+	if err := json.Unmarshal(e.Question, &q); err != nil {
+		t.Fatal(err)
+	}
+	return q.Text(display.TextOptions{Width: 200})
 }
 
 // status returns how a question has ended.
@@ -341,7 +352,20 @@ func TestFixed(t *testing.T) {
 	if o := m.hears(t, hook.Claude, m.use("s", "t3", "npm install x")); !strings.Contains(string(o.Stdout), "agent-wrapper.toml has changed since the session began") {
 		t.Errorf("the question does not say that the policy has changed: %s", o.Stdout)
 	}
-	if o := m.hears(t, hook.Claude, m.use("new", "t4", "touch no")); !allowed(o.Stdout) {
+	office := m.asksAt(t)
+	m.env["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
+	held := m.begins(t, hook.Claude, m.use("s", "t4", "npm install y"), 0)
+	e := office.pending(1)
+	if shown := shownAs(t, e); !strings.Contains(shown, "agent-wrapper.toml has changed since the session began") {
+		t.Errorf("the question that waits does not say that the policy has changed:\n%s", shown)
+	}
+	if err := office.answers(e, desk.Reply{Choice: desk.Once}); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-held; !allowed(o.Stdout) {
+		t.Errorf("%s%s", o.Stdout, o.Stderr)
+	}
+	if o := m.hears(t, hook.Claude, m.use("new", "t5", "touch no")); !allowed(o.Stdout) {
 		t.Errorf("a new session: %s", o.Stdout)
 	}
 }

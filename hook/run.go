@@ -316,10 +316,16 @@ func (s *session) question(d *permission.Decision) string {
 	if d.RuleSource.Name != "" {
 		text += " (" + s.named(d.RuleSource.String()) + ")"
 	}
+	return "agent-wrapper: " + strings.Join(append([]string{text}, s.besides()...), "; ")
+}
+
+// besides returns what a person is told with every question: that a policy has changed,
+// whether the host asks or the question waits elsewhere.
+func (s *session) besides() (texts []string) {
 	for _, file := range s.fixed.changed() {
-		text += fmt.Sprintf("; %s has changed since the session began, which goes on as it was", s.named(file))
+		texts = append(texts, s.named(file)+" has changed since the session began, which goes on as it was")
 	}
-	return "agent-wrapper: " + text
+	return texts
 }
 
 // named returns a path, or a place in a file, as a person would name it.

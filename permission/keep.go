@@ -58,6 +58,9 @@ type Request struct {
 	Place patterns.Place
 	// Version is the version of the policy.
 	Version string
+	// Besides is what a person should know besides, a sentence each: whoever puts the
+	// question elsewhere may add to it.
+	Besides []string
 
 	tools   *tools.Table
 	suppose func(rules []*patterns.Rule, wordless bool) Decision
