@@ -51,7 +51,11 @@ func (s *session) verdict(e *Event, res permission.Result) (Verdict, error) {
 	case permission.Allow:
 		return s.allow(e, res.UpdatedInput)
 	}
-	return refuses(res.Message), nil
+	message := res.Message
+	if s.Session.Paused() != "" {
+		message += "; a person resumes it with: agent-wrapper resume " + s.id
+	}
+	return refuses(message), nil
 }
 
 // stands returns the verdict on a dialog where nobody has to be asked, false if

@@ -185,33 +185,6 @@ func (a *app) setAside(j *whitelist.Journal) error {
 	return err
 }
 
-func (a *app) resumeCommand() *cobra.Command {
-	var of subject
-	cmd := &cobra.Command{
-		Use:   "resume --plan FILE",
-		Short: "Resume agents that were paused for made-up commands",
-		Long: `resume ends the pause of a plan's agents, which made up too many commands, and
-resets their count. Look at the commands first:
-agent-wrapper hallucinations list --plan FILE`,
-		Example: `  agent-wrapper resume --plan plan.json
-  agent-wrapper resume --plan .          # an agent that worked without a plan`,
-		Args: none(""),
-		RunE: func(*cobra.Command, []string) error {
-			if of.plan == "" {
-				return usage("--plan is missing: give the plan that the message of the pause names")
-			}
-			j, err := journal()
-			if err != nil {
-				return err
-			}
-			resumed, err := j.Resume(engine.PlanID(of.plan), of.agent, me())
-			return a.cleared("resumed", "No paused agents on this plan.", resumed, func(s whitelist.Standing) int { return s.Led }, err)
-		},
-	}
-	of.add(cmd, "`file` with the plan, or the workspace of an agent without one")
-	return cmd
-}
-
 // cleared reports whose count was reset, and after how many hallucinated commands; none
 // is what to say if there was nobody.
 func (a *app) cleared(what, none string, those []whitelist.Standing, after func(whitelist.Standing) int, err error) error {

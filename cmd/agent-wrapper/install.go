@@ -145,14 +145,14 @@ func (o *hookOptions) check(hosts []string) error {
 	return nil
 }
 
-// changesHooks returns an error for a process that an agent has started: a hook is what an
-// agent would take out.
-func changesHooks() error {
+// noAgent returns an error for a process that an agent has started, and that would do
+// what only a person may: take a hook out, or end a pause.
+func noAgent(does string) error {
 	l, err := broker.OpenLocal(filepath.Join(userDirs().State, approvalsDir), nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(byPerson(l, "change hooks"), l.Close())
+	return errors.Join(byPerson(l, does), l.Close())
 }
 
 // thisMachine returns what is known of this machine.
@@ -197,7 +197,7 @@ func (o *hookOptions) prepare(hosts func(m *install.Machine) []string, args []st
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := changesHooks(); err != nil {
+	if err := noAgent("change hooks"); err != nil {
 		return nil, nil, err
 	}
 	if o.all {
