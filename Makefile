@@ -10,7 +10,7 @@ export GOFLAGS ?= -buildvcs=false
 
 # Without cgo the program is not linked with libc: it starts a third sooner.
 build:
-	CGO_ENABLED=0 go build -o bin/agent-wrapper ./cmd/agent-wrapper
+	CGO_ENABLED=0 go build -o bin/ ./cmd/...
 
 demo:
 	@go run ./cmd/agent-wrapper demo

@@ -206,8 +206,8 @@ func (r *reader) table() table {
 	return table{texts: r.bytes(size), ends: ends}
 }
 
-// Pack is a packed set.
-type Pack struct {
+// packed is where the rules and the index of a packed set are.
+type packed struct {
 	list             List
 	known            *tools.Table
 	names            []string
@@ -228,7 +228,7 @@ func Unpack(data []byte, place Place, list List, known *tools.Table) (*Set, erro
 	rest, ok := bytes.CutPrefix(data, []byte(packForm))
 	r := &reader{data: rest, bad: !ok}
 	flags := r.number()
-	p := &Pack{list: list, known: known, exactly: flags&packExactly != 0, loosely: flags&packLoosely != 0}
+	p := &packed{list: list, known: known, exactly: flags&packExactly != 0, loosely: flags&packLoosely != 0}
 	count := r.number()
 	for range min(count, uint64(len(rest))) {
 		p.names = append(p.names, string(r.bytes(r.number())))
@@ -248,7 +248,7 @@ func Unpack(data []byte, place Place, list List, known *tools.Table) (*Set, erro
 }
 
 // rule returns a rule of the set.
-func (p *Pack) rule(s *Set, i int) *Rule {
+func (p *packed) rule(s *Set, i int) *Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i >= len(s.rules) {
@@ -261,7 +261,7 @@ func (p *Pack) rule(s *Set, i int) *Rule {
 }
 
 // read reads a rule.
-func (p *Pack) read(place Place, i int) *Rule {
+func (p *packed) read(place Place, i int) *Rule {
 	r := &reader{data: p.rules.at(i)}
 	name, dir, line, col := r.number(), r.number(), r.number(), r.number()
 	if r.bad || max(name, dir) >= uint64(len(p.names)) {
@@ -277,14 +277,14 @@ func (p *Pack) read(place Place, i int) *Rule {
 }
 
 // readAll reads all rules of the set.
-func (p *Pack) readAll(s *Set) {
+func (p *packed) readAll(s *Set) {
 	for i := range s.rules {
 		p.rule(s, i)
 	}
 }
 
 // key returns an entry of the index: its part, its key and, not yet read, its rules.
-func (p *Pack) key(i int) (in part, key []byte, rules reader) {
+func (p *packed) key(i int) (in part, key []byte, rules reader) {
 	r := reader{data: p.keys.at(i)}
 	head := r.bytes(1)
 	if r.bad {
@@ -295,7 +295,7 @@ func (p *Pack) key(i int) (in part, key []byte, rules reader) {
 }
 
 // search returns the place of the first entry that is not before a part and a key.
-func (p *Pack) search(in part, key string) int {
+func (p *packed) search(in part, key string) int {
 	at, end := 0, p.keys.len()
 	for at < end {
 		mid := int(uint(at+end) >> 1)
@@ -310,7 +310,7 @@ func (p *Pack) search(in part, key string) int {
 }
 
 // has reports whether a part of the index has rules.
-func (p *Pack) has(in part) bool {
+func (p *packed) has(in part) bool {
 	at := p.search(in, "")
 	if at == p.keys.len() {
 		return false
@@ -320,7 +320,7 @@ func (p *Pack) has(in part) bool {
 }
 
 // find returns the rules of a part with a key.
-func (p *Pack) find(s *Set, in part, key string) []*Rule {
+func (p *packed) find(s *Set, in part, key string) []*Rule {
 	at := p.search(in, key)
 	if at == p.keys.len() {
 		return nil
@@ -340,7 +340,7 @@ func (p *Pack) find(s *Set, in part, key string) []*Rule {
 }
 
 // findDir is Set.findDir.
-func (p *Pack) findDir(s *Set, f *finder, dir, rest string) {
+func (p *packed) findDir(s *Set, f *finder, dir, rest string) {
 	if !p.has(byDir) {
 		return
 	}
@@ -357,7 +357,7 @@ func (p *Pack) findDir(s *Set, f *finder, dir, rest string) {
 
 // dirsBelow calls yield with the directories that rules begin with and whose names begin
 // with a text.
-func (p *Pack) dirsBelow(text string, yield func(dir string)) {
+func (p *packed) dirsBelow(text string, yield func(dir string)) {
 	for at := p.search(byBelow, text); at < p.keys.len(); at++ {
 		in, dir, _ := p.key(at)
 		if in != byBelow || !bytes.HasPrefix(dir, []byte(text)) {

@@ -33,27 +33,27 @@ func TestPackedSetIsTheSet(t *testing.T) {
 			rules = append(rules, &r)
 		}
 		set := NewSet(place, rules...)
-		packed := unpacked(t, set, place, list)
-		if packed.Len() != set.Len() || packed.Reads() != set.Reads() || packed.Edits() != set.Edits() || packed.Specific() != set.Specific() || packed.bounds != set.bounds {
-			t.Fatalf("%+v, packed %+v", set, packed)
+		read := unpacked(t, set, place, list)
+		if read.Len() != set.Len() || read.Reads() != set.Reads() || read.Edits() != set.Edits() || read.Specific() != set.Specific() || read.bounds != set.bounds {
+			t.Fatalf("%+v, packed %+v", set, read)
 		}
 		for range 3 {
 			sub := drawSubject(t, place)
 			q := Query{Specific: rapid.Bool().Draw(t, "specific"), Reach: rapid.IntRange(0, 2).Draw(t, "reach")}
 			fresh := *sub
 			want, m := set.Match(sub, q)
-			got, n := packed.Match(&fresh, q)
+			got, n := read.Match(&fresh, q)
 			if m != n || (got == nil) != (want == nil) || got != nil && (got.String() != want.String() || got.Source() != want.Source() || got.order != want.order) {
 				t.Fatalf("%v by %v, packed %v by %v", m, want, n, got)
 			}
 			if sub.Kind == ReadPath {
-				if a, b := set.Near(sub.Path), packed.Near(sub.Path); !slices.EqualFunc(a, b, func(x, y *Rule) bool { return x.String() == y.String() && x.order == y.order }) {
+				if a, b := set.Near(sub.Path), read.Near(sub.Path); !slices.EqualFunc(a, b, func(x, y *Rule) bool { return x.String() == y.String() && x.order == y.order }) {
 					t.Fatalf("near: %v, packed %v", a, b)
 				}
 			}
 		}
-		if fmt.Sprint(packed.Rules()) != fmt.Sprint(set.Rules()) {
-			t.Fatalf("%v, packed %v", set.Rules(), packed.Rules())
+		if fmt.Sprint(read.Rules()) != fmt.Sprint(set.Rules()) {
+			t.Fatalf("%v, packed %v", set.Rules(), read.Rules())
 		}
 	})
 }
@@ -69,19 +69,19 @@ func TestPackReadsWhatItLooksUp(t *testing.T) {
 		}
 		rules = append(rules, r)
 	}
-	packed := unpacked(t, NewSet(here, rules...), here, Deny)
+	read := unpacked(t, NewSet(here, rules...), here, Deny)
 	sub := commands("t77 x")[0]
-	if r, m := packed.Match(sub, Query{}); m != Yes || r.String() != "Bash(t77:*)" || r.Source().Line != 78 {
+	if r, m := read.Match(sub, Query{}); m != Yes || r.String() != "Bash(t77:*)" || r.Source().Line != 78 {
 		t.Errorf("%v by %v", m, r)
 	}
-	read := 0
-	for _, r := range packed.rules {
+	count := 0
+	for _, r := range read.rules {
 		if r != nil {
-			read++
+			count++
 		}
 	}
-	if read == 0 || read > 3 {
-		t.Errorf("%d rules were read", read)
+	if count == 0 || count > 3 {
+		t.Errorf("%d rules were read", count)
 	}
 }
 

@@ -20,7 +20,7 @@ type Set struct {
 	specific bool
 	bounds   [Hidden + 1]bool // by the kind of access: see Bounds
 	*index                    // nil if there are at most unindexed rules, which are tried one by one
-	pack     *Pack            // in which the index and the rules are, those of rules that are nil; or nil
+	pack     *packed          // in which the index and the rules are, those of rules that are nil; or nil
 }
 
 // unindexed is the number of rules up to which an index costs more than it

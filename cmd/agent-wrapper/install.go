@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/broker"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/hook/install"
 	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
@@ -161,11 +162,21 @@ func thisMachine() (*install.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := install.NewMachine(userDirs().State, binary)
+	m, err := install.NewMachine(userDirs().State, hookOf(binary))
 	if err != nil {
 		return nil, usage("%w", err)
 	}
 	return m, nil
+}
+
+// hookOf returns the program that is written into the configuration of hosts.
+func hookOf(binary string) string {
+	for _, program := range entry.Programs(binary) {
+		if found, err := exec.LookPath(program); err == nil {
+			return found
+		}
+	}
+	return binary
 }
 
 // ownBinary returns the path of this program: the one on PATH if it is the same file,

@@ -25,7 +25,7 @@ var deeds = []deed{
 		command: "make demo", typed: "agent-wrapper demo",
 		acts: []act{{press: "o"}, {press: "d"}, {press: "d"}},
 	},
-	{command: "CGO_ENABLED=0 go install ./cmd/agent-wrapper", typed: "command -v agent-wrapper claude > installed"},
+	{command: "CGO_ENABLED=0 go install ./cmd/...", typed: "command -v agent-wrapper claude > installed"},
 	{command: "agent-wrapper init", acts: []act{{sees: "Let the agent edit files here", types: "\n"}, {sees: "Write agent-wrapper.toml?", types: "\n"}}, shot: shot{
 		"init", "agent-wrapper init", "init has found a project in Go, asks whether edits need a question, and writes a policy.",
 	}},

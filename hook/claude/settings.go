@@ -62,9 +62,16 @@ func (h handler) ours() bool {
 	if err != nil || h.Type != "command" || h.OnFailure != "block" || h.If != "" || h.Async {
 		return false
 	}
-	one, errOne := os.Stat(self)
-	other, errOther := os.Stat(h.Command)
-	return errOne == nil && errOther == nil && os.SameFile(one, other) && entry.Starts(h.Args, hook.Claude)
+	named, err := os.Stat(h.Command)
+	if err != nil || !entry.Starts(h.Args, hook.Claude) {
+		return false
+	}
+	for _, program := range entry.Programs(self) {
+		if one, err := os.Stat(program); err == nil && os.SameFile(one, named) {
+			return true
+		}
+	}
+	return false
 }
 
 // loosens returns why a change of a settings file must not count, "" if it may.

@@ -11,6 +11,7 @@ package entry
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,16 @@ const (
 
 // Program begins the name of our program, whatever version or system follows.
 const Program = "agent-wrapper"
+
+// quick is the program that answers what comes with every tool use, and leaves the rest to
+// the other one.
+const quick = Program + "-hook"
+
+// Programs returns the programs that may be the hook of hosts, the one that answers sooner
+// first, for agent-wrapper at a path. Either may be missing.
+func Programs(self string) [2]string {
+	return [2]string{filepath.Join(filepath.Dir(self), quick+filepath.Ext(self)), self}
+}
 
 // Args returns the arguments with which the program is the hook of a host.
 func Args(host string) []string { return []string{"hook", host} }

@@ -9,6 +9,50 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "a packed set is looked up by the part as well", File: "patterns/pack.go",
+		Old:  `	if gotIn != in || string(got) != key {`,
+		New:  `	if gotIn > numParts+9 || string(got) != key {`,
+		Test: "TestPackedSetIsTheSet", Pkg: "./patterns",
+	},
+	{
+		Guard: "a compiled policy is for one place", File: "policy/compiled.go",
+		Old:  `head.Program != program || !head.Place.Equal(&place)`,
+		New:  `head.Program != program`,
+		Test: "TestCompiledElsewhere", Pkg: "./policy",
+	},
+	{
+		Guard: "a compiled policy is of this build", File: "policy/compiled.go",
+		Old:  `head.Program != program || !head.Place.Equal(&place)`,
+		New:  `!head.Place.Equal(&place)`,
+		Test: "TestCompiledElsewhere", Pkg: "./policy",
+	},
+	{
+		Guard: "a compiled policy has its further policies", File: "policy/compiled.go",
+		Old:  `		s.Further = append(s.Further, more)`,
+		New:  `		_ = more`,
+		Test: "TestCompiledDecidesTheSame", Pkg: "./policy",
+	},
+	{
+		Guard: "what a session keeps is read as it was written", File: "hook/session.go",
+		Old:  `	if err == nil && digest(data) != sum {`,
+		New:  `	if err == nil && false {`,
+		Test: "TestDamagedSession", Pkg: "./hook",
+	},
+	{
+		Guard: "a light run leaves nothing behind", File: "hook/asking.go",
+		Old:  `			a.Leave() // nothing is kept: it is decided anew`,
+		New:  `			_ = a.Exit()`,
+		Test: "TestLight", Pkg: "./hook",
+	},
+	{
+		Guard: "a light run does not put a question", File: "hook/run.go",
+		Old: `	if s.light {
+		return nil, errWhole
+	}`,
+		New:  ``,
+		Test: "TestLight", Pkg: "./hook",
+	},
+	{
 		Guard: "a question from elsewhere does not steer the terminal", File: "cmd/agent-wrapper/approvals.go",
 		Old:  `json.Unmarshal(harmless(e.Question), &one.question)`,
 		New:  `json.Unmarshal(e.Question, &one.question)`,
@@ -1977,7 +2021,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "a setting of git that no table knows", File: "shell/program_git.go",
-		Old:  `case gitQuiet[section] || gitKeys[name]:`,
+		Old:  `case gitQuiet.has(section) || gitKeys.has(name):`,
 		New:  `case section != "core":`,
 		Test: "TestGitSettings",
 	},
@@ -2275,8 +2319,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "flags of the linker that write", File: "shell/program_go.go",
-		Old:  `		if !known[name] {`,
-		New:  `		if !known[name] && false {`,
+		Old:  `		if !known.has(name) {`,
+		New:  `		if !known.has(name) && false {`,
 		Test: "TestLines",
 	},
 	{
@@ -4329,8 +4373,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a session that was changed on disk is none", File: "hook/session.go",
-		Old:  `digest != f.Digest || `,
-		New:  `digest == "" || `,
+		Old:  `sum != f.Digest || `,
+		New:  `sum == "" || `,
 		Test: "TestDamagedSession", Pkg: "./hook",
 	},
 	{

@@ -3,9 +3,10 @@
 // Command startup measures the cost of starting agent-wrapper: the time and the
 // page faults of the process `agent-wrapper version`. For comparison it
 // measures an empty Go program, a program that only imports the libraries that
-// agent-wrapper imports (their initialization is the lower bound), `agent-wrapper hook
-// claude --audit-sync none` about a command that is allowed, with policies of 100 and of
-// 10,000 rules, and other builds named as arguments.
+// agent-wrapper imports (their initialization is the lower bound), the hook of Claude Code
+// about a command that is allowed, in a session that goes on, with policies of 100 and of
+// 10,000 rules, by agent-wrapper-hook and by agent-wrapper, and other builds named as
+// arguments.
 //
 //	go run ./internal/test/startup [-n RUNS] [PROGRAM ...]
 //
@@ -40,12 +41,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, rules := range []int{100, 10_000} {
-		hook, err := hookOf(programs[len(programs)-1].path, dir, rules)
-		if err != nil {
-			log.Fatal(err)
+	for _, name := range []string{"agent-wrapper-hook", "agent-wrapper"} {
+		for _, rules := range []int{100, 10_000} {
+			hook, err := hookOf(filepath.Join(dir, name), dir, rules)
+			if err != nil {
+				log.Fatal(err)
+			}
+			programs = append(programs, hook)
 		}
-		programs = append(programs, hook)
 	}
 	for _, path := range flag.Args() {
 		programs = append(programs, &program{name: path, path: path, args: []string{"version"}})
@@ -76,8 +79,9 @@ func build(dir string) ([]*program, error) {
 		{"empty", "package main\n\nfunc main() {}\n"},
 		{"libraries", "package main\n\nimport (\n\t_ \"" + strings.Join(libraries, "\"\n\t_ \"") + "\"\n)\n\nfunc main() {}\n"},
 		{"agent-wrapper", ""},
+		{"agent-wrapper-hook", ""},
 	} {
-		from := "./cmd/agent-wrapper"
+		from := "./cmd/" + p.name
 		if p.source != "" {
 			from = filepath.Join(dir, p.name+".go")
 			if err := os.WriteFile(from, []byte(p.source), 0o600); err != nil {
@@ -90,14 +94,16 @@ func build(dir string) ([]*program, error) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("go build %s: %w\n%s", from, err, out)
 		}
-		programs = append(programs, &program{name: p.name, path: to, args: []string{"version"}})
+		if p.name != "agent-wrapper-hook" { // which answers nothing but hooks
+			programs = append(programs, &program{name: p.name, path: to, args: []string{"version"}})
+		}
 	}
 	return programs, nil
 }
 
 // hookOf returns the hook of a person whose policy has a number of rules.
 func hookOf(path, dir string, rules int) (*program, error) {
-	home := filepath.Join(dir, fmt.Sprint("home", rules))
+	home := filepath.Join(dir, fmt.Sprint(filepath.Base(path), "-home", rules))
 	var policy strings.Builder
 	policy.WriteString("allow = [\"Bash(ls)\"")
 	for i := range rules - 1 {
@@ -114,7 +120,7 @@ func hookOf(path, dir string, rules int) (*program, error) {
 		}
 	}
 	return &program{
-		name: fmt.Sprintf("hook, %d rules", rules), path: path, args: []string{"hook", "claude", "--audit-sync", "none"},
+		name: fmt.Sprintf("%s, %d", filepath.Base(path), rules), path: path, args: []string{"hook", "claude", "--audit-sync", "none"},
 		env:   []string{"HOME=" + home, "CLAUDE_PROJECT_DIR=" + home + "/repo"},
 		stdin: fmt.Sprintf(`{"session_id":"s","transcript_path":"/t","cwd":%q,"permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"u"}`, home+"/repo"),
 	}, nil
@@ -179,10 +185,10 @@ func (p *program) start() (time.Duration, int64, error) {
 // write writes a row for each program, with ratios to the first.
 func write(programs []*program) {
 	least, middle := programs[0].fastest()
-	fmt.Println("program            fastest          median           page faults")
+	fmt.Println("program, rules            fastest          median           page faults")
 	for _, p := range programs {
 		fast, median := p.fastest()
-		fmt.Printf("%-18s %6.2f ms %4.2f x %6.2f ms %4.2f x %5d\n", p.name,
+		fmt.Printf("%-25s %6.2f ms %4.2f x %6.2f ms %4.2f x %5d\n", p.name,
 			milliseconds(fast), float64(fast)/float64(least), milliseconds(median), float64(median)/float64(middle), p.faults[len(p.faults)/2])
 	}
 }
