@@ -102,6 +102,8 @@ type Event struct {
 	// Asks reports that the host, answered with an ask, puts it to a person and runs
 	// nothing without an answer.
 	Asks bool
+	// Plugin reports that our hook stands in a plugin of the host.
+	Plugin bool
 	// Plan reports that the host only plans.
 	Plan bool
 	// Project is the directory of the project, if the payload tells.

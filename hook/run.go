@@ -28,6 +28,9 @@ type Options struct {
 	// Whole gives a payload to the program that reads policies and asks people elsewhere;
 	// it returns only if that is not possible. Nil: this program does so itself.
 	Whole func(payload []byte) error
+	// Plugin says that the hook stands in a plugin of the host: no settings file has to
+	// name it.
+	Plugin bool
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration
 }
@@ -52,6 +55,7 @@ type run struct {
 	state   string
 	now     func() time.Time
 	options engine.Options
+	plugin  bool
 	ask     func(e *engine.Engine) (Asker, error)
 	// light: the policies are those that were compiled when the session began, and nobody
 	// is asked elsewhere: what needs more is errWhole, before anything was recorded or kept.
@@ -103,7 +107,7 @@ func respond(ctx context.Context, o Options, in io.Reader) (answer Output) {
 			answer = Block(fmt.Sprintf("agent-wrapper: internal error, so nothing was run: %v", r))
 		}
 	}()
-	r := &run{host: o.Host, env: o.Env, dir: o.Dir, options: o.Engine, ask: o.Ask, now: time.Now}
+	r := &run{host: o.Host, env: o.Env, dir: o.Dir, options: o.Engine, ask: o.Ask, plugin: o.Plugin, now: time.Now}
 	r.state = r.options.StateDir()
 	data, err := io.ReadAll(io.LimitReader(in, maxPayload+1))
 	if err != nil {
@@ -186,6 +190,7 @@ func (r *run) read(data []byte) (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Plugin = r.plugin
 	if e.Kind == 0 {
 		e.Kind = r.host.Events[e.Name]
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/broker"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
 	"github.com/agent-wrapper/agent-wrapper/process"
 )
@@ -19,6 +20,7 @@ import (
 type hookFlags struct {
 	audit     auditFlags
 	approvals string
+	plugin    bool // it stands in a plugin
 }
 
 func (a *app) hookCommand() *cobra.Command {
@@ -43,6 +45,8 @@ agent-wrapper approvals. Whatever cannot be read, decided or recorded is denied.
 	flags := cmd.Flags()
 	flags.StringVar(&f.approvals, "approvals", approvalsLocal, "who answers what the agent does not ask itself, `local|URL|none`: any terminal of yours, people at a service, or nobody")
 	complete(cmd, "approvals", approvalsLocal, "none")
+	flags.BoolVar(&f.plugin, entry.InPlugin, false, "")
+	flags.MarkHidden(entry.InPlugin)
 	f.audit.add(flags)
 	return cmd
 }
@@ -72,7 +76,7 @@ func (a *app) hook(ctx context.Context, name string, f *hookFlags) error {
 }
 
 func (f *hookFlags) options() (*hook.Options, error) {
-	o := &hook.Options{Env: os.Getenv}
+	o := &hook.Options{Env: os.Getenv, Plugin: f.plugin}
 	if f.approvals != approvalsLocal && f.approvals != "none" && !isServer(f.approvals) {
 		return nil, among("--approvals", f.approvals, approvalsLocal, "the URL of a server", "none")
 	}

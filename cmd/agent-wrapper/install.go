@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/broker"
 	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/hook/install"
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
@@ -26,6 +29,7 @@ import (
 type hookOptions struct {
 	all, yes bool
 	scope    string
+	into     string // the directory for a package, "" for none
 	chosen   install.Options
 }
 
@@ -54,18 +58,70 @@ puts them back. If the hook is in force already, nothing is changed.
 
 --scope managed writes the machine's configuration, as root: much of what lets a
 repository or a flag switch your own hook off does not reach that one.
-agent-wrapper status lists what stays open in each scope.`,
+agent-wrapper status lists what stays open in each scope.
+
+--package DIR writes a plugin of Claude Code, or an extension of Gemini CLI,
+into a new directory, for others to install. It starts the agent-wrapper on
+PATH. A repository or a setting switches a package off where it would not reach
+the hook that install writes; what stays open is shown.`,
 		Example: `  agent-wrapper install claude
   agent-wrapper install --all --yes
   agent-wrapper install claude --no-auto-mode
-  sudo agent-wrapper install codex --scope managed`,
+  sudo agent-wrapper install codex --scope managed
+  agent-wrapper install claude --package ./agent-wrapper-plugin`,
 		Args: o.args,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.install(cmd.Context(), o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("package") {
+				return a.writePackage(o, args)
+			}
+			return a.install(cmd.Context(), o, args)
+		},
 	}
 	o.add(cmd, "install it for every host that is on this machine")
 	cmd.Flags().BoolVar(&o.chosen.NoAutoMode, "no-auto-mode", false, "claude: switch off the modes auto and bypassPermissions, which do not ask you")
+	cmd.Flags().StringVar(&o.into, "package", "", "claude, gemini: write a plugin or extension into this new `directory`, and nothing else")
 	cmd.Flags().BoolVar(&o.chosen.NoWebSearch, "no-web-search", false, "codex: switch off its web search, which no hook sees")
 	return cmd
+}
+
+// packageVersion returns the version of a package: ours, if it is a release.
+func packageVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	version := ""
+	if ok {
+		version = strings.Join(releaseVersion.FindStringSubmatch(strings.TrimPrefix(info.Main.Version, "v")), "")
+	}
+	return cmp.Or(version, "0.0.0")
+}
+
+// releaseVersion matches the version of a release, and the beginning of that of a commit.
+var releaseVersion = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+`)
+
+// writePackage writes the package of a host, and tells how it is used and what it leaves
+// open.
+func (a *app) writePackage(o *hookOptions, args []string) error {
+	switch {
+	case len(args) != 1 || o.all:
+		return usage("--package is for one host: name %s", strings.Join(install.PackageHosts(), " or "))
+	case o.into == "":
+		return usage("--package takes a directory: it is made if it is not there")
+	case o.chosen != install.Options{} || o.scope != string(install.User):
+		return usage("a package cannot change settings: leave --scope and the --no-... flags out")
+	}
+	doors, err := install.WritePackage(args[0], packageVersion(), o.into)
+	if err != nil {
+		return usage("%w", err)
+	}
+	name := visible.Line(o.into)
+	fmt.Fprintf(a.out, "Wrote %s.\n", name)
+	fmt.Fprintln(a.out, map[string]string{
+		"claude": "To try it:    claude --plugin-dir " + shellWord(o.into) + "\nFor others:   put it into a marketplace (claude plugin marketplace add).",
+		"gemini": "To use it:    gemini extensions install " + shellWord(o.into),
+	}[args[0]])
+	for _, d := range doors {
+		fmt.Fprint(a.out, wrapped("open        "+d.String(), "            ", columns(a.out)))
+	}
+	return nil
 }
 
 func (a *app) uninstallCommand() *cobra.Command {

@@ -20,9 +20,9 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:   "resume [SESSION | --plan FILE]",
 		Short: "Resume an agent that was paused",
 		Long: `resume ends a pause. An agent in its own window is paused when its session
-reaches a limit of the policy ([limits] with then = "pause"), an agent that works
-on a plan when it has made up too many commands. Without a session and a plan,
-resume lists what is paused.
+reaches a limit of the policy ([limits] with then = "pause"), an agent that
+works on a plan when it has made up too many commands. Without a session and a
+plan, resume lists what is paused.
 
 SESSION is the name of a session, or its beginning, with or without the agent in
 front. Its counts begin anew. --plan is for the agents of a plan; look at their

@@ -76,6 +76,12 @@ func TestLoosens(t *testing.T) {
 		name, file, text string
 		loosens          bool
 	}{
+		{"plugin: no hook in the settings", user, `{"permissions":{"allow":["Bash"]},"enabledPlugins":{"agent-wrapper@m":true,"other@m":false}}`, false},
+		{"plugin: removed", user, ``, false},
+		{"plugin: switched off by name", user, `{"enabledPlugins":{"agent-wrapper@m":false}}`, true},
+		{"plugin: switched off by nothing", user, `{"enabledPlugins":{"agent-wrapper@m":[]}}`, true},
+		{"plugin: all hooks off", user, `{"disableAllHooks":true}`, true},
+		{"plugin: auto", user, `{"permissions":{"defaultMode":"auto"}}`, true},
 		{"ours", user, ours + "}", false},
 		{"another program", user, strings.Replace(ours, self, "/bin/true", 1) + "}", true},
 		{"fails open", user, strings.Replace(ours, `"block"`, `"continue"`, 1) + "}", true},
@@ -96,7 +102,7 @@ func TestLoosens(t *testing.T) {
 		{"of the project, and the user's is ours", project + "/.claude/settings.local.json", `{"permissions":{"allow":["Bash"]}}`, false},
 	} {
 		write(t, user, ours+"}")
-		e := &hook.Event{File: tt.file}
+		e := &hook.Event{File: tt.file, Plugin: strings.HasPrefix(tt.name, "plugin: ")}
 		if why := loosens(e, project, home, []byte(tt.text)); (why != "") != tt.loosens {
 			t.Errorf("%s: %q", tt.name, why)
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/hook"
 	"github.com/agent-wrapper/agent-wrapper/hook/entry"
@@ -18,7 +19,8 @@ type settings struct {
 	Permissions     struct {
 		DefaultMode string `json:"defaultMode"`
 	} `json:"permissions"`
-	Hooks struct {
+	EnabledPlugins map[string]any `json:"enabledPlugins"`
+	Hooks          struct {
 		PreToolUse []struct {
 			Matcher string    `json:"matcher"`
 			Hooks   []handler `json:"hooks"`
@@ -84,8 +86,20 @@ func loosens(e *hook.Event, project, home string, data []byte) string {
 		return "disableAllHooks switches agent-wrapper off"
 	case slices.Contains([]string{"bypassPermissions", "auto", "dontAsk"}, s.Permissions.DefaultMode):
 		return fmt.Sprintf("permissions.defaultMode %q lets questions pass by a person", s.Permissions.DefaultMode)
+	case e.Plugin:
+		return s.unplugs()
 	case !s.ours() && !elsewhere(e.File, project, home):
 		return "it takes agent-wrapper's hook out: run agent-wrapper uninstall claude in a terminal of yours instead"
+	}
+	return ""
+}
+
+// unplugs returns why settings must not count beside our plugin, "" if they may.
+func (s *settings) unplugs() string {
+	for name, on := range s.EnabledPlugins {
+		if plugin, _, _ := strings.Cut(name, "@"); plugin == entry.Program && on != true {
+			return fmt.Sprintf("enabledPlugins switches %s off", name)
+		}
 	}
 	return ""
 }

@@ -41,6 +41,10 @@ func Programs(self string) [2]string {
 // Args returns the arguments with which the program is the hook of a host.
 func Args(host string) []string { return []string{"hook", host} }
 
+// InPlugin is the flag that tells the hook of Claude Code that it stands in a plugin, so
+// that no settings file has to name it.
+const InPlugin = "plugin"
+
 // Starts reports whether arguments, with any behind them, make the program the hook of a
 // host.
 func Starts(args []string, host string) bool {

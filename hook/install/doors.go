@@ -34,6 +34,12 @@ func doors() []Door {
 		{Host: "claude", Scope: Managed, What: "a hook of a repository may replace the input that was allowed", Closes: "allowManagedHooksOnly = true in managed settings"},
 		{Host: "claude", Scope: Managed, What: "!commands and @files that you type do not pass the hook", Closes: "nothing: they are your own acts"},
 
+		{Host: "claude", Scope: Packaged, What: "a repository with enabledPlugins {\"agent-wrapper@MARKETPLACE\": false} or disableAllHooks in .claude/settings.json switches the plugin off at the start", Closes: "install claude, for enabledPlugins; install --scope managed, for both"},
+		{Host: "claude", Scope: Packaged, What: "the first agent-wrapper on the agent's PATH is started", Closes: "install claude, which writes its whole path"},
+		{Host: "claude", Scope: Packaged, What: "who publishes the plugin changes the hook with an update", Closes: "install claude"},
+		{Host: "claude", Scope: Packaged, What: "modes auto and bypassPermissions do not ask you what the hook wants asked: a plugin cannot switch them off", Closes: "install claude --no-auto-mode"},
+		{Host: "claude", Scope: Packaged, What: "what the user's own settings leave open as well: --bare, other hooks, !commands and @files", Closes: "see agent-wrapper status claude"},
+
 		{Host: "codex", Scope: User, What: "a trusted repository with [features] hooks = false in .codex/config.toml switches the hook off", Closes: "install --scope managed"},
 		{Host: "codex", Scope: User, What: "--disable hooks, -c features.hooks=false and --ignore-user-config start codex without the hook", Closes: "install --scope managed (not measured for --ignore-user-config)"},
 		{Host: "codex", Scope: User, What: "if hooks.json is removed while codex runs, sub-agents and new threads run without the hook", Closes: "install --scope managed"},
@@ -50,6 +56,11 @@ func doors() []Door {
 		{Host: "gemini", Scope: Managed, What: "a trusted repository that knows the hook's name may list it in hooksConfig.disabled", Closes: "nothing: the name is made up at each installation"},
 		{Host: "gemini", Scope: Managed, What: "gemini --acp does not run the hook at all", Closes: "do not give gemini --acp to an editor"},
 		{Host: "gemini", Scope: Managed, What: "shell blocks in custom commands (!{...}) and @files do not pass the hook", Closes: "read .gemini/commands of a repository before you use them"},
+
+		{Host: "gemini", Scope: Packaged, What: "gemini extensions disable agent-wrapper, and hooksConfig.enabled = false in your settings or those of a trusted repository, switch the hook off", Closes: "install gemini, for the first; install --scope managed, for both"},
+		{Host: "gemini", Scope: Packaged, What: "all who have the package know the hook's name, and a trusted repository may list it in hooksConfig.disabled", Closes: "install gemini, which makes up a name"},
+		{Host: "gemini", Scope: Packaged, What: "the first agent-wrapper on the agent's PATH is started", Closes: "install gemini, which writes its whole path"},
+		{Host: "gemini", Scope: Packaged, What: "gemini --acp, shell blocks in custom commands and @files do not pass the hook", Closes: "see agent-wrapper status gemini"},
 
 		{Host: "qwen", Scope: User, What: "any repository with disableAllHooks in .qwen/settings.json switches the hook off", Closes: "install --scope managed"},
 		{Host: "qwen", Scope: User, What: "--safe-mode, --bare and QWEN_CODE_SYSTEM_SETTINGS_PATH start qwen without the hook", Closes: "nothing: do not start it so"},

@@ -146,7 +146,7 @@ type handler struct {
 
 // claudeEvents are the events that "agent-wrapper hook claude" answers or records, and
 // whether nothing may go on if it fails.
-func claudeEvents(binary string) []event {
+func claudeEvents(binary string, flags ...string) []event {
 	var events []event
 	for _, e := range []struct {
 		name   string
@@ -155,7 +155,7 @@ func claudeEvents(binary string) []event {
 		{"PreToolUse", true}, {"PermissionRequest", false}, {"PostToolUse", false}, {"PostToolUseFailure", false}, {"PermissionDenied", false},
 		{"ConfigChange", true}, {"UserPromptExpansion", true}, {"UserPromptSubmit", false}, {"SessionEnd", false},
 	} {
-		h := handler{Type: "command", Command: binary, Args: entry.Args("claude"), Timeout: hostLimit}
+		h := handler{Type: "command", Command: binary, Args: append(entry.Args("claude"), flags...), Timeout: hostLimit}
 		if e.blocks {
 			h.OnFailure = "block"
 		}
@@ -234,11 +234,9 @@ func codexRequirements(binary, line string) *tomlLines {
 }
 
 func geminiFiles(m *Machine, scope Scope, _ Options) []file {
-	off := false
-	h := handler{Type: "command", Name: hookNameFor(), Command: entry.Guard(m.Binary, "gemini", entry.Guarded), Timeout: hostLimit * 1000}
 	j := &jsonHooks{
 		host: "gemini", dialect: dialect{comments: true},
-		events:   []event{{"BeforeTool", group{Matcher: "*", Sequential: &off, Hooks: []handler{h}}}},
+		events:   geminiEvents(m.Binary),
 		settings: []wanted{{path: []string{"hooksConfig", "enabled"}, value: "true"}},
 	}
 	if scope == Managed {

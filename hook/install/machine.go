@@ -51,6 +51,8 @@ type Scope string
 const (
 	User    Scope = "user"    // the user's own
 	Managed Scope = "managed" // the machine's, which projects and flags do not switch off
+	// Packaged is that of a plugin or extension: see WritePackage.
+	Packaged Scope = "package"
 )
 
 // Options are what a person may choose. They are remembered for the next time.
