@@ -14,6 +14,9 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/agent-wrapper/agent-wrapper/approval"
+	"github.com/agent-wrapper/agent-wrapper/broker"
+	"github.com/agent-wrapper/agent-wrapper/desk"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/screen"
 )
 
@@ -49,6 +52,23 @@ func (b *box) hooked(t testing.TB, policy string) {
 	}
 	b.write("home/.claude.json", string(global))
 	b.write("home/.config/agent-wrapper/agent-wrapper.toml", policy)
+}
+
+// servesMarks gives the person of a hooked box an MCP server.
+func (b *box) servesMarks(t testing.TB) {
+	t.Helper()
+	var global, servers in
+	for path, into := range map[string]*in{b.Home + "/.claude.json": &global, b.mcpConfig(): &servers} {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(data, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	global["mcpServers"] = servers["mcpServers"]
+	b.write("home/.claude.json", marshal(global))
 }
 
 // window is the agent CLI in its own window, with a person before it.
@@ -143,12 +163,17 @@ func (w *window) says(text string) {
 func TestHookInWindow(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		b := newBox(t)
-		b.hooked(t, "allow = [\"Bash(touch allowed)\"]\nask = [\"Bash(touch asked*)\"]\ndeny = [\"Bash(touch denied)\"]\n")
+		b.hooked(t, "allow = [\"Bash(touch allowed)\", \"Skill(medlar)\", \"mcp__marks__poke\"]\nask = [\"Bash(touch asked*)\"]\ndeny = [\"Bash(touch denied)\", \"mcp__marks__peek\"]\n")
 		b.write("repo/CLAUDE.md", "the word of this project is quince\n")
+		b.write("repo/.claude/skills/medlar/SKILL.md", "---\nname: medlar\ndescription: for medlars\n---\nthe text of the skill is bletted\n")
+		b.servesMarks(t)
 		m := startModel(t, script{
 			"go": {
 				{{Name: "one", Tool: "Bash", Input: in{"command": "touch allowed", "description": "d"}}},
 				{{Name: "two", Tool: "Bash", Input: in{"command": "touch denied", "description": "d"}}},
+				{{Name: "skill", Tool: "Skill", Input: in{"skill": "medlar"}}},
+				{{Name: "poke", Tool: "mcp__marks__poke", Input: in{"mark": "poked"}}},
+				{{Name: "peek", Tool: "mcp__marks__peek", Input: in{"mark": "peeked"}}},
 				{{Name: "three", Tool: "Bash", Input: in{"command": "touch asked", "description": "d"}}},
 				{{Name: "four", Tool: "Bash", Input: in{"command": "touch asked-too", "description": "d"}}},
 			},
@@ -175,6 +200,15 @@ func TestHookInWindow(t *testing.T) {
 		}
 		if !m.heard("quince") {
 			t.Error("CLAUDE.md did not reach the model")
+		}
+		if !m.heard("for medlars") || !m.heard("the text of the skill is bletted") {
+			t.Error("the skill is not there, or did not run")
+		}
+		if !b.has("marks/poked") || b.has("marks/peeked") {
+			t.Errorf("the MCP server: poked %v, peeked %v", b.has("marks/poked"), b.has("marks/peeked"))
+		}
+		if res, _ := m.result("peek"); !strings.Contains(res.Text, "denied by rule mcp__marks__peek") {
+			t.Errorf("of a denied tool of the MCP server the model was told %q", res.Text)
 		}
 	})
 }
@@ -296,6 +330,127 @@ func TestHookStays(t *testing.T) {
 			if res, back := m.result(name); !back || !strings.Contains(res.Text, "agent-wrapper: Denied") {
 				t.Errorf("%s: the model was told %q", name, res.Text)
 			}
+		}
+	})
+}
+
+// packaged writes the plugin for the agent CLI, and a directory for PATH with our program
+// in it.
+func (b *box) packaged(t testing.TB) (plugin, path string) {
+	t.Helper()
+	plugin, path = b.Dir+"/plugin", b.Dir+"/bin"
+	b.run(binary(t), "install", "claude", "--package", plugin)
+	b.write("bin/x", "")
+	if err := os.Symlink(binary(t), path+"/agent-wrapper"); err != nil {
+		t.Fatal(err)
+	}
+	return plugin, path
+}
+
+// TestHookPlugin: as a plugin, the hook decides as it does from the settings, and what
+// is missing or does not answer denies; what a plugin leaves open is open.
+func TestHookPlugin(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		for _, tt := range []struct {
+			name    string
+			prepare func(b *box, path string)
+			ran     string // of the two calls
+			words   string // that the model is told of the second
+		}{
+			{"in force", func(*box, string) {}, "allowed", "agent-wrapper: Denied: denied by rule Bash(touch denied)"},
+			{"settings change", func(b *box, _ string) {
+				b.write("home/.claude/settings.json", `{"permissions":{"allow":["Bash(touch:*)"]},"theme":"light"}`)
+			}, "allowed", "agent-wrapper: Denied: denied by rule Bash(touch denied)"},
+			{"missing", func(_ *box, path string) { os.Remove(path + "/agent-wrapper") }, "", `onFailure is "block"`},
+			{"a repository switches hooks off", func(b *box, _ string) {
+				b.write("repo/.claude/settings.json", `{"disableAllHooks":true}`)
+			}, "allowed denied", ""},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				b := newBox(t)
+				plugin, path := b.packaged(t)
+				b.write("home/.claude/settings.json", `{"permissions":{"allow":["Bash(touch:*)"]}}`)
+				b.write("home/.config/agent-wrapper/agent-wrapper.toml", "allow = [\"Bash(touch allowed)\"]\ndeny = [\"Bash(touch denied)\"]\n")
+				if tt.name != "settings change" {
+					tt.prepare(b, path)
+				}
+				m := startModel(t, script{"go": {
+					{{Name: "one", Tool: "Bash", Input: func(*model) any {
+						if tt.name == "settings change" { // while it runs
+							tt.prepare(b, path)
+						}
+						return in{"command": "touch allowed", "description": "d"}
+					}}},
+					{{Name: "two", Tool: "Bash", Input: in{"command": "touch denied", "description": "d"}, Pause: time.Second}},
+				}})
+				cmd := b.headless(t, r, m, "[[go]]")
+				cmd.Args = append(cmd.Args, "--plugin-dir", plugin)
+				cmd.Env = append(cmd.Env, "PATH="+path+":/usr/bin:/bin")
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+				for _, name := range []string{"allowed", "denied"} {
+					if ran := b.has("repo/" + name); ran != strings.Contains(tt.ran, name) {
+						t.Errorf("%s has run: %v\n%s", name, ran, out)
+					}
+				}
+				if res, back := m.result("two"); !back || !strings.Contains(res.Text, tt.words) {
+					t.Errorf("the model was told %q", res.Text)
+				}
+			})
+		}
+	})
+}
+
+// edits answers the question about a command as an editor or the server's page does: with
+// another input.
+func (b *box) edits(t testing.TB, about string, input in) {
+	t.Helper()
+	local, err := broker.OpenLocal(b.Home+"/.local/state/agent-wrapper/approvals", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	var e approval.Entry
+	if !until(60*time.Second, func() bool {
+		all, err := local.List(t.Context(), approval.Filter{Status: []approval.Status{approval.Pending}})
+		for _, one := range all {
+			if strings.Contains(string(one.Question), about) {
+				e = one
+			}
+		}
+		return err == nil && e.ID != ""
+	}) {
+		t.Fatalf("%s is not asked", about)
+	}
+	r := desk.Reply{ID: e.ID, Digest: e.Digest, By: "anna", Choice: desk.Edit, Input: json.RawMessage(marshal(input))}
+	_, err = local.Answer(t.Context(), approval.Event{
+		Kind: desk.Kind(r.Choice), ID: e.ID, Digest: e.Digest, By: approval.Principal{Role: approval.Person, Name: "anna"}, Input: r.Input,
+	}, json.RawMessage(marshal(r)))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHookEdited: what a person edits is what runs, where the agent has no window.
+func TestHookEdited(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		b.hooked(t, "allow = [\"Bash(touch edited)\"]\nask = [\"Bash(touch one)\"]\n")
+		m := startModel(t, script{"go": {{{Name: "one", Tool: "Bash", Input: in{"command": "touch one", "description": "d"}}}}})
+		cmd := b.headless(t, r, m, "[[go]]")
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		b.edits(t, "touch one", in{"command": "touch edited", "description": "d"})
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+		if b.has("repo/one") || !b.has("repo/edited") {
+			t.Errorf("one %v, edited %v\n%s", b.has("repo/one"), b.has("repo/edited"), out.String())
 		}
 	})
 }
