@@ -21,6 +21,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/hook"
+	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
 	"github.com/agent-wrapper/agent-wrapper/process"
 )
@@ -46,12 +47,13 @@ func options(args []string) (*hook.Options, error) {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	record, sync := flags.String("audit", "", ""), flags.String("audit-sync", audit.SyncNames()[0], "")
-	flags.String("approvals", "", "") // for agent-wrapper
+	flags.String("approvals", "", "") // for agent-wrapper, as what a plugin changes
+	plugin := flags.Bool(entry.InPlugin, false, "")
 	if err := flags.Parse(args[2:]); err != nil || flags.NArg() > 0 {
 		return nil, errWhole
 	}
 	dirs := engine.UserDirs()
-	o := &hook.Options{Host: hosts.Named(args[1]), Env: os.Getenv, Engine: engine.Options{Dirs: &dirs, Record: *record}, Whole: whole}
+	o := &hook.Options{Host: hosts.Named(args[1]), Env: os.Getenv, Engine: engine.Options{Dirs: &dirs, Record: *record}, Whole: whole, Plugin: *plugin}
 	var err error
 	if o.Engine.Sync, err = audit.ParseSync(*sync); err != nil {
 		return nil, err

@@ -70,4 +70,3 @@ func TestPackageSame(t *testing.T) {
 		}
 	}
 }
-

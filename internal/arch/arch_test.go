@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"store/postgres":           {"store/internal/sqldb"},
 	"store/storetest":          {"store", "approval"},
 	"cmd/agent-wrapper":        {"*"},
-	"cmd/agent-wrapper-hook":   {"audit", "engine", "hook", "hook/hosts", "process"},
+	"cmd/agent-wrapper-hook":   {"audit", "engine", "hook", "hook/entry", "hook/hosts", "process"},
 	"e2e":                      {"*"},
 	"server":                   {"server/api", "server/page", "store", "approval", "audit", "broker", "desk", "engine", "patterns", "permission", "risk", "terminal"},
 	"server/api":               {"approval", "permission", "risk"},
