@@ -41,7 +41,7 @@ func TestParseErrors(t *testing.T) {
 		head + `,"defaults":{"npm":{"commands":["a\nb"]}}}`:                          `l.json:1:67: defaults.npm.commands[0]: "a\nb" contains a control character`,
 		head + `,"defaults":{"npm":{"commands":[1]}}}`:                               "l.json:1:67: defaults.npm.commands[0]: must be a string, not a number",
 		head + `,"defaults":{"npm":{"commands":["a"],"allow_arg":[]}}}`:              "l.json:1:72: defaults.npm: unknown key allow_arg (did you mean allow_args?)",
-		head + `,"defaults":{"npm":{"commands":["a"],"binary":"x"}}}`:                "l.json:1:72: defaults.npm: unknown key binary",
+		head + `,"defaults":{"npm":{"commands":["a"],"binary":"x"}}}`:                "l.json:1:72: defaults.npm: unknown key binary (the keys are allow_args, allow_bare, allow_positionals, commands, deny_args)",
 		head + `,"defaults":{"":{"commands":["a"]}}}`:                                `l.json:1:51: defaults."": "" is not a program name: use the first word of the command, as it is typed`,
 		head + `,"defaults":{"npm test":{"commands":["a"]}}}`:                        `l.json:1:59: defaults.npm test: "npm test" is not a program name: use the first word of the command, as it is typed`,
 		head + `,"defaults":{"-x":{"commands":["a"]}}}`:                              `l.json:1:53: defaults.-x: "-x" is not a program name: use the first word of the command, as it is typed`,
@@ -59,7 +59,7 @@ func TestParseErrors(t *testing.T) {
 		head + `,"custom":{"x":{"binary":""}}}`:                                      `l.json:1:60: custom.x.binary: "" is not the path of a program`,
 		head + `,"custom":{"x":{"binary":"bin/"}}}`:                                  `l.json:1:60: custom.x.binary: "bin/" is not the path of a program`,
 		head + `,"custom":{"x":{"binary":"a\u0000b"}}}`:                              `l.json:1:60: custom.x.binary: "a\x00b" is not the path of a program`,
-		head + `,"custom":{"x":{"binary":"y","commands":[]}}}`:                       "l.json:1:64: custom.x: unknown key commands",
+		head + `,"custom":{"x":{"binary":"y","commands":[]}}}`:                       "l.json:1:64: custom.x: unknown key commands (the keys are allow_args, allow_positionals, binary, deny_args)",
 		head + `,"custom":{"a/x":{"binary":"y"}}}`:                                   "l.json:1:52: custom.a/x: a name cannot contain /: put the path in binary",
 		head + `,"custom":{"x":{"binary":"y"},"z":{"binary":"y"}}}`:                  "", // checked below: the order of a map is random
 		head + `,"defaults":{"x":{"commands":["a"]}},"custom":{"x":{"binary":"y"}}}`: "l.json:1:86: custom.x: is also in defaults: remove one of them",

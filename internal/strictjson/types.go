@@ -213,7 +213,10 @@ func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complain
 	}
 	complaint = "unknown key " + printable(key)
 	if near := spelling.Nearest(key, maps.Keys(k.fields)); near != "" {
-		complaint += " (did you mean " + near + "?)"
+		return nil, complaint + " (did you mean " + near + "?)"
+	}
+	if len(k.fields) > 0 {
+		complaint += " (the keys are " + strings.Join(slices.Sorted(maps.Keys(k.fields)), ", ") + ")"
 	}
 	return nil, complaint
 }
