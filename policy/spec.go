@@ -219,10 +219,12 @@ func Parse(data []byte, name string) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.spec(func(path string) patterns.Source {
-		at := lines[path]
-		return patterns.Source{Name: name, Line: at.Line, Col: at.Col}
-	}), nil
+	return t.placed(lines, name), nil
+}
+
+// placed returns the policy of a table whose values stand in a file.
+func (t *table) placed(lines stricttoml.Lines, name string) *Spec {
+	return t.spec(func(path string) patterns.Source { return source(name, lines[path]) })
 }
 
 // Add adds the rules of other to s. A setting that other has replaces that of

@@ -31,11 +31,15 @@ func (p *Problem) String() string {
 // returns everything wrong with it, the errors first. Relative paths are taken
 // in an arbitrary workspace: whether they exist is not checked.
 func Validate(data []byte, name string) []Problem {
-	spec, err := Parse(data, name)
-	if err != nil {
-		return problems(err)
+	var t table
+	lines, err := stricttoml.Decode(data, name, &t)
+	found := problems(err)
+	if unknown := (*stricttoml.UnknownKeys)(nil); errors.As(err, &unknown) {
+		lines = unknown.Lines // the rest is not loaded, and may have errors too
+	} else if err != nil {
+		return found
 	}
-	return spec.validate()
+	return append(found, t.placed(lines, name).validate()...)
 }
 
 // Validate is like the function Validate, for a file; for kind FrontMatter, for
@@ -78,6 +82,9 @@ func (s *Spec) validate() []Problem {
 func problems(err error) []Problem {
 	if err == nil {
 		return nil
+	}
+	if unknown, ok := err.(*stricttoml.UnknownKeys); ok {
+		return problems(unknown.Unwrap())
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []Problem

@@ -49,3 +49,23 @@ func TestValidate(t *testing.T) {
 		})
 	}
 }
+
+// An unknown key does not hide what else is wrong, and the rest is no policy.
+func TestValidateBehindUnknownKeys(t *testing.T) {
+	text := []byte("alow = [\"Bash\"]\nmode = \"plann\"\ndeny = [\"Bsh(x)\"]\n[[rules]]\nactoin = \"ask\"\n")
+	var got []string
+	for _, p := range Validate(text, "p.toml") {
+		got = append(got, p.String())
+	}
+	if len(got) < 4 || !strings.Contains(got[0], "p.toml:1:1: error: unknown key alow") {
+		t.Errorf("%q", got)
+	}
+	for _, part := range []string{"unknown key actoin", "plann", "Bsh"} {
+		if !strings.Contains(strings.Join(got, "\n"), part) {
+			t.Errorf("nothing about %s: %q", part, got)
+		}
+	}
+	if spec, err := Parse(text, "p.toml"); err == nil || spec != nil {
+		t.Errorf("%v, %v", spec, err)
+	}
+}

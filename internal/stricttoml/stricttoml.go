@@ -55,6 +55,18 @@ type Place struct {
 // "rules[0].match[1]".
 type Lines map[string]Place
 
+// UnknownKeys is the error for a file in which nothing is wrong but keys that are unknown.
+// It unwraps to an error for each.
+type UnknownKeys struct {
+	// Lines are the positions of what is known. With it, v of Decode may be looked at for
+	// what else is wrong, and must not be used otherwise.
+	Lines Lines
+	all   error
+}
+
+func (e *UnknownKeys) Error() string { return e.all.Error() }
+func (e *UnknownKeys) Unwrap() error { return e.all }
+
 // Decode decodes the text of a file into v, a pointer to a map or to a struct
 // whose fields have toml tags. After an error, v must not be used.
 func Decode(data []byte, name string, v any) (Lines, error) {
@@ -68,8 +80,10 @@ func Decode(data []byte, name string, v any) (Lines, error) {
 	}
 	c := checker{name: name, lines: Lines{}, faults: twice, checked: map[string]bool{}}
 	c.table(t.Elem(), root, nil, "")
-	if len(c.faults) > 0 {
-		return nil, errors.Join(c.faults...)
+	if err := errors.Join(c.faults...); err != nil && len(c.unknown) == len(c.faults) && toml.Unmarshal(data, v) == nil {
+		return nil, &UnknownKeys{c.lines, err}
+	} else if err != nil {
+		return nil, err
 	}
 	md, err := toml.Decode(string(data), v)
 	if err != nil {

@@ -18,6 +18,8 @@ type checker struct {
 	name   string
 	lines  Lines
 	faults []error
+	// unknown are the unknown keys among the faults.
+	unknown []string
 	// checked are the keys that were seen, without array indexes, in the
 	// library's form: parts joined by NUL.
 	checked map[string]bool
@@ -40,6 +42,7 @@ func (c *checker) table(t reflect.Type, n *node, keys []string, path string) {
 			c.value(ft, v, full, at)
 		case fields != nil:
 			c.fail(v.where(), path, "unknown key "+show(key)+hint(key, fields))
+			c.unknown = append(c.unknown, key)
 		default:
 			c.value(element(t), v, full, at)
 		}
