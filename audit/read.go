@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
@@ -27,7 +29,10 @@ func readEntry(line []byte) (*Entry, error) {
 
 // Filter selects records. A zero field selects all.
 type Filter struct {
-	Tool, Behavior, Session, Agent, Use, Kind, By string // equal
+	Tool, Session, Agent, Use, Kind, By string // equal
+	// Behavior is allow or deny, as it was decided; ask, if a person was asked, whatever
+	// the answer; or advice, if the agent was told a plainer form instead.
+	Behavior string
 	Rule                                          string // a substring of the rule
 	Text                                          string // a substring of the line, case ignored
 	Since, Until                                  time.Time
@@ -37,16 +42,29 @@ type Filter struct {
 // own fields.
 func (f *Filter) matches(e *Entry, line []byte) bool {
 	for _, want := range [][2]string{
-		{f.Tool, e.Tool}, {f.Behavior, e.Behavior}, {f.Session, e.Session}, {f.Agent, e.Agent}, {f.Use, e.Use}, {f.Kind, e.Kind}, {f.By, e.By},
+		{f.Tool, e.Tool}, {f.Session, e.Session}, {f.Agent, e.Agent}, {f.Use, e.Use}, {f.Kind, e.Kind}, {f.By, e.By},
 	} {
 		if want[0] != "" && want[0] != want[1] {
 			return false
 		}
 	}
-	if !strings.Contains(e.Rule, f.Rule) || !f.covers(e.Time) {
+	if !f.behaves(e) || !strings.Contains(e.Rule, f.Rule) || !f.covers(e.Time) {
 		return false
 	}
 	return f.Text == "" || strings.Contains(strings.ToLower(e.searched(line)), strings.ToLower(f.Text))
+}
+
+// behaves reports whether the decision of a record is selected.
+func (f *Filter) behaves(e *Entry) bool {
+	switch f.Behavior {
+	case "":
+		return true
+	case "ask":
+		return e.Behavior == "ask" || slices.Contains(permission.Asking(), e.By)
+	case permission.ByAdvice:
+		return e.By == permission.ByAdvice
+	}
+	return e.Behavior == f.Behavior
 }
 
 // covers reports whether a time is selected.

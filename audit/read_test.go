@@ -231,3 +231,22 @@ func TestShownInput(t *testing.T) {
 		}
 	}
 }
+
+// ask and advice select what a person was asked about, and what was answered with advice,
+// whatever the decision.
+func TestFilterBehavior(t *testing.T) {
+	for _, tt := range []struct{ wanted, behavior, by string }{
+		{"deny", "deny", "rule"}, {"ask deny", "deny", "person"}, {"ask deny", "deny", "timeout"}, {"advice deny", "deny", "advice"},
+		{"allow", "allow", "rule"}, {"allow ask", "allow", "person"}, {"ask", "ask", "host"},
+	} {
+		var got []string
+		for _, behavior := range []string{"advice", "allow", "ask", "deny"} {
+			if (&Filter{Behavior: behavior}).matches(&Entry{Behavior: tt.behavior, By: tt.by}, nil) {
+				got = append(got, behavior)
+			}
+		}
+		if strings.Join(got, " ") != tt.wanted {
+			t.Errorf("%s by %s is %q, want %q", tt.behavior, tt.by, got, tt.wanted)
+		}
+	}
+}

@@ -48,6 +48,12 @@ const (
 	ByHost = "host"
 )
 
+// Asking returns the values of Result.By of a tool use that a person was asked about.
+func Asking() []string { return []string{byPerson, byTimeout, ByHost} }
+
+// Answering returns all values of Result.By.
+func Answering() []string { return append(Asking(), byRule, ByAdvice) }
+
 // ErrParked is the error of an Approver that has put its question where it lasts, and
 // does not wait for the answer. Nothing is decided then: see Parked.
 var ErrParked = errors.New("the question is waiting for an answer")
