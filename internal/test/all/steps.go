@@ -27,6 +27,7 @@ var steps = []step{
 	{"install", install},
 	{"lint", lint},
 	{"vuln", vuln},
+	{"release", release},
 	{"unit", func(r *runner) { r.goTest("./...") }},
 	{"race", race},
 	{"audit", audit},
@@ -143,7 +144,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres, serve)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres,serve", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./internal/test/serve", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres, serve, release)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres,serve,release", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./internal/release", "./internal/test/serve", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -160,6 +161,19 @@ func vuln(r *runner) {
 		r.printf("%s", out)
 		r.Fail("govulncheck")
 	}
+}
+
+// release builds this platform's release twice and compares the bytes, installs a tagged
+// version from a module proxy, and compiles and vets every platform. In the long form it
+// builds the releases of all platforms.
+func release(r *runner) {
+	args := []string{"-count=1", "-tags", "release", "-timeout", "2h", "./internal/release"}
+	if r.long {
+		args = append(args, "-args", "-all")
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest(args...)
 }
 
 // concurrent lists the packages that start goroutines or are used concurrently.
