@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,8 @@ import (
 
 // Case is one tool use with the decision that it should get.
 type Case struct {
-	Name       string // the id, or else the tool use itself
+	ID         string // "" if it has none
+	Name       string // what a report calls it: its name, else its id, else the tool use itself
 	File       string
 	Line       int
 	Tool       string
@@ -60,6 +62,7 @@ type casesTable struct {
 
 type caseTable struct {
 	ID       string            `toml:"id"`
+	Name     string            `toml:"name"`
 	Use      string            `toml:"use"`
 	Tool     string            `toml:"tool"`
 	Input    map[string]any    `toml:"input"`
@@ -80,7 +83,8 @@ type caseTable struct {
 //	expect = "ask ask-list Bash(git push:*)"
 //
 //	[[case]]
-//	id = "a whole input"                # any name, once in the file
+//	id = "grep-1"                       # once in the file
+//	name = "searching outside asks"     # what reports call the case, for people
 //	tool = "Grep"
 //	input = { pattern = "x", path = "/etc" }
 //	symlinks = { "src/link" = "/etc/passwd" }
@@ -126,15 +130,12 @@ func source(name string, at stricttoml.Place) patterns.Source {
 
 func (t *caseTable) toCase(file, key string, lines stricttoml.Lines) (Case, error) {
 	c := Case{
-		Name: t.ID, Advice: t.Advice, File: file, Line: lines[key].Line,
+		ID: t.ID, Name: cmp.Or(t.Name, t.ID, t.Use+t.Tool), Advice: t.Advice, File: file, Line: lines[key].Line,
 		Setting: Setting{Cwd: t.Cwd, Home: t.Home, Symlinks: t.Symlinks, FS: t.FS, Shell: t.Shell},
 		start:   lines[key].End, end: lines[key].End,
 	}
 	if at, ok := lines[key+".expect"]; ok {
 		c.start, c.end = at.Start, at.End
-	}
-	if c.Name == "" {
-		c.Name = t.Use + t.Tool
 	}
 	if t.With != nil {
 		c.With = t.With.spec(func(path string) patterns.Source { return source(file, lines[key+".with."+path]) })

@@ -45,7 +45,7 @@ func TestParseCases(t *testing.T) {
 			Want:    Expectation{"ask", "ask-list", "Bash(echo:*)"},
 		},
 		{
-			Name: "whole", File: "c.cases.toml", Line: 7, Tool: "Grep", Input: []byte(`{"head_limit":5,"pattern":"x"}`),
+			ID: "whole", Name: "whole", File: "c.cases.toml", Line: 7, Tool: "Grep", Input: []byte(`{"head_limit":5,"pattern":"x"}`),
 			Setting: Setting{Cwd: "/srv/x", Home: "/home/eva", Symlinks: map[string]string{"src/link": "/etc/passwd"}, FS: "case-insensitive", Shell: "zsh"},
 			Want:    Expectation{Behavior: "deny"}, With: got[1].With,
 		},
@@ -176,7 +176,7 @@ func TestRunTests(t *testing.T) {
 	}
 	text := report.Text(true)
 	for _, want := range []string{
-		"FAIL " + filepath.Join(dir, "sub/deep/x.cases.toml") + ":6: Bash(git push)", "reason: ", "cases: 2 passed, 2 failed\n",
+		"FAIL " + filepath.Join(dir, "sub/deep/x.cases.toml") + ":6: Bash(git push)", "reason: ", "cases: 2 passed, 2 failed (50 %)\n",
 		FileName + ":2:29: Bash(npm publish:*)", "rules: 4 of 5 tested by a case",
 	} {
 		if !strings.Contains(text, want) {

@@ -20,7 +20,7 @@ type Shown struct {
 // Show lists all settings and rules of a policy in the order in which they
 // apply.
 func (s *Spec) Show() []Shown {
-	var list []Shown
+	list := []Shown{}
 	add := func(key, text string, at patterns.Source) {
 		list = append(list, Shown{Key: key, Text: text, Source: at, Place: placed(at)})
 	}

@@ -408,14 +408,30 @@ func (r *Report) Text(coverage bool) string {
 		for _, item := range r.Untouched {
 			fmt.Fprintf(&b, "not tested: %s\n", at(item.Source, errors.New(item.Text)))
 		}
-		fmt.Fprintf(&b, "rules: %d of %d tested by a case\n", r.Rules-len(r.Untouched), r.Rules)
+		fmt.Fprintf(&b, "rules: %d of %d tested by a case%s\n", r.Rules-len(r.Untouched), r.Rules, share(r.Rules-len(r.Untouched), r.Rules))
 	}
 	failed := len(r.Failed())
-	fmt.Fprintf(&b, "cases: %d passed, %d failed", len(r.Results)-failed, failed)
+	fmt.Fprintf(&b, "cases: %d passed, %d failed%s", len(r.Results)-failed, failed, share(len(r.Results)-failed, len(r.Results)))
 	if r.Updated > 0 {
 		fmt.Fprintf(&b, ", %d expectations written", r.Updated)
 	}
 	return b.String() + "\n"
+}
+
+// Percent returns n of all in percent, rounded down, so that 100 means all; -1 of none.
+func Percent(n, all int) int {
+	if all == 0 {
+		return -1
+	}
+	return n * 100 / all
+}
+
+// share returns a percentage in parentheses.
+func share(n, all int) string {
+	if all == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d %%)", Percent(n, all))
 }
 
 func indent(text string) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
 // Trust is the list of files whose permission settings a person has reviewed
@@ -26,6 +27,9 @@ type Trust struct {
 type Trusted struct {
 	Path   string `json:"path"`   // RealPath of the file
 	Digest string `json:"digest"` // Spec.Digest of its settings
+	// Settings are what was trusted, a line each, to show what has changed since. They
+	// count for nothing else.
+	Settings []string `json:"settings,omitempty"`
 }
 
 // trustFile is the form of the list.
@@ -84,6 +88,27 @@ func (t *Trust) names(path string) bool {
 	return t != nil && slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path })
 }
 
+// Settings returns the settings with which a file is trusted, a line each; nil if it is
+// not, or if they were not noted.
+func (t *Trust) Settings(path string) []string {
+	for _, f := range t.files {
+		if f.Path == path {
+			return f.Settings
+		}
+	}
+	return nil
+}
+
+// Lines returns the settings and rules of a policy as lines without their places: what
+// people trust.
+func (s *Spec) Lines() []string {
+	var lines []string
+	for _, item := range s.Show() {
+		lines = append(lines, fmt.Sprintf("%-13s %s", item.Key, visible.Line(item.Text)))
+	}
+	return lines
+}
+
 // List returns the trusted files, by path.
 func (t *Trust) List() []Trusted { return slices.Clone(t.files) }
 
@@ -92,7 +117,7 @@ func (t *Trust) Set(path string, settings *Spec) error {
 	digest := settings.Digest()
 	return t.change(func(files []Trusted) []Trusted {
 		files = slices.DeleteFunc(files, func(f Trusted) bool { return f.Path == path })
-		return append(files, Trusted{Path: path, Digest: digest})
+		return append(files, Trusted{Path: path, Digest: digest, Settings: settings.Lines()})
 	})
 }
 
