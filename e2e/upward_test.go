@@ -24,7 +24,7 @@ func layUpward(t *testing.T, b *box, forged bool) {
 	if forged {
 		b.write("repo/npm/src/.git/HEAD", "ref: refs/heads/main\n")
 	}
-	cmd := exec.Command(binary(t), "trust", b.Dir+"/repo/agent-wrapper.toml")
+	cmd := exec.Command(binary(t), "trust", "--yes", b.Dir+"/repo/agent-wrapper.toml")
 	cmd.Dir, cmd.Env = b.Dir, b.env()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -50,7 +50,7 @@ func (l ShownWhitelist) String() string {
 func (r *Rules) Show() Shown {
 	out := Shown{
 		Workspace: r.Place.Workspace, Roots: r.Place.Roots, Version: r.Policy.Version, Counts: r.Spec.Show(),
-		Ignored: []string{}, Warnings: r.Warnings,
+		Ignored: []string{}, Warnings: append([]string{}, r.Warnings...),
 	}
 	for _, src := range r.Sources {
 		out.Sources = append(out.Sources, ShownSource{src.Kind.String(), src.Name, src.Trusted, src.Spec.Show()})

@@ -23,8 +23,9 @@ import (
 
 // approvalsFlags are the flags of approvals.
 type approvalsFlags struct {
-	json, all bool
-	server    string // "" is this machine
+	json   *jsonForm
+	all    bool
+	server string // "" is this machine
 	// The answer.
 	session, always, never bool
 	edits                  bool
@@ -59,12 +60,42 @@ same user; see docs/approvals.md.`,
 	}
 	cmd.AddCommand(a.approvalsListCommand(f), a.approvalsShowCommand(f), a.approvalsAllowCommand(f), a.approvalsDenyCommand(f), a.approvalsAnswerCommand(f), a.approvalsWatchCommand(f), a.loginCommand(f), a.logoutCommand(f))
 	cmd.PersistentFlags().StringVar(&f.server, "server", "", "the `URL` of the service to answer at; see approvals login")
-	cmd.PersistentFlags().BoolVar(&f.json, "json", false, "print one JSON object per line")
+	for _, one := range append(cmd.Commands(), cmd) {
+		switch one.Name() {
+		case "login", "logout": // they have nothing to tell a program
+		case "watch":
+			f.addJSON(a, one, jsonEvents)
+		default:
+			f.addJSON(a, one, jsonOnce)
+		}
+	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "include questions that were settled in the last day")
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}
 	return cmd
+}
+
+// addJSON adds --json to one of the commands; f.json is that of the command that runs.
+func (f *approvalsFlags) addJSON(a *app, cmd *cobra.Command, help string) {
+	form := a.addJSON(cmd, help)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.json = form
+		return run(cmd, args)
+	}
+}
+
+// approvalsJSON is the output of approvals list --json.
+type approvalsJSON struct {
+	envelope
+	Approvals []approval.Entry `json:"approvals"`
+}
+
+// approvalJSON is the output of --json about one question.
+type approvalJSON struct {
+	envelope
+	Approval approval.Entry `json:"approval"`
 }
 
 func (a *app) approvalsListCommand(f *approvalsFlags) *cobra.Command {
@@ -324,12 +355,15 @@ func (a *app) listApprovals(ctx context.Context, f *approvalsFlags) error {
 			return err
 		}
 		slices.SortStableFunc(all, func(a, b approval.Entry) int { return a.Asked.Compare(b.Asked) })
+		if f.json.on {
+			return f.json.put(&approvalsJSON{Approvals: orNone(all)})
+		}
 		for _, e := range all {
 			if err := a.putApproval(f, e); err != nil {
 				return err
 			}
 		}
-		if len(all) == 0 && !f.json {
+		if len(all) == 0 {
 			fmt.Fprintln(a.err, "No questions are waiting.")
 		}
 		a.tellOthers(f, p)
@@ -356,15 +390,15 @@ func (p *place) others() string {
 
 // tellOthers tells a person which other places there are, in one line.
 func (a *app) tellOthers(f *approvalsFlags, p *place) {
-	if others := p.others(); others != "" && !f.json {
+	if others := p.others(); others != "" && !f.json.on {
 		a.say("these are the questions of this machine%s", others)
 	}
 }
 
 // putApproval writes an entry as a line.
 func (a *app) putApproval(f *approvalsFlags, e approval.Entry) error {
-	if f.json {
-		return writeJSON(a.out, e)
+	if f.json.on {
+		return f.json.put(&approvalJSON{Approval: e})
 	}
 	q := readInquiry(e)
 	_, err := fmt.Fprintln(a.out, cut(q.line(time.Now()), columns(a.out)))
@@ -425,8 +459,8 @@ func (a *app) showApproval(ctx context.Context, f *approvalsFlags, id string) er
 		if err != nil {
 			return err
 		}
-		if f.json {
-			return writeJSON(a.out, q.Entry)
+		if f.json.on {
+			return f.json.put(&approvalJSON{Approval: q.Entry})
 		}
 		o := display.TextOptions{Width: columns(a.out), Colour: isTerminal(a.out) && colours(), Parts: true}
 		_, err = io.WriteString(a.out, q.question.Text(o)+q.ways(approvalsAt(f.server), o.Width))
@@ -538,8 +572,8 @@ func (a *app) settle(ctx context.Context, f *approvalsFlags, id string, reply fu
 		if err != nil {
 			return q.late(err)
 		}
-		if f.json {
-			return writeJSON(a.out, e)
+		if f.json.on {
+			return f.json.put(&approvalJSON{Approval: e})
 		}
 		return a.answered(ctx, p, readInquiry(e), &event)
 	})
@@ -602,7 +636,7 @@ func (a *app) propose(p *place, q *inquiry, one *approval.Proposal) {
 // watchApprovals tells of what waits, and then of every change.
 func (a *app) watchApprovals(ctx context.Context, f *approvalsFlags) error {
 	return a.within(ctx, f, func(p *place) error {
-		if !f.json {
+		if !f.json.on {
 			a.say("to answer, in another terminal: %s show ID", approvalsAt(f.server))
 		}
 		a.tellOthers(f, p)

@@ -32,11 +32,11 @@ func elsewhere(t *testing.T, home string, args ...string) (out string, code int)
 func theOnly(t *testing.T, home string) approval.Entry {
 	t.Helper()
 	out, code := elsewhere(t, home, "list", "--json")
-	var e approval.Entry
-	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 {
+	var all approvalsJSON
+	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 || len(all.Approvals) != 1 {
 		t.Fatalf("%v, exit code %d: %s", err, code, out)
 	}
-	return e
+	return all.Approvals[0]
 }
 
 // succeeds checks what approvals says.

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,8 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -74,6 +78,7 @@ func noRecord(file string, err error) error {
 
 func (a *app) auditVerifyCommand() *cobra.Command {
 	var head string
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
 		Short: "Check that a record was not changed",
@@ -87,13 +92,14 @@ later: the record must still have the line with this hash.`,
 		Example: `  agent-wrapper audit verify
   agent-wrapper audit verify run.jsonl --head sha256:0c4f…`,
 		Args: atMostFile,
-		RunE: func(_ *cobra.Command, args []string) error { return a.auditVerify(args, head) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.auditVerify(args, head, form) },
 	}
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().StringVar(&head, "head", "", "`hash` that verify printed earlier and you kept elsewhere")
 	return cmd
 }
 
-func (a *app) auditVerify(args []string, hash string) error {
+func (a *app) auditVerify(args []string, hash string, form *jsonForm) error {
 	file, head, err := recordPlace(args)
 	if err != nil {
 		return err
@@ -105,7 +111,12 @@ func (a *app) auditVerify(args []string, hash string) error {
 	if err != nil {
 		return noRecord(file, err)
 	}
-	if err := a.writeReport(file, hash, report); err != nil {
+	if form.on {
+		err = form.put(newVerified(file, report))
+	} else {
+		err = a.writeReport(file, hash, report)
+	}
+	if err != nil {
 		return err
 	}
 	switch {
@@ -115,6 +126,39 @@ func (a *app) auditVerify(args []string, hash string) error {
 		return usage("%s holds no record with a hash, so nothing in it can be verified", file)
 	}
 	return nil
+}
+
+// verifiedJSON is the output of audit verify --json.
+type verifiedJSON struct {
+	envelope
+	File    string         `json:"file"`
+	Intact  bool           `json:"intact"`
+	Lines   int            `json:"lines"`
+	Records uint64         `json:"records"`
+	Head    string         `json:"head,omitempty"` // hash of the last record
+	Known   uint64         `json:"known"`          // the record up to which the head proves that nothing is missing
+	Since   uint64         `json:"since"`          // records after that with the hash of --head
+	Faults  []auditFinding `json:"faults"`
+	Notes   []auditFinding `json:"notes"`
+}
+
+type auditFinding struct {
+	Line int    `json:"line"` // 0: the whole file
+	Text string `json:"text"`
+}
+
+func newVerified(file string, r *audit.Report) *verifiedJSON {
+	findings := func(list []audit.Finding) []auditFinding {
+		out := []auditFinding{}
+		for _, f := range list {
+			out = append(out, auditFinding(f))
+		}
+		return out
+	}
+	return &verifiedJSON{
+		File: absolute(file), Intact: len(r.Faults) == 0 && r.Records > 0, Lines: r.Lines, Records: r.Records, Head: r.Head,
+		Known: r.Known, Since: r.Since, Faults: findings(r.Faults), Notes: findings(r.Notes),
+	}
 }
 
 func (a *app) writeReport(file, hash string, r *audit.Report) error {
@@ -152,7 +196,8 @@ type filterFlags struct {
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Tool, "tool", "", "only uses of this `tool`")
-	flags.StringVar(&f.Behavior, "behavior", "", "only decisions to `allow|deny`")
+	flags.StringVar(&f.Behavior, "behavior", "", "only decisions to `allow|deny|ask|advice`: ask is what a person was asked about, advice what the agent was told to write more plainly")
+	flags.StringVar(&f.By, "by", "", "only decisions by this `word`: rule, person, timeout, advice, or host, the agent's own window")
 	flags.StringVar(&f.Rule, "rule", "", "only decisions by a rule that contains this `text`")
 	flags.StringVar(&f.Session, "session", "", "only the session with this `id`")
 	flags.StringVar(&f.Agent, "agent", "", "only the subagent with this `id`")
@@ -162,20 +207,26 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.since, "since", "", "only since this `time`: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last 24 hours")
 	flags.StringVar(&f.until, "until", "", "only before this `time`")
 	complete(cmd, "behavior", recordBehaviors...)
+	complete(cmd, "by", permission.Answering()...)
 	complete(cmd, "kind", recordKinds...)
 }
 
 var (
-	recordBehaviors = []string{"allow", "deny"}
+	recordBehaviors = []string{"allow", "deny", "ask", permission.ByAdvice}
 	recordKinds     = []string{"decision", "outcome", "note", "torn", "begin"}
 )
 
 // parse returns the filter of the flags. A word that no record can have is an
 // error: nothing found would look like an answer.
 func (f *filterFlags) parse(now time.Time) (*audit.Filter, error) {
-	err := cmp.Or(ifGiven("--behavior", f.Behavior, recordBehaviors...), ifGiven("--kind", f.Kind, recordKinds...))
+	err := cmp.Or(ifGiven("--behavior", f.Behavior, recordBehaviors...), ifGiven("--by", f.By, permission.Answering()...), ifGiven("--kind", f.Kind, recordKinds...))
 	if err != nil {
 		return nil, err
+	}
+	if f.Tool != "" {
+		if _, _, err := patterns.Parse(f.Tool, patterns.Ask, patterns.Source{}); err != nil {
+			return nil, usage("--tool: %w", err) // nearly the name of a tool
+		}
 	}
 	if f.Since, err = pointInTime(f.since, now); err != nil {
 		return nil, usage("--since %w", err)
@@ -204,10 +255,12 @@ func pointInTime(text string, now time.Time) (time.Time, error) {
 
 func (a *app) auditSearchCommand() *cobra.Command {
 	f, output := &filterFlags{}, ""
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "search [FILE]",
 		Short: "Find records that meet all conditions",
 		Example: `  agent-wrapper audit search --behavior deny --since 24h
+  agent-wrapper audit search --behavior ask --by timeout
   agent-wrapper audit search --tool Bash --text "git push" --output jsonl`,
 		Args: atMostFile,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -215,15 +268,16 @@ func (a *app) auditSearchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			show, err := a.showRecord(output)
+			show, err := a.showRecord(output, form)
 			if err != nil {
 				return err
 			}
-			return scan(args, filter, show)
+			return show.ended(scan(args, filter, show.one))
 		},
 	}
 	f.add(cmd)
 	addRecordOutput(cmd, &output)
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
@@ -232,18 +286,47 @@ func addRecordOutput(cmd *cobra.Command, output *string) {
 	complete(cmd, "output", outputText, outputJSONL)
 }
 
-// showRecord returns the function that writes records in the form of --output.
-func (a *app) showRecord(output string) (func(*audit.Entry, []byte) error, error) {
-	switch output {
-	case outputText:
-		return func(e *audit.Entry, _ []byte) error {
+// recordsJSON is the output of audit search and audit tail with --json.
+type recordsJSON struct {
+	envelope
+	Records []json.RawMessage `json:"records"` // as they stand in the record
+}
+
+// recordView writes records: one after the other, or all in one object at the end.
+type recordView struct {
+	one func(*audit.Entry, []byte) error
+	end func() error
+}
+
+// ended is called with the error of reading, after the last record.
+func (v *recordView) ended(err error) error {
+	if err != nil {
+		return err
+	}
+	return v.end()
+}
+
+// showRecord returns the view for --output, or for --json.
+func (a *app) showRecord(output string, form *jsonForm) (*recordView, error) {
+	if err := among("--output", output, outputText, outputJSONL); err != nil {
+		return nil, err
+	}
+	v := &recordView{one: a.writeLine, end: func() error { return nil }}
+	switch {
+	case form.on:
+		all := &recordsJSON{Records: []json.RawMessage{}}
+		v.one = func(_ *audit.Entry, line []byte) error {
+			all.Records = append(all.Records, slices.Clone(line))
+			return nil
+		}
+		v.end = func() error { return form.put(all) }
+	case output == outputText:
+		v.one = func(e *audit.Entry, _ []byte) error {
 			_, err := io.WriteString(a.out, a.row(e.String()))
 			return err
-		}, nil
-	case outputJSONL:
-		return a.writeLine, nil
+		}
 	}
-	return nil, among("--output", output, outputText, outputJSONL)
+	return v, nil
 }
 
 // row returns a line, which is broken at blanks where it is wider than the terminal.
@@ -312,6 +395,7 @@ func (a *app) exportCSV(args []string, f *audit.Filter) error {
 
 func (a *app) auditTailCommand() *cobra.Command {
 	n, follow, output := 0, false, ""
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "tail [FILE]",
 		Short: "Show the last records",
@@ -319,19 +403,22 @@ func (a *app) auditTailCommand() *cobra.Command {
   agent-wrapper audit tail -f`,
 		Args: atMostFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			show, err := a.showRecord(output)
-			if err != nil {
+			show, err := a.showRecord(output, form)
+			switch {
+			case err != nil:
 				return err
-			}
-			if n < 0 {
+			case n < 0:
 				return usage("-n %d: write 0 or more", n)
+			case follow && form.on:
+				return usage("--json is one object, and --follow has no end: use --output jsonl")
 			}
-			return tail(cmd.Context(), args, n, follow, show)
+			return show.ended(tail(cmd.Context(), args, n, follow, show.one))
 		},
 	}
 	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many `records` to show")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep showing new records until interrupted")
 	addRecordOutput(cmd, &output)
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 

@@ -83,7 +83,7 @@ func TestVerifyShows(t *testing.T) {
 	}
 	var out, errs strings.Builder
 	a := &app{out: &out, err: &errs}
-	if code := a.report(a.auditVerify([]string{path}, "")); code != codeDenied {
+	if code := a.report(a.auditVerify([]string{path}, "", &jsonForm{})); code != codeDenied {
 		t.Errorf("exit code %d", code)
 	}
 	for _, shown := range []string{out.String(), errs.String()} {

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
@@ -19,8 +20,9 @@ func (a *app) checkCommand() *cobra.Command {
 	var rules policyFlags
 	var rows, exitCode bool
 	var output string
+	var form *jsonForm
 	cmd := &cobra.Command{
-		Use:   "check TOOL INPUT | check --jsonl",
+		Use:   "check TOOL INPUT | check COMMAND-LINE | check --jsonl",
 		Short: "Decide tool uses without running them",
 		Long: `check decides one tool use by the policy that a run here would have.
 
@@ -35,6 +37,8 @@ the file system.
   {"id":"x","behavior":"allow","layer":"default","rule":"Bash","reason":"…",
    "tier":1,"risk":"safe"}`,
 		Example: `  agent-wrapper check Bash 'git push' --ask "Bash(git push:*)"
+  agent-wrapper check 'Edit(src/main.go)' --json
+  agent-wrapper check 'git push --force'
   agent-wrapper check --jsonl --risk off --unlisted ask < rows.jsonl
   agent-wrapper check --jsonl --policy agent-wrapper.toml < uses.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -47,21 +51,46 @@ the file system.
 			if rows {
 				return a.checkRows(cmd, &rules, exitCode)
 			}
-			return a.checkOne(&rules, args, output, exitCode)
+			return a.checkOne(&rules, args, output, form, exitCode)
 		},
 	}
 	rules.add(cmd)
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input and answer each")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask, 11 for deny (with --jsonl: the strictest)")
 	cmd.Flags().StringVar(&output, "output", "", "answer as `text|jsonl` (default: text on a terminal, else jsonl)")
 	return cmd
 }
 
+// checkJSON is the output of check about one tool use.
+type checkJSON struct {
+	envelope
+	answerJSON
+}
+
+// answerJSON is a decision in the words of a row's answer.
+type answerJSON struct {
+	Behavior string              `json:"behavior"`
+	Layer    string              `json:"layer"`
+	Rule     string              `json:"rule"`
+	Reason   string              `json:"reason"`
+	Tier     int                 `json:"tier"`
+	Risk     string              `json:"risk"`
+	Advice   []permission.Advice `json:"advice,omitempty"`
+}
+
+func newAnswer(d permission.Decision) answerJSON {
+	return answerJSON{d.Behavior.String(), d.Layer.String(), d.Rule, d.Reason, d.Tier, d.Risk.String(), d.Advice}
+}
+
 // checkOne decides one tool use.
-func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCode bool) error {
-	form, err := newStream(a.out, output)
-	if err != nil {
+func (a *app) checkOne(rules *policyFlags, args []string, output string, form *jsonForm, exitCode bool) error {
+	stream, err := newStream(a.out, output)
+	switch {
+	case err != nil:
 		return err
+	case form.on && output == outputText:
+		return usage("--json and --output text do not go together: leave one of them out")
 	}
 	c, use, err := oneUse(rules, args)
 	if err != nil {
@@ -71,11 +100,8 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
 	}
 	d := c.Explain(*use, nil)
-	if form.json {
-		err = writeJSON(a.out, policy.Answer{
-			Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,
-			Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(), Advice: d.Advice,
-		})
+	if form.on || stream.json {
+		err = form.put(&checkJSON{answerJSON: newAnswer(d)})
 	} else {
 		display.WriteDecision(a.out, a.terminal(), d)
 	}

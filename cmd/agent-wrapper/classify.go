@@ -41,7 +41,8 @@ func (r *riskFlags) check() error {
 func (a *app) classifyCommand() *cobra.Command {
 	var rules policyFlags
 	var tables riskFlags
-	var rows, asJSON, exitCode bool
+	var rows, exitCode bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "classify COMMAND-LINE | classify --jsonl",
 		Short: "Rate how dangerous a command line is, without running it",
@@ -65,7 +66,7 @@ row that cannot be read gets "error" and tier 3.
   agent-wrapper classify --jsonl --exit-code < rows.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case rows && asJSON:
+			case rows && form.on:
 				return errors.New("--jsonl and --json do not go together: --jsonl writes JSON as it is")
 			case rows:
 				return none("the rows of --jsonl come from standard input")(cmd, args)
@@ -80,13 +81,13 @@ row that cannot be read gets "error" and tier 3.
 			if rows {
 				return a.classifyRows(c, exitCode)
 			}
-			return a.classifyOne(c, args[0], asJSON, exitCode)
+			return a.classifyOne(c, args[0], form, exitCode)
 		},
 	}
 	rules.addSources(cmd.Flags())
 	tables.add(cmd)
 	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input and answer each")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for tier 2, 11 for tier 3 (with --jsonl: the highest)")
 	return cmd
 }
@@ -115,13 +116,19 @@ func (a *app) classifier(cmd *cobra.Command, rules *policyFlags, tables *riskFla
 	return c, nil
 }
 
-func (a *app) classifyOne(c *policy.Classifier, line string, asJSON, exitCode bool) error {
+// classifiedJSON is the output of classify --json.
+type classifiedJSON struct {
+	envelope
+	policy.Classification
+}
+
+func (a *app) classifyOne(c *policy.Classifier, line string, form *jsonForm, exitCode bool) error {
 	said, err := c.Classify(line, c.Profile, c.Shell)
 	if err != nil {
 		return usage("%w", err)
 	}
-	if asJSON {
-		err = writeJSON(a.out, said)
+	if form.on {
+		err = form.put(&classifiedJSON{Classification: said})
 	} else {
 		err = writeClassification(a.out, said)
 	}
@@ -175,7 +182,7 @@ func (a *app) rulesCommand() *cobra.Command {
 
 func (a *app) rulesListCommand() *cobra.Command {
 	var tables riskFlags
-	var asJSON bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tables behind classify and the tiers",
@@ -194,17 +201,21 @@ and "@x*" an operand of that form.`,
 			switch {
 			case err != nil:
 				return err
-			case asJSON:
-				e := newEncoder(a.out)
-				e.SetIndent("", "  ")
-				return e.Encode(list)
+			case form.on:
+				return form.put(&rulesJSON{Rules: orNone(list)})
 			}
 			return writeRules(a.out, list)
 		},
 	}
 	tables.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
+}
+
+// rulesJSON is the output of rules list --json.
+type rulesJSON struct {
+	envelope
+	Rules []risk.Rule `json:"rules"`
 }
 
 // rules returns the tables that the flags select.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,6 +41,7 @@ allow, ask or deny. Without a command it does what agent-wrapper run does.`
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(misused)
 	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.hookCommand(), a.decideCommand(), a.serveCommand(), a.approvalsCommand(), a.mcpCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.doctorCommand(), a.installCommand(), a.uninstallCommand(), a.statusCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
+	root.AddCommand(a.manCommand(root))
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
 	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))
@@ -109,36 +108,4 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: none(""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(a.out, "agent-wrapper", buildVersion())
-			return err
-		},
-	}
-}
-
-// buildVersion returns the version of the module, or the commit that was built.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	commit, changed := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = " (changed)"
-		}
-	}
-	version := info.Main.Version
-	if commit != "" && !strings.Contains(version, commit[:min(12, len(commit))]) {
-		version += " " + commit
-	}
-	return strings.TrimSpace(version) + changed + " " + info.GoVersion
 }

@@ -119,7 +119,7 @@ func TestOneDecisionUpward(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "src", policy.FileName), []byte(narrower), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	saidBy(t, "", "trust", filepath.Join(dir, policy.FileName))
+	saidBy(t, "", "trust", "--yes", filepath.Join(dir, policy.FileName))
 	at := []string{"--cwd", sub}
 	want := byCheck(t, at...)
 	letters := ""
@@ -288,7 +288,7 @@ func byCheck(t *testing.T, flags ...string) []decided {
 // workspace, once it is trusted.
 func byTrust(t *testing.T, dir, file string) []decided {
 	t.Helper()
-	saidBy(t, "", "trust", file)
+	saidBy(t, "", "trust", "--yes", file)
 	return byCheck(t, "--cwd", dir)
 }
 

@@ -44,6 +44,7 @@ it asks you; elsewhere it answers itself. Your rules add to the demo's policy;
 	rules.add(cmd)
 	cmd.Flags().MarkHidden("cwd")
 	cmd.Flags().StringVar(&output, "output", outputText, "`text|jsonl|json`: events as text or JSON lines, or one JSON object at the end")
+	addJSONOutput(cmd, &output)
 	cmd.Flags().BoolVar(&noInput, "no-input", false, "let the demo answer its own questions")
 	return cmd
 }

@@ -154,7 +154,7 @@ func TestExamplesRun(t *testing.T) {
 				for _, m := range setUp.FindAllStringSubmatch(text[last:b[0]], -1) {
 					write(t, filepath.Join(dir, m[1]), m[2])
 					if policies := []string{policy.FileName, policy.LocalName}; slices.Contains(policies, m[1]) {
-						shown(t, dir, "$ agent-wrapper trust "+m[1]+"\n")
+						shown(t, dir, "$ agent-wrapper trust --yes "+m[1]+"\n")
 					}
 				}
 				out.WriteString(text[last:b[2]] + shown(t, dir, text[b[2]:b[3]]))

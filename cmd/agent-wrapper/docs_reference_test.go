@@ -231,6 +231,7 @@ var variables = [][2]string{
 	{"COLUMNS", "the width of the output, where it is no terminal"},
 	{"USER", "the name by which you answer, and that `serve` proposes"},
 	{"SUDO_UID", "whose files count as yours under sudo"},
+	{"SOURCE_DATE_EPOCH", "the date of manual pages (`agent-wrapper man`), in seconds since 1970"},
 	{"PATH", "where the agent CLI and programs are found; relative directories in it never count for commands that are run"},
 	{"GIT_CONFIG_GLOBAL, GIT_CONFIG_NOSYSTEM", "which of git's settings are yours, as git reads them"},
 }

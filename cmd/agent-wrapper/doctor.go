@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -19,7 +18,7 @@ import (
 type checkup struct {
 	hosts  []string
 	prove  bool
-	asJSON bool
+	json   *jsonForm
 	fenced bool // we are the program that the fence runs, before the fence is closed
 }
 
@@ -57,7 +56,7 @@ The exit code is 3 if something is red.`,
 		},
 	}
 	cmd.Flags().BoolVar(&c.prove, "prove", false, "have each host attempt canaries, and show which were stopped")
-	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print one JSON object")
+	c.json = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&c.fenced, "fenced", false, "")
 	cmd.Flags().MarkHidden("fenced")
 	return cmd
@@ -65,9 +64,9 @@ The exit code is 3 if something is red.`,
 
 // diagnosis is what doctor --json prints.
 type diagnosis struct {
-	SchemaVersion int           `json:"schema_version"`
-	Hosts         []doctor.Host `json:"hosts"`
-	Proof         *proof        `json:"proof,omitempty"`
+	envelope
+	Hosts []doctor.Host `json:"hosts"`
+	Proof *proof        `json:"proof,omitempty"`
 }
 
 // proof is what came of the canaries.
@@ -84,6 +83,7 @@ func (a *app) doctor(ctx context.Context, c *checkup) error {
 	if c.prove && !doctor.Alone() {
 		code, err := doctor.Fence(ctx, append(c.args(), "--fenced"))
 		if err == nil {
+			c.json.said = true
 			return exit(code)
 		}
 		fmt.Fprintf(a.err, "agent-wrapper: no network namespace can be made here (%s): the hosts are given closed proxies instead\n", visible.Line(err.Error()))
@@ -92,8 +92,8 @@ func (a *app) doctor(ctx context.Context, c *checkup) error {
 	if err != nil {
 		return err
 	}
-	if c.asJSON {
-		err = json.NewEncoder(a.out).Encode(d)
+	if c.json.on {
+		err = c.json.put(d)
 	} else {
 		err = d.print(a)
 	}
@@ -109,7 +109,7 @@ func (c *checkup) args() []string {
 	if c.prove {
 		args = append(args, "--prove")
 	}
-	if c.asJSON {
+	if c.json.on {
 		args = append(args, "--json")
 	}
 	return args
@@ -126,7 +126,7 @@ func (a *app) diagnose(ctx context.Context, c *checkup) (*diagnosis, error) {
 		return nil, err
 	}
 	m := doctor.Machine{Home: home, Dir: dir, Env: os.Environ()}
-	d := &diagnosis{SchemaVersion: 1}
+	d := &diagnosis{}
 	if d.Hosts, err = m.Look(ctx, c.hosts...); err != nil || !c.prove {
 		return d, err
 	}

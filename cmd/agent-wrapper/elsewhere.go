@@ -72,7 +72,7 @@ func mayAnswer(l *broker.Local) error { return byPerson(l, "answer") }
 func byPerson(l *broker.Local, does string) error {
 	for _, name := range agentVariables {
 		if os.Getenv(name) != "" {
-			return &coded{codeDenied, fmt.Errorf("this was started by an agent (%s is set): only a person may %s, from a terminal that no agent has started", name, does)}
+			return &coded{codeDenied, fmt.Errorf("this was started by an agent (%s is set): only a person may %s: run it in a terminal that no agent has started", name, does)}
 		}
 	}
 	if err := l.Answerable(process.Ancestors()); err != nil {

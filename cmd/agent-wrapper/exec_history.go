@@ -19,7 +19,7 @@ import (
 type historyFlags struct {
 	file, search, since, status string
 	limit                       int
-	asJSON                      bool
+	json                        *jsonForm
 }
 
 // The statuses of a run.
@@ -49,7 +49,7 @@ record can be deleted and output may hold secrets.`,
 	flags.StringVar(&f.since, "since", "", "only since this `time`: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last 24 hours")
 	flags.StringVar(&f.status, "status", "", "only commands that were `auto|approved|denied`")
 	flags.StringVar(&f.file, "audit", "", "`file` with the record (default: your own)")
-	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
+	f.json = a.addJSON(cmd, jsonOnce)
 	complete(cmd, "status", statusAuto, statusApproved, statusDenied)
 	return cmd
 }
@@ -94,11 +94,14 @@ func (a *app) execHistory(f *historyFlags) error {
 		return err
 	}
 	slices.Reverse(h.runs)
-	if len(h.runs) == 0 && !f.asJSON {
+	switch {
+	case f.json.on:
+		return f.json.put(&historyJSON{Runs: orNone(h.runs)})
+	case len(h.runs) == 0:
 		a.say("exec has run nothing of that kind")
 		return nil
 	}
-	return a.writeRuns(h.runs, f.asJSON)
+	return a.writeRuns(h.runs)
 }
 
 // history collects the last runs that are selected.
@@ -162,18 +165,16 @@ func status(e *audit.Entry) string {
 	return statusAuto
 }
 
-func (a *app) writeRuns(runs []*execRun, asJSON bool) error {
+// historyJSON is the output of exec history --json.
+type historyJSON struct {
+	envelope
+	Runs []*execRun `json:"runs"`
+}
+
+func (a *app) writeRuns(runs []*execRun) error {
 	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if !asJSON {
-		fmt.Fprintln(table, "TIME\tSTATUS\tTIER\tEXIT\tMS\tCOMMAND")
-	}
+	fmt.Fprintln(table, "TIME\tSTATUS\tTIER\tEXIT\tMS\tCOMMAND")
 	for _, r := range runs {
-		if asJSON {
-			if err := writeJSON(a.out, r); err != nil {
-				return err
-			}
-			continue
-		}
 		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", localTime(r.At), r.Status, r.Tier, optional(r.Exit), optional(r.TookMS), visible.Line(r.Command))
 	}
 	return table.Flush()

@@ -43,16 +43,22 @@ func execSessions() (*execution.Sessions, error) {
 }
 
 func (a *app) execSessionListCommand() *cobra.Command {
-	var asJSON bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the rules of all sessions", Args: none(""),
-		RunE: func(*cobra.Command, []string) error { return a.listSessions(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return a.listSessions(form) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line: session, dir, kubeconfig, list, rule, at, until")
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
-func (a *app) listSessions(asJSON bool) error {
+// sessionsJSON is the output of exec session list --json.
+type sessionsJSON struct {
+	envelope
+	Rules []execution.Rule `json:"rules"`
+}
+
+func (a *app) listSessions(form *jsonForm) error {
 	s, err := execSessions()
 	if err != nil {
 		return err
@@ -61,21 +67,16 @@ func (a *app) listSessions(asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if len(rules) == 0 && !asJSON {
+	switch {
+	case form.on:
+		return form.put(&sessionsJSON{Rules: orNone(rules)})
+	case len(rules) == 0:
 		a.say("nothing is kept")
 		return nil
 	}
 	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if !asJSON {
-		fmt.Fprintln(table, "SESSION\tUNTIL\tLIST\tRULE\tDIRECTORY")
-	}
+	fmt.Fprintln(table, "SESSION\tUNTIL\tLIST\tRULE\tDIRECTORY")
 	for _, r := range rules {
-		if asJSON {
-			if err := writeJSON(a.out, r); err != nil {
-				return err
-			}
-			continue
-		}
 		where := r.Dir
 		if where == "" {
 			where = "(--temp-dir)"

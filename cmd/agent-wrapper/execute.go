@@ -21,10 +21,11 @@ import (
 // executeFlags are the flags of execute.
 type executeFlags struct {
 	planFlags
-	audit                   auditFlags
-	limit                   time.Duration
-	dryRun, asJSON, noInput bool
-	agent, path             string
+	audit           auditFlags
+	limit           time.Duration
+	dryRun, noInput bool
+	json            *jsonForm
+	agent, path     string
 }
 
 // gateLimit is the default time limit of a gate.
@@ -57,7 +58,7 @@ and 2 if the plan or the whitelist is wrong; then nothing runs.`,
 	flags.Var((*list)(&f.deny), "deny", "deny `rules`: 'Bash(rm:*)'; repeatable")
 	flags.DurationVar(&f.limit, "timeout", gateLimit, "how long a gate may take, such as 90s or 5m")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: show what would run")
-	flags.BoolVar(&f.asJSON, "json", false, "print one JSON document instead of a table")
+	f.json = a.addJSON(cmd, jsonOnce)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: block what would be asked")
 	flags.StringVar(&f.agent, "agent", "agent", "`name` of the agent that wrote the plan, for counting made-up commands")
 	f.audit.add(flags)
@@ -221,16 +222,32 @@ func counted(results []gates.Result) (n counts) {
 	return n
 }
 
+// executedJSON is the output of execute --json.
+type executedJSON struct {
+	envelope
+	Plan       string         `json:"plan"`
+	Agent      string         `json:"agent"`
+	Whitelists []string       `json:"whitelists"`
+	Summary    counts         `json:"summary"`
+	Results    []gates.Result `json:"results"`
+}
+
+// rehearsedJSON is the output of execute --dry-run --json.
+type rehearsedJSON struct {
+	envelope
+	Plan       string          `json:"plan"`
+	Agent      string          `json:"agent"`
+	Whitelists []string        `json:"whitelists"`
+	DryRun     bool            `json:"dry_run"`
+	Gates      []gates.Preview `json:"gates"`
+}
+
 func (a *app) writeResults(f *executeFlags, p *planned, results []gates.Result) error {
 	n := counted(results)
-	if f.asJSON {
-		return writeJSON(a.out, struct {
-			Plan       string         `json:"plan"`
-			Agent      string         `json:"agent"`
-			Whitelists []string       `json:"whitelists"`
-			Summary    counts         `json:"summary"`
-			Results    []gates.Result `json:"results"`
-		}{absolute(f.path), f.agent, p.names, n, append([]gates.Result{}, results...)})
+	if f.json.on {
+		return f.json.put(&executedJSON{
+			Plan: absolute(f.path), Agent: f.agent, Whitelists: orNone(p.names), Summary: n, Results: orNone(results),
+		})
 	}
 	t := newTable(a.out, "ITEM", "GATE", "RESULT", "TIME", "COMMAND")
 	for _, r := range results {
@@ -257,8 +274,8 @@ func (a *app) rehearse(f *executeFlags, p *planned, plan *gates.Plan) error {
 	r := f.runner(p)
 	r.Decider = v
 	list := foreseen(r, plan, f.noInput)
-	if f.asJSON {
-		err = writeJSON(a.out, map[string]any{"plan": absolute(f.path), "agent": f.agent, "whitelists": p.names, "dry_run": true, "gates": append([]gates.Preview{}, list...)})
+	if f.json.on {
+		err = f.json.put(&rehearsedJSON{Plan: absolute(f.path), Agent: f.agent, Whitelists: orNone(p.names), DryRun: true, Gates: orNone(list)})
 	} else {
 		err = writePreview(a.out, list)
 	}

@@ -56,24 +56,31 @@ the threshold the agent is paused until you run agent-wrapper resume.`,
 func (a *app) hallucinationsListCommand() *cobra.Command {
 	var of subject
 	var count int
-	var asJSON, dryRun bool
+	var dryRun bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the latest made-up commands", Args: none(""),
 		RunE: func(*cobra.Command, []string) error {
 			if count < 1 {
 				return usage("--count %d: write 1 or more", count)
 			}
-			return a.listHallucinations(&of, count, asJSON, dryRun)
+			return a.listHallucinations(&of, count, form, dryRun)
 		},
 	}
 	of.add(cmd, onlyPlan)
 	cmd.Flags().IntVar(&count, "count", 10, "how many to show at most")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line, as in "+whitelist.LogFile)
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "instead, list what a whitelist in dry_run_mode would have refused")
 	return cmd
 }
 
-func (a *app) listHallucinations(of *subject, count int, asJSON, dryRun bool) error {
+// inventedJSON is the output of hallucinations list --json.
+type inventedJSON struct {
+	envelope
+	Commands []whitelist.Event `json:"commands"`
+}
+
+func (a *app) listHallucinations(of *subject, count int, form *jsonForm, dryRun bool) error {
 	j, err := journal()
 	if err != nil {
 		return err
@@ -82,7 +89,10 @@ func (a *app) listHallucinations(of *subject, count int, asJSON, dryRun bool) er
 	if err != nil {
 		return err
 	}
-	if len(events) == 0 && !asJSON {
+	if form.on {
+		return form.put(&inventedJSON{Commands: orNone(events)})
+	}
+	if len(events) == 0 {
 		said := "No made-up commands."
 		if dryRun {
 			said = "A dry run would have refused no commands."
@@ -91,11 +101,7 @@ func (a *app) listHallucinations(of *subject, count int, asJSON, dryRun bool) er
 		return nil
 	}
 	for _, e := range events {
-		if asJSON {
-			err = writeJSON(a.out, e)
-		} else {
-			_, err = fmt.Fprintf(a.out, "%s  %-15s  %s  %s\n    %s\n", e.Timestamp, e.Reason, visible.Line(e.AgentID), visible.Line(e.PlanID), visible.Line(e.Command))
-		}
+		_, err = fmt.Fprintf(a.out, "%s  %-15s  %s  %s\n    %s\n", e.Timestamp, e.Reason, visible.Line(e.AgentID), visible.Line(e.PlanID), visible.Line(e.Command))
 		if err != nil {
 			return err
 		}
@@ -105,17 +111,23 @@ func (a *app) listHallucinations(of *subject, count int, asJSON, dryRun bool) er
 
 func (a *app) hallucinationsCountCommand() *cobra.Command {
 	var of subject
-	var asJSON bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use: "count", Short: "Count made-up commands, and show who is paused", Args: none(""),
-		RunE: func(*cobra.Command, []string) error { return a.countHallucinations(&of, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return a.countHallucinations(&of, form) },
 	}
 	of.add(cmd, onlyPlan)
-	cmd.Flags().BoolVar(&asJSON, "json", false, `print one JSON object per line: agent_id, plan_id, count, paused`)
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
-// countRow is one line of hallucinations count --json.
+// countsJSON is the output of hallucinations count --json.
+type countsJSON struct {
+	envelope
+	Counts []countRow `json:"counts"`
+}
+
+// countRow is an agent with its plan.
 type countRow struct {
 	AgentID string `json:"agent_id"`
 	PlanID  string `json:"plan_id"`
@@ -123,7 +135,7 @@ type countRow struct {
 	Paused  bool   `json:"paused"`
 }
 
-func (a *app) countHallucinations(of *subject, asJSON bool) error {
+func (a *app) countHallucinations(of *subject, form *jsonForm) error {
 	j, err := journal()
 	if err != nil {
 		return err
@@ -132,21 +144,19 @@ func (a *app) countHallucinations(of *subject, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if !asJSON {
-		fmt.Fprintln(table, "COUNT\tPAUSED\tAGENT\tPLAN")
-	}
+	rows := []countRow{}
 	for _, s := range all {
-		if !of.is(s.Agent, s.Plan) {
-			continue
+		if of.is(s.Agent, s.Plan) {
+			rows = append(rows, countRow{s.Agent, s.Plan, s.Count, s.Paused})
 		}
-		if asJSON {
-			if err := writeJSON(a.out, countRow{s.Agent, s.Plan, s.Count, s.Paused}); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(table, "%d\t%v\t%s\t%s\n", s.Count, s.Paused, visible.Line(s.Agent), visible.Line(s.Plan))
+	}
+	if form.on {
+		return form.put(&countsJSON{Counts: rows})
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "COUNT\tPAUSED\tAGENT\tPLAN")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%d\t%v\t%s\t%s\n", r.Count, r.Paused, visible.Line(r.AgentID), visible.Line(r.PlanID))
 	}
 	return table.Flush()
 }

@@ -20,7 +20,7 @@ var runGroups = []flagGroup{
 	{"Policy", []string{"allow", "ask", "deny", "mode", "policy", "unlisted", "risk"}},
 	{"Questions", []string{"approvals", "no-input", "advice"}},
 	{"Limits", []string{"max-turns", "max-budget-usd", "timeout"}},
-	{"Result", []string{"output", "json-schema", "fail-on"}},
+	{"Result", []string{"output", "json", "json-schema", "fail-on"}},
 	{"Record", []string{"audit", "audit-sync", "log", "agent", "plan"}},
 	{"Agent", []string{"agent-command", "mcp-config", "add-dir", "append-system-prompt"}},
 	{"More policy", []string{"rules", "isolated", "frontmatter", "session-allow", "session-deny", "workspace", "dangerously-skip-permissions", "accept-managed"}},

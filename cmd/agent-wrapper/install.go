@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -31,6 +30,7 @@ type hookOptions struct {
 	scope    string
 	into     string // the directory for a package, "" for none
 	chosen   install.Options
+	json     *jsonForm
 }
 
 // The parts of the help of install and uninstall that are the same.
@@ -77,7 +77,7 @@ the hook that install writes; what stays open is shown.`,
 			return a.install(cmd.Context(), o, args)
 		},
 	}
-	o.add(cmd, "install it for every host that is on this machine")
+	o.add(a, cmd, "install it for every host that is on this machine")
 	cmd.Flags().BoolVar(&o.chosen.NoAutoMode, "no-auto-mode", false, "claude: switch off the modes auto and bypassPermissions, which do not ask you")
 	cmd.Flags().StringVar(&o.into, "package", "", "claude, gemini: write a plugin or extension into this new `directory`, and nothing else")
 	cmd.Flags().BoolVar(&o.chosen.NoWebSearch, "no-web-search", false, "codex: switch off its web search, which no hook sees")
@@ -86,16 +86,11 @@ the hook that install writes; what stays open is shown.`,
 
 // packageVersion returns the version of a package: ours, if it is a release.
 func packageVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	version := ""
-	if ok {
-		version = strings.Join(releaseVersion.FindStringSubmatch(strings.TrimPrefix(info.Main.Version, "v")), "")
-	}
-	return cmp.Or(version, "0.0.0")
+	return cmp.Or(strings.Join(released.FindStringSubmatch(strings.TrimPrefix(thisBuild().Version, "v")), ""), "0.0.0")
 }
 
-// releaseVersion matches the version of a release, and the beginning of that of a commit.
-var releaseVersion = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+`)
+// released matches the version of a release, and the beginning of that of a commit.
+var released = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+`)
 
 // writePackage writes the package of a host, and tells how it is used and what it leaves
 // open.
@@ -140,7 +135,7 @@ hook stays in its config.toml: it is for this very hook only.
 		Args: o.args,
 		RunE: func(_ *cobra.Command, args []string) error { return a.uninstall(o, args) },
 	}
-	o.add(cmd, "take it out of every host that has it")
+	o.add(a, cmd, "take it out of every host that has it")
 	return cmd
 }
 
@@ -152,9 +147,10 @@ func hostList(last string) string {
 }
 
 // add defines the flags that install and uninstall share.
-func (o *hookOptions) add(cmd *cobra.Command, all string) {
+func (o *hookOptions) add(a *app, cmd *cobra.Command, all string) {
 	cmd.Flags().BoolVar(&o.all, "all", false, all)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write without asking")
+	o.json = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().StringVar(&o.scope, "scope", string(install.User), "whose configuration: `user|managed`")
 	complete(cmd, "scope", string(install.User), string(install.Managed))
 	cmd.ValidArgs = install.Hosts()
@@ -202,9 +198,9 @@ func (o *hookOptions) check(hosts []string) error {
 	return nil
 }
 
-// noAgent returns an error for a process that an agent has started, and that would do
-// what only a person may: take a hook out, or end a pause.
-func noAgent(does string) error {
+// onlyPerson returns an error for a process that an agent has started: an agent would take
+// out a hook, end its pause, or trust what it wrote.
+func onlyPerson(does string) error {
 	l, err := broker.OpenLocal(filepath.Join(userDirs().State, approvalsDir), nil)
 	if err != nil {
 		return err
@@ -264,7 +260,7 @@ func (o *hookOptions) prepare(hosts func(m *install.Machine) []string, args []st
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := noAgent("change hooks"); err != nil {
+	if err := onlyPerson("change hooks"); err != nil {
 		return nil, nil, err
 	}
 	if o.all {
@@ -297,6 +293,10 @@ func (a *app) install(ctx context.Context, o *hookOptions, args []string) error 
 	if err := a.write(plans, o, "Install the hook?"); err != nil {
 		return err
 	}
+	if o.json.on {
+		_, err := a.trustPlans(ctx, plans)
+		return errors.Join(err, o.json.put(newChanged(plans)))
+	}
 	return a.afterInstall(ctx, m, plans)
 }
 
@@ -306,7 +306,7 @@ func (a *app) uninstall(o *hookOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
+	if len(args) == 0 && !o.json.on {
 		fmt.Fprintf(a.out, "No host has the hook in the scope %s: there is nothing to take out.\n", o.scope)
 		return nil
 	}
@@ -318,7 +318,32 @@ func (a *app) uninstall(o *hookOptions, args []string) error {
 		}
 		plans = append(plans, p)
 	}
-	return a.write(plans, o, "Take the hook out?")
+	if err := a.write(plans, o, "Take the hook out?"); err != nil || !o.json.on {
+		return err
+	}
+	return o.json.put(newChanged(plans))
+}
+
+// changedJSON is the output of install and uninstall with --json.
+type changedJSON struct {
+	envelope
+	Changes []hookChange `json:"changes"` // the files that were written or removed
+}
+
+type hookChange struct {
+	Host    string `json:"host"`
+	File    string `json:"file"`
+	Removed bool   `json:"removed"`
+}
+
+func newChanged(plans []*install.Plan) *changedJSON {
+	out := &changedJSON{Changes: []hookChange{}}
+	for _, p := range plans {
+		for _, c := range p.Changes {
+			out.Changes = append(out.Changes, hookChange{p.Host, c.Path, c.Removed})
+		}
+	}
+	return out
 }
 
 // unplanned returns the error about a configuration that cannot be changed.
@@ -331,18 +356,24 @@ func unplanned(err error) error {
 
 // write shows what would change, asks, and writes it.
 func (a *app) write(plans []*install.Plan, o *hookOptions, question string) error {
-	changes := 0
+	changes, out := 0, a.out
+	if o.json.on {
+		out = io.Discard
+	}
 	for _, p := range plans {
 		changes += len(p.Changes)
 		if len(p.Changes) == 0 {
-			fmt.Fprintf(a.out, "%s: nothing to change.\n", p.Host)
+			fmt.Fprintf(out, "%s: nothing to change.\n", p.Host)
 		}
 		for _, c := range p.Changes {
-			fmt.Fprintln(a.out, c.Diff())
+			fmt.Fprintln(out, c.Diff())
 		}
 	}
+	if changes > 0 && o.json.on && !o.yes {
+		return usage("nothing was written: --json shows no difference to agree to; look at it without --json, then add --yes")
+	}
 	if changes > 0 {
-		if err := a.consent(o, question); err != nil {
+		if err := a.consent(o.yes, question+" [y/N] ", "nothing was written"); err != nil {
 			return err
 		}
 	}
@@ -351,21 +382,21 @@ func (a *app) write(plans []*install.Plan, o *hookOptions, question string) erro
 			return unwritten(p, err)
 		}
 		for _, c := range p.Changes {
-			fmt.Fprintf(a.out, "%s: %s %s.\n", p.Host, map[bool]string{false: "wrote", true: "removed"}[c.Removed], visible.Line(c.Path))
+			fmt.Fprintf(out, "%s: %s %s.\n", p.Host, map[bool]string{false: "wrote", true: "removed"}[c.Removed], visible.Line(c.Path))
 		}
 	}
 	return nil
 }
 
-// consent asks whether to write.
-func (a *app) consent(o *hookOptions, question string) error {
+// consent asks a question. not says what is so without consent.
+func (a *app) consent(yes bool, question, not string) error {
 	switch {
-	case o.yes:
+	case yes:
 		return nil
 	case !isTerminal(a.in):
-		return usage("nothing was written: this is no terminal, where you would be asked; add --yes to write this")
-	case !a.agrees(bufio.NewReader(a.in), question+" [y/N] ", false):
-		return usage("nothing was written")
+		return usage("%s: this is no terminal, where you would be asked; look at it, then add --yes", not)
+	case !a.agrees(bufio.NewReader(a.in), question, false):
+		return usage("%s", not)
 	}
 	return nil
 }
@@ -380,13 +411,11 @@ func unwritten(p *install.Plan, err error) error {
 
 // afterInstall does and says what is left to do.
 func (a *app) afterInstall(ctx context.Context, m *install.Machine, plans []*install.Plan) error {
-	var faults []error
+	trusts, fault := a.trustPlans(ctx, plans)
+	if trusts {
+		fmt.Fprintln(a.out, "codex: it trusts the hook now.")
+	}
 	for _, p := range plans {
-		trusted, err := p.Trust(ctx)
-		if trusted {
-			fmt.Fprintln(a.out, "codex: it trusts the hook now.")
-		}
-		faults = append(faults, err)
 		s, err := m.Status(p.Host)
 		if err != nil {
 			return err
@@ -400,11 +429,20 @@ func (a *app) afterInstall(ctx context.Context, m *install.Machine, plans []*ins
 			fmt.Fprintf(a.out, "%s: it counts from the next start on. %d ways past it stay open:\n  agent-wrapper status %s\n", p.Host, len(s.Doors), p.Host)
 		}
 	}
-	return errors.Join(faults...)
+	return fault
+}
+
+// trustPlans has hosts trust the hook that must be asked to.
+func (a *app) trustPlans(ctx context.Context, plans []*install.Plan) (trusts bool, err error) {
+	for _, p := range plans {
+		one, fault := p.Trust(ctx)
+		trusts, err = trusts || one, errors.Join(err, fault)
+	}
+	return trusts, err
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	var asJSON bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "status [HOST...]",
 		Short: "Show which agents have the hook, and what stays open",
@@ -415,22 +453,22 @@ doctor proves that the hook holds.`,
 		Example: `  agent-wrapper status
   agent-wrapper status claude codex --json`,
 		Args: func(_ *cobra.Command, args []string) error { return knownHosts(args) },
-		RunE: func(_ *cobra.Command, args []string) error { return a.status(args, asJSON) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.status(args, form) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object, with schema_version 1")
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.ValidArgs = install.Hosts()
 	return cmd
 }
 
 // hookStatus is the output of status --json.
 type hookStatus struct {
-	SchemaVersion int               `json:"schema_version"`
-	Binary        string            `json:"binary"`
-	Hosts         []*install.Status `json:"hosts"`
+	envelope
+	Binary string            `json:"binary"`
+	Hosts  []*install.Status `json:"hosts"`
 }
 
 // status shows how hosts stand; all of them if none is named.
-func (a *app) status(names []string, asJSON bool) error {
+func (a *app) status(names []string, form *jsonForm) error {
 	m, err := thisMachine()
 	if err != nil {
 		return err
@@ -439,7 +477,7 @@ func (a *app) status(names []string, asJSON bool) error {
 	if all {
 		names = install.Hosts()
 	}
-	report := hookStatus{SchemaVersion: 1, Binary: m.Binary}
+	report := &hookStatus{Binary: m.Binary, Hosts: []*install.Status{}}
 	for _, name := range names {
 		s, err := m.Status(name)
 		if err != nil {
@@ -447,11 +485,8 @@ func (a *app) status(names []string, asJSON bool) error {
 		}
 		report.Hosts = append(report.Hosts, s)
 	}
-	if asJSON {
-		e := json.NewEncoder(a.out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(report)
+	if form.on {
+		return form.put(report)
 	}
 	a.showStatus(report.Hosts, all)
 	return nil

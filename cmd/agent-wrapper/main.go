@@ -86,7 +86,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.tree(args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	return a.report(a.writeResult(cmd, args, err))
+	return a.report(a.failJSON(cmd, args, a.writeResult(cmd, args, err)))
 }
 
 // The exit codes. docs/reference/commands.md has them with these comments.

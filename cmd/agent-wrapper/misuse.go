@@ -21,7 +21,10 @@ func misused(cmd *cobra.Command, err error) error {
 	var bare *pflag.ValueRequiredError
 	var bad *pflag.InvalidValueError
 	var form *pflag.InvalidSyntaxError
+	words := cmd.Flags().Args()
 	switch {
+	case errors.As(err, &unknown) && cmd.HasParent() && cmd.HasAvailableSubCommands() && len(words) > 0 && !strings.Contains(cmd.Use, " -- "):
+		return usage("%w", unknownCommand(cmd, words)) // of which the flag may be one
 	case errors.As(err, &unknown):
 		return usage("there is no flag %s: %s", given(unknown), instead(cmd, unknown))
 	case errors.As(err, &bare):
@@ -60,8 +63,11 @@ func instead(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	if strings.Contains(cmd.Use, " -- ") && cmd.Flags().Lookup("prompt") == nil {
 		return "if it belongs to the command to run, write -- before that: " + cmd.CommandPath() + " -- COMMAND"
 	}
-	if others := commandsWith(cmd.Root(), word); len(others) > 0 {
+	if others := commandsWith(cmd.Root(), word); len(others) > 0 && len(others) <= 8 {
 		return cmd.CommandPath() + " does not take it; use it with " + strings.Join(others, ", ")
+	}
+	if strings.Contains(cmd.Use, "COMMAND-LINE") {
+		return "if it belongs to a command line, quote that as one word: " + cmd.CommandPath() + " 'git commit -m x'"
 	}
 	return "see " + cmd.CommandPath() + " --help"
 }
@@ -79,7 +85,7 @@ func commandsWith(root *cobra.Command, flag string) []string {
 	var names []string
 	for _, cmd := range root.Commands() {
 		if f := cmd.Flags().Lookup(flag); f != nil && !f.Hidden {
-			names = append(names, cmd.Name())
+			names = append(names, commandName(cmd))
 		}
 		names = append(names, commandsWith(cmd, flag)...)
 	}

@@ -18,11 +18,11 @@ import (
 func (a *app) policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Show, validate and lint policies",
+		Short: "Show, validate, lint and format policies",
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policyNotifyCommand(), a.policySchemaCommand())
+	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policyFmtCommand(), a.policyNotifyCommand(), a.policySchemaCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}
@@ -31,7 +31,7 @@ func (a *app) policyCommand() *cobra.Command {
 
 func (a *app) policyShowCommand() *cobra.Command {
 	var rules policyFlags
-	var asJSON bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the policy of a run, and where each rule comes from",
@@ -46,22 +46,22 @@ its place, and what is ignored and why.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return a.showJSON(c)
+			if form.on {
+				return form.put(&shownJSON{Shown: c.Show()})
 			}
 			a.showText(c)
 			return nil
 		},
 	}
 	rules.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
-func (a *app) showJSON(c *engine.Rules) error {
-	e := newEncoder(a.out)
-	e.SetIndent("", "  ")
-	return e.Encode(c.Show())
+// shownJSON is the output of policy show --json.
+type shownJSON struct {
+	envelope
+	engine.Shown
 }
 
 func (a *app) showText(c *engine.Rules) {

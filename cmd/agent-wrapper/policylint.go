@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
@@ -18,7 +19,8 @@ import (
 
 func (a *app) policyLintCommand() *cobra.Command {
 	var rules policyFlags
-	var asJSON, exitCode, list bool
+	var exitCode, list bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "lint [FILE...]",
 		Short: "Find rules that allow more than they seem to, or do nothing",
@@ -32,17 +34,14 @@ and 11 if one of them is a danger.`,
 		Example: "  agent-wrapper policy lint agent-wrapper.toml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if list {
-				for _, c := range policy.LintChecks() {
-					fmt.Fprintf(a.out, "%-17s %s\n", c.Name, c.Doc)
-				}
-				return nil
+				return a.listChecks(form)
 			}
 			files, err := rules.policyFiles(args)
 			if err != nil {
 				return err
 			}
-			worst, err := a.lint(files, asJSON)
-			if err == nil && len(args) == 0 && !asJSON {
+			worst, err := a.lint(files, form)
+			if err == nil && len(args) == 0 && !form.on {
 				err = a.nameLists(&rules)
 			}
 			if err != nil || !exitCode {
@@ -52,7 +51,7 @@ and 11 if one of them is a danger.`,
 		},
 	}
 	rules.addPlaces(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per finding")
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for findings, 11 if one is a danger")
 	cmd.Flags().BoolVar(&list, "list", false, "list the checks")
 	return cmd
@@ -87,7 +86,40 @@ func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 	return files, nil
 }
 
-// foundJSON is a finding as a line of JSON.
+// lintJSON is the output of policy lint --json.
+type lintJSON struct {
+	envelope
+	Files    []string    `json:"files"`
+	Findings []foundJSON `json:"findings"`
+}
+
+// checksJSON is the output of policy lint --list --json.
+type checksJSON struct {
+	envelope
+	Checks []lintCheck `json:"checks"`
+}
+
+type lintCheck struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+}
+
+// listChecks lists the checks.
+func (a *app) listChecks(form *jsonForm) error {
+	out := &checksJSON{}
+	for _, c := range policy.LintChecks() {
+		out.Checks = append(out.Checks, lintCheck{c.Name, c.Doc})
+	}
+	if form.on {
+		return form.put(out)
+	}
+	for _, c := range out.Checks {
+		fmt.Fprintf(a.out, "%-17s %s\n", c.Name, c.Doc)
+	}
+	return nil
+}
+
+// foundJSON is a finding as JSON has it.
 type foundJSON struct {
 	Check   string              `json:"check"`
 	Level   string              `json:"level"`
@@ -99,8 +131,9 @@ type foundJSON struct {
 }
 
 // lint writes the findings about files, and returns the exit code for the worst.
-func (a *app) lint(files []policy.File, asJSON bool) (worst int, err error) {
+func (a *app) lint(files []policy.File, form *jsonForm) (worst int, err error) {
 	worst = codeDone
+	out := &lintJSON{Files: []string{}, Findings: []foundJSON{}}
 	for _, f := range files {
 		findings, err := lintFile(f)
 		if err != nil {
@@ -108,15 +141,21 @@ func (a *app) lint(files []policy.File, asJSON bool) (worst int, err error) {
 		}
 		for _, found := range findings {
 			worst = max(worst, lintCode(found.Level))
-			if err := a.writeFinding(found, asJSON); err != nil {
+			if form.on {
+				out.Findings = append(out.Findings, newFound(found))
+			} else if _, err := fmt.Fprint(a.out, visible.Text(found.String())); err != nil {
 				return worst, err
 			}
 		}
-		if len(findings) == 0 && !asJSON {
+		out.Files = append(out.Files, f.Path)
+		if len(findings) == 0 && !form.on {
 			fmt.Fprintf(a.out, "%s: no findings\n", visible.Line(f.Path))
 		}
 	}
-	return worst, nil
+	if form.on {
+		err = form.put(out)
+	}
+	return worst, err
 }
 
 // nameLists writes which whitelists bind commands here.
@@ -158,14 +197,10 @@ func lintCode(level string) int {
 	return codeAsk
 }
 
-func (a *app) writeFinding(found policy.Finding, asJSON bool) error {
-	if !asJSON {
-		_, err := fmt.Fprint(a.out, visible.Text(found.String()))
-		return err
-	}
-	return writeJSON(a.out, foundJSON{
+func newFound(found policy.Finding) foundJSON {
+	return foundJSON{
 		Check: found.Check, Level: found.Level, Source: placeText(found), Rule: found.Rule, Why: found.Why, Fix: found.Fix, Instead: found.Instead,
-	})
+	}
 }
 
 // placeText returns the place of a finding: file:line:col.
@@ -175,7 +210,7 @@ func placeText(found policy.Finding) string {
 
 func (a *app) policyValidateCommand() *cobra.Command {
 	var rules policyFlags
-	var asJSON bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "validate [FILE...]",
 		Short: "Check policy files for errors",
@@ -190,33 +225,59 @@ an error.`,
 			if err != nil {
 				return err
 			}
-			return a.validate(files, asJSON)
+			return a.validate(files, form)
 		},
 	}
 	rules.addPlaces(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per problem")
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
-func (a *app) validate(files []policy.File, asJSON bool) error {
-	failed := false
+// validateJSON is the output of policy validate --json.
+type validateJSON struct {
+	envelope
+	Valid    bool          `json:"valid"` // no file has an error
+	Files    []string      `json:"files"`
+	Problems []problemJSON `json:"problems"`
+}
+
+// problemJSON is a problem of a policy file.
+type problemJSON struct {
+	Level string `json:"level"` // error or warning
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+	Col   int    `json:"col"`
+	Text  string `json:"text"`
+}
+
+// validate reports the problems of all files, also after one that cannot be read.
+func (a *app) validate(files []policy.File, form *jsonForm) error {
+	out := &validateJSON{Valid: true, Files: []string{}, Problems: []problemJSON{}}
 	for _, f := range files {
 		problems, err := f.Validate()
 		if err != nil {
-			return unread(f.Path, err)
+			problems = []policy.Problem{{Text: plain.Text(unread(f.Path, err))}}
+		} else {
+			problems = append(problems, whitelistProblems(f)...)
 		}
-		problems = append(problems, whitelistProblems(f)...)
+		out.Files = append(out.Files, f.Path)
 		for _, p := range problems {
-			failed = failed || !p.Warning
-			if err := a.writeProblem(f, p, asJSON); err != nil {
+			out.Valid = out.Valid && p.Warning
+			out.Problems = append(out.Problems, newProblem(f, p))
+			if err := a.writeProblem(f, p, form); err != nil {
 				return err
 			}
 		}
-		if len(problems) == 0 && !asJSON {
+		if len(problems) == 0 && !form.on {
 			fmt.Fprintf(a.out, "%s: good\n", visible.Line(f.Path))
 		}
 	}
-	if failed {
+	if form.on {
+		if err := form.put(out); err != nil {
+			return err
+		}
+	}
+	if !out.Valid {
 		return exit(codeUsage)
 	}
 	return nil
@@ -240,24 +301,22 @@ func whitelistProblems(f policy.File) (problems []policy.Problem) {
 	return problems
 }
 
-func (a *app) writeProblem(f policy.File, p policy.Problem, asJSON bool) error {
-	if !asJSON {
-		text := p.String()
-		if p.Source.Name == "" && !strings.HasPrefix(text, f.Path) {
-			text = f.Path + ": " + text
-		}
-		_, err := fmt.Fprintln(a.out, visible.Line(text))
-		return err
+func (a *app) writeProblem(f policy.File, p policy.Problem, form *jsonForm) error {
+	if form.on {
+		return nil
 	}
+	text := p.String()
+	if p.Source.Name == "" && !strings.Contains(text, f.Path) {
+		text = f.Path + ": " + text
+	}
+	_, err := fmt.Fprintln(a.out, visible.Line(text))
+	return err
+}
+
+func newProblem(f policy.File, p policy.Problem) problemJSON {
 	level := "error"
 	if p.Warning {
 		level = "warning"
 	}
-	return writeJSON(a.out, struct {
-		Level string `json:"level"`
-		File  string `json:"file"`
-		Line  int    `json:"line"`
-		Col   int    `json:"col"`
-		Text  string `json:"text"`
-	}{level, f.Path, p.Source.Line, p.Source.Col, p.Text})
+	return problemJSON{level, f.Path, p.Source.Line, p.Source.Col, p.Text}
 }

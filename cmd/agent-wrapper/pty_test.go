@@ -409,7 +409,7 @@ func TestAlwaysOnTerminal(t *testing.T) {
 				}
 			}
 			if tt.trust {
-				x := started(t, home, "trust", local)
+				x := started(t, home, "trust", "--yes", local)
 				if code, shown := x.end(); code != 0 {
 					t.Fatalf("exit code %d\n%s", code, shown)
 				}
@@ -452,7 +452,7 @@ func TestAlwaysUpwardOnTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x := started(t, home, "trust", filepath.Join(project, policy.FileName))
+	x := started(t, home, "trust", "--yes", filepath.Join(project, policy.FileName))
 	if code, shown := x.end(); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, shown)
 	}
@@ -469,7 +469,7 @@ func TestAlwaysUpwardOnTerminal(t *testing.T) {
 		}
 	}
 	// The policy of p, which nobody trusts, still asks.
-	x = started(t, home, "trust", filepath.Join(home, "p", policy.FileName))
+	x = started(t, home, "trust", "--yes", filepath.Join(home, "p", policy.FileName))
 	if code, shown := x.end(); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, shown)
 	}

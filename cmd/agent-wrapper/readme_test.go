@@ -453,7 +453,7 @@ func adopts(t *testing.T, home string, b listing) {
 	t.Helper()
 	file := filepath.Join(home, "shop", policy.FileName)
 	write(t, file, b.text+"\n")
-	cmd := exec.Command("agent-wrapper", "trust", file)
+	cmd := exec.Command("agent-wrapper", "trust", "--yes", file)
 	cmd.Env = append(os.Environ(), "HOME="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("README.md:%d: %v\n%s", b.line, err, out)

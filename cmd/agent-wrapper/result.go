@@ -315,7 +315,7 @@ func wantsResult(cmd *cobra.Command, args []string) bool {
 		args = args[:end]
 	}
 	at := slices.Index(args, "--output")
-	return slices.Contains(args, "--output="+outputJSON) || at >= 0 && at+1 < len(args) && args[at+1] == outputJSON
+	return wantsJSON(args) || slices.Contains(args, "--output="+outputJSON) || at >= 0 && at+1 < len(args) && args[at+1] == outputJSON
 }
 
 // writeResult writes the result of a command that ended with err, if one is wanted,

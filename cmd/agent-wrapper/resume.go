@@ -60,7 +60,7 @@ What an agent starts is refused.`,
 
 // resumePlan ends the pause of the agents of a plan.
 func (a *app) resumePlan(of *subject) error {
-	if err := noAgent("end a pause"); err != nil {
+	if err := onlyPerson("end a pause"); err != nil {
 		return err
 	}
 	j, err := journal()
@@ -73,7 +73,7 @@ func (a *app) resumePlan(of *subject) error {
 
 // resumeSession ends the pause of the session with a name, or with one that begins so.
 func (a *app) resumeSession(ctx context.Context, name string) error {
-	if err := noAgent("end a pause"); err != nil {
+	if err := onlyPerson("end a pause"); err != nil {
 		return err
 	}
 	p, err := a.pausedSession(name)

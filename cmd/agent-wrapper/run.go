@@ -86,6 +86,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "required with --mode bypassPermissions")
 	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
 	complete(cmd, "output", outputText, outputJSONL, outputJSON)
+	addJSONOutput(cmd, &f.output)
 	f.limit.add(flags)
 	flags.StringVar(&f.schema, "json-schema", "", "JSON Schema of the agent's answer: a `file` or the schema itself")
 	flags.StringVar(&f.failOn, "fail-on", "", "exit with 3 if a tool use was denied, or (ask) would need a person: `deny|ask`")

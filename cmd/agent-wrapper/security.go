@@ -29,7 +29,7 @@ func (a *app) securityCommand() *cobra.Command {
 }
 
 func (a *app) securityLintCommand() *cobra.Command {
-	f, asJSON := &planFlags{}, false
+	f, form := &planFlags{}, (*jsonForm)(nil)
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Find what whitelists let through unexpectedly",
@@ -39,39 +39,53 @@ a program run another one, and settings that refuse nothing. It changes nothing,
 and findings are not errors.`,
 		Example: "  agent-wrapper security lint --whitelist ci/allowed-commands.json",
 		Args:    none("give a whitelist with --whitelist"),
-		RunE:    func(*cobra.Command, []string) error { return a.lintWhitelists(f, asJSON) },
+		RunE:    func(*cobra.Command, []string) error { return a.lintWhitelists(f, form) },
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line: whitelist, text")
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
-func (a *app) lintWhitelists(f *planFlags, asJSON bool) error {
+// listLintJSON is the output of security lint --json.
+type listLintJSON struct {
+	envelope
+	Whitelists []string      `json:"whitelists"`
+	Findings   []listFinding `json:"findings"`
+}
+
+type listFinding struct {
+	Whitelist string `json:"whitelist"`
+	Text      string `json:"text"`
+}
+
+func (a *app) lintWhitelists(f *planFlags, form *jsonForm) error {
 	p, err := f.compilePlanned()
 	if err != nil {
 		return err
 	}
 	p.tellLists(a)
+	out := &listLintJSON{Whitelists: orNone(p.names), Findings: []listFinding{}}
 	for i, list := range p.Whitelists() {
-		if len(list.Warnings()) == 0 && !asJSON {
+		if len(list.Warnings()) == 0 && !form.on {
 			fmt.Fprintf(a.out, "%s: no findings\n", visible.Line(p.names[i]))
 		}
 		for _, text := range list.Warnings() {
-			if asJSON {
-				err = writeJSON(a.out, map[string]string{"whitelist": p.names[i], "text": text})
-			} else {
-				_, err = fmt.Fprintf(a.out, "%s: %s\n", visible.Line(p.names[i]), visible.Line(text))
-			}
-			if err != nil {
-				return err
-			}
+			out.Findings = append(out.Findings, listFinding{p.names[i], text})
+		}
+	}
+	if form.on {
+		return form.put(out)
+	}
+	for _, found := range out.Findings {
+		if _, err := fmt.Fprintf(a.out, "%s: %s\n", visible.Line(found.Whitelist), visible.Line(found.Text)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (a *app) validateCommand() *cobra.Command {
-	f, of, asJSON := &planFlags{}, &validatedFiles{}, false
+	f, of, form := &planFlags{}, &validatedFiles{}, (*jsonForm)(nil)
 	cmd := &cobra.Command{
 		Use:   "validate-commands --plan FILE",
 		Short: "Check each gate's command against the whitelist; run nothing",
@@ -93,13 +107,13 @@ or a file has no commands.`,
 			if of.plan == "" && len(of.ci) == 0 {
 				return usage("--plan is missing: give a plan, or --ci with a file of CI commands")
 			}
-			return a.validateCommands(f, of, asJSON)
+			return a.validateCommands(f, of, form)
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&of.plan, "plan", "", "`file` with the plan")
 	cmd.Flags().Var((*list)(&of.ci), "ci", "a `file` whose commands CI runs; repeatable")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document instead of a table")
+	form = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
@@ -127,7 +141,16 @@ const (
 	resultWould   = "would_block"
 )
 
-func (a *app) validateCommands(f *planFlags, of *validatedFiles, asJSON bool) error {
+// validatedJSON is the output of security validate-commands --json.
+type validatedJSON struct {
+	envelope
+	Plan       string      `json:"plan,omitempty"`
+	CI         []string    `json:"ci,omitempty"`
+	Whitelists []string    `json:"whitelists"`
+	Commands   []validated `json:"commands"`
+}
+
+func (a *app) validateCommands(f *planFlags, of *validatedFiles, form *jsonForm) error {
 	p, err := f.compilePlanned()
 	if err != nil {
 		return err
@@ -137,13 +160,8 @@ func (a *app) validateCommands(f *planFlags, of *validatedFiles, asJSON bool) er
 		return err
 	}
 	p.tellLists(a)
-	if asJSON {
-		err = writeJSON(a.out, struct {
-			Plan       string      `json:"plan,omitempty"`
-			CI         []string    `json:"ci,omitempty"`
-			Whitelists []string    `json:"whitelists"`
-			Commands   []validated `json:"commands"`
-		}{of.plan, of.ci, p.names, list})
+	if form.on {
+		err = form.put(&validatedJSON{Plan: of.plan, CI: of.ci, Whitelists: orNone(p.names), Commands: orNone(list)})
 	} else {
 		err = writeValidated(a.out, list)
 	}

@@ -87,7 +87,7 @@ type serveFlags struct {
 	sessions    int
 	hosts       []string
 	cert, key   string
-	json        bool
+	json        *jsonForm
 	unrecorded  bool
 	recordInput bool
 }
@@ -117,7 +117,7 @@ docs/server.md describes the API.`,
 	flags.IntVar(&f.sessions, "sessions", 10, "how many terminal sessions may be open at once")
 	flags.BoolVar(&f.unrecorded, "no-recording", false, "do not record terminal sessions")
 	flags.BoolVar(&f.recordInput, "record-input", false, "also record what people type in them, where the terminal shows it")
-	flags.BoolVar(&f.json, "json", false, "print one JSON line when the server is ready, and log as JSON")
+	f.json = a.addJSON(cmd, "print one JSON object when the server is ready, and log as JSON")
 	f.storeFlags.add(flags)
 	f.policyFlags.add(cmd)
 	f.audit.add(flags)
@@ -324,7 +324,7 @@ func claim(dir string, lock func(dir string) (unlock func(), free bool, err erro
 
 // log returns where the server tells an operator what happens.
 func (f *serveFlags) log(w io.Writer) *slog.Logger {
-	if f.json {
+	if f.json.on {
 		return slog.New(slog.NewJSONHandler(w, nil))
 	}
 	return slog.New(slog.NewTextHandler(w, nil))
@@ -332,6 +332,7 @@ func (f *serveFlags) log(w io.Writer) *slog.Logger {
 
 // serving says that a server is ready.
 type serving struct {
+	envelope
 	Listening string `json:"listening"` // the URL
 	Workspace string `json:"workspace"`
 	State     string `json:"state"`
@@ -361,8 +362,8 @@ func (a *app) ready(ctx context.Context, f *serveFlags, at serving, warnings []s
 	for _, w := range warnings {
 		a.warn(w)
 	}
-	if f.json {
-		return writeJSON(a.out, at)
+	if f.json.on {
+		return f.json.put(&at)
 	}
 	tokens, err := kept.Tokens(ctx)
 	if err != nil {

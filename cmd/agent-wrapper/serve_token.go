@@ -115,14 +115,20 @@ func (f *tokenFlags) mint(now time.Time) (store.Token, string, error) {
 
 func (a *app) tokenListCommand() *cobra.Command {
 	f := &storeFlags{}
-	var asJSON bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tokens", Args: none(""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.tokenList(cmd.Context(), f, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.tokenList(cmd.Context(), f, form) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	form = a.addJSON(cmd, jsonOnce)
 	f.add(cmd.Flags())
 	return cmd
+}
+
+// tokensJSON is the output of serve token list --json.
+type tokensJSON struct {
+	envelope
+	Tokens []tokenRow `json:"tokens"`
 }
 
 // tokenRow is a credential in the list.
@@ -149,7 +155,7 @@ func date(t time.Time) string {
 }
 
 // tokenList lists the credentials.
-func (a *app) tokenList(ctx context.Context, f *storeFlags, asJSON bool) (err error) {
+func (a *app) tokenList(ctx context.Context, f *storeFlags, form *jsonForm) (err error) {
 	kept, err := f.open(ctx)
 	if err != nil {
 		return err
@@ -159,13 +165,12 @@ func (a *app) tokenList(ctx context.Context, f *storeFlags, asJSON bool) (err er
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if form.on {
+		out := &tokensJSON{Tokens: []tokenRow{}}
 		for i := range all {
-			if err := writeJSON(a.out, newTokenRow(&all[i])); err != nil {
-				return err
-			}
+			out.Tokens = append(out.Tokens, newTokenRow(&all[i]))
 		}
-		return nil
+		return form.put(out)
 	}
 	if len(all) == 0 { // perhaps the store of another directory is meant
 		where, err := f.dir()

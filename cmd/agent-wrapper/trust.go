@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -16,12 +17,16 @@ import (
 
 func (a *app) trustCommand() *cobra.Command {
 	var rules policyFlags
-	var list bool
+	var list, yes bool
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "trust [FILE] | trust --list",
 		Short: "Trust the permission settings in a policy or chat file",
-		Long: `trust shows the permission settings of a file and records that you trust exactly
-these: an agent-wrapper.toml or agent-wrapper.local.toml of a workspace, or the
+		Long: `trust shows the permission settings of a file, asks, and records that you trust
+exactly these. Of a file that you trusted before, it shows what has changed.
+Without a terminal it trusts only with --yes. What an agent starts is refused.
+
+FILE is an agent-wrapper.toml or agent-wrapper.local.toml of a workspace, or the
 front matter of a chat file. Without FILE it takes the one policy of the
 workspace, or above it, that is not trusted yet. Until then such a file can only
 restrict: its deny and ask rules count, its allow list is one more gate, and
@@ -48,7 +53,7 @@ agent-wrapper/trust.json in the state directory.`,
 			case err != nil:
 				return err
 			case list:
-				return a.listTrusted(trust)
+				return a.listTrusted(trust, form)
 			}
 			if len(args) == 0 {
 				path, err := rules.untrusted(trust)
@@ -57,10 +62,12 @@ agent-wrapper/trust.json in the state directory.`,
 				}
 				args = []string{path}
 			}
-			return a.trust(&rules, trust, args[0])
+			return a.trust(&trusting{rules: &rules, list: trust, yes: yes, json: form}, args[0])
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the trusted files")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "trust the settings without asking")
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
 	return cmd
 }
@@ -109,7 +116,16 @@ func ownTrust() (*policy.Trust, error) {
 	return trust, opening(err)
 }
 
-func (a *app) listTrusted(trust *policy.Trust) error {
+// trustedJSON is the output of trust --list --json.
+type trustedJSON struct {
+	envelope
+	Files []policy.Trusted `json:"files"`
+}
+
+func (a *app) listTrusted(trust *policy.Trust, form *jsonForm) error {
+	if form.on {
+		return form.put(&trustedJSON{Files: orNone(trust.List())})
+	}
 	for _, f := range trust.List() {
 		fmt.Fprintf(a.out, "%s  %s\n", visible.Line(f.Path), f.Digest)
 	}
@@ -148,9 +164,26 @@ func (p *policyFlags) untrusted(trust *policy.Trust) (string, error) {
 	return "", usage("more than one policy is not trusted: %s: look at each, then name it", strings.Join(found, ", "))
 }
 
-// trust shows the settings of a file and trusts them.
-func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error {
-	place, err := (&engine.Options{Dir: rules.cwd}).Place()
+// trusting is what trust is asked for.
+type trusting struct {
+	rules *policyFlags
+	list  *policy.Trust
+	yes   bool
+	json  *jsonForm
+}
+
+// trustJSON is the output of trust --json about a file.
+type trustJSON struct {
+	envelope
+	File     string         `json:"file"`
+	Already  bool           `json:"already"` // it was trusted with exactly these settings
+	Settings []policy.Shown `json:"settings"`
+	Before   []string       `json:"before,omitempty"` // the settings that were trusted last
+}
+
+// trust shows the settings of a file, asks, and trusts them.
+func (a *app) trust(t *trusting, path string) error {
+	place, err := (&engine.Options{Dir: t.rules.cwd}).Place()
 	if err != nil {
 		return opening(err)
 	}
@@ -165,20 +198,52 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 	if err != nil {
 		return usage("%w", err)
 	}
-	known, err := trust.Covers(path, src.Spec)
+	known, err := t.list.Covers(path, src.Spec)
 	if err != nil {
 		return err
 	}
-	for _, item := range src.Spec.Show() { // one line each, so that no text can pass for another setting
-		fmt.Fprintf(a.out, "%-13s %s\n", item.Key, visible.Line(item.Text))
+	before := t.list.Settings(real)
+	if !t.json.on {
+		a.showTrusted(src.Spec.Lines(), before, known)
 	}
 	if !known {
-		if err := trust.Set(real, src.Spec); err != nil {
-			return notKept(err)
+		if err := a.agreeToTrust(t, real, src.Spec); err != nil {
+			return err
 		}
+	}
+	if t.json.on {
+		return t.json.put(&trustJSON{File: real, Already: known, Settings: src.Spec.Show(), Before: before})
 	}
 	fmt.Fprintf(a.out, "\nYou%s trust %s with exactly these settings.\n", map[bool]string{true: " already"}[known], visible.Line(path))
 	return nil
+}
+
+// agreeToTrust asks, and trusts settings.
+func (a *app) agreeToTrust(t *trusting, real string, settings *policy.Spec) error {
+	if err := onlyPerson("trust settings"); err != nil {
+		return notKept(err)
+	}
+	if t.json.on && !t.yes {
+		return usage("it is not trusted: --json shows no question; look at the settings without --json, then add --yes")
+	}
+	if err := a.consent(t.yes, "\nDo you trust exactly these settings? [y/N] ", "it is not trusted"); err != nil {
+		return err
+	}
+	if err := t.list.Set(real, settings); err != nil {
+		return notKept(err)
+	}
+	return nil
+}
+
+// showTrusted shows settings, a line each, so that no text can pass for another setting;
+// if others were trusted before, what differs from these.
+func (a *app) showTrusted(now, before []string, known bool) {
+	if known || before == nil {
+		fmt.Fprintln(a.out, strings.Join(now, "\n"))
+		return
+	}
+	fmt.Fprintln(a.out, "What has changed since you trusted it:")
+	fmt.Fprintln(a.out, strings.TrimRight(display.Unified(strings.Join(before, "\n")+"\n", strings.Join(now, "\n")+"\n"), "\n"))
 }
 
 // kindOf returns the kind of policy in a file, by its name.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -190,6 +191,7 @@ func placeNew(path string, text []byte, force bool) error {
 func (a *app) whitelistValidateCommand() *cobra.Command {
 	var rules policyFlags
 	var file string
+	var form *jsonForm
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|LINE]",
 		Short: "Check a whitelist, or a command line against one",
@@ -213,15 +215,16 @@ it, and those that a policy names. Nothing is run, counted or recorded.`,
 				return err
 			}
 			if len(args) == 1 && !namesFile(args[0]) {
-				return a.validateLine(dir, file, args[0])
+				return a.validateLine(dir, file, args[0], form)
 			}
 			if len(args) == 1 {
 				file = args[0]
 			}
-			return a.validateLists(dir, file)
+			return a.validateLists(dir, file, form)
 		},
 	}
 	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace and above it, and those that a policy names)")
 	return cmd
 }
@@ -252,10 +255,38 @@ func (a *app) binding(dir, file string) (*planned, error) {
 	return p, err
 }
 
-func (a *app) validateLists(dir, file string) error {
+// listsJSON is the output of whitelist validate --json about whitelists.
+type listsJSON struct {
+	envelope
+	Whitelists []listJSON `json:"whitelists"`
+}
+
+type listJSON struct {
+	Whitelist string   `json:"whitelist"`
+	Programs  int      `json:"programs"`
+	Warnings  []string `json:"warnings"`
+}
+
+// lineJSON is the output of whitelist validate --json about a command line.
+type lineJSON struct {
+	envelope
+	Line    string `json:"line"`
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"` // one of the four reasons of a whitelist
+	Detail  string `json:"detail,omitempty"`
+}
+
+func (a *app) validateLists(dir, file string, form *jsonForm) error {
 	p, err := a.binding(dir, file)
 	if err != nil {
 		return err
+	}
+	if form.on {
+		out := &listsJSON{Whitelists: []listJSON{}}
+		for _, list := range p.Whitelists() {
+			out.Whitelists = append(out.Whitelists, listJSON{list.Name(), list.Programs(), orNone(list.Warnings())})
+		}
+		return form.put(out)
 	}
 	for _, list := range p.Whitelists() {
 		for _, w := range list.Warnings() {
@@ -268,7 +299,7 @@ func (a *app) validateLists(dir, file string) error {
 	return nil
 }
 
-func (a *app) validateLine(dir, file, line string) error {
+func (a *app) validateLine(dir, file, line string, form *jsonForm) error {
 	p, err := a.binding(dir, file)
 	if err != nil {
 		return err
@@ -278,9 +309,16 @@ func (a *app) validateLine(dir, file, line string) error {
 	facts := shell.Analyze(line, options)
 	for _, list := range p.Whitelists() {
 		if refused := p.Validator(list).Validate(line, facts); refused != nil {
-			fmt.Fprintf(a.out, "%s\n%v\n", refused.Reason, refused)
-			return exit(codeDeny)
+			if form.on {
+				err = form.put(&lineJSON{Line: line, Reason: string(refused.Reason), Detail: refused.Error()})
+			} else {
+				_, err = fmt.Fprintf(a.out, "%s\n%v\n", refused.Reason, refused)
+			}
+			return cmp.Or(err, exit(codeDeny))
 		}
+	}
+	if form.on {
+		return form.put(&lineJSON{Line: line, Allowed: true})
 	}
 	_, err = fmt.Fprintln(a.out, "allowed")
 	return err

@@ -53,6 +53,38 @@ var Table = []Mutant{
 		Test: "TestLight", Pkg: "./hook",
 	},
 	{
+		Guard: "without a terminal nothing is trusted unless --yes says so", File: "cmd/agent-wrapper/trust.go",
+		Old:  `	if err := a.consent(t.yes, `,
+		New:  `	if err := a.consent(true, `,
+		Test: "TestTrustNeedsConsent",
+	},
+	{
+		Guard: "what an agent starts trusts nothing", File: "cmd/agent-wrapper/trust.go",
+		Old:  `	if err := onlyPerson("trust settings"); err != nil {`,
+		New:  `	if err := error(nil); err != nil {`,
+		Test: "TestTrustNeedsConsent",
+	},
+	{
+		Guard: "one object is printed, also where an error follows it", File: "cmd/agent-wrapper/json.go",
+		Old:  `	if f.said || !f.on`,
+		New:  `	if !f.on`,
+		Test: "TestJSON",
+	},
+	{
+		Guard: "what is formatted differs in blanks alone", File: "internal/tomlfmt/tomlfmt.go",
+		Old: `		if !p.is(",") && (p.peek().text != "]" || p.peek().kind != mark) {
+			return "", false
+		}
+	}
+	return "[" +`,
+		New: `		if !p.is(",") && p.peek().kind == 0 {
+			return "", false
+		}
+	}
+	return "[" +`,
+		Test: "TestRefused",
+	},
+	{
 		Guard: "a question from elsewhere does not steer the terminal", File: "cmd/agent-wrapper/approvals.go",
 		Old:  `json.Unmarshal(harmless(e.Question), &one.question)`,
 		New:  `json.Unmarshal(e.Question, &one.question)`,

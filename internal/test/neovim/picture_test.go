@@ -37,7 +37,7 @@ func TestPicture(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := sit(t, r, turns{}, "")
 		p.write("proj/agent-wrapper.toml", "ask = [\"Bash(git push:*)\"]\n")
-		trust := exec.Command(built+"/agent-wrapper", "trust", "agent-wrapper.toml")
+		trust := exec.Command(built+"/agent-wrapper", "trust", "--yes", "agent-wrapper.toml")
 		trust.Dir, trust.Env = p.Work, p.env
 		if out, err := trust.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)

@@ -25,12 +25,15 @@ type Schema struct {
 	seen     map[string]bool                 // fields, by their definition
 }
 
-// Read reads the schema of the source tree that holds the current directory.
-func Read() (*Schema, error) {
+// Read reads the schema of the protocols.
+func Read() (*Schema, error) { return ReadFile("protocol.schema.json") }
+
+// ReadFile reads a file in schemas/ of the source tree that holds the current directory.
+func ReadFile(name string) (*Schema, error) {
 	dir, err := os.Getwd()
 	for err == nil {
 		var data []byte
-		data, err = os.ReadFile(filepath.Join(dir, "schemas", "protocol.schema.json"))
+		data, err = os.ReadFile(filepath.Join(dir, "schemas", name))
 		if err == nil {
 			var root struct {
 				Defs map[string]any `json:"$defs"`

@@ -113,7 +113,7 @@ export class World {
   /** revoke ends all credentials of a name. */
   async revoke(name) {
     const all = await this.must(["serve", "token", "list", "--json", "--state", this.state]);
-    for (const token of all.trim().split("\n").map((line) => JSON.parse(line))) {
+    for (const token of JSON.parse(all).tokens) {
       if (token.name === name && !token.revoked) await this.must(["serve", "token", "revoke", token.id, "--state", this.state]);
     }
   }

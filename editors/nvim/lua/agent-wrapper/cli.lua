@@ -182,7 +182,7 @@ function M.trust(chat)
       if choice ~= "trust exactly these" then
         return
       end
-      M.run({ "trust", target, "--cwd", directory(chat) }, directory(chat), function(code, _, failed)
+      M.run({ "trust", target, "--yes", "--cwd", directory(chat) }, directory(chat), function(code, _, failed)
         if code ~= 0 then
           text.tell(failed, vim.log.levels.ERROR)
           return
