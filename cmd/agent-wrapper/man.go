@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -176,10 +177,18 @@ func manSeeAlso(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// roff returns a text in which nothing is an instruction to roff.
+// roff returns a text in ASCII in which nothing is an instruction to roff.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\"", `\(dq`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(text)
-	lines := strings.Split(text, "\n")
+	var ascii strings.Builder
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			ascii.WriteRune(r)
+		} else {
+			fmt.Fprintf(&ascii, `\[u%04X]`, r)
+		}
+	}
+	lines := strings.Split(ascii.String(), "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, ".") {
 			lines[i] = `\&` + line
