@@ -32,10 +32,10 @@ type Filter struct {
 	Tool, Session, Agent, Use, Kind, By string // equal
 	// Behavior is allow or deny, as it was decided; ask, if a person was asked, whatever
 	// the answer; or advice, if the agent was told a plainer form instead.
-	Behavior string
-	Rule                                          string // a substring of the rule
-	Text                                          string // a substring of the line, case ignored
-	Since, Until                                  time.Time
+	Behavior     string
+	Rule         string // a substring of the rule
+	Text         string // a substring of the line, case ignored
+	Since, Until time.Time
 }
 
 // matches reports whether a record is selected. An outcome is matched by its
