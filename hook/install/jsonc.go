@@ -3,23 +3,15 @@ package install
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/jsonc"
 )
 
 // dialect is what a host accepts in its JSON beyond the standard.
 type dialect struct{ comments, trailingCommas bool }
-
-// maxConfig is the maximum size of a configuration in bytes, and maxOpen that of its
-// brackets, which bounds their depth.
-const (
-	maxConfig = 4 << 20
-	maxOpen   = 200_000
-)
 
 // document is a JSON text that is edited in place: what is not changed keeps its bytes.
 type document struct {
@@ -48,42 +40,14 @@ func parseDocument(name string, text []byte, d dialect) (*document, error) {
 }
 
 // parse reads the text of the document.
-func (d *document) parse() error {
-	if len(d.text) > maxConfig {
-		return fmt.Errorf("%s is larger than %d MiB", d.name, maxConfig>>20)
-	}
-	if bytes.Count(d.text, []byte("{"))+bytes.Count(d.text, []byte("[")) > maxOpen {
-		return fmt.Errorf("%s has more than %d brackets", d.name, maxOpen)
-	}
-	// The library wants a line feed behind a comment that ends the file; hosts do not.
-	root, err := hujson.Parse(append(bytes.Clone(d.text), '\n'))
-	if err != nil {
-		return d.foreign(err)
-	}
-	d.root = root
-	return nil
-}
-
-// foreign puts the position that the library has in its text where people look for it.
-func (d *document) foreign(err error) error {
-	var line, col int
-	if n, _ := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &col); n != 2 {
-		return fmt.Errorf("%s: this is not JSON: %w: make it valid first", d.name, err)
-	}
-	if line > 1+bytes.Count(d.text, []byte("\n")) { // behind the line feed that parse adds
-		return d.fail(len(d.text), "this is not JSON: the file ends too early: make it valid first")
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%s:%d:%d: this is not JSON: the file ends too early: make it valid first", d.name, line, col)
-	}
-	return fmt.Errorf("%s:%d:%d: this is not JSON: %w: make it valid first", d.name, line, col, errors.Unwrap(err))
+func (d *document) parse() (err error) {
+	d.root, err = jsonc.Parse(d.name, d.text)
+	return err
 }
 
 // fail returns an error with a position.
 func (d *document) fail(at int, format string, args ...any) error {
-	line := 1 + bytes.Count(d.text[:at], []byte("\n"))
-	col := at - bytes.LastIndexByte(d.text[:at], '\n')
-	return fmt.Errorf("%s:%d:%d: %s", d.name, line, col, fmt.Sprintf(format, args...))
+	return jsonc.Errorf(d.name, d.text, at, format, args...)
 }
 
 // inDialect reports the first thing that the host would not accept: it would take the
