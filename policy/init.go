@@ -92,35 +92,29 @@ var (
 	}
 )
 
-// group is a number of rules with a comment that says why they are there.
-type group struct {
-	about string
-	rules []string
-}
-
 // start is a starting policy.
-type start struct{ allow, ask, deny []group }
+type start struct{ allow, ask, deny []Group }
 
 func starting(project fs.FS) *start {
-	s := &start{allow: []group{{"git: local work that loses nothing", bash(gitRules)}}}
+	s := &start{allow: []Group{{"git: local work that loses nothing", bash(gitRules)}}}
 	var asks, hosts []string
 	for _, k := range Kits(project) {
 		more := own{}
 		if k.own != nil {
 			more = k.own(project)
 		}
-		s.allow = append(s.allow, group{k.Name + ": " + k.about, bash(slices.Concat(k.allow, more.allow))})
+		s.allow = append(s.allow, Group{k.Name + ": " + k.about, bash(slices.Concat(k.allow, more.allow))})
 		asks = slices.Concat(asks, k.ask, more.ask)
 		hosts = slices.Concat(hosts, k.hosts, more.hosts)
 	}
 	s.allow = append(s.allow,
-		group{"waiting, jobs of the same command line, servers on this machine", append(bash(hereRules), fetches(localHosts)...)},
-		group{"documentation for what the project uses", fetches(distinct(hosts))})
-	s.ask = []group{
+		Group{"waiting, jobs of the same command line, servers on this machine", append(bash(hereRules), fetches(localHosts)...)},
+		Group{"documentation for what the project uses", fetches(distinct(hosts))})
+	s.ask = []Group{
 		{"git: what others see, and what discards work", bash(slices.Concat(gitAsks, gitHosts))},
 		{"what publishes, deploys, migrates or installs", bash(asks)},
 	}
-	s.deny = []group{
+	s.deny = []Group{
 		{"secrets, by any tool; others (tokens, histories) are asked about", secretRules},
 		{"running as another user", bash([]string{"sudo:*"})},
 	}
@@ -129,9 +123,13 @@ func starting(project fs.FS) *start {
 
 // Starting returns a first policy for a project, with comments that explain its
 // rules. With edits set it accepts edits in the workspace without a question.
-func Starting(project fs.FS, edits bool) []byte {
+func Starting(project fs.FS, edits bool) []byte { return StartingWith(project, edits, &Draft{}) }
+
+// StartingWith is Starting with the rules of a draft added to its own.
+func StartingWith(project fs.FS, edits bool, more *Draft) []byte {
 	var b bytes.Buffer
 	s := starting(project)
+	s.allow, s.ask, s.deny = append(s.allow, more.Allow...), append(s.ask, more.Ask...), append(s.deny, more.Deny...)
 	b.WriteString("# What the agent may do here. Made by agent-wrapper init: change it as you like,\n" +
 		"# then: agent-wrapper trust " + FileName + ". All keys: docs/policy.md.\n\n")
 	if edits {
@@ -152,6 +150,7 @@ func Starting(project fs.FS, edits bool) []byte {
 	b.WriteString("\n# Writes to these always ask, like those to .git, CI files, and editor and shell\n" +
 		"# settings: git cannot restore these. Add your own by name.\n" +
 		"protect = [\".env\", \".env.local\", \".env.production\"]\n")
+	writeRules(&b, more.Rules)
 	return b.Bytes()
 }
 
@@ -191,12 +190,12 @@ func once(texts []string) []string {
 }
 
 // writeList writes a list of rules in groups. A rule is in it once.
-func writeList(b *bytes.Buffer, about, key string, groups []group) {
+func writeList(b *bytes.Buffer, about, key string, groups []Group) {
 	fmt.Fprintf(b, "\n%s\n%s = [\n", about, key)
 	var written []string
 	for _, g := range groups {
-		rules := slices.DeleteFunc(once(g.rules), func(rule string) bool { return slices.Contains(written, rule) })
-		writeGroup(b, group{g.about, rules})
+		rules := slices.DeleteFunc(once(g.Rules), func(rule string) bool { return slices.Contains(written, rule) })
+		writeGroup(b, Group{g.About, rules})
 		written = append(written, rules...)
 	}
 	b.WriteString("]\n")
@@ -206,13 +205,13 @@ func writeList(b *bytes.Buffer, about, key string, groups []group) {
 const columns = 80
 
 // writeGroup writes rules under a comment.
-func writeGroup(b *bytes.Buffer, g group) {
-	if len(g.rules) == 0 {
+func writeGroup(b *bytes.Buffer, g Group) {
+	if len(g.Rules) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "  # %s\n ", g.about)
+	fmt.Fprintf(b, "  # %s\n ", g.About)
 	width := 1
-	for _, rule := range g.rules {
+	for _, rule := range g.Rules {
 		text := " " + quote(rule) + ","
 		if width > 1 && width+len(text) > columns {
 			b.WriteString("\n ")
@@ -240,10 +239,10 @@ func Extend(old []byte, name string, project fs.FS) (next []byte, added []Additi
 	s := starting(project)
 	for _, list := range []struct {
 		key    string
-		groups []group
+		groups []Group
 	}{{"allow", s.allow}, {"ask", s.ask}, {"deny", s.deny}} {
 		for _, g := range list.groups {
-			for _, text := range g.rules {
+			for _, text := range g.Rules {
 				if spec.mentions(text) {
 					continue
 				}
