@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"permission":               {"patterns", "modes", "risk", "shell", "program", "tools"},
 	"workspace":                {"patterns", "shell", "tools"},
 	"policy":                   {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "program", "workspace", "tools"},
+	"policy/hostrules":         {"policy", "patterns", "tools"},
 	"audit":                    {"permission", "patterns", "modes", "risk", "shell", "tools"},
 	"whitelist":                {"permission", "patterns", "modes", "risk", "shell", "program"},
 	"gates":                    {"permission", "patterns", "modes", "risk", "shell", "whitelist", "process", "workspace"},
@@ -115,7 +116,8 @@ var fences = map[string][]string{
 	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process"},
 	"github.com/creack/pty":        {"terminal"},
 	"github.com/coder/websocket":   {"server"},
-	"github.com/tailscale/hujson":  {"hook/install"},
+	"github.com/tailscale/hujson":  {"hook/install", "internal/jsonc"},
+	"go.starlark.net/syntax":       {"policy/hostrules"},
 	"modernc.org/sqlite":           {"store/sqlite"},
 	"github.com/jackc/pgx/v5":      {"store/postgres"},
 

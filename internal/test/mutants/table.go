@@ -4528,4 +4528,103 @@ func tellsWord`,
 		New:  `m.Only`,
 		Test: "TestRulesMeetHosts", Pkg: "./hook",
 	},
+	{
+		Guard: "an imported policy without allows is a gate all the same", File: "policy/hostrules/hostrules.go",
+		Old:  `	if len(d.Allow) == 0 && d.Unlisted == "ask" {`,
+		New:  `	if false {`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "an imported bare ask counts for what is destructive", File: "policy/hostrules/hostrules.go",
+		Old:  `		if list == patterns.Ask && (rule == "*" || rule == "Bash" || rule == "Bash(*)") {`,
+		New:  `		if false {`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "an imported ask or deny that cannot be said asks about everything", File: "policy/hostrules/hostrules.go",
+		Old:  `			c.closed(e, f.what, toolOf(text))`,
+		New:  `			c.leave(e, CannotBeSaid, f.what)`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "an ask or deny that overrides an allow stays where rules have an order", File: "policy/hostrules/ordered.go",
+		Old:  `		case earlier || r.e.at.Name == "":`,
+		New:  `		case earlier && false:`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "an allow that the last rule overrides is left out", File: "policy/hostrules/ordered.go",
+		Old:  `			dead[i] = dead[i] || rules[j].all && rules[j].tool == rules[i].tool`,
+		New:  `			_ = j`,
+		Test: "TestAllowed",
+	},
+	{
+		Guard: "Starlark is not computed", File: "policy/hostrules/codex.go",
+		Old: `	if !ok {
+		return r.fail(start, "only calls such as prefix_rule(...) are read, nothing is computed: write the rules out")
+	}
+	if lit`,
+		New: `	if !ok {
+		return nil
+	}
+	if lit`,
+		Test: "TestRefused",
+	},
+	{
+		Guard: "words of a prefix rule are quoted", File: "policy/hostrules/codex.go",
+		Old:  `		if w == "" || strings.ContainsFunc(w, special) {`,
+		New:  `		if false {`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "the root of a path in Claude Code is the project", File: "policy/hostrules/claude.go",
+		Old:  `		specs, note = []string{"." + spec},`,
+		New:  `		specs, note = []string{spec},`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "braces are characters in Claude Code", File: "policy/hostrules/claude.go",
+		Old:  `		if strings.ContainsAny(spec, "{}") {`,
+		New:  `		if false {`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "a host of this machine is left out", File: "policy/hostrules/claude.go",
+		Old:  `	case e.list == patterns.Allow && local(host):`,
+		New:  `	case false:`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "a colon before a star is any text in OpenCode", File: "policy/hostrules/opencode.go",
+		Old:  `	case strings.Contains(pattern, ":*") && allow:`,
+		New:  `	case false:`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "paths outside are asked about in OpenCode", File: "policy/hostrules/opencode.go",
+		Old: `		r.outside()
+	}
+	return nil`,
+		New: `	}
+	return nil`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "a shell without redirections is left out of Gemini CLI", File: "policy/hostrules/gemini.go",
+		Old:  `	case e.list == patterns.Allow && name == geminiShell && !redirects:`,
+		New:  `	case false:`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "a key of VS Code counts up to the end of a word", File: "policy/hostrules/vscode.go",
+		Old:  `		if continued {`,
+		New:  `		if false {`,
+		Test: "TestNotAllowed",
+	},
+	{
+		Guard: "lines of VS Code are no commands", File: "policy/hostrules/vscode.go",
+		Old:  `	case e.list == patterns.Allow && line:`,
+		New:  `	case false:`,
+		Test: "TestNotAllowed",
+	},
 }
