@@ -39,6 +39,10 @@ In a git repository, edits of project files run without a question, since git
 can undo them; --edits ask asks about each. Elsewhere edits are asked about.
 Removing files is always asked about.
 
+Rules of other agents in the project (.claude/settings.json, .codex/rules,
+.gemini/policies, opencode.json, .vscode/settings.json) are taken over only if
+you say so; policy import makes a policy of them alone.
+
 An existing policy is kept: init lists the rules it lacks and adds them if you
 agree, or with --yes. It changes nothing else.
 
@@ -86,8 +90,12 @@ func (a *app) startPolicy(dir string, o *startOptions) error {
 		return err
 	}
 	fmt.Fprintf(a.err, "Found in %s: %s.\n", visible.Line(dir), kitNames(project))
-	if !o.yes && isTerminal(a.in) {
+	hosts, more := importable(dir), &policy.Draft{}
+	if o.yes || !isTerminal(a.in) {
+		a.sayImportable(hosts)
+	} else {
 		in := bufio.NewReader(a.in)
+		more = a.offerImport(in, hosts)
 		if o.edits == "" && edits {
 			edits = a.agrees(in, "Let the agent edit files here without asking? git can undo it. [Y/n] ", true)
 		}
@@ -95,7 +103,11 @@ func (a *app) startPolicy(dir string, o *startOptions) error {
 			return usage("nothing was written")
 		}
 	}
-	if err := a.writeStart(dir, path, policy.Starting(project, edits)); err != nil {
+	text := policy.StartingWith(project, edits, more)
+	if _, err := policy.Parse(text, path); err != nil {
+		return fmt.Errorf("the policy that was made does not load, and was not written: %w", err)
+	}
+	if err := a.writeStart(dir, path, text); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "Wrote %s.\n%s\n", visible.Line(path), editsSaid(edits, inRepository(dir)))
@@ -134,6 +146,7 @@ func (a *app) extendPolicy(dir, path string, o *startOptions) error {
 		return err
 	}
 	fmt.Fprintf(a.err, "Found in %s: %s.\n", visible.Line(dir), kitNames(project))
+	a.sayImportable(importable(dir))
 	if len(added) == 0 {
 		fmt.Fprintf(a.out, "%s has every rule of a starting policy.\n", visible.Line(path))
 		return nil

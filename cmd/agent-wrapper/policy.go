@@ -18,11 +18,11 @@ import (
 func (a *app) policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Show, validate, lint and format policies",
+		Short: "Show, validate, lint, format and import policies",
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policyFmtCommand(), a.policyNotifyCommand(), a.policySchemaCommand())
+	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policyFmtCommand(), a.policyImportCommand(), a.policyNotifyCommand(), a.policySchemaCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}
