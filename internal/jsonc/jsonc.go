@@ -51,12 +51,12 @@ func foreign(name string, text []byte, err error) error {
 
 // Errorf returns an error with the position of a byte of the text.
 func Errorf(name string, text []byte, at int, format string, args ...any) error {
-	line, col := Position(text, at)
+	line, col := position(text, at)
 	return fmt.Errorf("%s:%d:%d: %s", name, line, col, fmt.Sprintf(format, args...))
 }
 
-// Position returns the line and the column of a byte of the text, from 1.
-func Position(text []byte, at int) (line, col int) {
+// position returns the line and the column of a byte of the text, from 1.
+func position(text []byte, at int) (line, col int) {
 	return 1 + bytes.Count(text[:at], []byte("\n")), at - bytes.LastIndexByte(text[:at], '\n')
 }
 

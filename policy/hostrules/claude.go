@@ -38,7 +38,7 @@ func readClaude(c *collector, files []File) error {
 			continue
 		}
 		if p.Kind != '{' {
-			c.leave(&entry{at: s.place(p), word: "permissions", text: shown(p)}, NotARule, "it must be an object")
+			c.leave(&entry{at: s.place(p), word: "permissions", text: shown(p)}, whyNotARule, "it must be an object")
 			continue
 		}
 		for j := range p.Members {
@@ -54,7 +54,7 @@ func (r *claudeFile) misplaced() {
 	for i := range r.root.Members {
 		m := &r.root.Members[i]
 		if _, isList := claudeLists[m.Name]; isList || slices.Contains(claudeKeys, m.Name) {
-			r.leave(&entry{at: r.key(m), word: "settings", text: m.Name}, UnknownKey, "it counts in permissions only")
+			r.leave(&entry{at: r.key(m), word: "settings", text: m.Name}, whyUnknownKey, "it counts in permissions only")
 		}
 	}
 }
@@ -75,10 +75,10 @@ func (c *collector) aboveAll() {
 			}
 		}
 		if len(outside) == 0 {
-			c.leave(e, IsDefault, "no rule allows anything above the workspace, so that it is asked about")
+			c.leave(e, whyIsDefault, "no rule allows anything above the workspace, so that it is asked about")
 			continue
 		}
-		c.putInto(patterns.Ask, e, Tightened, Wider, "what other rules allow outside is asked about", outside...)
+		c.putInto(patterns.Ask, e, Tightened, whyWider, "what other rules allow outside is asked about", outside...)
 	}
 }
 
@@ -116,25 +116,25 @@ func (r *claudeFile) member(m *jsonc.Member) {
 			item := &m.Value.Items[i]
 			e := &entry{at: r.settings.place(item), list: list, word: m.Name, text: shown(item)}
 			if item.Kind != '"' {
-				r.leave(e, NotARule, "it must be a text")
+				r.leave(e, whyNotARule, "it must be a text")
 				continue
 			}
 			r.rule(e)
 		}
 	case isList:
-		r.leave(e, NotARule, "it must be an array")
+		r.leave(e, whyNotARule, "it must be an array")
 	case m.Name == "defaultMode":
 		r.mode(&entry{at: r.settings.place(&m.Value), word: m.Name, text: shown(&m.Value)})
 	case m.Name == "additionalDirectories":
 		r.directories(&m.Value)
 	case slices.Contains(claudeKeys, m.Name):
-		r.leave(e, IsDefault, "a mode that skips permissions needs a flag of the run here")
+		r.leave(e, whyIsDefault, "a mode that skips permissions needs a flag of the run here")
 	default:
 		note := ""
 		if near := spelling.Nearest(m.Name, slices.Values(append(slices.Clone(claudeKeys), "allow", "ask", "deny"))); near != "" {
 			note = "did you mean " + near + "? Nothing in it counts there"
 		}
-		r.leave(e, UnknownKey, note)
+		r.leave(e, whyUnknownKey, note)
 	}
 }
 
@@ -142,17 +142,17 @@ func (r *claudeFile) member(m *jsonc.Member) {
 func (r *claudeFile) mode(e *entry) {
 	switch e.text {
 	case "default":
-		r.leave(e, IsDefault, "")
+		r.leave(e, whyIsDefault, "")
 	case "plan", "dontAsk":
 		r.out.Draft.Mode = e.text
-		r.report(e, Taken, Same, "", "mode "+e.text)
+		r.report(e, Taken, whySame, "", "mode "+e.text)
 	case "acceptEdits":
 		e.list = patterns.Allow
-		r.take(e, Taken, Rewritten, "as rules, because the mode here accepts more commands", claudeEdits...)
+		r.take(e, Taken, whyRewritten, "as rules, because the mode here accepts more commands", claudeEdits...)
 	case "bypassPermissions", "auto":
-		r.leave(e, TooMuch, "use run --mode bypassPermissions where you mean it")
+		r.leave(e, whyTooMuch, "use run --mode bypassPermissions where you mean it")
 	default:
-		r.leave(e, NotARule, "")
+		r.leave(e, whyNotARule, "")
 	}
 }
 
@@ -164,11 +164,11 @@ func (r *claudeFile) directories(n *jsonc.Node) {
 		dir := strings.TrimRight(item.Text, "/")
 		switch {
 		case item.Kind != '"' || dir == "":
-			r.leave(e, NotARule, "")
+			r.leave(e, whyNotARule, "")
 		case strings.ContainsAny(dir, `*?[]{}\`) || !strings.HasPrefix(dir, "/") && !strings.HasPrefix(dir, "~/"):
-			r.leave(e, CannotBeSaid, "name it with --add-dir when you run the agent")
+			r.leave(e, whyCannotBeSaid, "name it with --add-dir when you run the agent")
 		default:
-			r.take(e, Tightened, Narrower, "reading is allowed there; edits need --add-dir", "Read("+rooted(dir)+"/**)")
+			r.take(e, Tightened, whyNarrower, "reading is allowed there; edits need --add-dir", "Read("+rooted(dir)+"/**)")
 		}
 	}
 }
@@ -184,16 +184,16 @@ func rooted(path string) string {
 // rule takes a rule.
 func (r *claudeFile) rule(e *entry) {
 	if strings.TrimSpace(e.text) == "" {
-		r.leave(e, NotARule, "it is empty")
+		r.leave(e, whyNotARule, "it is empty")
 		return
 	}
 	text := r.mended(e)
 	if text == "" {
 		return
 	}
-	why, o := Same, Taken
+	why, o := whySame, Taken
 	if text != strings.TrimSpace(e.text) {
-		why, o = Meant, Tightened
+		why, o = whyMeant, Tightened
 	}
 	name, spec, hasSpec := cutRule(text)
 	switch {
@@ -242,7 +242,7 @@ func (r *claudeFile) mended(e *entry) string {
 		return r.named(e, text)
 	}
 	if e.list == patterns.Allow || better == "" {
-		r.leave(e, NeverMatches, what)
+		r.leave(e, whyNeverMatches, what)
 		return ""
 	}
 	return r.named(e, better)
@@ -264,7 +264,7 @@ func (r *claudeFile) named(e *entry, text string) string {
 	if better := suggested(f.what); better != "" && e.list != patterns.Allow && strings.HasPrefix(text, name) {
 		return better + text[len(name):]
 	}
-	r.leave(e, UnknownTool, f.what)
+	r.leave(e, whyUnknownTool, f.what)
 	return ""
 }
 
@@ -278,7 +278,7 @@ func (r *claudeFile) colon(e *entry, text string) string {
 	if _, bad := parse(better, patterns.Ask); e.list != patterns.Allow && better != "" && bad == nil {
 		return better
 	}
-	r.leave(e, NotARule, f.what)
+	r.leave(e, whyNotARule, f.what)
 	return ""
 }
 
@@ -297,20 +297,20 @@ func (r *claudeFile) globbed(e *entry, o Outcome, why Reason, name string, hasSp
 	anchored := strings.HasPrefix(name, "mcp__") && !strings.Contains(strings.SplitN(name, "__", 3)[1], "*")
 	switch {
 	case hasSpec:
-		r.leave(e, NeverMatches, "a tool with a wildcard takes no specifier")
+		r.leave(e, whyNeverMatches, "a tool with a wildcard takes no specifier")
 	case name == "*" && e.list == patterns.Allow:
-		r.leave(e, NeverMatches, `Claude Code skips an allow for "*"`)
+		r.leave(e, whyNeverMatches, `Claude Code skips an allow for "*"`)
 	case e.list == patterns.Allow && !anchored:
-		r.leave(e, NeverMatches, "Claude Code skips an allow with a wildcard, except behind the name of an MCP server")
+		r.leave(e, whyNeverMatches, "Claude Code skips an allow with a wildcard, except behind the name of an MCP server")
 	case name == "*" || strings.HasPrefix(name, "mcp__"):
 		r.take(e, o, why, "", name)
 	default:
 		names := matching(name)
 		if len(names) == 0 {
-			r.leave(e, NeverMatches, "no tool has such a name")
+			r.leave(e, whyNeverMatches, "no tool has such a name")
 			return
 		}
-		r.take(e, Taken, Rewritten, "", names...)
+		r.take(e, Taken, whyRewritten, "", names...)
 	}
 }
 
@@ -347,11 +347,11 @@ func (r *claudeFile) parameter(e *entry, name, spec string) bool {
 	case !ok || strings.TrimSpace(value) == "":
 		return false
 	case claudeIgnored[name] == field && value != "*":
-		r.leave(e, NeverMatches, "Claude Code does not read a rule about "+field+"; write "+name+"("+strings.TrimSpace(value)+")")
+		r.leave(e, whyNeverMatches, "Claude Code does not read a rule about "+field+"; write "+name+"("+strings.TrimSpace(value)+")")
 	case !slices.Contains(claudeFields[name], field) || value == "*" && name == "Bash":
 		return false
 	case e.list == patterns.Allow:
-		r.leave(e, Condition, "the value of "+field)
+		r.leave(e, whyCondition, "the value of "+field)
 	default:
 		r.closed(e, "the value of "+field+" is no part of a rule", name)
 	}
@@ -364,16 +364,16 @@ func (r *claudeFile) command(e *entry, o Outcome, why Reason, spec string) {
 	rule, f := parse(text, e.list)
 	switch {
 	case f == nil && lineWithStar(e, spec):
-		r.leave(e, NeverMatches, "a wildcard matches inside one command, and this is several")
+		r.leave(e, whyNeverMatches, "a wildcard matches inside one command, and this is several")
 	case f == nil:
-		if rule != strings.TrimSpace(e.text) && why == Same {
-			why = Rewritten
+		if rule != strings.TrimSpace(e.text) && why == whySame {
+			why = whyRewritten
 		}
 		r.put(e, o, why, "", rule)
 	case e.list == patterns.Allow && f.dead && !assigned.MatchString(spec):
-		r.leave(e, NeverMatches, f.what)
+		r.leave(e, whyNeverMatches, f.what)
 	case e.list == patterns.Allow:
-		r.leave(e, CannotBeSaid, f.what)
+		r.leave(e, whyCannotBeSaid, f.what)
 	case assigned.MatchString(spec):
 		r.assigning(e, assigned.ReplaceAllString(spec, ""), f)
 	default:
@@ -388,7 +388,7 @@ var assigned = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s+)+`)
 // them as well.
 func (r *claudeFile) assigning(e *entry, spec string, f *fault) {
 	if rule, bad := parse("Bash("+spec+")", patterns.Ask); bad == nil {
-		r.putInto(patterns.Ask, e, Tightened, Wider, "with whatever variables", rule)
+		r.putInto(patterns.Ask, e, Tightened, whyWider, "with whatever variables", rule)
 		return
 	}
 	r.closed(e, f.what, "Bash")
@@ -433,24 +433,24 @@ func (r *claudeFile) stopCommand(e *entry, spec string, f *fault) {
 	if m := redirects.FindStringSubmatch(last); m != nil {
 		target := strings.TrimRight(m[1], "*")
 		if rule, bad := parse("Edit("+rooted(m[1])+")", e.list); bad == nil && strings.Trim(target, "/") != "" {
-			r.put(e, Tightened, Wider, "whatever writes there", rule)
+			r.put(e, Tightened, whyWider, "whatever writes there", rule)
 			return
 		}
 	}
 	if len(parts) > 1 && strings.Trim(last, "* ") != "" {
 		for _, text := range []string{last, strings.TrimRight(last, "* ") + ":*"} {
 			if rule, bad := parse("Bash("+text+")", patterns.Ask); bad == nil {
-				r.putInto(patterns.Ask, e, Tightened, Wider, "the last of its commands is asked about, whatever comes before it", rule)
+				r.putInto(patterns.Ask, e, Tightened, whyWider, "the last of its commands is asked about, whatever comes before it", rule)
 				return
 			}
 		}
 	}
 	if f.dead {
-		r.leave(e, NeverMatches, f.what)
+		r.leave(e, whyNeverMatches, f.what)
 		return
 	}
 	if !strings.ContainsAny(spec, "|&;<>\n$`\"'\\()") {
-		r.granular(e, Taken, Rewritten, "", "^"+strings.ReplaceAll(regexp.QuoteMeta(spec), `\*`, ".*")+"( |$)", "")
+		r.granular(e, Taken, whyRewritten, "", "^"+strings.ReplaceAll(regexp.QuoteMeta(spec), `\*`, ".*")+"( |$)", "")
 		return
 	}
 	r.closedBy(e, f.what, longest(strings.ReplaceAll(spec, "*", "|")))
@@ -460,10 +460,10 @@ func (r *claudeFile) stopCommand(e *entry, spec string, f *fault) {
 func (r *claudeFile) powerShell(e *entry, spec string) {
 	switch {
 	case e.list == patterns.Allow && strings.Contains(spec, "*"):
-		r.leave(e, CannotBeSaid, "PowerShell lines are not analysed here, so that a pattern proves nothing")
+		r.leave(e, whyCannotBeSaid, "PowerShell lines are not analysed here, so that a pattern proves nothing")
 		return
 	case e.list == patterns.Allow:
-		r.take(e, Taken, Same, "", "PowerShell("+spec+")")
+		r.take(e, Taken, whySame, "", "PowerShell("+spec+")")
 		return
 	}
 	r.closed(e, "PowerShell lines are not analysed here", "PowerShell")
@@ -475,17 +475,17 @@ func (r *claudeFile) fetch(e *entry, o Outcome, why Reason, spec string) {
 	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))
 	switch {
 	case spec == "*" || host == "*":
-		r.take(e, Taken, Rewritten, "", "WebFetch")
+		r.take(e, Taken, whyRewritten, "", "WebFetch")
 	case !ok && e.list == patterns.Allow:
-		r.leave(e, NeverMatches, "Claude Code reads hosts behind domain: only; write WebFetch(domain:"+spec+")")
+		r.leave(e, whyNeverMatches, "Claude Code reads hosts behind domain: only; write WebFetch(domain:"+spec+")")
 	case !ok:
 		if rule, f := parse("WebFetch("+spec+")", e.list); f == nil {
-			r.put(e, Tightened, Meant, "Claude Code reads hosts behind domain: only", rule)
+			r.put(e, Tightened, whyMeant, "Claude Code reads hosts behind domain: only", rule)
 			return
 		}
-		r.leave(e, NeverMatches, "Claude Code reads hosts behind domain: only")
+		r.leave(e, whyNeverMatches, "Claude Code reads hosts behind domain: only")
 	case e.list == patterns.Allow && local(host):
-		r.leave(e, CannotBeSaid, "here a rule for this machine also allows curl and the like; add WebFetch("+host+") if you want that")
+		r.leave(e, whyCannotBeSaid, "here a rule for this machine also allows curl and the like; add WebFetch("+host+") if you want that")
 	default:
 		r.take(e, o, why, "", "WebFetch(domain:"+host+")")
 	}
@@ -503,15 +503,15 @@ func (r *claudeFile) path(e *entry, o Outcome, why Reason, tool, spec string) {
 	specs, note := []string{spec}, ""
 	switch {
 	case windows.MatchString(spec):
-		specs, why = []string{"//" + strings.ToLower(spec[:1]) + strings.ReplaceAll(spec[2:], `\`, "/")}, Rewritten
+		specs, why = []string{"//" + strings.ToLower(spec[:1]) + strings.ReplaceAll(spec[2:], `\`, "/")}, whyRewritten
 	case strings.HasPrefix(spec, "//") || spec == "~" || strings.HasPrefix(spec, "~/"):
 	case strings.HasPrefix(spec, "/"):
 		if !r.scope.project && e.list == patterns.Allow {
-			r.leave(e, CannotBeSaid, `"/" was the directory of these settings, and later the root of a project: write //x for an absolute path`)
+			r.leave(e, whyCannotBeSaid, `"/" was the directory of these settings, and later the root of a project: write //x for an absolute path`)
 			return
 		}
-		if why == Same {
-			why = Rewritten
+		if why == whySame {
+			why = whyRewritten
 		}
 		specs, note = []string{"." + spec}, `"/" is the root of the project there; an absolute path is "//"`
 		if !r.scope.project {
@@ -521,19 +521,19 @@ func (r *claudeFile) path(e *entry, o Outcome, why Reason, tool, spec string) {
 		r.above = append(r.above, e)
 		return
 	case strings.HasPrefix(spec, "../") && e.list != patterns.Allow:
-		o, why, specs = Tightened, Wider, []string{"//**/" + strings.TrimLeft(spec, "./")}
+		o, why, specs = Tightened, whyWider, []string{"//**/" + strings.TrimLeft(spec, "./")}
 	case strings.HasSuffix(spec, "/") && strings.Count(spec, "/") == 1:
-		specs, why = []string{"**/" + spec}, Rewritten
+		specs, why = []string{"**/" + spec}, whyRewritten
 	}
 	if e.list == patterns.Allow {
 		if strings.ContainsAny(spec, "{}") {
-			r.leave(e, NeverMatches, "patterns there have no braces: write a rule for each")
+			r.leave(e, whyNeverMatches, "patterns there have no braces: write a rule for each")
 			return
 		}
 		if strings.Trim(spec, "*") == "" {
 			specs = []string{"./**"} // "*" of some tools is all files there are
-			if why == Same {
-				why = Rewritten
+			if why == whySame {
+				why = whyRewritten
 			}
 		}
 	}

@@ -126,7 +126,7 @@ func (r *codexFile) statement(stmt syntax.Stmt) error {
 		return r.prefix(e, start, args)
 	case "host_executable":
 		e.text = r.said(args["name"])
-		r.leave(e, IsDefault, "an allow here is for the very word that it names")
+		r.leave(e, whyIsDefault, "an allow here is for the very word that it names")
 		return nil
 	case "network_rule":
 		return r.network(e, start, args)
@@ -242,7 +242,7 @@ func (r *codexFile) prefix(e *entry, at syntax.Position, args map[string]syntax.
 	prefixes, ok := product(words)
 	if !ok {
 		if e.list == patterns.Allow {
-			r.leave(e, CannotBeSaid, fmt.Sprintf("it has more than %d alternatives", maxPrefixes))
+			r.leave(e, whyCannotBeSaid, fmt.Sprintf("it has more than %d alternatives", maxPrefixes))
 			return nil
 		}
 		r.closed(e, fmt.Sprintf("it has more than %d alternatives", maxPrefixes), "Bash")
@@ -252,7 +252,7 @@ func (r *codexFile) prefix(e *entry, at syntax.Position, args map[string]syntax.
 	for _, p := range prefixes {
 		texts = append(texts, "Bash("+quotedWords(p)+":*)")
 	}
-	r.take(e, Taken, Same, r.said(args["justification"]), texts...)
+	r.take(e, Taken, whySame, r.said(args["justification"]), texts...)
 	return nil
 }
 
@@ -306,13 +306,13 @@ func (r *codexFile) network(e *entry, at syntax.Position, args map[string]syntax
 	e.text = host
 	switch decision := r.said(args["decision"]); decision {
 	case "allow":
-		r.leave(e, Condition, "it is about what commands may reach from within its sandbox")
+		r.leave(e, whyCondition, "it is about what commands may reach from within its sandbox")
 	case "deny", "forbidden", "prompt":
 		e.list, e.word = patterns.Deny, decision
 		if decision == "prompt" {
 			e.list = patterns.Ask
 		}
-		r.take(e, Tightened, Wider, "by any tool or command, with its subdomains", "WebFetch(domain:"+host+")")
+		r.take(e, Tightened, whyWider, "by any tool or command, with its subdomains", "WebFetch(domain:"+host+")")
 	default:
 		return r.fail(at, "the decision of network_rule must be written out")
 	}

@@ -51,7 +51,7 @@ func readGemini(c *collector, files []File) error {
 		for key := range top {
 			if key != "rule" {
 				at := lines[stricttoml.Path(key)]
-				c.leave(&entry{at: patterns.Source{Name: files[i].Name, Line: max(at.Line, 1), Col: max(at.Col, 1)}, word: key, text: key}, UnknownKey, "only [[rule]] is read")
+				c.leave(&entry{at: patterns.Source{Name: files[i].Name, Line: max(at.Line, 1), Col: max(at.Col, 1)}, word: key, text: key}, whyUnknownKey, "only [[rule]] is read")
 			}
 		}
 	}
@@ -132,16 +132,16 @@ func (c *collector) gemini(r geminiRule) []ordered {
 	regexes, okRegexes := r.texts("commandRegex")
 	modes, okModes := r.texts("modes")
 	if !ok || !okTools || !okPrefixes || !okRegexes || !okModes || len(prefixes) > 0 && len(regexes) > 0 {
-		c.leave(e, NotARule, "Gemini CLI refuses it")
+		c.leave(e, whyNotARule, "Gemini CLI refuses it")
 		return nil
 	}
 	if len(modes) > 0 && !slices.Contains(modes, "default") {
-		c.leave(e, Condition, "it holds in the mode "+strings.Join(modes, ", ")+" only")
+		c.leave(e, whyCondition, "it holds in the mode "+strings.Join(modes, ", ")+" only")
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.table)) {
 		if list == patterns.Allow && (slices.Contains(geminiConditions, key) || !slices.Contains(geminiKeys, key)) {
-			c.leave(e, Condition, key)
+			c.leave(e, whyCondition, key)
 			return nil
 		}
 	}
@@ -170,7 +170,7 @@ func (c *collector) geminiParts(e *entry, r *geminiRule, tools, prefixes, regexe
 	}
 	narrowed := r.table["argsPattern"] != nil || r.table["toolAnnotations"] != nil
 	if narrowed && e.list == patterns.Allow {
-		c.leave(e, CannotBeSaid, "an expression for the arguments as JSON")
+		c.leave(e, whyCannotBeSaid, "an expression for the arguments as JSON")
 		return nil
 	}
 	redirects, _ := r.table["allowRedirection"].(bool)
@@ -195,7 +195,7 @@ func (c *collector) geminiParts(e *entry, r *geminiRule, tools, prefixes, regexe
 			add(name, "", !narrowed, func() { c.geminiTool(e, name, narrowed, redirects) })
 		}
 		if e.list != patterns.Allow {
-			add("mcp__*", "", !narrowed, func() { c.take(e, Taken, Rewritten, "", "mcp__*") })
+			add("mcp__*", "", !narrowed, func() { c.take(e, Taken, whyRewritten, "", "mcp__*") })
 		}
 	default:
 		for _, name := range tools {
@@ -239,10 +239,10 @@ func mcpNames(server string, tools []string) []string {
 // mcp takes a rule for tools of MCP servers.
 func (c *collector) mcp(e *entry, name string) {
 	if e.list == patterns.Allow && name == "mcp__*" {
-		c.leave(e, TooMuch, "name the server")
+		c.leave(e, whyTooMuch, "name the server")
 		return
 	}
-	c.take(e, Taken, Rewritten, "", name)
+	c.take(e, Taken, whyRewritten, "", name)
 }
 
 // geminiTool takes a rule for a tool.
@@ -250,21 +250,21 @@ func (c *collector) geminiTool(e *entry, name string, narrowed, redirects bool) 
 	ours, known := geminiTools[name]
 	switch {
 	case !known && e.list == patterns.Allow:
-		c.leave(e, NoEquivalent, name)
+		c.leave(e, whyNoEquivalent, name)
 	case !known:
-		c.take(e, Tightened, Wider, "", name)
+		c.take(e, Tightened, whyWider, "", name)
 	case narrowed:
 		c.closed(e, "an expression for the arguments as JSON", ours.stop)
 	case e.list == patterns.Allow && name == geminiShell && !redirects:
-		c.leave(e, TooMuch, "here it would allow redirections too, of which Gemini CLI asks: add Bash to the allow list where you mean it")
+		c.leave(e, whyTooMuch, "here it would allow redirections too, of which Gemini CLI asks: add Bash to the allow list where you mean it")
 	case e.list == patterns.Allow && ours.allow == "":
-		c.leave(e, CannotBeSaid, "a rule for Edit is about every tool that edits here")
+		c.leave(e, whyCannotBeSaid, "a rule for Edit is about every tool that edits here")
 	case e.list == patterns.Allow && strings.Contains(ours.allow, "("):
-		c.take(e, Taken, Workspace, "", ours.allow)
+		c.take(e, Taken, whyWorkspace, "", ours.allow)
 	case e.list == patterns.Allow:
-		c.take(e, Taken, Rewritten, "", ours.allow)
+		c.take(e, Taken, whyRewritten, "", ours.allow)
 	default:
-		c.take(e, Taken, Rewritten, "", ours.stop)
+		c.take(e, Taken, whyRewritten, "", ours.stop)
 	}
 }
 
@@ -273,15 +273,15 @@ func (c *collector) geminiPrefix(e *entry, prefix string) {
 	trimmed := strings.TrimRight(prefix, " ")
 	switch {
 	case trimmed == "":
-		c.leave(e, NotARule, "the prefix is empty")
+		c.leave(e, whyNotARule, "the prefix is empty")
 	case trimmed != prefix && e.list == patterns.Allow:
-		c.leave(e, NeverMatches, "another blank would have to follow the one at the end")
+		c.leave(e, whyNeverMatches, "another blank would have to follow the one at the end")
 	case strings.ContainsAny(trimmed, "*'\"\\$`|&;<>\n") && e.list == patterns.Allow:
-		c.leave(e, CannotBeSaid, "the prefix is compared with the text of the line there, and with words here")
+		c.leave(e, whyCannotBeSaid, "the prefix is compared with the text of the line there, and with words here")
 	case strings.ContainsAny(trimmed, "*'\"\\$`|&;<>\n"):
 		c.closedBy(e, "the prefix is compared with the text of the line there, and with words here", longest(trimmed))
 	default:
-		c.take(e, Taken, Rewritten, "", "Bash("+trimmed+":*)")
+		c.take(e, Taken, whyRewritten, "", "Bash("+trimmed+":*)")
 	}
 }
 
@@ -293,21 +293,21 @@ func (c *collector) geminiRegex(e *entry, expression string) {
 			c.closedBy(e, "the expression looks at more than words", longest(literals(parseExpression(expression))...))
 			return
 		}
-		c.granular(e, Tightened, Wider, "", "^"+strings.TrimPrefix(pattern, "^"), "")
+		c.granular(e, Tightened, whyWider, "", "^"+strings.TrimPrefix(pattern, "^"), "")
 		return
 	}
 	if strings.ContainsAny(expression, "\"'^") {
-		c.leave(e, CannotBeSaid, "it is tried on JSON there, where quotes and the beginning of a line look different")
+		c.leave(e, whyCannotBeSaid, "it is tried on JSON there, where quotes and the beginning of a line look different")
 		return
 	}
 	specs, why := specifiers(expression, false)
 	if why != "" {
-		c.leave(e, CannotBeSaid, why)
+		c.leave(e, whyCannotBeSaid, why)
 		return
 	}
 	rules := make([]string, len(specs))
 	for i, spec := range specs {
 		rules[i] = "Bash(" + spec + ")"
 	}
-	c.take(e, Tightened, Narrower, "words end where they end here", rules...)
+	c.take(e, Tightened, whyNarrower, "words end where they end here", rules...)
 }

@@ -248,7 +248,7 @@ func (c *collector) putInto(list patterns.List, e *entry, o Outcome, why Reason,
 		}
 	}
 	if repeated != "" && len(rules) == 1 {
-		c.leave(e, Repeated, "it stands at "+repeated)
+		c.leave(e, whyRepeated, "it stands at "+repeated)
 		return
 	}
 	c.report(e, o, why, note, became...)
@@ -314,9 +314,9 @@ func (c *collector) take(e *entry, o Outcome, why Reason, note string, texts ...
 		}
 		switch {
 		case f.dead:
-			c.leave(e, NeverMatches, f.what)
+			c.leave(e, whyNeverMatches, f.what)
 		case e.list == patterns.Allow:
-			c.leave(e, CannotBeSaid, f.what)
+			c.leave(e, whyCannotBeSaid, f.what)
 		default:
 			c.closed(e, f.what, toolOf(text))
 		}
@@ -336,7 +336,7 @@ func (c *collector) closed(e *entry, what string, tools ...string) {
 	if len(rules) == 0 {
 		rules = []string{"*"}
 	}
-	c.putInto(patterns.Ask, e, Tightened, AsksAll, what, rules...)
+	c.putInto(patterns.Ask, e, Tightened, whyAsksAll, what, rules...)
 }
 
 // closedBy asks about commands that have some text in a word, since what a rule says of the
@@ -349,7 +349,7 @@ func (c *collector) closedBy(e *entry, what, fragment string) {
 	ask := *e
 	ask.list = patterns.Ask
 	c.granularRule(&ask, regexp.QuoteMeta(fragment), "")
-	c.report(e, Tightened, Wider, what, "ask Bash matching "+regexp.QuoteMeta(fragment))
+	c.report(e, Tightened, whyWider, what, "ask Bash matching "+regexp.QuoteMeta(fragment))
 }
 
 // longest returns the longest part of texts that is within one word of a command and that a

@@ -82,7 +82,7 @@ func (r *openCode) permission(n *jsonc.Node, agent string) {
 	case n.Kind == '"':
 		r.add(&entry{at: r.settings.place(n), text: "*"}, "*", "*", n, agent)
 	case n.Kind != '{':
-		r.leave(&entry{at: r.settings.place(n), word: "permission", text: shown(n)}, NotARule, "it must be a text or an object")
+		r.leave(&entry{at: r.settings.place(n), word: "permission", text: shown(n)}, whyNotARule, "it must be a text or an object")
 	default:
 		for i := range n.Members {
 			m := &n.Members[i]
@@ -116,10 +116,10 @@ func (r *openCode) add(e *entry, key, pattern string, action *jsonc.Node, agent 
 	switch {
 	case action.Kind != '"' || e.list == 0:
 		e.word = shown(action)
-		r.leave(e, NotARule, `write "allow", "ask" or "deny"`)
+		r.leave(e, whyNotARule, `write "allow", "ask" or "deny"`)
 		return
 	case agent != "" && e.list == patterns.Allow:
-		r.leave(e, Condition, "it holds for the agent "+agent+" only")
+		r.leave(e, whyCondition, "it holds for the agent "+agent+" only")
 		return
 	case agent != "": // of one agent, so that it overrides nothing; others are asked about it
 		e.list = patterns.Ask
@@ -129,7 +129,7 @@ func (r *openCode) add(e *entry, key, pattern string, action *jsonc.Node, agent 
 		}
 		for i := range r.out.Rules[before:] {
 			if got := &r.out.Rules[before+i]; got.Outcome != LeftOut {
-				got.Outcome, got.Reason, got.Note = Tightened, Wider, "for every agent, not for "+agent+" only"
+				got.Outcome, got.Reason, got.Note = Tightened, whyWider, "for every agent, not for "+agent+" only"
 			}
 		}
 		return
@@ -193,7 +193,7 @@ func (r *openCode) one(e *entry, tool, pattern string) {
 	case tool == "external_directory":
 		r.external(e, pattern)
 	case ours == "":
-		r.leave(e, NoEquivalent, "")
+		r.leave(e, whyNoEquivalent, "")
 	case tool == "bash":
 		r.bash(e, pattern)
 	case ours == "Read" || ours == "Edit":
@@ -201,13 +201,13 @@ func (r *openCode) one(e *entry, tool, pattern string) {
 	case ours == "Glob" || ours == "Grep" || ours == "LS":
 		r.searches(e, ours, pattern)
 	case pattern == "*":
-		r.take(e, Taken, Rewritten, "", ours)
+		r.take(e, Taken, whyRewritten, "", ours)
 	case ours == "WebFetch":
 		r.fetches(e, pattern)
 	case strings.Contains(pattern, "?") && e.list == patterns.Allow:
-		r.leave(e, CannotBeSaid, `"?" is no wildcard in a name here`)
+		r.leave(e, whyCannotBeSaid, `"?" is no wildcard in a name here`)
 	default:
-		r.take(e, Taken, Rewritten, "", ours+"("+strings.ReplaceAll(pattern, "?", "*")+")")
+		r.take(e, Taken, whyRewritten, "", ours+"("+strings.ReplaceAll(pattern, "?", "*")+")")
 	}
 }
 
@@ -217,13 +217,13 @@ func (r *openCode) other(e *entry, name string) {
 	server, isServer := strings.CutSuffix(name, "_*")
 	switch {
 	case isServer && server == "mcp":
-		r.take(e, Taken, Rewritten, "", "mcp__*")
+		r.take(e, Taken, whyRewritten, "", "mcp__*")
 	case isServer && !strings.ContainsAny(server, "*?"):
-		r.take(e, Tightened, Narrower, "the server "+server, "mcp__"+server+"__*")
+		r.take(e, Tightened, whyNarrower, "the server "+server, "mcp__"+server+"__*")
 	case e.list == patterns.Allow:
-		r.leave(e, NoEquivalent, "a tool of an MCP server is mcp__server__tool here")
+		r.leave(e, whyNoEquivalent, "a tool of an MCP server is mcp__server__tool here")
 	default:
-		r.take(e, Tightened, Wider, "it may be a tool of any server", "mcp__*")
+		r.take(e, Tightened, whyWider, "it may be a tool of any server", "mcp__*")
 	}
 }
 
@@ -232,19 +232,19 @@ func (r *openCode) bash(e *entry, pattern string) {
 	allow := e.list == patterns.Allow
 	switch {
 	case pattern == "*":
-		r.take(e, Taken, Rewritten, "", "Bash")
+		r.take(e, Taken, whyRewritten, "", "Bash")
 	case strings.ContainsAny(pattern, "|&;<>\n\"'`$\\()") && allow:
-		r.leave(e, CannotBeSaid, "it is compared with the text of a command there, and with its words here")
+		r.leave(e, whyCannotBeSaid, "it is compared with the text of a command there, and with its words here")
 	case strings.ContainsAny(pattern, "|&;<>\n\"'`$\\()"):
 		r.closedBy(e, "it is compared with the text of a command there, and with its words here", longest(strings.NewReplacer("*", "|", "?", "|").Replace(pattern)))
 	case strings.Contains(pattern, ":*") && allow:
-		r.leave(e, CannotBeSaid, `":*" means further words here; write `+`Bash(`+strings.ReplaceAll(pattern, ":*", "*")+`) if that is not too much`)
+		r.leave(e, whyCannotBeSaid, `":*" means further words here; write `+`Bash(`+strings.ReplaceAll(pattern, ":*", "*")+`) if that is not too much`)
 	case strings.Contains(pattern, "?") && allow:
-		r.leave(e, CannotBeSaid, `"?" is no wildcard in a command here`)
+		r.leave(e, whyCannotBeSaid, `"?" is no wildcard in a command here`)
 	case strings.Contains(pattern, ":*"):
-		r.granular(e, Taken, Rewritten, "", strings.TrimPrefix(wildcard(pattern).String(), "(?s)"), "")
+		r.granular(e, Taken, whyRewritten, "", strings.TrimPrefix(wildcard(pattern).String(), "(?s)"), "")
 	default:
-		r.take(e, Taken, Same, "", "Bash("+strings.ReplaceAll(pattern, "?", "*")+")")
+		r.take(e, Taken, whySame, "", "Bash("+strings.ReplaceAll(pattern, "?", "*")+")")
 	}
 }
 
@@ -254,23 +254,23 @@ func (r *openCode) files(e *entry, tool, pattern string) {
 	pattern = strings.TrimPrefix(strings.Replace(pattern, "$HOME", "~", 1), "./")
 	switch {
 	case pattern == "*" && e.list == patterns.Allow:
-		r.take(e, Taken, Workspace, "", tool+"(./**)")
+		r.take(e, Taken, whyWorkspace, "", tool+"(./**)")
 	case pattern == "*":
-		r.take(e, Taken, Rewritten, "", tool)
+		r.take(e, Taken, whyRewritten, "", tool)
 	case strings.ContainsAny(pattern, `[]{}!\`) && e.list == patterns.Allow:
-		r.leave(e, CannotBeSaid, "its characters mean something else here")
+		r.leave(e, whyCannotBeSaid, "its characters mean something else here")
 	case e.list == patterns.Allow && (strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~")):
-		r.leave(e, NeverMatches, "paths are relative to the project there")
+		r.leave(e, whyNeverMatches, "paths are relative to the project there")
 	case e.list == patterns.Allow && strings.HasPrefix(pattern, "**/"):
-		r.take(e, Tightened, Narrower, `"**/" is at least one directory there`, tool+"(*/"+pattern+")")
+		r.take(e, Tightened, whyNarrower, `"**/" is at least one directory there`, tool+"(*/"+pattern+")")
 	case e.list == patterns.Allow && !strings.ContainsAny(pattern, "*?"):
-		r.take(e, Taken, Same, "", tool+"(./"+pattern+")")
+		r.take(e, Taken, whySame, "", tool+"(./"+pattern+")")
 	case e.list == patterns.Allow && strings.HasPrefix(pattern, "*") && !strings.Contains(pattern, "/"):
-		r.take(e, Taken, Same, "", tool+"("+pattern+")")
+		r.take(e, Taken, whySame, "", tool+"("+pattern+")")
 	case e.list == patterns.Allow && !strings.Contains(pattern, "/"):
-		r.take(e, Tightened, Narrower, `"*" stays in one name here`, tool+"(./"+pattern+")")
+		r.take(e, Tightened, whyNarrower, `"*" stays in one name here`, tool+"(./"+pattern+")")
 	case e.list == patterns.Allow:
-		r.take(e, Tightened, Narrower, `"*" stays in one name here`, tool+"("+pattern+")")
+		r.take(e, Tightened, whyNarrower, `"*" stays in one name here`, tool+"("+pattern+")")
 	default:
 		r.stopFiles(e, tool, pattern)
 	}
@@ -282,20 +282,20 @@ func (r *openCode) stopFiles(e *entry, tool, pattern string) {
 	at := strings.IndexAny(pattern, "*?[]{}!\\")
 	switch {
 	case at < 0:
-		r.take(e, Taken, Same, "", tool+"("+anchored(pattern)+")")
+		r.take(e, Taken, whySame, "", tool+"("+anchored(pattern)+")")
 	case suffix.MatchString(pattern): // *.env: at any depth
-		r.take(e, Taken, Same, "", tool+"("+pattern+")")
+		r.take(e, Taken, whySame, "", tool+"("+pattern+")")
 	case infix.MatchString(pattern):
-		r.take(e, Taken, Rewritten, "", tool+"("+pattern+")", tool+"(**/"+pattern+"/**)")
+		r.take(e, Taken, whyRewritten, "", tool+"("+pattern+")", tool+"(**/"+pattern+"/**)")
 	case below.MatchString(pattern):
-		r.take(e, Taken, Same, "", tool+"("+pattern+")")
+		r.take(e, Taken, whySame, "", tool+"("+pattern+")")
 	default:
 		dir := pattern[:strings.LastIndexByte(pattern[:at], '/')+1]
 		if dir == "" {
-			r.take(e, Tightened, Wider, `"*" may cross "/" there`, tool)
+			r.take(e, Tightened, whyWider, `"*" may cross "/" there`, tool)
 			return
 		}
-		r.take(e, Tightened, Wider, `"*" may cross "/" there`, tool+"("+anchored(dir)+"**)")
+		r.take(e, Tightened, whyWider, `"*" may cross "/" there`, tool+"("+anchored(dir)+"**)")
 	}
 }
 
@@ -318,11 +318,11 @@ func anchored(path string) string {
 func (r *openCode) searches(e *entry, tool, pattern string) {
 	switch {
 	case pattern == "*" && e.list == patterns.Allow:
-		r.take(e, Taken, Workspace, "", tool+"(./**)")
+		r.take(e, Taken, whyWorkspace, "", tool+"(./**)")
 	case pattern == "*":
-		r.take(e, Taken, Rewritten, "", tool)
+		r.take(e, Taken, whyRewritten, "", tool)
 	case e.list == patterns.Allow:
-		r.leave(e, CannotBeSaid, "it is about what is searched for")
+		r.leave(e, whyCannotBeSaid, "it is about what is searched for")
 	default:
 		r.closed(e, "it is about what is searched for", tool)
 	}
@@ -335,9 +335,9 @@ func (r *openCode) fetches(e *entry, pattern string) {
 	m := wholeHost.FindStringSubmatch(pattern)
 	switch {
 	case e.list == patterns.Allow:
-		r.leave(e, CannotBeSaid, "a rule here is about a host with all its addresses")
+		r.leave(e, whyCannotBeSaid, "a rule here is about a host with all its addresses")
 	case m != nil:
-		r.take(e, Tightened, Wider, "the host with all its addresses", "WebFetch(domain:"+m[1]+")")
+		r.take(e, Tightened, whyWider, "the host with all its addresses", "WebFetch(domain:"+m[1]+")")
 	default:
 		r.closed(e, "a rule here is about a host", "WebFetch")
 	}
@@ -346,11 +346,11 @@ func (r *openCode) fetches(e *entry, pattern string) {
 // external takes a rule for directories outside, which another rule has to allow too.
 func (r *openCode) external(e *entry, pattern string) {
 	if e.list != patterns.Allow && pattern == "*" {
-		r.leave(e, IsDefault, "an allow holds in the workspace")
+		r.leave(e, whyIsDefault, "an allow holds in the workspace")
 		return
 	}
 	if e.list == patterns.Allow {
-		r.leave(e, CannotBeSaid, "name the directory with --add-dir when you run the agent")
+		r.leave(e, whyCannotBeSaid, "name the directory with --add-dir when you run the agent")
 		return
 	}
 	at := strings.IndexAny(pattern, "*?")
@@ -362,5 +362,5 @@ func (r *openCode) external(e *entry, pattern string) {
 		r.closed(e, "it is about any directory outside", "Read", "Edit")
 		return
 	}
-	r.take(e, Tightened, Wider, "", "Read("+rooted(dir)+"/**)", "Edit("+rooted(dir)+"/**)")
+	r.take(e, Tightened, whyWider, "", "Read("+rooted(dir)+"/**)", "Edit("+rooted(dir)+"/**)")
 }

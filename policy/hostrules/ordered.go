@@ -67,7 +67,7 @@ func (c *collector) takeOrdered(rules []ordered) {
 		switch {
 		case dead[i]:
 			if r.e.at.Name != "" { // one of the file
-				c.leave(r.e, Overridden, "")
+				c.leave(r.e, whyOverridden, "")
 			}
 		case r.e.list == patterns.Allow || !later:
 			r.take()
@@ -78,11 +78,11 @@ func (c *collector) takeOrdered(rules []ordered) {
 				continue
 			}
 			kept := &c.out.Rules[before]
-			kept.Outcome, kept.Reason, kept.Note = Tightened, Overruled, "where a rule that overrides it there allows, too"
+			kept.Outcome, kept.Reason, kept.Note = Tightened, whyOverruled, "where a rule that overrides it there allows, too"
 		case r.e.list == patterns.Ask:
-			c.leave(r.e, IsDefault, "what no rule allows is asked about")
+			c.leave(r.e, whyIsDefault, "what no rule allows is asked about")
 		default:
-			c.leave(r.e, IsDefault, "but it is asked about, not denied: rules that override it there allow some of it")
+			c.leave(r.e, whyIsDefault, "but it is asked about, not denied: rules that override it there allow some of it")
 		}
 	}
 }

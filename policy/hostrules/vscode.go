@@ -84,17 +84,17 @@ func (r *vscode) setting(m *jsonc.Member) {
 		r.each(m, r.command)
 	case m.Name == "chat.tools.global.autoApprove" || m.Name == "chat.tools.autoApprove":
 		if isTrue(&m.Value) {
-			r.leave(e, TooMuch, "use run --mode bypassPermissions where you mean it")
+			r.leave(e, whyTooMuch, "use run --mode bypassPermissions where you mean it")
 		}
 	case m.Name == "chat.tools.terminal.enableAutoApprove" && r.off:
-		r.report(e, Taken, Same, "commands are asked about")
+		r.report(e, Taken, whySame, "commands are asked about")
 	}
 }
 
 // each reads the members of a setting.
 func (r *vscode) each(m *jsonc.Member, read func(e *entry, key string, line bool)) {
 	if m.Value.Kind != '{' {
-		r.leave(&entry{at: r.key(m), word: "setting", text: m.Name}, NotARule, "it must be an object")
+		r.leave(&entry{at: r.key(m), word: "setting", text: m.Name}, whyNotARule, "it must be an object")
 		return
 	}
 	for i := range m.Value.Members {
@@ -120,7 +120,7 @@ func (r *vscode) each(m *jsonc.Member, read func(e *entry, key string, line bool
 		switch {
 		case value != nil && value.Kind == 'n':
 			e.word = "null"
-			r.leave(e, IsDefault, "it takes a default away, and what no rule allows is asked about")
+			r.leave(e, whyIsDefault, "it takes a default away, and what no rule allows is asked about")
 		case isTrue(value):
 			e.list, e.word = patterns.Allow, "true"
 			read(e, item.Name, line)
@@ -128,7 +128,7 @@ func (r *vscode) each(m *jsonc.Member, read func(e *entry, key string, line bool
 			e.list, e.word = patterns.Ask, "false"
 			read(e, item.Name, line)
 		default:
-			r.leave(e, NotARule, "write true or false")
+			r.leave(e, whyNotARule, "write true or false")
 		}
 	}
 }
@@ -141,39 +141,39 @@ func (r *vscode) command(e *entry, key string, line bool) {
 	m := slashed.FindStringSubmatch(key)
 	switch {
 	case r.off && e.list == patterns.Allow:
-		r.leave(e, Overridden, "chat.tools.terminal.enableAutoApprove is false")
+		r.leave(e, whyOverridden, "chat.tools.terminal.enableAutoApprove is false")
 	case key == "":
-		r.leave(e, NeverMatches, "")
+		r.leave(e, whyNeverMatches, "")
 	case m != nil && m[1] == ".*" && e.list == patterns.Allow:
-		r.leave(e, TooMuch, "here it would allow writes outside the workspace too: add Bash to the allow list where you mean it")
+		r.leave(e, whyTooMuch, "here it would allow writes outside the workspace too: add Bash to the allow list where you mean it")
 	case m != nil && m[1] == ".*":
-		r.take(e, Taken, Rewritten, "", "Bash")
+		r.take(e, Taken, whyRewritten, "", "Bash")
 	case m != nil:
 		r.expression(e, m[1], m[2], line)
 	case strings.ContainsAny(key, "*'\"$`|&;<>()\n"):
 		if e.list == patterns.Allow {
-			r.leave(e, NeverMatches, "the key is no pattern there: its characters stand for themselves")
+			r.leave(e, whyNeverMatches, "the key is no pattern there: its characters stand for themselves")
 			return
 		}
 		r.closedBy(e, "it is compared with the text of a command there, and with its words here", longest(key))
 	case e.list == patterns.Allow && line:
-		r.leave(e, CannotBeSaid, "it is about lines that begin so, and a rule here is about each command")
+		r.leave(e, whyCannotBeSaid, "it is about lines that begin so, and a rule here is about each command")
 	default:
 		if e.list != patterns.Allow {
 			r.stops = append(r.stops, key)
 		}
-		r.take(e, Taken, Rewritten, "", "Bash("+key+":*)")
+		r.take(e, Taken, whyRewritten, "", "Bash("+key+":*)")
 	}
 }
 
 // expression takes a rule by an expression.
 func (r *vscode) expression(e *entry, text, flags string, line bool) {
 	if matchesNothing(text) {
-		r.leave(e, NeverMatches, "VS Code ignores an expression that matches the empty text")
+		r.leave(e, whyNeverMatches, "VS Code ignores an expression that matches the empty text")
 		return
 	}
 	if strings.Trim(flags, "gi") != "" && e.list == patterns.Allow {
-		r.leave(e, CannotBeSaid, "the flags "+flags)
+		r.leave(e, whyCannotBeSaid, "the flags "+flags)
 		return
 	}
 	if e.list != patterns.Allow {
@@ -182,23 +182,23 @@ func (r *vscode) expression(e *entry, text, flags string, line bool) {
 			r.closedBy(e, "it looks at more than the words of one command", longest(literals(parseExpression(text))...))
 			return
 		}
-		r.granular(e, Tightened, Wider, "", pattern, "")
+		r.granular(e, Tightened, whyWider, "", pattern, "")
 		return
 	}
 	if line {
-		r.leave(e, CannotBeSaid, "it is about lines, and a rule here is about each command")
+		r.leave(e, whyCannotBeSaid, "it is about lines, and a rule here is about each command")
 		return
 	}
 	specs, why := specifiers(text, true)
 	if why != "" {
-		r.leave(e, CannotBeSaid, why)
+		r.leave(e, whyCannotBeSaid, why)
 		return
 	}
 	rules := make([]string, len(specs))
 	for i, spec := range specs {
 		rules[i] = "Bash(" + spec + ")"
 	}
-	r.take(e, Taken, Rewritten, "", rules...)
+	r.take(e, Taken, whyRewritten, "", rules...)
 }
 
 // prefixes asks about keys as they count there, up to the end of a word: "rm" is also about
@@ -220,13 +220,13 @@ func (r *vscode) prefixes() {
 func (r *vscode) edit(e *entry, glob string, _ bool) {
 	switch {
 	case e.list == patterns.Allow && (glob == "**/*" || glob == "**" || glob == "*"):
-		r.take(e, Taken, Workspace, "", "Edit(./**)")
+		r.take(e, Taken, whyWorkspace, "", "Edit(./**)")
 	case e.list == patterns.Allow && !strings.HasPrefix(glob, "**/"):
-		r.leave(e, CannotBeSaid, `begin it with "**/"`)
+		r.leave(e, whyCannotBeSaid, `begin it with "**/"`)
 	case strings.HasPrefix(glob, "**/") || strings.HasPrefix(glob, "/"):
-		r.take(e, Taken, Same, "", "Edit("+rooted(glob)+")")
+		r.take(e, Taken, whySame, "", "Edit("+rooted(glob)+")")
 	default:
-		r.take(e, Tightened, Wider, "", "Edit(**/"+glob+")")
+		r.take(e, Tightened, whyWider, "", "Edit(**/"+glob+")")
 	}
 }
 
@@ -237,10 +237,10 @@ func (r *vscode) url(e *entry, pattern string, _ bool) {
 	host, _, _ = strings.Cut(host, "/")
 	switch {
 	case e.list == patterns.Allow:
-		r.leave(e, CannotBeSaid, "a rule here is about a host with all its addresses: write WebFetch(domain:"+host+")")
+		r.leave(e, whyCannotBeSaid, "a rule here is about a host with all its addresses: write WebFetch(domain:"+host+")")
 	default:
 		if rule, f := parse("WebFetch(domain:"+host+")", e.list); f == nil {
-			r.put(e, Tightened, Wider, "the host with all its addresses", rule)
+			r.put(e, Tightened, whyWider, "the host with all its addresses", rule)
 			return
 		}
 		r.closed(e, "a rule here is about a host", "WebFetch")

@@ -4543,7 +4543,7 @@ func tellsWord`,
 	{
 		Guard: "an imported ask or deny that cannot be said asks about everything", File: "policy/hostrules/hostrules.go",
 		Old:  `			c.closed(e, f.what, toolOf(text))`,
-		New:  `			c.leave(e, CannotBeSaid, f.what)`,
+		New:  `			c.leave(e, whyCannotBeSaid, f.what)`,
 		Test: "TestNotAllowed",
 	},
 	{
@@ -4551,12 +4551,6 @@ func tellsWord`,
 		Old:  `		case earlier || r.e.at.Name == "":`,
 		New:  `		case earlier && false:`,
 		Test: "TestNotAllowed",
-	},
-	{
-		Guard: "an allow that the last rule overrides is left out", File: "policy/hostrules/ordered.go",
-		Old:  `			dead[i] = dead[i] || rules[j].all && rules[j].tool == rules[i].tool`,
-		New:  `			_ = j`,
-		Test: "TestAllowed",
 	},
 	{
 		Guard: "Starlark is not computed", File: "policy/hostrules/codex.go",
