@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/jsonc"
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -282,7 +283,7 @@ func (r *claudeFile) colon(e *entry, text string) string {
 	return ""
 }
 
-var didYouMean = regexp.MustCompile(`did you mean (.+)\?$`)
+var didYouMean = lazyregexp.New(`did you mean (.+)\?$`)
 
 // suggested returns the tool, or the rule, that a message suggests.
 func suggested(what string) string {
@@ -382,7 +383,7 @@ func (r *claudeFile) command(e *entry, o Outcome, why Reason, spec string) {
 }
 
 // assigned is the beginning of a command with variables that are set for it.
-var assigned = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s+)+`)
+var assigned = lazyregexp.New(`^(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s+)+`)
 
 // assigning takes an ask or a deny for a command with variables: it is asked about without
 // them as well.
@@ -420,15 +421,15 @@ func unquoted(spec string) string {
 }
 
 var (
-	operators = regexp.MustCompile(`\|\||&&|[|;&\n]`)
-	redirects = regexp.MustCompile(`[0-9&]?>>?&?\s*([^\s<>|;&]+)`)
+	operators = lazyregexp.New(`\|\||&&|[|;&\n]`)
+	redirects = lazyregexp.New(`[0-9&]?>>?&?\s*([^\s<>|;&]+)`)
 )
 
 // stopCommand takes an ask or a deny for commands that cannot be written as it is. Of a line of
 // several commands the last is asked about; of a line that writes, what is written counts.
 func (r *claudeFile) stopCommand(e *entry, spec string, f *fault) {
 	spec = strings.TrimSuffix(spec, ":*")
-	parts := operators.Split(spec, -1)
+	parts := strings.Split(operators.ReplaceAllString(spec, "\x00"), "\x00")
 	last := strings.TrimSpace(parts[len(parts)-1])
 	if m := redirects.FindStringSubmatch(last); m != nil {
 		target := strings.TrimRight(m[1], "*")
@@ -544,4 +545,4 @@ func (r *claudeFile) path(e *entry, o Outcome, why Reason, tool, spec string) {
 	r.take(e, o, why, note, texts...)
 }
 
-var windows = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+var windows = lazyregexp.New(`^[A-Za-z]:[\\/]`)

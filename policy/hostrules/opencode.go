@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/jsonc"
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -301,9 +302,9 @@ func (r *openCode) stopFiles(e *entry, tool, pattern string) {
 
 // Patterns for files that mean the same here, or less there.
 var (
-	suffix = regexp.MustCompile(`^\*[^*?/\[\]{}!\\]+$`)
-	infix  = regexp.MustCompile(`^\*[^*?/\[\]{}!\\]+\*$`)
-	below  = regexp.MustCompile(`^\*\*/[^*?\[\]{}!\\]+(/\*\*)?$`)
+	suffix = lazyregexp.New(`^\*[^*?/\[\]{}!\\]+$`)
+	infix  = lazyregexp.New(`^\*[^*?/\[\]{}!\\]+\*$`)
+	below  = lazyregexp.New(`^\*\*/[^*?\[\]{}!\\]+(/\*\*)?$`)
 )
 
 // anchored returns a path that begins in the workspace.
@@ -328,7 +329,7 @@ func (r *openCode) searches(e *entry, tool, pattern string) {
 	}
 }
 
-var wholeHost = regexp.MustCompile(`^(?:https?|\*)://([A-Za-z0-9.-]+)(?:/\*?\*?)?$`)
+var wholeHost = lazyregexp.New(`^(?:https?|\*)://([A-Za-z0-9.-]+)(?:/\*?\*?)?$`)
 
 // fetches takes a rule for a URL.
 func (r *openCode) fetches(e *entry, pattern string) {

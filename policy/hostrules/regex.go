@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
 // Expressions of hosts are those of JavaScript, on the text of a command. Ours are RE2, on
@@ -22,7 +24,7 @@ const (
 const maxExpression = 1 << 10
 
 // jsOnly is what JavaScript and RE2 read differently, or only one of them reads.
-var jsOnly = regexp.MustCompile(`\\[^bBdDwWsStnrfvx\W_]|\\_|\(\?[^:]|\[\[:|\[\]|\[\^\]`)
+var jsOnly = lazyregexp.New(`\\[^bBdDwWsStnrfvx\W_]|\\_|\(\?[^:]|\[\[:|\[\]|\[\^\]`)
 
 // parseExpression parses an expression, without its flags.
 func parseExpression(text string) *syntax.Regexp {

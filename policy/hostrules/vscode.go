@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/jsonc"
+	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -133,7 +134,7 @@ func (r *vscode) each(m *jsonc.Member, read func(e *entry, key string, line bool
 	}
 }
 
-var slashed = regexp.MustCompile(`^/(.+)/([dgimsuvy]*)$`)
+var slashed = lazyregexp.New(`^/(.+)/([dgimsuvy]*)$`)
 
 // command takes a rule for commands; line is set if it is about the whole line. An allow for a
 // line says nothing of its commands in another line.
