@@ -23,7 +23,8 @@ import (
 // importOptions are the flags of policy import.
 type importOptions struct {
 	from, output, unlisted string
-	json, force            bool
+	force                  bool
+	json                   *jsonForm
 }
 
 func (a *app) policyImportCommand() *cobra.Command {
@@ -55,7 +56,7 @@ or left out, with its place and why.`,
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write the policy to a `file`")
 	cmd.Flags().StringVar(&o.unlisted, "unlisted", "", "`what` no rule allows: ask (default), or risk, which runs what is harmless")
 	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the policy and the report as one JSON object")
+	o.json = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
 
@@ -74,8 +75,8 @@ func (a *app) importPolicy(names []string, o *importOptions) error {
 		}
 	}
 	switch {
-	case o.json:
-		return a.importJSON(imported, text)
+	case o.json.on:
+		return o.json.put(importJSONOf(imported, text))
 	case o.output == "":
 		if _, err := a.out.Write(text); err != nil {
 			return err
@@ -143,29 +144,24 @@ func writeImported(path string, text []byte, force bool) error {
 	return atomicfile.Write(path, text, 0o644)
 }
 
-// importResult is the answer of policy import --json.
-type importResult struct {
-	SchemaVersion int              `json:"schema_version"`
-	Host          string           `json:"host"`
-	Files         []string         `json:"files"`
-	Policy        string           `json:"policy"` // the text of the file
-	Taken         int              `json:"taken"`
-	Tightened     int              `json:"tightened"`
-	LeftOut       int              `json:"left_out"`
-	Rules         []hostrules.Rule `json:"rules"`
+// importJSON is what policy import --json prints.
+type importJSON struct {
+	envelope
+	Host      string           `json:"host"`
+	Files     []string         `json:"files"`
+	Policy    string           `json:"policy"` // the text of the file
+	Taken     int              `json:"taken"`
+	Tightened int              `json:"tightened"`
+	LeftOut   int              `json:"left_out"`
+	Rules     []hostrules.Rule `json:"rules"`
 }
 
-func (a *app) importJSON(i *hostrules.Import, text []byte) error {
-	e := newEncoder(a.out)
-	e.SetIndent("", "  ")
-	rules := i.Rules
-	if rules == nil {
-		rules = []hostrules.Rule{}
+func importJSONOf(i *hostrules.Import, text []byte) *importJSON {
+	return &importJSON{
+		Host: i.Host, Files: i.Files, Policy: string(text),
+		Taken: i.Count(hostrules.Taken), Tightened: i.Count(hostrules.Tightened), LeftOut: i.Count(hostrules.LeftOut),
+		Rules: append([]hostrules.Rule{}, i.Rules...),
 	}
-	return e.Encode(importResult{
-		SchemaVersion: 1, Host: i.Host, Files: i.Files, Policy: string(text),
-		Taken: i.Count(hostrules.Taken), Tightened: i.Count(hostrules.Tightened), LeftOut: i.Count(hostrules.LeftOut), Rules: rules,
-	})
 }
 
 // importReport says what became of the rules that are not taken as they are.
