@@ -25,6 +25,9 @@ const (
 	StatusEvent = "status"
 	// ChunkEvent: the agent wrote text. text.
 	ChunkEvent = "chunk"
+	// DeltaEvent: a piece of what the next ChunkEvent has whole, as the agent writes it;
+	// of a driver that was told to. text.
+	DeltaEvent = "delta"
 	// ToolUseEvent: the agent wants to run a command; a DecisionEvent says
 	// whether it may. tool (Bash), command, tool_use_id, agent.
 	ToolUseEvent = "tool_use"

@@ -63,6 +63,22 @@ type Task struct {
 	Outcome func(ToolOutcome) error
 	// Events is called for each event, in order and one at a time. It may be nil.
 	Events func(Event)
+
+	// Talk makes a conversation of the run, of which Prompt is the first turn: when a
+	// turn has ended, the agent waits for what is said next. Once Talk is closed the
+	// run ends as one without it does. It may be nil. Most programs use a Conversation.
+	Talk <-chan Say
+	// Turned is called with what the run came to so far whenever a turn that a prompt
+	// began has ended. It may be nil.
+	Turned func(Outcome)
+}
+
+// Say is what is said to an agent in a conversation.
+type Say struct {
+	// Prompt begins a turn, behind the one that runs and those that wait; "" for none.
+	Prompt string
+	// Interrupt ends the turn that runs. The questions that are open are withdrawn.
+	Interrupt bool
 }
 
 // Outcome is the outcome of a run.

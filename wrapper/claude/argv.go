@@ -81,6 +81,9 @@ func arguments(o *launch) ([]string, error) {
 		add("--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', -1, 64))
 	}
 	add("--json-schema", o.OutputSchema)
+	if o.Stream {
+		args = append(args, "--include-partial-messages")
+	}
 	args = append(args, further...)
 	for _, arg := range args {
 		if strings.ContainsRune(arg, 0) {

@@ -40,6 +40,9 @@ func (r *run) line(line []byte) error {
 		return r.turn(m.turn)
 	case m.result != nil:
 		return r.result(m.result)
+	case m.delta != "":
+		r.writes()
+		emit(r.o.Events, wrapper.Event{Type: wrapper.DeltaEvent, Text: m.delta})
 	}
 	return nil
 }
@@ -205,9 +208,9 @@ func (r *run) answered(a answer) error {
 	if q.withdrawn {
 		return nil
 	}
-	if a.allowed && r.deciding.Err() != nil { // the approval cannot be sent any more
+	if a.allowed && (q.over || r.deciding.Err() != nil) { // the approval cannot be sent any more
 		a.deny()
-		a.result.Message = context.Cause(r.deciding).Error()
+		a.result.Message = cmp.Or(context.Cause(r.deciding), wrapper.ErrInterrupted).Error()
 	}
 	r.uses.decided(r.uses.get(q.use.ID), a.allowed)
 	if !a.allowed && a.result.Interrupt {
@@ -242,9 +245,13 @@ func (r *run) withdraw(id string) {
 	r.startKept() // this one may be among them, and nothing else would start it
 }
 
-// response handles the answer to a request of ours. Only those of the preflight
-// matter.
+// response handles the answer to a request of ours. Only those of the preflight and
+// to the interrupt of a turn matter.
 func (r *run) response(a *response) error {
+	if a.ID == r.interrupting {
+		r.interrupting = ""
+		r.next()
+	}
 	switch {
 	case r.phase == starting && a.ID == "initialize":
 		return r.initialized(a)
@@ -299,7 +306,7 @@ func (r *run) checked(a *response) error {
 	if len(r.awaited) > 0 {
 		return nil
 	}
-	r.phase, r.prompted = working, true
+	r.phase, r.prompted, r.asked = working, true, true
 	r.writer.send(prompting(r.o.Prompt, r.flight.version))
 	r.waiting = nothing
 	r.timer.Stop()
@@ -414,11 +421,16 @@ func (r *run) emitText(text string) {
 	if text == "" {
 		return
 	}
+	r.writes()
+	emit(r.o.Events, wrapper.Event{Type: wrapper.ChunkEvent, Text: text})
+}
+
+// writes tells, once in a turn, that the agent writes.
+func (r *run) writes() {
 	if !r.spoke {
 		emit(r.o.Events, wrapper.Event{Type: wrapper.StatusEvent, State: "responding"})
 	}
 	r.spoke = true
-	emit(r.o.Events, wrapper.Event{Type: wrapper.ChunkEvent, Text: text})
 }
 
 // wants emits the events for a tool use, once.
@@ -496,5 +508,6 @@ func (r *run) result(t *result) error {
 	if r.out.Failed != "" {
 		emit(r.o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: "the agent gave up: " + r.out.Failed})
 	}
+	r.turned()
 	return nil
 }

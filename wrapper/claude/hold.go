@@ -24,7 +24,7 @@ type holding struct {
 func (r *run) held(q *question, a *answer) error {
 	e := r.uses.get(q.use.ID)
 	e.deciding = false
-	if a.allowed && !q.withdrawn && r.deciding.Err() == nil {
+	if a.allowed && !q.withdrawn && !q.over && r.deciding.Err() == nil {
 		r.uses.hold(e, &holding{q.use, *a, e.moves})
 		return r.writer.send(answering(a.id, hookAsks()))
 	}

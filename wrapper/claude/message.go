@@ -20,6 +20,7 @@ type message struct {
 	system   *system
 	turn     *turn // an assistant or user line
 	result   *result
+	delta    string // text that the main agent has just written
 }
 
 // request is a control_request from the CLI.
@@ -197,8 +198,29 @@ func decode(line []byte) (*message, error) {
 	case "result":
 		m.result = &result{}
 		return m, m.readResult(line)
+	case "stream_event":
+		m.delta = delta(line)
 	}
 	return m, nil
+}
+
+// delta returns the text in a piece of a message of the main agent. One that cannot be
+// read is left out: the message itself follows.
+func delta(line []byte) string {
+	var piece struct {
+		Parent string `json:"parent_tool_use_id"`
+		Event  struct {
+			Type  string `json:"type"`
+			Delta struct {
+				Type string `json:"type"`
+				Text string `json:"text"`
+			} `json:"delta"`
+		} `json:"event"`
+	}
+	if decodeLoose(line, &piece) != nil || piece.Parent != "" || piece.Event.Type != "content_block_delta" || piece.Event.Delta.Type != "text_delta" {
+		return ""
+	}
+	return piece.Event.Delta.Text
 }
 
 func decodeLoose(data []byte, v any) error {

@@ -34,6 +34,8 @@ type Agent struct {
 	// Options are further options for the agent CLI with their values, as on its
 	// command line. Run returns the error of CheckOptions for them.
 	Options []string
+	// Stream has a DeltaEvent sent for each piece of text that the agent writes.
+	Stream bool
 	// AcceptManaged lets a run proceed although the machine's managed settings
 	// contain keys that are not known to be harmless.
 	AcceptManaged bool

@@ -68,6 +68,7 @@ type run struct {
 	deaf      bool // the agent stopped reading its input and was killed
 	noise     bool // the agent wrote lines that are not JSON objects
 	corrupted bool // the session cannot be resumed
+	talking
 
 	timer   *time.Timer
 	waiting purpose // what the timer is set for
@@ -95,6 +96,7 @@ type question struct {
 	hook      bool // it is a call of the hook, which comes before
 	started   bool // the Decider has been called
 	withdrawn bool // by the CLI; the answer is not sent
+	over      bool // its turn was interrupted: it is not allowed any more
 }
 
 // drive runs the agent once.
@@ -144,7 +146,7 @@ func newRun(o *launch) (*run, error) {
 		version: func() (version, error) { return askVersion(start) },
 		flight:  preflight{acceptManaged: o.AcceptManaged, ours: isolation(o)},
 		awaited: map[string]string{}, requests: map[string]bool{}, pending: map[string]*question{},
-		answers: make(chan answer),
+		answers: make(chan answer), talking: talking{talk: o.Talk},
 	}, nil
 }
 
@@ -256,6 +258,8 @@ func (r *run) loop(ctx context.Context) error {
 			err = r.line(line)
 		case a := <-r.answers:
 			err = r.answered(a)
+		case say, more := <-r.talk:
+			err = r.said(say, more)
 		case <-r.timer.C:
 			err = r.late()
 		case err := <-ended:
@@ -391,7 +395,11 @@ func (r *run) corrupt(reason string) {
 // interrupted returns the error of a run that the caller cancelled, with the cause
 // that the caller gave.
 func interrupted(ctx context.Context) error {
-	return fmt.Errorf("the run was interrupted: %w", context.Cause(ctx))
+	cause := context.Cause(ctx)
+	if cause == nil {
+		cause = wrapper.ErrInterrupted // of a turn
+	}
+	return fmt.Errorf("the run was interrupted: %w", cause)
 }
 
 // stop interrupts the agent. The questions end with the caller's context.
@@ -399,7 +407,11 @@ func (r *run) stop(ctx context.Context) error {
 	if r.phase != working {
 		return interrupted(ctx)
 	}
-	r.stopping = true
+	if r.talk != nil && r.finished { // nothing is to be interrupted
+		r.finish()
+		return nil
+	}
+	r.talk, r.stopping = nil, true
 	r.writer.send(controlling("interrupt", subtype{"interrupt"}))
 	r.arm(toStop, stopLimit)
 	return nil
@@ -409,7 +421,7 @@ func (r *run) stop(ctx context.Context) error {
 // its result, is idle, and no subagent works in the background. Shell commands in
 // the background get some time, because the agent is told when they end.
 func (r *run) mayFinish() {
-	over := r.phase == working && r.finished && len(r.pending) == 0 && r.tasks.idle()
+	over := r.phase == working && r.finished && len(r.pending) == 0 && r.tasks.idle() && r.talk == nil && len(r.says) == 0
 	switch {
 	case !over && r.waiting == toFinish:
 		r.timer.Stop()
