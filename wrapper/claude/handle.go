@@ -201,16 +201,19 @@ func (r *run) answered(a answer) error {
 	if q.hook {
 		return r.held(q, &a)
 	}
-	if q.withdrawn {
+	if a.allowed && q.over {
+		a.result.Message = wrapper.ErrInterrupted.Error()
+	}
+	if q.withdrawn || q.over {
 		a.deny()
 	}
 	r.tell(q.use, &a)
 	if q.withdrawn {
 		return nil
 	}
-	if a.allowed && (q.over || r.deciding.Err() != nil) { // the approval cannot be sent any more
+	if a.allowed && r.deciding.Err() != nil { // the approval cannot be sent any more
 		a.deny()
-		a.result.Message = cmp.Or(context.Cause(r.deciding), wrapper.ErrInterrupted).Error()
+		a.result.Message = context.Cause(r.deciding).Error()
 	}
 	r.uses.decided(r.uses.get(q.use.ID), a.allowed)
 	if !a.allowed && a.result.Interrupt {

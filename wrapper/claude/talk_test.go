@@ -1,8 +1,10 @@
 package claude
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,11 +15,12 @@ import (
 )
 
 // converse has a conversation with a scripted agent.
-func converse(t *testing.T, d wrapper.Decider, script func(f *fake), person func(t *testing.T, c *wrapper.Conversation, turn func(ctx context.Context, prompt string) (wrapper.Outcome, error))) *recorder {
+func converse(t *testing.T, d wrapper.Decider, log io.Writer, script func(f *fake), person func(t *testing.T, c *wrapper.Conversation, turn func(ctx context.Context, prompt string) (wrapper.Outcome, error))) *recorder {
 	t.Helper()
 	events := &recorder{}
 	synctest.Test(t, func(t *testing.T) {
 		o := options(agent(t, nil, script), d, events)
+		o.Log = log
 		c := wrapper.NewConversation(t.Context(), func(ctx context.Context, task wrapper.Task) (wrapper.Outcome, error) {
 			return drive(ctx, launch{o.Agent, task})
 		})
@@ -57,7 +60,7 @@ func (f *fake) failsInterrupted() {
 // TestTurns: one agent takes prompt after prompt.
 func TestTurns(t *testing.T) {
 	heard := []string{}
-	events := converse(t, byWord, func(f *fake) {
+	events := converse(t, byWord, nil, func(f *fake) {
 		heard = append(heard, says(f.ready()))
 		f.use("u1", "Bash", bash("git status"))
 		f.results("u1", true, "user_temporary")
@@ -98,8 +101,8 @@ func TestInterruptedTurn(t *testing.T) {
 	for _, at := range []string{"hook", "work", "late"} {
 		t.Run(at, func(t *testing.T) {
 			var second string
-			answered := false
-			events := converse(t, waiting, func(f *fake) {
+			var log bytes.Buffer
+			events := converse(t, waiting, &log, func(f *fake) {
 				f.ready()
 				if at == "hook" {
 					f.wants("u1", "Bash", bash("git status"))
@@ -109,7 +112,6 @@ func TestInterruptedTurn(t *testing.T) {
 					m := f.hear()
 					f.concludes("done")
 					time.Sleep(time.Second)
-					answered = true
 					f.answer(m, object{"still_queued": []any{}})
 				} else {
 					f.interrupted()
@@ -129,9 +131,6 @@ func TestInterruptedTurn(t *testing.T) {
 					f.failsInterrupted()
 				}
 				second = says(f.hear())
-				if at == "late" && !answered {
-					t.Error("the next prompt came before the interrupt was answered")
-				}
 				f.begin("2.1.329")
 				f.ends()
 			}, func(t *testing.T, c *wrapper.Conversation, turn func(context.Context, string) (wrapper.Outcome, error)) {
@@ -145,6 +144,10 @@ func TestInterruptedTurn(t *testing.T) {
 					t.Errorf("second turn: %+v, %v", out, err)
 				}
 			})
+			answered, prompted := strings.Index(log.String(), `"still_queued"`), strings.Index(log.String(), `"content":"two"`)
+			if answered < 0 || prompted < answered {
+				t.Errorf("the next prompt came before the interrupt was answered:\n%s", &log)
+			}
 			if second != "two" || len(events.of(wrapper.ErrorEvent)) != 0 {
 				t.Errorf("the agent heard %q; events %s", second, events.types())
 			}
@@ -154,6 +157,32 @@ func TestInterruptedTurn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAllowOfAnInterruptedTurn: an allow that was given before the interrupt, and is not
+// passed on yet, is none, also once the turn is over.
+func TestAllowOfAnInterruptedTurn(t *testing.T) {
+	for _, hook := range []bool{true, false} {
+		events := &recorder{}
+		heard, in := io.Pipe()
+		go io.Copy(io.Discard, heard)
+		o := options(nil, byWord, events)
+		r := &run{
+			o: &o, phase: working, deciding: t.Context(), timer: time.NewTimer(time.Hour), pending: map[string]*question{},
+			writer: newWriter(in, &protocolLog{}),
+		}
+		r.begin("q", &question{hook: hook, use: permission.ToolUse{ID: "u1", Tool: "Bash", Input: []byte("{}")}})
+		r.interrupt()
+		r.turned()
+		res, _ := allow(permission.ToolUse{Input: []byte("{}")})
+		if err := r.answered(answer{id: "q", allowed: true, result: res}); err != nil {
+			t.Error(err)
+		}
+		if e := events.of(wrapper.DecisionEvent); len(e) != 1 || e[0].Behavior != "deny" || r.uses.get("u1").held != nil || r.uses.get("u1").stand == approved {
+			t.Errorf("hook %v: %+v", hook, e)
+		}
+		r.writer.close()
 	}
 }
 
@@ -200,7 +229,7 @@ func TestDeafToInterrupt(t *testing.T) {
 // TestItsOwnTurn: what is said while the agent works by itself waits until it has ended,
 // and its end is not taken for that of the prompt.
 func TestItsOwnTurn(t *testing.T) {
-	converse(t, byWord, func(f *fake) {
+	converse(t, byWord, nil, func(f *fake) {
 		f.ready()
 		f.concludes("first")
 		f.begin("2.1.329") // a task in the background has ended
@@ -222,7 +251,7 @@ func TestItsOwnTurn(t *testing.T) {
 
 // TestNothingToInterrupt: while the agent waits, an interrupt does nothing.
 func TestNothingToInterrupt(t *testing.T) {
-	converse(t, byWord, func(f *fake) {
+	converse(t, byWord, nil, func(f *fake) {
 		f.ready()
 		f.concludes("first")
 		if got := says(f.hear()); got != "two" {
@@ -241,7 +270,7 @@ func TestNothingToInterrupt(t *testing.T) {
 
 // TestBreachEndsTheAgent: a tool that ran without an approval ends it, in any turn.
 func TestBreachEndsTheAgent(t *testing.T) {
-	converse(t, byWord, func(f *fake) {
+	converse(t, byWord, nil, func(f *fake) {
 		f.ready()
 		f.concludes("first")
 		f.hear()
