@@ -39,7 +39,7 @@ func (q *question) line(ctx context.Context, e *lineEdit) (text string, ok bool,
 			if err := q.stopped(kind); err != nil {
 				return "", false, err
 			}
-		case len(keys) == 1 && keys[0].Kind == tty.Enter:
+		case len(keys) == 1 && (keys[0].Kind == tty.Enter || keys[0].Kind == tty.NewLine):
 			q.say("\n")
 			return strings.TrimSpace(string(e.text)), true, nil
 		case len(keys) == 1 && keys[0].Kind == tty.Escape:
@@ -58,7 +58,7 @@ func (e *lineEdit) take(key tty.Key) {
 	switch key.Kind {
 	case tty.Rune:
 		e.add(key.Rune)
-	case tty.Enter:
+	case tty.Enter, tty.NewLine:
 		e.add(' ')
 	case tty.Paste:
 		for _, r := range key.Text {

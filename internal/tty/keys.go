@@ -17,19 +17,30 @@ type Kind uint8
 const (
 	Rune Kind = iota + 1 // a printable character or a space
 	Enter
+	NewLine  // ^J
+	AltEnter // Enter with Alt
+	Tab
 	Backspace
 	EraseWord // ^W
 	EraseLine // ^U
+	EraseEnd  // ^K
+	PutBack   // ^Y
+	EndInput  // ^D
+	Redraw    // ^L
 	Escape    // the key itself, not the beginning of a sequence
 	Interrupt // ^C
 	Suspend   // ^Z
 	Paste     // pasted text, as marked by the terminal
-	Left      // the arrows, and the keys that move within a line
+	Left      // the arrows, and the keys that move within a text
 	Right
+	Up
+	Down
+	WordLeft
+	WordRight
 	Home
 	End
 	Delete
-	Other // anything else: other arrows, focus, mouse, function keys, replies of the terminal
+	Other // anything else: focus, mouse, function keys, replies of the terminal
 )
 
 // Key is one input from the keyboard.
@@ -85,29 +96,22 @@ const (
 	bel = 0x07
 )
 
+// controls are the control characters that are keys.
+var controls = [0x80]Kind{
+	'\r': Enter, '\n': NewLine, '\t': Tab, 0x7f: Backspace, 0x08: Backspace,
+	0x01: Home, 0x05: End, 0x02: Left, 0x06: Right, 0x10: Up, 0x0e: Down, // ^A ^E ^B ^F ^P ^N
+	0x17: EraseWord, 0x15: EraseLine, 0x0b: EraseEnd, 0x19: PutBack,
+	0x03: Interrupt, 0x04: EndInput, 0x0c: Redraw, 0x1a: Suspend,
+}
+
 // next returns the key that data begins with and its length, 0 if it is
 // incomplete.
 func next(data []byte) (Key, int) {
 	if data[0] == esc {
 		return escaped(data)
 	}
-	switch data[0] {
-	case '\r', '\n':
-		return Key{Kind: Enter}, 1
-	case 0x7f, 0x08:
-		return Key{Kind: Backspace}, 1
-	case 0x17:
-		return Key{Kind: EraseWord}, 1
-	case 0x15:
-		return Key{Kind: EraseLine}, 1
-	case 0x03:
-		return Key{Kind: Interrupt}, 1
-	case 0x1a:
-		return Key{Kind: Suspend}, 1
-	case 0x01: // ^A
-		return Key{Kind: Home}, 1
-	case 0x05: // ^E
-		return Key{Kind: End}, 1
+	if data[0] < utf8.RuneSelf && controls[data[0]] != 0 {
+		return Key{Kind: controls[data[0]]}, 1
 	}
 	if !utf8.FullRune(data) {
 		return Key{}, 0
@@ -136,6 +140,12 @@ func escaped(data []byte) (Key, int) {
 		return str(data)
 	case esc: // the key twice, or the key and a sequence
 		return Key{Kind: Other}, 1
+	case '\r', '\n':
+		return Key{Kind: AltEnter}, 2
+	case 'b':
+		return Key{Kind: WordLeft}, 2
+	case 'f':
+		return Key{Kind: WordRight}, 2
 	}
 	if !utf8.FullRune(data[1:]) {
 		return Key{}, 0
@@ -191,10 +201,13 @@ func moves(parameters string, final byte) Kind {
 	if final == '~' {
 		return cmp.Or(map[string]Kind{"1": Home, "7": Home, "3": Delete, "4": End, "8": End}[parameters], Other)
 	}
-	if parameters != "" {
-		return Other
+	switch parameters {
+	case "":
+		return cmp.Or(map[byte]Kind{'A': Up, 'B': Down, 'C': Right, 'D': Left, 'F': End, 'H': Home}[final], Other)
+	case "1;5", "1;3": // with Ctrl or Alt
+		return cmp.Or(map[byte]Kind{'C': WordRight, 'D': WordLeft}[final], Other)
 	}
-	return cmp.Or(map[byte]Kind{'C': Right, 'D': Left, 'F': End, 'H': Home}[final], Other)
+	return Other
 }
 
 // str decodes a string sequence, such as a reply of the terminal, which BEL or
