@@ -87,7 +87,7 @@ func (a *Approver) Approve(ctx context.Context, ask permission.Request) (permiss
 // answer does not count. If ctx was cancelled with an *approval.Settled as its cause,
 // the terminal tells who has answered.
 func (a *Approver) Ask(ctx context.Context, ask permission.Request, claim func(permission.Answer) error) (permission.Answer, error) {
-	before := a.given.count()
+	before, at := a.given.count(), usual
 	w := &waiter{ctx: ctx, ask: ask, out: make(chan outcome, 1)}
 	a.queue.come(w)
 	select {
@@ -106,6 +106,16 @@ func (a *Approver) Ask(ctx context.Context, ask permission.Request, claim func(p
 	if rules := a.given.since(before); len(rules) > 0 && !ask.Decision.Question && ask.Answers(rules...) {
 		return (&outcome{answer: desk.Says(desk.Once, display.Rung{})}).claimed(ctx, claim)
 	}
+	if shared, ok := a.board.(Shared); ok {
+		asked, err := shared.Take(ctx, &ask)
+		if err != nil {
+			return permission.Answer{}, err
+		}
+		defer shared.Give()
+		if !asked {
+			at = unexpected
+		}
+	}
 	a.screen.hold()
 	defer a.screen.release()
 	if err := a.board.Open(); err != nil {
@@ -113,7 +123,7 @@ func (a *Approver) Ask(ctx context.Context, ask permission.Request, claim func(p
 	}
 	defer a.board.Close()
 	a.asked++
-	q := &question{Approver: a, ask: ask, keys: keyboard{board: a.board}, id: fmt.Sprintf("%s/%d", ask.Use.ID, a.asked), claim: claim}
+	q := &question{Approver: a, ask: ask, keys: keyboard{board: a.board, pace: at}, id: fmt.Sprintf("%s/%d", ask.Use.ID, a.asked), claim: claim}
 	answer, err := q.settle(ctx)
 	if err != nil {
 		q.withdraw(elsewhere(ctx, err))
@@ -260,6 +270,7 @@ func (q *question) pressed(ctx context.Context, p press) (answer permission.Answ
 		return answer, false, q.stopped(p.Kind)
 	case tty.Rune:
 		if c := q.offered(string(p.Rune)); c != nil {
+			q.keys.pace = usual // the person is at the question
 			return q.chosen(ctx, c)
 		}
 		if c := q.shown.Rung(p.Rune); c != nil {

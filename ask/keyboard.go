@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 // Terminal returns the board of the terminal that reads keys from in and shows
@@ -27,6 +28,15 @@ type Board interface {
 	Stop() error
 }
 
+// Shared is a Board on which a person also types something else.
+type Shared interface {
+	Board
+	// Take waits until the person does not type, or asks for the question. It reports
+	// whether the person has asked for it. Give must follow if there is no error.
+	Take(ctx context.Context, ask *permission.Request) (asked bool, err error)
+	Give()
+}
+
 // The times during which a key must be alone.
 const (
 	// grace is the time without a key before one counts: a key that was typed
@@ -37,9 +47,20 @@ const (
 	settle = 60 * time.Millisecond
 )
 
+// pace is how long a key must be alone.
+type pace struct{ grace, settle time.Duration }
+
+var (
+	usual = pace{grace, settle}
+	// unexpected is for a question that appears where a person types something else:
+	// whoever begins to type just then types the second key before the first one counts.
+	unexpected = pace{time.Second, 400 * time.Millisecond}
+)
+
 // keyboard reads what a person does while a question is open.
 type keyboard struct {
 	board   Board
+	pace    pace
 	decoder tty.Decoder
 	held    tty.Notice // one that came while a key settled
 	// news is read while nothing is being pressed; nil: nobody is told. What it tells
@@ -100,7 +121,7 @@ func deref(p *press) press {
 // quiet waits until no key was pressed during the time of grace. It drops other
 // input, except for keys that stop the question.
 func (k *keyboard) quiet(ctx context.Context) (*press, error) {
-	timer := time.NewTimer(grace)
+	timer := time.NewTimer(k.pace.grace)
 	defer timer.Stop()
 	for {
 		keys, notice, err := k.chunk(ctx, timer.C)
@@ -116,7 +137,7 @@ func (k *keyboard) quiet(ctx context.Context) (*press, error) {
 		case stop != 0:
 			return &press{Key: tty.Key{Kind: stop}}, nil
 		}
-		timer.Reset(grace)
+		timer.Reset(k.pace.grace)
 	}
 }
 
@@ -140,7 +161,7 @@ func stops(keys []tty.Key) tty.Kind {
 
 // settled waits a moment and reports whether no key came.
 func (k *keyboard) settled(ctx context.Context) (alone bool, more []tty.Key) {
-	timer := time.NewTimer(settle)
+	timer := time.NewTimer(k.pace.settle)
 	defer timer.Stop()
 	more, notice, err := k.chunk(ctx, timer.C)
 	k.held = notice

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
-// Screen is an output that events and questions share. While a question is open,
-// everything else that is written waits until it is answered. It is safe for
-// concurrent use.
+// Screen is an output that events, questions and what a person types share. While a
+// question is open, everything else that is written waits until it is answered. It is
+// safe for concurrent use.
 type Screen struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -19,6 +22,99 @@ type Screen struct {
 	status  bool        // below it is that of Status
 	err     error       // the first write error
 	lost    func(error) // is called with it; may be nil
+	raw     bool        // a line feed does not return to the beginning of the row
+	foot    Foot
+	tail    []string
+	drawn   int // the row of the cursor below what was written, plus one; 0: nothing is there
+}
+
+// Foot is what stands below everything that is written: rows shorter than the terminal
+// is wide, and where the cursor stands in them. A terminal that does not obey control
+// sequences has one row, at whose end the cursor stands.
+type Foot struct {
+	Rows        []string
+	Row, Column int
+	Dumb        bool
+}
+
+// Raw has a line feed return to the beginning of the row, as it has to on a terminal from
+// which keys are read one by one.
+func (s *Screen) Raw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.raw = true
+}
+
+// Foot shows rows below all that was written, and below what will be, in place of those
+// before; none removes them. While a question is open they are not shown. In place of
+// Status, a screen has one or the other.
+func (s *Screen) Foot(f Foot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drawn > 0 && s.foot.Dumb && f.Dumb && len(f.Rows) == 1 {
+		if more, ok := strings.CutPrefix(f.Rows[0], s.foot.Rows[0]); ok {
+			s.foot = f
+			s.put([]byte(more))
+			return
+		}
+		if less, ok := strings.CutPrefix(s.foot.Rows[0], f.Rows[0]); ok {
+			s.foot = f
+			s.put(bytes.Repeat([]byte("\b \b"), utf8.RuneCountInString(less)))
+			return
+		}
+	}
+	up := s.lift()
+	s.foot = f
+	s.put(append(up, s.lower()...))
+}
+
+// Tail shows rows of a text that is not complete yet, between what was written and the
+// foot, in place of those before; none removes them. Without a foot that obeys control
+// sequences they are not shown.
+func (s *Screen) Tail(rows []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(rows) > 0 && (len(s.foot.Rows) == 0 || s.foot.Dumb) {
+		return
+	}
+	up := s.lift()
+	s.tail = rows
+	s.put(append(up, s.lower()...))
+}
+
+// lift returns what takes the foot off the screen.
+func (s *Screen) lift() []byte {
+	up := s.drawn - 1
+	s.drawn = 0
+	switch {
+	case up < 0:
+		return nil
+	case s.foot.Dumb:
+		return []byte("\r\n")
+	case up > 0:
+		return fmt.Appendf(nil, "\x1b[%dA\r\x1b[J", up)
+	}
+	return []byte("\r\x1b[J")
+}
+
+// lower returns what puts the foot on the screen.
+func (s *Screen) lower() []byte {
+	f := &s.foot
+	if len(f.Rows) == 0 || s.held {
+		return nil
+	}
+	text := strings.Join(append(slices.Clip(s.tail), f.Rows...), "\r\n")
+	if !f.Dumb {
+		if up := len(f.Rows) - 1 - f.Row; up > 0 {
+			text += fmt.Sprintf("\x1b[%dA", up)
+		}
+		text += "\r"
+		if f.Column > 0 {
+			text += fmt.Sprintf("\x1b[%dC", f.Column)
+		}
+	}
+	s.drawn = len(s.tail) + f.Row + 1
+	return []byte(text)
 }
 
 // NewScreen returns a screen that writes to out. It calls lost, which may be nil,
@@ -40,10 +136,19 @@ func (s *Screen) Write(p []byte) (int, error) {
 
 func (s *Screen) write(p []byte) (int, error) {
 	s.erase()
-	if len(p) > 0 {
-		s.within = p[len(p)-1] != '\n'
+	if len(p) == 0 {
+		return 0, nil
 	}
-	return s.put(p)
+	s.within = p[len(p)-1] != '\n'
+	if !s.raw {
+		return s.put(p)
+	}
+	up := s.lift()
+	text := bytes.ReplaceAll(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+	if _, err := s.put(slices.Concat(up, text, s.lower())); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // Status shows a line below all that was written, in place of the one before, until
@@ -72,6 +177,9 @@ func (s *Screen) erase() {
 }
 
 func (s *Screen) put(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
 	n, err := s.out.Write(p)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("standard output cannot be written, so the run was ended: %w", err)
@@ -94,6 +202,7 @@ func (s *Screen) hold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
+	s.put(s.lift())
 	s.held = true
 }
 
@@ -119,5 +228,7 @@ func (s *Screen) release() {
 	if s.waiting.Len() > 0 {
 		s.write(s.waiting.Bytes())
 		s.waiting.Reset()
+		return
 	}
+	s.put(s.lower())
 }

@@ -15,6 +15,21 @@ type cell struct {
 	mark  bool
 }
 
+// Char is a character with its marks, and how many cells of a terminal it takes.
+type Char struct {
+	Text  string
+	Width int
+}
+
+// Chars splits a text that package visible has prepared into its characters.
+func Chars(text string) []Char {
+	var out []Char
+	for _, c := range characters(text) {
+		out = append(out, Char{c.text, c.width})
+	}
+	return out
+}
+
 // fits returns the number of characters that fit into room cells, at least one.
 func fits(line []cell, room int) int {
 	n := 0
