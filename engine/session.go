@@ -14,6 +14,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 )
@@ -121,7 +122,41 @@ func (e *Engine) Began(session string) error {
 	if session == "" || e.store.of(session) {
 		return nil
 	}
-	return e.begin(session, atomicfile.TryLock)
+	if err := e.begin(session, atomicfile.TryLock); err != nil {
+		return err
+	}
+	if all := e.Session.Grants(); len(all) > 0 { // said before there was a session
+		return e.answersChanged(all)
+	}
+	return nil
+}
+
+// Allow has a rule of the person allow for the session, as an answer to a question that
+// keeps it does. It returns what the person should know of the rule.
+func (e *Engine) Allow(rule string) (warnings []string, err error) {
+	return e.answer(rule, patterns.Allow, permission.Allow)
+}
+
+// Deny is Allow for a rule that denies.
+func (e *Engine) Deny(rule string) (warnings []string, err error) {
+	return e.answer(rule, patterns.Deny, permission.Deny)
+}
+
+func (e *Engine) answer(rule string, list patterns.List, b permission.Behavior) (warnings []string, err error) {
+	_, told, err := patterns.ParseWith(e.Session.Tools, rule, list, patterns.Source{Name: "session"})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range told {
+		warnings = append(warnings, w.String())
+	}
+	all := e.Session.Grants()
+	g := permission.Grant{ID: e.nextAnswer(all), Behavior: b, Rule: rule}
+	all = append(all, g)
+	if err := e.answersChanged(all); err != nil {
+		return warnings, err
+	}
+	return warnings, e.Session.Restore(all, g.ID)
 }
 
 // Leave ends the use of the session that the engine goes on with, so that another
