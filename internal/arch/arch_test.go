@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"hook/opencode":            {"hook", "hook/entry", "permission", "tools"},
 	"hook/crush":               {"hook", "hook/entry", "permission", "tools"},
 	"hook/hosts":               {"hook", "hook/claude", "hook/codex", "hook/gemini", "hook/qwen", "hook/copilot", "hook/opencode", "hook/crush"},
+	"chat":                     {"ask", "permission", "display", "wrapper"},
 	"ask":                      {"desk", "approval", "display", "permission", "patterns", "process"},
 	"store":                    {"approval"},
 	"store/internal/sqldb":     {"store", "approval"},

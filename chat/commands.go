@@ -1,0 +1,85 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+)
+
+// The names of our own commands.
+const (
+	helpName = "help"
+	quitName = "quit"
+)
+
+// means returns the prompt that is sent for what was typed, or what is shown if it was a
+// command.
+func (l *loop) means(typed string) (prompt, shown string, err error) {
+	name, args, _ := strings.Cut(strings.TrimSpace(typed), " ")
+	if c := l.command(name); c != nil {
+		shown, err = c.Run(strings.TrimSpace(args))
+		return "", shown, err
+	}
+	prompt, err = l.options.Prompt(typed)
+	if err == nil && strings.TrimSpace(prompt) == "" {
+		err = errors.New("that is an empty prompt")
+	}
+	return prompt, "", err
+}
+
+// command returns a command by its name with the slash, nil if there is none.
+func (l *loop) command(name string) *Command {
+	for _, c := range l.commands() {
+		if "/"+c.Name == name {
+			return &c
+		}
+	}
+	return nil
+}
+
+func (l *loop) commands() []Command {
+	return append([]Command{
+		{Name: helpName, Help: "this list", Run: func(string) (string, error) { return l.help(), nil }},
+		{Name: quitName, Help: "end the conversation (also ^D, or ^C twice)", Run: func(string) (string, error) { l.leave(); return "", nil }},
+	}, l.options.Commands...)
+}
+
+// help returns what can be typed.
+func (l *loop) help() string {
+	var out strings.Builder
+	for _, c := range l.commands() {
+		fmt.Fprintf(&out, "%-18s %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)
+	}
+	for _, key := range [][2]string{
+		{"Enter", "sends; while the agent works it waits for its turn"},
+		{"^J, Alt-Enter, \\", "begin a new line"},
+		{"Up, Down", "what waits, and earlier prompts"},
+		{"^C", "interrupts the agent; twice ends"},
+		{"Tab", "shows a question that waits"},
+	} {
+		fmt.Fprintf(&out, "%-18s %s\n", key[0], key[1])
+	}
+	return out.String()
+}
+
+// Unknown returns the error for a command that is none of those of a conversation, nil if
+// what was typed is no command at all. A text that begins with a path is none.
+func Unknown(typed string, commands []Command) error {
+	name, _, _ := strings.Cut(strings.TrimLeft(typed, "\n"), " ")
+	if !strings.HasPrefix(name, "/") || strings.ContainsAny(name[1:], "/.\n") || name == "/" {
+		return nil
+	}
+	hint := "/help lists the commands; a blank before it sends it to the agent"
+	known := []string{helpName, quitName}
+	for _, c := range commands {
+		known = append(known, c.Name)
+	}
+	if near := spelling.Nearest(name[1:], slices.Values(known)); near != "" {
+		hint = "did you mean /" + near + "? A blank before it sends it to the agent"
+	}
+	return fmt.Errorf("there is no command %s: %s", visible.Line(name), hint)
+}
