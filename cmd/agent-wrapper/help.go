@@ -16,12 +16,13 @@ type flagGroup struct {
 
 // runGroups are the flags of run. A test holds that each stands in one group.
 var runGroups = []flagGroup{
-	{"Task", []string{"prompt", "session", "cwd", "model"}},
+	{"Task", []string{"prompt", "continue", "session", "cwd", "model"}},
 	{"Policy", []string{"allow", "ask", "deny", "mode", "policy", "unlisted", "risk"}},
 	{"Questions", []string{"approvals", "no-input", "advice"}},
 	{"Limits", []string{"max-turns", "max-budget-usd", "timeout"}},
 	{"Result", []string{"output", "json", "json-schema", "fail-on"}},
 	{"Record", []string{"audit", "audit-sync", "log", "agent", "plan"}},
+	{"Conversation", []string{"history", "input-format"}},
 	{"Agent", []string{"agent-command", "mcp-config", "add-dir", "append-system-prompt"}},
 	{"More policy", []string{"rules", "isolated", "frontmatter", "session-allow", "session-deny", "workspace", "dangerously-skip-permissions", "accept-managed"}},
 	{"Other", []string{"help", "version"}},

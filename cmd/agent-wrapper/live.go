@@ -17,6 +17,7 @@ import (
 type live struct {
 	screen *ask.Screen
 	width  func() int
+	silent bool // somebody else shows it: see doing
 
 	mu    sync.Mutex
 	all   []running // the oldest first
@@ -46,7 +47,7 @@ func (l *live) heed(e wrapper.Event, base string) {
 			what = strings.TrimSpace(visible.Line(e.Tool) + " " + what)
 		}
 		l.all = append(l.all, running{e.ToolUseID, what, time.Now()})
-		if l.timer == nil {
+		if l.timer == nil && !l.silent {
 			l.timer = time.AfterFunc(shortest, l.show)
 		}
 	case e.Type == wrapper.ToolResultEvent:
@@ -70,23 +71,36 @@ func (l *live) show() {
 	}
 	since := time.Since(l.all[0].since)
 	if since >= shortest {
-		l.screen.Status(l.line(since))
+		l.screen.Status(l.line(since, l.width()-1))
 	}
 	l.timer.Reset(time.Second - since%time.Second)
 }
 
-// line returns the line for the oldest, which is shorter than the terminal is wide.
-func (l *live) line(since time.Duration) string {
+// doing returns what has run for a while, in at most width cells, "" if nothing has.
+func (l *live) doing(width int) string {
+	if l == nil {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.all) == 0 || time.Since(l.all[0].since) < shortest {
+		return ""
+	}
+	return l.line(time.Since(l.all[0].since), width)
+}
+
+// line returns the line for the oldest, of at most width cells.
+func (l *live) line(since time.Duration, width int) string {
 	head, more := "running "+lasted(since)+"  ", ""
 	if n := len(l.all) - 1; n > 0 {
 		more = fmt.Sprintf("  +%d more", n)
 	}
-	room := l.width() - 1 - len(head) - len(more)
+	room := width - len(head) - len(more)
 	what := l.all[0].what
 	if cells(what) > room {
 		what = within(what, max(room-1, 1)) + "…"
 	}
-	return within(head+what+more, max(l.width()-1, 1))
+	return within(head+what+more, max(width, 1))
 }
 
 // lasted returns a duration in whole seconds: 12s, 2m05s, 1h02m05s.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,7 @@ its place, and what is ignored and why.`,
 			if form.on {
 				return form.put(&shownJSON{Shown: c.Show()})
 			}
-			a.showText(c)
+			showText(a.out, c)
 			return nil
 		},
 	}
@@ -64,27 +65,27 @@ type shownJSON struct {
 	engine.Shown
 }
 
-func (a *app) showText(c *engine.Rules) {
+func showText(out io.Writer, c *engine.Rules) {
 	for _, dir := range append([]string{c.Place.Workspace}, c.Place.Roots...) {
-		fmt.Fprintf(a.out, "workspace %s\n", visible.Line(dir))
+		fmt.Fprintf(out, "workspace %s\n", visible.Line(dir))
 	}
 	for _, list := range c.Show().Whitelists {
-		fmt.Fprintln(a.out, list)
+		fmt.Fprintln(out, list)
 	}
 	for _, src := range c.Sources {
 		if src.Kind == policy.Flags && len(src.Spec.Show()) == 0 {
 			continue
 		}
-		fmt.Fprintf(a.out, "\n%s (%s)\n", visible.Line(src.Name), says(src))
+		fmt.Fprintf(out, "\n%s (%s)\n", visible.Line(src.Name), says(src))
 		for _, item := range src.Spec.Show() {
-			fmt.Fprintf(a.out, "  %-13s %s  [%s]\n", item.Key, visible.Line(item.Text), visible.Line(item.Place))
+			fmt.Fprintf(out, "  %-13s %s  [%s]\n", item.Key, visible.Line(item.Text), visible.Line(item.Place))
 		}
 	}
 	if len(c.Warnings) > 0 {
-		fmt.Fprintln(a.out)
+		fmt.Fprintln(out)
 	}
 	for _, w := range c.Warnings {
-		fmt.Fprintf(a.out, "warning: %s\n", visible.Line(w))
+		fmt.Fprintf(out, "warning: %s\n", visible.Line(w))
 	}
 }
 

@@ -152,8 +152,24 @@ func (p *pretender) stop(last object) {
 	last["modelUsage"] = object{"m": object{"inputTokens": 10 * p.n, "outputTokens": p.n}}
 	p.out.Encode(last)
 	for {
-		p.nextLine()
+		o := p.nextLine()
+		if p.interrupted(o) {
+			continue
+		}
+		if message, ok := o["message"].(object); ok { // the next turn
+			p.work(message["content"].(string))
+		}
 	}
+}
+
+// interrupted answers an interrupt.
+func (p *pretender) interrupted(o object) bool {
+	request, _ := o["request"].(object)
+	if request["subtype"] != "interrupt" {
+		return false
+	}
+	p.out.Encode(object{"type": "control_response", "response": object{"subtype": "success", "request_id": o["request_id"], "response": object{"still_queued": []any{}}}})
+	return true
 }
 
 // wish is a tool use, and what happens around it.
@@ -323,7 +339,7 @@ func (p *pretender) ask(id string, request object) {
 func (p *pretender) answer() (id string, answer object) {
 	for {
 		o := p.nextLine()
-		if request, ok := o["request"].(object); ok && request["subtype"] == "interrupt" {
+		if p.interrupted(o) {
 			p.stop(object{"subtype": "error_during_execution", "is_error": true})
 		}
 		if response, ok := o["response"].(object); ok {

@@ -37,6 +37,7 @@ type runFlags struct {
 	audit                          auditFlags
 	count                          countFlags
 	noInput, bypass, managed       bool
+	talk                           talkFlags
 	further                        []string // options for the agent CLI, behind --
 	exit                           exitFlags
 }
@@ -56,11 +57,13 @@ func (a *app) runCommand() *cobra.Command {
   agent-wrapper run --prompt "tidy up" --mode acceptEdits --allow Bash \
       --ask "Bash(git push:*)"
   agent-wrapper run --prompt "review it" --output json --max-turns 20 \
-      --timeout 10m -- --effort high | jq -r .text`,
+      --timeout 10m -- --effort high | jq -r .text
+  agent-wrapper run --mode acceptEdits        # at a terminal: a conversation
+  agent-wrapper run --continue`,
 		DisableFlagsInUseLine: true,
 		Args:                  beforeDash(noTask),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().NFlag() == 0 && len(args) == 0 {
+			if cmd.Flags().NFlag() == 0 && len(args) == 0 && !a.atTerminal() {
 				return cmd.Help()
 			}
 			f.further = args
@@ -69,7 +72,7 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f.policyFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.prompt, "prompt", "", "the agent's `task`; - reads it from standard input")
+	flags.StringVar(&f.prompt, "prompt", "", "the agent's `task`; - reads it from standard input (without it, at a terminal: a conversation)")
 	flags.StringVar(&f.model, "model", "", "the agent's `model`")
 	flags.StringVar(&f.session, "session", "", "`id` of the session to continue")
 	flags.StringVar(&f.system, "append-system-prompt", "", "`text` to add to the agent's system prompt")
@@ -82,6 +85,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL|stdio|exit`: any terminal of yours (agent-wrapper approvals), people at a service (docs/server.md), or the calling program (docs/reference/protocol.md)")
 	complete(cmd, "approvals", approvalsLocal, approvalsStdio, approvalsExit)
 	f.exit.add(flags)
+	f.talk.add(cmd)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "required with --mode bypassPermissions")
 	flags.StringVar(&f.output, "output", "", "`text|jsonl|json`: events as text or JSON lines, or one JSON object at the end (default: text on a terminal, else jsonl)")
@@ -113,12 +117,21 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if f.approvals != "" && f.noInput {
 		return usage("--no-input and --approvals do not go together: --no-input asks nobody; leave one of them out")
 	}
+	if err := f.talk.choose(f, a.atTerminal()); err != nil {
+		return err
+	}
+	if f.talk.input == inputJSONL {
+		return a.runForProgram(ctx, f)
+	}
 	out := a.result(f.output)
 	ctx, r, err := f.start(ctx, a, f.output, out)
 	if err != nil {
 		return err
 	}
 	defer closing(r, &err)
+	if f.talk.typed {
+		return a.talks(ctx, f, r, out)
+	}
 	here := a.approver(f.noInput, r.events, r.screen, keeping(r.engine.Rules))
 	rings := ringing(here)
 	if f.approvals != "" {
@@ -187,6 +200,9 @@ func (f *runFlags) start(ctx context.Context, a *app, output string, out *report
 	if r.log != nil {
 		r.agent.Log = r.log
 	}
+	if err := f.talk.goOn(r); err != nil {
+		return ctx, nil, errors.Join(err, r.Close())
+	}
 	return ctx, r, nil
 }
 
@@ -244,7 +260,9 @@ func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
 // drive runs an agent under the rules and shows its events.
 func drive(ctx context.Context, e *engine.Engine, d wrapper.Driver, task *wrapper.Task, events *stream) (wrapper.Outcome, error) {
 	events.base = e.Place.Workspace
-	task.Events = events.event
+	if task.Events == nil {
+		task.Events = events.event
+	}
 	defer events.live.heed(wrapper.Event{Type: wrapper.DoneEvent}, "")
 	return e.Drive(ctx, d, *task)
 }
@@ -376,8 +394,8 @@ func (f *runFlags) task(stdin io.Reader) (string, error) {
 		}
 		prompt = string(data)
 	}
-	if strings.TrimSpace(prompt) == "" && f.approvals != approvalsStdio {
-		return "", usage(`there is no task: give it with --prompt "fix the failing test", or --prompt - to read it from standard input`)
+	if strings.TrimSpace(prompt) == "" && f.approvals != approvalsStdio && !f.talk.typed && f.talk.input != inputJSONL {
+		return "", usage(`there is no task: give it with --prompt "fix the failing test", or --prompt - to read it from standard input; at a terminal, run without it is a conversation`)
 	}
 	return prompt, nil
 }

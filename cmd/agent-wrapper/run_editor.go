@@ -54,6 +54,8 @@ func (f *runFlags) forEditor() error {
 		return usage("--output %s: with --approvals it must be jsonl", f.output)
 	case f.prompt == "-" && f.approvals == approvalsStdio:
 		return usage("--prompt - does not go with --approvals stdio, which has standard input: send the task as a user_message")
+	case f.talk.goesOn || f.talk.input != "":
+		return usage("--continue and --input-format do not go with --approvals %s: name the session with --session", f.approvals)
 	case f.failOn != "":
 		return usage("--fail-on does not go with --approvals: leave it out; the editor is told of each decision")
 	case f.noInput:
@@ -64,19 +66,29 @@ func (f *runFlags) forEditor() error {
 
 // converse leads the conversation of an editor that answers on standard input.
 func (f *runFlags) converse(ctx context.Context, a *app, r *driven) error {
+	talk := editor.New(f.leads(a, r, func(ctx context.Context, task wrapper.Task) error {
+		_, err := r.engine.Drive(ctx, r.agent, task)
+		return runEnd(ctx, wrapper.Outcome{}, err)
+	}))
+	r.engine.SetApprover(talk)
+	return talk.Serve(ctx, *r.task)
+}
+
+// leads returns the options of a conversation on standard input whose turns are driven by
+// turn.
+func (f *runFlags) leads(a *app, r *driven, turn func(ctx context.Context, task wrapper.Task) error) editor.Options {
 	e := r.engine
 	menu := desk.Menu{Session: e.Session, Edit: true}
 	if e.Keeps() {
 		menu.Keep, menu.Into = e.Keep, e.KeepsIn
 	}
-	talk := editor.New(editor.Options{
+	return editor.Options{
 		In: a.in, Events: r.events.event,
 		Desk: desk.Options{Menu: menu, File: desk.EditedFile, By: "editor"},
 		Turn: func(ctx context.Context, task wrapper.Task) error {
 			ctx, stop := f.limit.within(ctx)
 			defer stop()
-			_, err := e.Drive(ctx, r.agent, task)
-			return runEnd(ctx, wrapper.Outcome{}, err)
+			return turn(ctx, task)
 		},
 		SetMode: func(mode string) error { return f.setMode(e, mode) },
 		Modes: func() (names []string) {
@@ -85,9 +97,7 @@ func (f *runFlags) converse(ctx context.Context, a *app, r *driven) error {
 			}
 			return names
 		},
-	})
-	e.SetApprover(talk)
-	return talk.Serve(ctx, *r.task)
+	}
 }
 
 // setMode changes the mode in which the agent is decided. The person's own editor may

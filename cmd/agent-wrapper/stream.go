@@ -44,6 +44,10 @@ type stream struct {
 	quiet bool
 	tally tally
 	live  *live // nil: what runs is not shown
+	// said is what the agent has written of a text that is not complete, of which partial
+	// is not shown for good; height returns the rows of the terminal.
+	said, partial string
+	height        func() int
 }
 
 // The values of --output.
@@ -134,6 +138,16 @@ func (s *stream) event(e wrapper.Event) {
 		return
 	}
 	s.live.heed(e, s.base)
+	switch {
+	case e.Type == wrapper.DeltaEvent:
+		s.delta(e.Text)
+		return
+	case e.Type == wrapper.ChunkEvent && s.said == e.Text && e.Text != "":
+		s.complete()
+		return
+	case e.Type != wrapper.StatusEvent && e.Type != wrapper.WarningEvent:
+		s.complete()
+	}
 	if text := s.text(e); text != "" {
 		if _, err := io.WriteString(s.out, text); err != nil {
 			s.fail(err)

@@ -18,6 +18,8 @@ import (
 // Options say whom an Editor speaks with and what it leads.
 type Options struct {
 	In io.Reader // what the editor sends
+	// Finish has what was said before the end of In done; otherwise it ends the turn.
+	Finish bool
 	// Events gets what the editor is told. It is called concurrently.
 	Events func(wrapper.Event)
 	// Desk says what the questions offer. Asked and Withdrawn are the Editor's.
@@ -122,6 +124,7 @@ type talk struct {
 	stop  context.CancelCauseFunc // ends the turn that runs; nil: none does
 	over  chan error
 	leave bool // no further turn begins
+	done  bool // nothing more will be said
 	last  error
 }
 
@@ -141,7 +144,7 @@ func (e *Editor) Serve(ctx context.Context, task wrapper.Task) error {
 	}
 	cancelled := ctx.Done()
 	for {
-		if t.stop == nil && (t.leave || ctx.Err() != nil) {
+		if t.stop == nil && (t.leave || ctx.Err() != nil || t.done && len(t.queue) == 0) {
 			return t.last
 		}
 		if t.stop == nil && len(t.queue) > 0 {
@@ -150,8 +153,10 @@ func (e *Editor) Serve(ctx context.Context, task wrapper.Task) error {
 		select {
 		case in, more := <-inputs:
 			if !more {
-				inputs = nil
-				t.end("the editor has gone")
+				inputs, t.done = nil, true
+				if !e.options.Finish {
+					t.end("the editor has gone")
+				}
 				continue
 			}
 			in(t)

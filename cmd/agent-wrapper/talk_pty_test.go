@@ -1,0 +1,156 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/ask"
+)
+
+// talking starts a conversation with the pretend agent.
+func talking(t *testing.T, home string, flags ...string) *terminal {
+	t.Helper()
+	x := started(t, home, append([]string{"run", "--agent-command", "pretend-agent", "--cwd", home}, flags...)...)
+	x.wait("  /help")
+	return x
+}
+
+// says types a prompt and sends it.
+func (x *terminal) sends(text string) {
+	x.t.Helper()
+	x.types(text)
+	x.wait("> " + text)
+	x.types("\r")
+}
+
+// bashUse is a prompt that has the pretend agent run a command.
+func bashUse(command string) string {
+	return fmt.Sprintf(`{"Tool":"Bash","Input":{"command":%q}}`, command)
+}
+
+// A person has two turns, with a question, and ends; what was typed is kept for the next
+// conversation, and the session can be continued.
+func TestTalk(t *testing.T) {
+	home, session := t.TempDir(), "5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90"
+	t.Setenv("PRETEND_SESSION", session)
+	x := talking(t, home, "--ask", "Bash(touch:*)")
+	x.sends("hello there")
+	x.wait("\nhello there")
+	x.wait("  /help")
+	x.sends(bashUse("touch x"))
+	x.wait("o  once")
+	x.press("o")
+	x.wait("ran with")
+	x.wait("  /help")
+	x.sends("/why")
+	x.wait("1. ALLOW")
+	x.wait("approved by you")
+	x.types("\x04")
+	if code, shown := x.end(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+	if now := x.modes(); now != x.was {
+		t.Errorf("the terminal was not restored: %+v", now)
+	}
+	kept, _ := filepath.Glob(home + "/.local/state/agent-wrapper/conversations/*/prompts.jsonl")
+	if len(kept) != 1 {
+		t.Fatalf("kept: %q", kept)
+	}
+	if info, err := os.Stat(kept[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the history: %v, %v", info.Mode(), err)
+	}
+
+	x = talking(t, home, "--continue", "--history", "off")
+	x.types("\x1b[A") // nothing is there
+	x.sends("again")
+	x.wait("session " + session)
+	x.wait("  /help")
+	x.sends("/quit")
+	if code, shown := x.end(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+	if data, _ := os.ReadFile(kept[0]); strings.Contains(string(data), "again") || !strings.Contains(string(data), "hello there") {
+		t.Errorf("the history: %s", data)
+	}
+}
+
+// ^C ends a turn and not the agent; a question that is open ends with it.
+func TestTalkInterrupt(t *testing.T) {
+	x := talking(t, t.TempDir(), "--ask", "Bash(touch:*)")
+	x.sends(bashUse("touch x"))
+	x.wait("o  once")
+	x.wait(ask.Prompt)
+	x.types("\x03")
+	x.wait("(interrupted)")
+	x.wait("  /help")
+	x.sends("go on")
+	x.wait("\ngo on")
+	x.wait("  /help")
+	x.types("\x03")
+	x.wait("^C again")
+	x.types("\x03")
+	if code, shown := x.end(); code != 0 || strings.Contains(shown, "ran with") || strings.Count(shown, "session pretend-1") != 1 {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+}
+
+// However a conversation ends, the terminal is as it was before.
+func TestTalkRestores(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		x := talking(t, t.TempDir())
+		x.types("some text")
+		x.wait("some text")
+		x.cmd.Process.Signal(sig)
+		code, shown := x.end()
+		if now := x.modes(); now != x.was || code != 128+int(sig) {
+			t.Errorf("%v: exit code %d, restored %v:\n%s", sig, code, now == x.was, shown)
+		}
+	}
+}
+
+// A breach ends the conversation.
+func TestTalkBreach(t *testing.T) {
+	x := talking(t, t.TempDir())
+	x.sends(`{"Rogue":true,"Tool":"Bash","Input":{"command":"touch x"}}`)
+	if code, shown := x.end(); code != 3 || !strings.Contains(shown, "breach") {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+}
+
+// The modes of a conversation are those of set_mode, with the same refusals.
+func TestTalkMode(t *testing.T) {
+	x := talking(t, t.TempDir())
+	x.sends("/mode")
+	x.wait("* default\n  acceptEdits")
+	x.sends("/mode bypassPermissions")
+	x.wait("needs --dangerously-skip-permissions")
+	x.types("\x15")
+	x.sends("/mode yolo")
+	x.wait("unknown permission mode")
+	x.types("\x15")
+	x.sends("/mode plan")
+	x.wait("mode plan")
+	x.wait("plan  /help")
+	x.sends(bashUse("touch x"))
+	x.wait("plan mode")
+	x.wait("plan  /help")
+	x.sends("/deny bash")
+	x.wait("did you mean")
+	x.types("\x15")
+	x.sends("/deny Bash(ls:*)")
+	x.wait("is denied for this session")
+	x.sends("/rules")
+	x.wait("1  deny Bash(ls:*)")
+	x.sends("/revoke 1")
+	x.wait("counts no more")
+	x.sends("/quit")
+	if code, shown := x.end(); code != 0 || strings.Contains(shown, "ran with") {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+}
