@@ -33,6 +33,9 @@ type call struct {
 
 func (c call) id() string { return "toolu_" + c.Name }
 
+// tells is a text of the model in place of a call.
+func tells(text string) call { return call{Name: text} }
+
 // turn is what the model says at once: several calls are parallel tool uses.
 type turn []call
 
@@ -265,6 +268,10 @@ func reply(w http.ResponseWriter, req *request, t turn) {
 	if len(t) > 0 {
 		stop, content = "tool_use", nil
 		for _, c := range t {
+			if c.Tool == "" {
+				stop, content = "end_turn", append(content, map[string]any{"type": "text", "text": c.Name})
+				continue
+			}
 			content = append(content, map[string]any{"type": "tool_use", "id": c.id(), "name": c.Tool, "input": c.Input})
 		}
 	}
@@ -296,7 +303,9 @@ func reply(w http.ResponseWriter, req *request, t turn) {
 func sendBlock(send func(string, map[string]any), i int, b map[string]any) {
 	if b["type"] == "text" {
 		send("content_block_start", map[string]any{"index": i, "content_block": map[string]any{"type": "text", "text": ""}})
-		send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "text_delta", "text": b["text"]}})
+		for piece := range strings.SplitAfterSeq(b["text"].(string), " ") {
+			send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "text_delta", "text": piece}})
+		}
 	} else {
 		input, _ := json.Marshal(b["input"])
 		send("content_block_start", map[string]any{"index": i, "content_block": map[string]any{"type": "tool_use", "id": b["id"], "name": b["name"], "input": map[string]any{}}})
