@@ -153,9 +153,10 @@ func likeFence(line []byte) bool {
 
 // entry is a key of the head and its value.
 type entry struct {
-	key   Value
-	value any // a Value or a list of Values
-	fault string
+	key    Value
+	value  any    // a Value or a list of Values
+	scalar string // the text of a single value of any type
+	fault  string
 }
 
 // The keys of permission settings.

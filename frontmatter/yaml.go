@@ -140,6 +140,9 @@ func (y yamlHead) entries(top *yaml.Node) []entry {
 
 func (y yamlHead) entry(key, value *yaml.Node) entry {
 	e := entry{key: y.at(key)}
+	if value.Kind == yaml.ScalarNode {
+		e.scalar = value.Value
+	}
 	switch {
 	case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
 	case isText(value):
