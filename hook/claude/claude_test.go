@@ -26,11 +26,12 @@ func TestCommandLines(t *testing.T) {
 	write(t, project+"/.claude/commands/one.md", "---\nallowed-tools: Bash\n---\nstate: !`git status` and !`git  diff`\n")
 	write(t, project+"/.claude/commands/sub/two.md", "!`two`")
 	write(t, project+"/.claude/skills/three/SKILL.md", "```!\nfirst\nsecond\n```\n")
+	write(t, project+"/.claude/commands/hidden.md", "`!`a !`touch b`") // the line that runs begins within another
 	write(t, home+"/.claude/commands/four.md", "nothing `runs` here")
 	write(t, home+"/.claude/plugins/cache/x/plug/commands/five.md", "!`five`")
 	write(t, home+"/.claude/plugins/cache/x/plug/skills/six/SKILL.md", "!`six`")
 	for name, want := range map[string]string{
-		"one": "git status|git  diff", "sub:two": "two", "two": "two", "three": "first\nsecond", "four": "", "plug:five": "five", "plug:six": "six",
+		"one": "git status|git  diff", "sub:two": "two", "two": "two", "three": "first\nsecond", "hidden": "a !|touch b", "four": "", "plug:five": "five", "plug:six": "six",
 		"clear": "", "plug:gone": "error", "../one": "error", `a\b`: "error", "": "error",
 	} {
 		from := "projectSettings"
