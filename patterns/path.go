@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -79,8 +80,27 @@ func NewPath(word shell.Word, dir string, place Place, resolve func(string) (str
 		if place.Fold && !isASCII(p.forms[i].word.Text) {
 			p.also = append(p.also, asciiForm(p.forms[i]))
 		}
+		p.also = originals(p.also, &p.forms[i])
 	}
 	return p
+}
+
+// Worktrees are the names of the directory in which the agent CLI creates copies of a
+// repository: .claude/worktrees/NAME below its root.
+var Worktrees = []string{".claude", "worktrees"}
+
+// originals appends what a form in a copy of a repository is a copy of, so that rules
+// that ask or deny hold in the copy, too.
+func originals(also []form, f *form) []form {
+	for at := len(f.segs) - len(Worktrees) - 1; at >= 0; at-- {
+		if named := strings.EqualFold(f.segs[at].text, Worktrees[0]) && strings.EqualFold(f.segs[at+1].text, Worktrees[1]); named &&
+			len(f.segs[at].holes)+len(f.segs[at+1].holes) == 0 {
+			original := form{segs: slices.Concat(f.segs[:at], f.segs[at+len(Worktrees)+1:])}
+			also = originals(append(also, original), &original)
+			break
+		}
+	}
+	return also
 }
 
 // globOnly reports whether there is unknown text and all of it comes from

@@ -172,16 +172,14 @@ func (e *evaluation) wantedFile(wanted []patterns.Named, a *act, form shell.Word
 	return append(wanted, patterns.Named{Names: tail, Least: 1})
 }
 
-// worktrees are the names of the directory in which the agent CLI creates
-// copies of the workspace for its subagents. What is in a copy is as free as in
-// the workspace itself.
-var worktrees = []string{".claude", "worktrees"}
-
 // worktree returns the index of the first segment inside a copy of the
-// workspace, 0 if the path is in none.
+// workspace, 0 if the path is in none. What is in a copy is as free as in the
+// workspace itself.
 func worktree(segments []shell.Word) int {
 	for at := range segments {
-		if n := at + len(worktrees); n < len(segments) && fitting(segments[at:], worktrees) == len(worktrees) && len(segments[n].Holes) == 0 {
+		n := at + len(patterns.Worktrees)
+		known := n < len(segments) && !slices.ContainsFunc(segments[at:n+1], func(s shell.Word) bool { return len(s.Holes) > 0 })
+		if known && fitting(segments[at:], patterns.Worktrees) == len(patterns.Worktrees) {
 			return n + 1 + worktree(segments[n+1:])
 		}
 	}

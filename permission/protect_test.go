@@ -382,3 +382,78 @@ func useOf(text string) ToolUse {
 	tool, text, _ := strings.Cut(text, ": ")
 	return using(tool, text)
 }
+
+// TestWorktreeIsFree: in a copy of the workspace the mode says what it says in the
+// workspace, and no more: not about what is protected there, not about what only may be a
+// copy, and not about what lies beside it.
+func TestWorktreeIsFree(t *testing.T) {
+	check(t, spec{mode: "acceptEdits"},
+		row{"Edit: .claude/worktrees/a/src/x.go", "allow mode"},
+		row{"Bash: mkdir .claude/worktrees/a/src", "allow mode"},
+		row{"Bash: d=.claude; touch $d/worktrees/a/x", "allow mode"},
+		row{"Edit: .claude/worktrees/a/.claude/worktrees/b/x", "allow mode"},
+		row{"Edit: .claude/worktrees/a/.git", "ask guard held"},
+		row{"Edit: .claude/worktrees/a/.git/hooks/x", "ask guard held"},
+		row{"Edit: .claude/worktrees/a/.envrc", "ask guard held"},
+		row{"Edit: .claude/worktrees/a/.claude/settings.json", "ask guard held"},
+		row{"Edit: .claude/worktrees/a/.claude/agents/x.md", "ask guard held"},
+		row{"Edit: .claude/worktrees/a/agent-wrapper.toml", "ask guard held"},
+		row{"Edit: .claude/worktrees/../agents/x.md", "ask guard held"},
+		row{"Edit: .claude/agents/x.md", "ask guard held"},
+		row{"Edit: .git/worktrees/a/gitdir", "ask guard held"},
+		row{"Edit: /other/.claude/worktrees/a/x", "ask default"},
+	)
+	for _, line := range []string{"touch $d/worktrees/a/x", "touch .claude/worktrees/$d/x", "touch .claude/*/a/x", "touch .c*/worktrees/a/agents"} {
+		if d := (spec{mode: "acceptEdits"}).decideOn(t, using("Bash", line)); d.Behavior == Allow {
+			t.Errorf("%s: %s (%s)", line, outcome(d), d.Reason)
+		}
+	}
+}
+
+// TestRulesInWorktrees: a rule that asks or denies is about the copy of what it names, and
+// one that allows is not.
+func TestRulesInWorktrees(t *testing.T) {
+	s := spec{mode: "acceptEdits", deny: "Edit(src/secret/**); Read(./.env)", ask: "Edit(docs/*.md)", allow: "Edit(.github/workflows/*)", unlisted: UnlistedRisk}
+	check(t, s,
+		row{"Edit: .claude/worktrees/a/src/x.go", "allow mode"},
+		row{"Edit: .claude/worktrees/a/src/secret/x.go", "deny deny-list Edit(src/secret/**)"},
+		row{"Edit: .claude/worktrees/a/.claude/worktrees/b/src/secret/x.go", "deny deny-list Edit(src/secret/**)"},
+		row{"Bash: cat .claude/worktrees/a/.env", "deny deny-list Read(./.env)"},
+		row{"Read: .claude/worktrees/a/.env", "deny deny-list Read(./.env)"},
+		row{"Edit: .claude/worktrees/a/docs/x.md", "ask ask-list Edit(docs/*.md)"},
+		row{"Edit: .claude/worktrees/a/.github/workflows/x.yml", "ask guard held"},
+		row{"Edit: .claude/worktree/a/src/secret/x.go", "ask guard held"},
+		row{"Read: src/.env", "allow default"},
+	)
+}
+
+// TestSessionWorktrees: a copy of the session's own counts as the workspace, wherever it
+// is, until the session says otherwise; deny rules hold there.
+func TestSessionWorktrees(t *testing.T) {
+	s := spec{mode: "acceptEdits", deny: "Edit(//repo/*.key)"}
+	p, session := s.policy(t), NewSession(place)
+	v := &Evaluator{Policy: p, Session: session, Env: linked}
+	of := func(use string) string {
+		tool, text, _ := strings.Cut(use, ": ")
+		d := v.Explain(using(tool, text), nil)
+		return d.Behavior.String()
+	}
+	for _, tt := range []struct {
+		dirs []string
+		want string
+	}{
+		{nil, "ask ask ask ask deny"}, {[]string{"/repo/.claude/worktrees/a"}, "allow ask allow ask deny"}, {nil, "ask ask ask ask deny"},
+	} {
+		session.Worktrees(tt.dirs...)
+		session.Scratch("/run/scratch")
+		var got []string
+		for _, use := range []string{
+			"Edit: /repo/.claude/worktrees/a/x.go", "Edit: /repo/.claude/worktrees/b/x.go", "Bash: mkdir /repo/.claude/worktrees/a/d", "Edit: /repo/x.go", "Edit: /repo/.claude/worktrees/a/x.key",
+		} {
+			got = append(got, of(use))
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%q: %q, want %q", tt.dirs, got, tt.want)
+		}
+	}
+}

@@ -108,7 +108,7 @@ func (e *evaluation) protects(a *act) bool {
 	}
 	place, tree := e.policy.Place, a.wholeTree()
 	for _, form := range a.forms {
-		if named(form, protectedNames(), true) || makesRepository(form, place.Fold) || e.policyProtects(form, tree) {
+		if protectedIn(form) || makesRepository(form, place.Fold) || e.policyProtects(form, tree) {
 			return true
 		}
 		for _, name := range systemPaths {
@@ -245,7 +245,19 @@ func holdsWhole(form shell.Word, place *patterns.Place) bool {
 // After unknown directories, the rest of a name suffices.
 func named(form shell.Word, table names, parents bool) bool {
 	var room [8]shell.Word
+	return namedIn(split(form, room[:0]), table, parents)
+}
+
+// protectedIn is named for the protected paths of the table: those of a copy of the
+// workspace, if form lies in one.
+func protectedIn(form shell.Word) bool {
+	var room [8]shell.Word
 	segments := split(form, room[:0])
+	return namedIn(segments[worktree(segments):], protectedNames(), true)
+}
+
+// namedIn is named for the segments of a path.
+func namedIn(segments []shell.Word, table names, parents bool) bool {
 	for at := range segments {
 		found := false
 		table.each(segments[at:], func(want []string, n int) {

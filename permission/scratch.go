@@ -16,6 +16,7 @@ type scratch struct {
 	dir   string   // the private directory, "" for none
 	temps []string // the directories that everybody's temporary files lie in
 	made  []string // entries of temps that the session has made
+	trees []string // copies of the workspace that the session has made
 }
 
 // Scratch gives the session places for temporary files. Everything below dir,
@@ -30,7 +31,23 @@ func (s *Session) Scratch(dir string, temps ...string) {
 	s.write.Lock()
 	defer s.write.Unlock()
 	next := *s.present()
-	next.scratch = &scratch{dir: dir, temps: slices.Clone(temps), made: next.scratch.entries()}
+	next.scratch = &scratch{dir: dir, temps: slices.Clone(temps), made: next.scratch.entries(), trees: next.scratch.copies()}
+	s.state.Store(&next)
+}
+
+// Worktrees makes directories count as in the workspace, as Place.Roots do: copies of it
+// that the agent has made for itself in this session. All are absolute, clean, and
+// without symbolic links. They stand in place of those of the last call.
+func (s *Session) Worktrees(dirs ...string) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.present()
+	places := scratch{}
+	if next.scratch != nil {
+		places = *next.scratch
+	}
+	places.trees = slices.Clone(dirs)
+	next.scratch = &places
 	s.state.Store(&next)
 }
 
@@ -74,10 +91,11 @@ func (v *Evaluator) madeBy(r *reading, b Behavior) {
 // in returns what the policy knows, in a session.
 func (k Knowledge) in(session *standing) Knowledge { return k.with(session.scratch) }
 
-// with returns the knowledge with places for temporary files. The private
-// directory is the last of the workspace's roots.
+// with returns the knowledge with places for temporary files, and copies of the
+// workspace. The private directory is the last of the workspace's roots.
 func (k Knowledge) with(s *scratch) Knowledge {
 	k.scratch = s
+	k.Place.Roots = append(slices.Clip(k.Place.Roots), s.copies()...)
 	if dir := s.privateDir(); dir != "" {
 		k.Place.Roots = append(slices.Clip(k.Place.Roots), dir)
 	}
@@ -90,6 +108,14 @@ func (s *scratch) privateDir() string {
 		return ""
 	}
 	return s.dir
+}
+
+// copies returns the copies of the workspace that the session has made.
+func (s *scratch) copies() []string {
+	if s == nil {
+		return nil
+	}
+	return s.trees
 }
 
 // entries returns what the session has made.
