@@ -24,6 +24,7 @@ type Engine struct {
 	notifier  *notify.Notifier    // nil: no question is told of
 	advised   advised
 	store     sessionStore
+	trees     *worktrees // nil: none are looked for
 }
 
 // Open loads the policies that the options select and opens the record. The error
@@ -92,6 +93,9 @@ func (e *Engine) SetApprover(a permission.Approver) { e.approver, e.evaluator.Ap
 // Message says why, for the agent. A result with an error is always a Deny; it
 // also is one once ctx has ended.
 func (e *Engine) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+	if more := e.trees.madeFor(use.Dir); more != nil {
+		e.Session.Worktrees(more...)
+	}
 	return e.evaluator.CanUseTool(ctx, use)
 }
 
@@ -154,6 +158,9 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 	}
 	task.Events = e.following(task.Events)
 	e.advised.begin()
+	if e.trees == nil {
+		e.trees = newWorktrees(e.Place.Workspace)
+	}
 	defer e.SetApprover(e.approver)
 	e.evaluator.Approver = wrapper.Announce(task.Events, e.approver)
 	return d.Run(ctx, task)
