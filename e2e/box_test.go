@@ -187,3 +187,15 @@ func short(s string) string {
 	}
 	return s
 }
+
+// link puts a link below the box, to another file of it.
+func (b *box) link(name, to string) {
+	b.t.Helper()
+	path := filepath.Join(b.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(b.Dir, to), path); err != nil {
+		b.t.Fatal(err)
+	}
+}

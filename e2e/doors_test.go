@@ -260,8 +260,15 @@ var openDoors = map[string][]string{
 // stayOpen are the doors that docs/agents.md says stay open.
 var stayOpen = []string{"start-bash-profile", "start-bashrc"}
 
+// givenBack are the texts that the wrapper gives the agent itself, unless it is told
+// --bare: what docs/agents.md lists.
+var givenBack = []string{
+	"agent-home", "agent-repo", "included", "memory-folder", "memory-home", "memory-local", "memory-repo", "plugin-skill-home", "plugin-skill-repo", "skill-home", "skill-repo",
+}
+
 // TestDoors: nothing in the workspace, the home or an added directory speaks to
-// the model or runs a program, but the start-up files of the user's own shell.
+// the model or runs a program, but the start-up files of the user's own shell, and
+// the texts that the wrapper gives back.
 func TestDoors(t *testing.T) {
 	for _, r := range allReleases() {
 		lay := func(t *testing.T) (*box, *model) {
@@ -273,19 +280,27 @@ func TestDoors(t *testing.T) {
 			layStartUp(b)
 			return b, startModel(t, doorScript(b))
 		}
-		t.Run(r.Version, func(t *testing.T) {
-			b, m := lay(t)
-			x := wrapped{release: r, Policy: []string{"--allow", "Bash,Read,Write,Agent", "--add-dir", b.Out}}
-			res := x.run(t, b, m, startWeb(t, b))
-			for _, name := range through(b, m) {
-				if !slices.Contains(stayOpen, name) {
-					t.Errorf("%s came through", name)
+		for name, given := range map[string][]string{"bare": nil, "briefed": givenBack} {
+			t.Run(r.Version+"/"+name, func(t *testing.T) {
+				b, m := lay(t)
+				x := wrapped{release: r, profile: profile{Bare: given == nil}, Policy: []string{"--allow", "Bash,Read,Write,Agent", "--add-dir", b.Out}}
+				res := x.run(t, b, m, startWeb(t, b))
+				open := through(b, m)
+				for _, name := range open {
+					if !slices.Contains(stayOpen, name) && !slices.Contains(given, name) {
+						t.Errorf("%s came through", name)
+					}
 				}
-			}
-			if out, back := m.result("sub-ls"); res.Code != 0 || !back || out.Error {
-				t.Errorf("the run did not go as it should: exit code %d, %s", res.Code, lastOf(res.Out+res.Errors))
-			}
-		})
+				for _, name := range given {
+					if !slices.Contains(open, name) {
+						t.Errorf("%s is not given back", name)
+					}
+				}
+				if out, back := m.result("sub-ls"); res.Code != 0 || !back || out.Error {
+					t.Errorf("the run did not go as it should: exit code %d, %s", res.Code, lastOf(res.Out+res.Errors))
+				}
+			})
+		}
 		t.Run(r.Version+"/control", func(t *testing.T) {
 			b, m := lay(t)
 			driver{Release: r, Args: []string{"--add-dir", b.Out}, Answer: func(ask) (bool, string) { return true, "" }}.drive(t, b, m, plainPrompt)

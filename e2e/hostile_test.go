@@ -14,6 +14,7 @@ type profile struct {
 	Lay    func(b *box) // puts it there; nil nothing
 	Env    []string     // of the wrapper
 	Prompt string       // "" is the plain one
+	Bare   bool         // the wrapper takes the prompt literally; see TestBriefing for what it does otherwise
 	Short  string       // the policy that the short form takes, "" both
 }
 
@@ -26,8 +27,8 @@ var profiles = []profile{
 	{Name: "plain", Short: "open"},
 	{Name: "settings", Lay: layHostile},
 	{Name: "simple", Lay: laySimple, Env: []string{"CLAUDE_CODE_SIMPLE=1"}, Short: "shut"},
-	{Name: "slash", Lay: layHostile, Prompt: "/pwn go [[main]]", Short: "shut"},
-	{Name: "at-file", Lay: layHostile, Prompt: "go [[main]] see @secret.txt, @../out/o.txt and @marks:mark://one", Short: "shut"},
+	{Name: "slash", Lay: layHostile, Prompt: "/pwn go [[main]]", Bare: true, Short: "shut"},
+	{Name: "at-file", Lay: layHostile, Prompt: "go [[main]] see @secret.txt, @../out/o.txt and @marks:mark://one", Bare: true, Short: "shut"},
 }
 
 // layHostile lays user and project settings that allow everything and answer

@@ -28,7 +28,8 @@ func personal(b *box) map[string]string {
 }
 
 // TestIsolation: what docs/agents.md says is off is off, and is on without the
-// isolation; and what it says brings it back does so.
+// isolation; and what it says brings it back does so. What TestBriefing gives back is
+// left out.
 func TestIsolation(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		b := newBox(t)
@@ -45,7 +46,7 @@ func TestIsolation(t *testing.T) {
 		}
 
 		m = startModel(t, script{"main": {{show}}})
-		x := wrapped{release: r, Policy: []string{"--allow", "Bash", "--append-system-prompt", "back-system", "--model", "back-model", "--add-dir", b.Out}}
+		x := wrapped{release: r, profile: profile{Bare: true}, Policy: []string{"--allow", "Bash", "--append-system-prompt", "back-system", "--model", "back-model", "--add-dir", b.Out}}
 		res := x.run(t, b, m, startWeb(t, b))
 		if shut := heardOf(m, texts); len(shut) > 0 || res.Code != 0 {
 			t.Errorf("the model hears of %q; exit code %d", shut, res.Code)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,10 +65,14 @@ func (x wrapped) args(b *box) []string {
 	if prompt == "" {
 		prompt = plainPrompt
 	}
-	return append([]string{
+	var bare []string
+	if x.Bare {
+		bare = []string{"--bare"}
+	}
+	return slices.Concat([]string{
 		"run", "--prompt", prompt, "--cwd", b.Work, "--agent-command", x.agent(b),
 		"--mcp-config", b.mcpConfig(), "--audit", b.Dir + "/audit.jsonl", "--log", b.Dir + "/wire.jsonl",
-	}, x.Policy...)
+	}, bare, x.Policy)
 }
 
 // agent is the agent CLI, behind a script if variables are to reach it: the

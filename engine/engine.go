@@ -129,8 +129,8 @@ func (e *Engine) Note(session, name, words string) error {
 }
 
 // Drive has a driver run an agent under the rules and returns when the run has
-// ended; the error is the driver's. Of task it takes Prompt, Session, Fork,
-// Disallowed and Events and sets the rest: Dir is the workspace, the engine decides, records
+// ended; the error is the driver's. Of task it takes Prompt, Typed, Session,
+// Fork, Disallowed and Events and sets the rest: Dir is the workspace, the engine decides, records
 // and pauses. The engine's warnings come first among the events. For the time of
 // the run the agent has a private directory for temporary files. What a person keeps
 // for the agent's session counts again when a later run resumes it, but not in a fork
@@ -147,6 +147,8 @@ func (e *Engine) Drive(ctx context.Context, d wrapper.Driver, task wrapper.Task)
 	defer scratch.remove()
 	task.Scratch, task.ShellEnv = scratch.dir, scratch.env
 	task.Dir, task.Decider, task.Paused, task.Outcome = e.Place.Workspace, e, e.Session.Paused, e.toolEnded
+	task.Explain = func(use permission.ToolUse) permission.Decision { return e.evaluator.Explain(use, nil) }
+	task.Note = func(name, words string) error { return e.Note(task.Session, name, words) }
 	for _, item := range e.Spec.Deny {
 		if item.Source.Dir != "" && e.relative(item.Text) {
 			continue // the agent would take it as relative to its own directory

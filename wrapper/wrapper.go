@@ -38,7 +38,10 @@ type Decider interface {
 
 // Task says what an agent is to do, and who decides and observes its tool uses.
 type Task struct {
-	Prompt  string // the agent's task; not empty
+	Prompt string // the agent's task; not empty
+	// Typed says that a person has typed the prompt: a command or a file that it names
+	// becomes part of it. Otherwise it is taken literally.
+	Typed   bool
 	Dir     string // the workspace, absolute
 	Session string // ID of the session to resume, "" for a new one
 	Fork    bool   // go on in a copy of Session, which gets an ID of its own
@@ -50,6 +53,11 @@ type Task struct {
 
 	// Decider decides every tool use; it must not be nil.
 	Decider Decider
+	// Explain returns what the Decider would decide, and asks nobody. If it is nil, the
+	// agent is told nothing that somebody else than the caller has written.
+	Explain func(permission.ToolUse) permission.Decision
+	// Note records what was done for the run, by a name and in words. It may be nil.
+	Note func(name, words string) error
 	// Disallowed are the rules of the deny list. Those that the agent can express
 	// itself are passed to it as a second line of defence.
 	Disallowed []string

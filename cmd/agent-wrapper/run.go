@@ -36,7 +36,7 @@ type runFlags struct {
 	output, log, approvals         string
 	audit                          auditFlags
 	count                          countFlags
-	noInput, bypass, managed       bool
+	noInput, bypass, managed, bare bool
 	talk                           talkFlags
 	further                        []string // options for the agent CLI, behind --
 	exit                           exitFlags
@@ -76,6 +76,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "the agent's `model`")
 	flags.StringVar(&f.session, "session", "", "`id` of the session to continue")
 	flags.StringVar(&f.system, "append-system-prompt", "", "`text` to add to the agent's system prompt")
+	flags.BoolVar(&f.bare, "bare", false, "tell the agent nothing of CLAUDE.md, custom agents and skills, and take the prompt literally")
 	flags.Var((*list)(&f.mcp), "mcp-config", "`file` or JSON text with the MCP servers to use, and no others; repeatable")
 	flags.Var((*list)(&f.dirs), "add-dir", "a further `directory` for the agent's file tools; repeatable")
 	flags.StringVar(&f.agentCommand, "agent-command", "", "`command` that starts the agent CLI (default: claude)")
@@ -306,9 +307,9 @@ func (f *runFlags) agent(stdin io.Reader) (*claude.Agent, *wrapper.Task, error) 
 	}
 	return &claude.Agent{
 		Command: command, Model: f.model, MCPConfig: f.mcp, AddDirs: slices.Concat(f.dirs, f.roots),
-		AppendSystemPrompt: f.system, AcceptManaged: f.managed,
+		AppendSystemPrompt: f.system, Briefed: !f.bare, AcceptManaged: f.managed,
 		MaxTurns: int(f.limit.turns), MaxBudgetUSD: float64(f.limit.budget), OutputSchema: schema, Options: f.further,
-	}, &wrapper.Task{Prompt: prompt, Session: f.session, Fork: f.exit.fork}, nil
+	}, &wrapper.Task{Prompt: prompt, Typed: !f.bare && !f.byEditor(), Session: f.session, Fork: f.exit.fork}, nil
 }
 
 // handed checks the files and directories that are passed on to the agent CLI.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/plain"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/editor"
 )
 
@@ -117,7 +119,7 @@ func (a *app) talks(ctx context.Context, f *runFlags, r *driven, out *report) (e
 	o := chat.Options{
 		Turn:     func(ctx context.Context, prompt string) error { return f.turn(ctx, r, agent, prompt, out) },
 		Idle:     agent.Interrupt,
-		Prompt:   func(typed string) (string, error) { return f.composed(typed, commands) },
+		Prompt:   func(typed string) (string, error) { return f.composed(typed, e.Place.Workspace, commands) },
 		Commands: commands,
 		Mode:     func() string { return e.Session.Modes(e.Policy)[0].String() },
 		Doing:    r.events.live.doing,
@@ -160,10 +162,17 @@ func (f *runFlags) turn(ctx context.Context, r *driven, agent *wrapper.Conversat
 	return err
 }
 
-// composed returns the prompt that is sent for what was typed. It is the seam for all
-// that a prompt may stand for.
-func (f *runFlags) composed(typed string, commands []chat.Command) (string, error) {
-	if err := chat.Unknown(typed, commands); err != nil {
+// composed returns what is sent for what was typed: the driver fills in what that stands
+// for. The conversation's own commands come before those of the project.
+func (f *runFlags) composed(typed, dir string, commands []chat.Command) (string, error) {
+	err := chat.Unknown(typed, commands)
+	if err != nil && !f.bare {
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(typed, "\n"), "/"), " ")
+		if claude.HasCommand(dir, name) {
+			err = nil
+		}
+	}
+	if err != nil {
 		return "", err
 	}
 	return typed, nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,7 +68,6 @@ func arguments(o *launch) ([]string, error) {
 	if o.Fork && o.Session != "" {
 		args = append(args, "--fork-session")
 	}
-	add("--append-system-prompt", o.told())
 	for _, config := range o.MCPConfig {
 		add("--mcp-config", absolute(config))
 	}
@@ -93,16 +93,13 @@ func arguments(o *launch) ([]string, error) {
 	return args, nil
 }
 
-// told returns what is added to the CLI's system prompt.
-func (o *launch) told() string {
-	if o.Scratch == "" {
-		return o.AppendSystemPrompt
+// system returns what is added to the CLI's system prompt.
+func (o *launch) system() string {
+	parts := []string{o.told.Instructions, o.AppendSystemPrompt}
+	if o.Scratch != "" {
+		parts = append(parts, fmt.Sprintf("Put temporary files into %s, which is also $TMPDIR. It is private to this session, you may write, read and remove there without being asked, and it is removed at the end of the session.", o.Scratch))
 	}
-	words := fmt.Sprintf("Put temporary files into %s, which is also $TMPDIR. It is private to this session, you may write, read and remove there without being asked, and it is removed at the end of the session.", o.Scratch)
-	if o.AppendSystemPrompt == "" {
-		return words
-	}
-	return o.AppendSystemPrompt + "\n\n" + words
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 }
 
 // absolute makes a path absolute, because the agent may start in another

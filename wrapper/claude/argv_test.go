@@ -16,11 +16,11 @@ import (
 )
 
 func TestArguments(t *testing.T) {
-	got, err := arguments(&launch{Agent{
+	got, err := arguments(&launch{Agent: Agent{
 		Model: "sonnet", AppendSystemPrompt: "be brief\n--bare",
 		MCPConfig: []string{"/a.json", `{"mcpServers":{}}`}, AddDirs: []string{"/b"},
 		MaxTurns: 7, MaxBudgetUSD: 0.25, OutputSchema: `{"type":"object"}`, Options: []string{"--effort", "high", "--no-session-persistence"},
-	}, wrapper.Task{
+	}, Task: wrapper.Task{
 		Session: "s-1", Disallowed: []string{"WebSearch", "Bash(rm:*)", "Bash(git * main)", "*"},
 	}})
 	want := []string{
@@ -28,7 +28,7 @@ func TestArguments(t *testing.T) {
 		"--permission-prompt-tool=stdio", "--permission-mode=default",
 		"--setting-sources=", "--strict-mcp-config", "--disable-slash-commands",
 		`--settings={"permissions":{"ask":["*"],"additionalDirectories":["/b"]},"disableAllHooks":true,"disableSkillShellExecution":true,"crossSessionInbound":"refuse","disableRemoteControl":true}`,
-		"--model=sonnet", "--resume=s-1", "--append-system-prompt=be brief\n--bare",
+		"--model=sonnet", "--resume=s-1",
 		"--mcp-config=/a.json", `--mcp-config={"mcpServers":{}}`,
 		"--disallowedTools=WebSearch", "--disallowedTools=Bash(rm:*)",
 		"--max-turns=7", "--max-budget-usd=0.25", `--json-schema={"type":"object"}`, "--effort=high", "--no-session-persistence",
@@ -41,7 +41,7 @@ func TestArguments(t *testing.T) {
 // TestFork: a session is forked only if there is one.
 func TestFork(t *testing.T) {
 	for session, want := range map[string]bool{"": false, "s-1": true} {
-		got, err := arguments(&launch{Agent{}, wrapper.Task{Session: session, Fork: true}})
+		got, err := arguments(&launch{Task: wrapper.Task{Session: session, Fork: true}})
 		if err != nil || slices.Contains(got, "--fork-session") != want {
 			t.Errorf("%q: %q, %v", session, got, err)
 		}
@@ -72,7 +72,7 @@ func TestPathsMadeAbsolute(t *testing.T) {
 var mayBe = []string{
 	"--output-format", "--verbose", "--input-format", "--permission-prompt-tool", "--permission-mode",
 	"--setting-sources", "--strict-mcp-config", "--disable-slash-commands", "--settings", "--model", "--resume",
-	"--append-system-prompt", "--mcp-config", "--disallowedTools", "--max-turns", "--max-budget-usd", "--json-schema",
+	"--mcp-config", "--disallowedTools", "--max-turns", "--max-budget-usd", "--json-schema",
 	"--autocompact", "--betas", "--effort", "--exclude-dynamic-system-prompt-sections", "--fallback-model", "--name",
 	"--no-session-persistence", "--system-prompt", "--thinking",
 }
@@ -88,8 +88,8 @@ func FuzzArguments(f *testing.F) {
 	f.Add("", "", "", "--name=x", "", "--no-session-persistence")
 	f.Fuzz(func(t *testing.T, model, session, system, mcp, dir, deny string) {
 		got, err := arguments(&launch{
-			Agent{Model: model, AppendSystemPrompt: system, MCPConfig: []string{mcp, deny}, AddDirs: []string{dir, model}, OutputSchema: session},
-			wrapper.Task{Prompt: system, Session: session, Disallowed: []string{deny, "Bash(" + deny + ")", mcp}},
+			Agent: Agent{Model: model, AppendSystemPrompt: system, MCPConfig: []string{mcp, deny}, AddDirs: []string{dir, model}, OutputSchema: session},
+			Task:  wrapper.Task{Prompt: system, Session: session, Disallowed: []string{deny, "Bash(" + deny + ")", mcp}},
 		})
 		if err != nil {
 			return
@@ -197,8 +197,8 @@ func TestOptions(t *testing.T) {
 // else, and no other source file names an option.
 func TestOnlyArguments(t *testing.T) {
 	o := launch{
-		Agent{Model: "m", AppendSystemPrompt: "--allowedTools", MCPConfig: []string{"--allowedTools"}, AddDirs: []string{"--allowedTools=Bash"}},
-		wrapper.Task{Prompt: "--allowedTools=Bash", Dir: "/w", Decider: byWord, Session: "s", Disallowed: []string{"Bash(rm:*)"}},
+		Agent: Agent{Model: "m", AppendSystemPrompt: "--allowedTools", MCPConfig: []string{"--allowedTools"}, AddDirs: []string{"--allowedTools=Bash"}},
+		Task:  wrapper.Task{Prompt: "--allowedTools=Bash", Dir: "/w", Decider: byWord, Session: "s", Disallowed: []string{"Bash(rm:*)"}},
 	}
 	var got []string
 	o.Start = func(args []string) (wrapper.Process, error) {
@@ -345,15 +345,19 @@ func TestWithScratch(t *testing.T) {
 	}
 }
 
-// TestTold: the agent is told of its directory after what the user adds.
-func TestTold(t *testing.T) {
-	for _, x := range []struct{ add, dir, want string }{
-		{"be brief", "", "be brief"},
-		{"", "/s/tmp", "Put temporary files into /s/tmp, which is also $TMPDIR."},
-		{"be brief", "/s/tmp", "be brief\n\nPut temporary files into /s/tmp, which is also $TMPDIR."},
+// TestSystem: the agent is told of its directory after what the user adds, and that
+// after what the project says.
+func TestSystem(t *testing.T) {
+	for _, x := range []struct{ project, add, dir, want string }{
+		{"", "be brief", "", "be brief"},
+		{"", "", "/s/tmp", "Put temporary files into /s/tmp, which is also $TMPDIR."},
+		{"", "be brief", "/s/tmp", "be brief\n\nPut temporary files into /s/tmp, which is also $TMPDIR."},
+		{"use tabs", "", "", "use tabs"},
+		{"use tabs", "be brief", "/s/tmp", "use tabs\n\nbe brief\n\nPut temporary files into /s/tmp"},
 	} {
-		o := launch{Agent{AppendSystemPrompt: x.add}, wrapper.Task{Scratch: x.dir}}
-		if got := o.told(); !strings.HasPrefix(got, x.want) || x.dir == "" && got != x.want {
+		o := launch{Agent: Agent{AppendSystemPrompt: x.add}, Task: wrapper.Task{Scratch: x.dir}}
+		o.told.Instructions = x.project
+		if got := o.system(); !strings.HasPrefix(got, x.want) || x.dir == "" && got != x.want {
 			t.Errorf("%q", got)
 		}
 	}

@@ -384,7 +384,7 @@ func eventLines(t testing.TB, r *recorder) string {
 
 // options returns options for a scripted CLI.
 func options(start wrapper.Starter, d wrapper.Decider, events *recorder) launch {
-	return launch{Agent{Start: start}, wrapper.Task{Prompt: "do it", Dir: "/w", Decider: d, Events: events.take}}
+	return launch{Agent: Agent{Start: start}, Task: wrapper.Task{Prompt: "do it", Dir: "/w", Decider: d, Events: events.take}}
 }
 
 // play runs a script.

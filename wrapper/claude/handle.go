@@ -89,7 +89,7 @@ func (r *run) hook(id string, h *hookCallback) error {
 	switch {
 	case r.phase != working || r.stopping:
 		return deny(errNotNow)
-	case r.paused():
+	case r.o.paused():
 		return deny(errPaused)
 	case r.out.Stopped != "":
 		return deny(errStopped)
@@ -105,7 +105,7 @@ func (r *run) hook(id string, h *hookCallback) error {
 	return nil
 }
 
-func (r *run) paused() bool { return r.o.Paused != nil && r.o.Paused() != "" }
+func (o *launch) paused() bool { return o.Paused != nil && o.Paused() != "" }
 
 // begin records an open question.
 func (r *run) begin(id string, q *question) {
@@ -310,7 +310,7 @@ func (r *run) checked(a *response) error {
 		return nil
 	}
 	r.phase, r.prompted, r.asked = working, true, true
-	r.writer.send(prompting(r.o.Prompt, r.flight.version))
+	r.writer.send(prompting(r.o.told.prompt, r.flight.version))
 	r.waiting = nothing
 	r.timer.Stop()
 	if r.o.Session != "" {

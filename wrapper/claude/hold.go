@@ -53,7 +53,7 @@ func (r *run) given(q *question) *answer {
 		return nil
 	}
 	h := r.uses.release(e)
-	if r.paused() || !sameUse(&h.use, &q.use) {
+	if r.o.paused() || !sameUse(&h.use, &q.use) {
 		return nil
 	}
 	return &h.answer

@@ -24,6 +24,10 @@ type Agent struct {
 	AddDirs []string
 	// AppendSystemPrompt is added to the CLI's system prompt.
 	AppendSystemPrompt string
+	// Briefed has the agent told what the person and the project have written for it:
+	// CLAUDE.md, custom agents, skills, and what a typed prompt names. Package briefing
+	// says what counts of it.
+	Briefed bool
 	// MaxTurns is how many turns the agent may take, MaxBudgetUSD how many US dollars
 	// it may spend; 0 means no limit.
 	MaxTurns     int
@@ -61,12 +65,13 @@ type Agent struct {
 type launch struct {
 	Agent
 	wrapper.Task
+	told briefed
 }
 
 // Run implements [wrapper.Driver]. The error is a *NoAgent if the agent CLI
 // cannot be found.
 func (a Agent) Run(ctx context.Context, task wrapper.Task) (wrapper.Outcome, error) {
-	return drive(ctx, launch{a, task})
+	return drive(ctx, launch{Agent: a, Task: task})
 }
 
 // defaultLinger is the default of Agent.Linger.

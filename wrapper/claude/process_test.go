@@ -100,7 +100,7 @@ func playWrapper() int {
 		<-ctx.Done()
 		return permission.Result{}, ctx.Err()
 	})
-	_, err := drive(context.Background(), launch{Agent{Command: []string{os.Args[0]}}, wrapper.Task{Prompt: "hang", Dir: "/", Decider: nobody}})
+	_, err := drive(context.Background(), launch{Agent: Agent{Command: []string{os.Args[0]}}, Task: wrapper.Task{Prompt: "hang", Dir: "/", Decider: nobody}})
 	fmt.Fprintln(os.Stderr, err)
 	return 1
 }
@@ -151,7 +151,7 @@ func (l *lives) dies(name string, c net.Conn) {
 // processOptions returns options with the test binary as the agent CLI.
 func processOptions(t testing.TB, prompt string, d wrapper.Decider, events *recorder) launch {
 	t.Setenv(part, "agent")
-	return launch{Agent{Command: []string{os.Args[0]}}, wrapper.Task{Prompt: prompt, Dir: t.TempDir(), Decider: d, Events: events.take}}
+	return launch{Agent: Agent{Command: []string{os.Args[0]}}, Task: wrapper.Task{Prompt: prompt, Dir: t.TempDir(), Decider: d, Events: events.take}}
 }
 
 func TestProcess(t *testing.T) {

@@ -101,7 +101,7 @@ type question struct {
 
 // drive runs the agent once.
 func drive(ctx context.Context, o launch) (wrapper.Outcome, error) {
-	r, err := newRun(&o)
+	r, err := newRun(ctx, &o)
 	if err != nil {
 		emit(o.Events, wrapper.Event{Type: wrapper.ErrorEvent, Message: err.Error()})
 		return wrapper.Outcome{}, err
@@ -122,7 +122,7 @@ func emit(events func(wrapper.Event), e wrapper.Event) {
 	}
 }
 
-func newRun(o *launch) (*run, error) {
+func newRun(ctx context.Context, o *launch) (*run, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -137,6 +137,9 @@ func newRun(o *launch) (*run, error) {
 			return nil, err
 		}
 	}
+	if err := o.brief(ctx); err != nil { // last: it may run something
+		return nil, err
+	}
 	process, err := start(args)
 	if err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func newRun(o *launch) (*run, error) {
 		version: func() (version, error) { return askVersion(start) },
 		flight:  preflight{acceptManaged: o.AcceptManaged, ours: isolation(o)},
 		awaited: map[string]string{}, requests: map[string]bool{}, pending: map[string]*question{},
-		answers: make(chan answer), talking: talking{talk: o.Talk},
+		answers: make(chan answer), talking: talking{talk: o.Talk}, out: wrapper.Outcome{Allowed: o.told.allowed, Denied: o.told.denied},
 	}, nil
 }
 
@@ -249,7 +252,7 @@ func (r *run) loop(ctx context.Context) error {
 	r.timer = time.NewTimer(startLimit)
 	defer r.timer.Stop()
 	r.waiting = toStart
-	r.writer.send(controlling("initialize", initialization()))
+	r.writer.send(controlling("initialize", initialization(r.o)))
 	cancelled, deaf := ctx.Done(), r.writer.failed
 	for {
 		var err error
@@ -260,6 +263,8 @@ func (r *run) loop(ctx context.Context) error {
 			err = r.answered(a)
 		case say, more := <-r.talk:
 			err = r.said(say, more)
+		case c := <-r.composed:
+			r.take(c)
 		case <-r.timer.C:
 			err = r.late()
 		case err := <-ended:
@@ -421,7 +426,7 @@ func (r *run) stop(ctx context.Context) error {
 // its result, is idle, and no subagent works in the background. Shell commands in
 // the background get some time, because the agent is told when they end.
 func (r *run) mayFinish() {
-	over := r.phase == working && r.finished && len(r.pending) == 0 && r.tasks.idle() && r.talk == nil && len(r.says) == 0
+	over := r.phase == working && r.finished && len(r.pending) == 0 && r.tasks.idle() && r.talk == nil && len(r.says) == 0 && r.composing == nil
 	switch {
 	case !over && r.waiting == toFinish:
 		r.timer.Stop()

@@ -1228,13 +1228,13 @@ func TestOptionsChecked(t *testing.T) {
 	if err := os.WriteFile(home+"/.claude.json", []byte(`{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	good := launch{Agent{Start: func([]string) (wrapper.Process, error) { return nil, errors.New("started") }}, wrapper.Task{Prompt: "x", Dir: "/w", Decider: byWord}}
+	good := launch{Agent: Agent{Start: func([]string) (wrapper.Process, error) { return nil, errors.New("started") }}, Task: wrapper.Task{Prompt: "x", Dir: "/w", Decider: byWord}}
 	for want, change := range map[string]func(o *launch){
 		"started":                       func(o *launch) {},
 		"the prompt is empty":           func(o *launch) { o.Prompt = " \n" },
 		"Decider is nil":                func(o *launch) { o.Decider = nil },
 		"not an absolute path":          func(o *launch) { o.Dir = "here" },
-		"--append-system":               func(o *launch) { o.AppendSystemPrompt = "a\x00b" },
+		"--model":                       func(o *launch) { o.Model = "a\x00b" },
 		"permissions are":               func(o *launch) { o.Command = []string{"claude", "--allowedTools=Bash"} },
 		"is not on PATH":                func(o *launch) { o.Start = nil; o.Dir = "/"; o.Command = []string{"no-such-agent-cli"} },
 		"is not a directory":            func(o *launch) { o.Start = nil; o.Dir = "/no/such/place" },

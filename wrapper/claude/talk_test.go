@@ -22,7 +22,7 @@ func converse(t *testing.T, d wrapper.Decider, log io.Writer, script func(f *fak
 		o := options(agent(t, nil, script), d, events)
 		o.Log = log
 		c := wrapper.NewConversation(t.Context(), func(ctx context.Context, task wrapper.Task) (wrapper.Outcome, error) {
-			return drive(ctx, launch{o.Agent, task})
+			return drive(ctx, launch{Agent: o.Agent, Task: task})
 		})
 		person(t, c, func(ctx context.Context, prompt string) (wrapper.Outcome, error) {
 			task := o.Task
@@ -204,7 +204,7 @@ func TestDeafToInterrupt(t *testing.T) {
 			f.ends()
 		}), byWord, events)
 		c := wrapper.NewConversation(t.Context(), func(ctx context.Context, task wrapper.Task) (wrapper.Outcome, error) {
-			return drive(ctx, launch{o.Agent, task})
+			return drive(ctx, launch{Agent: o.Agent, Task: task})
 		})
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, wrapper.ErrInterrupted)
 		defer cancel()

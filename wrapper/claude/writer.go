@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/briefing"
 )
 
 // writer writes lines to the agent in order and never blocks its caller: the
@@ -112,6 +114,10 @@ type subtype struct {
 type initialize struct {
 	Kind  string            `json:"subtype"`
 	Hooks map[string][]hook `json:"hooks"`
+	// System is added to the system prompt, in place of what --append-system-prompt says.
+	// An argument cannot be longer than 128 KiB, and every process can read it.
+	System string                    `json:"appendSystemPrompt,omitempty"`
+	Agents map[string]briefing.Agent `json:"agents,omitempty"`
 }
 
 type hook struct {
@@ -128,10 +134,10 @@ const (
 	hookTimeout = 2_000_000
 )
 
-func initialization() initialize {
+func initialization(o *launch) initialize {
 	return initialize{"initialize", map[string][]hook{
 		hookEvent: {{Callbacks: []string{hookID}, Timeout: hookTimeout, OnFailure: "block"}},
-	}}
+	}, o.system(), o.told.Agents}
 }
 
 type userLine struct {
@@ -148,20 +154,44 @@ type userMessage struct {
 	Content any    `json:"content"` // a string or blocks
 }
 
+// textBlock and pictureBlock are the blocks of a message.
 type textBlock struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
+type pictureBlock struct {
+	Type   string `json:"type"`
+	Source struct {
+		Type      string `json:"type"`
+		MediaType string `json:"media_type"`
+		Data      []byte `json:"data"` // base64 in JSON
+	} `json:"source"`
+}
+
+func blockOf(f *briefing.File) any {
+	if f.MediaType == "" {
+		return textBlock{"text", fmt.Sprintf("The file @%s:\n\n%s", f.Name, f.Text)}
+	}
+	b := pictureBlock{Type: "image"}
+	b.Source.Type, b.Source.MediaType, b.Source.Data = "base64", f.MediaType, f.Picture
+	return b
+}
+
 // prompting returns the line with the prompt. CLIs that do not know
 // client_composed expand commands and @files only in the last block, so for them
-// the prompt is not the last block.
-func prompting(text string, v version) userLine {
-	var content any = text
-	if v.before(lists) {
-		content = []textBlock{{"text", text}, {"text", "The task is above, word for word."}}
+// neither the prompt nor a file is the last block.
+func prompting(p briefing.Prompt, v version) userLine {
+	line := userLine{Type: "user", Composed: true, Message: userMessage{"user", p.Text}}
+	if len(p.Files) == 0 && !v.before(lists) {
+		return line
 	}
-	return userLine{Type: "user", Composed: true, Message: userMessage{"user", content}}
+	content := []any{textBlock{"text", p.Text}}
+	for i := range p.Files {
+		content = append(content, blockOf(&p.Files[i]))
+	}
+	line.Message.Content = append(content, textBlock{"text", "The task is above, word for word."})
+	return line
 }
 
 type controlResponse struct {

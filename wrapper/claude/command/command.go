@@ -19,8 +19,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 )
 
-// MaxSize is the maximum size of the file of a command in bytes.
-const MaxSize = 1 << 20
+// maxSize is the maximum size of the file of a command in bytes.
+const maxSize = 1 << 20
 
 // The forms of a command line in the text of a command: !`git status`, and ```! to ```
 // for several lines.
@@ -99,8 +99,8 @@ func Read(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > MaxSize {
-		return nil, fmt.Errorf("%s: it is no file of at most %d bytes", file, MaxSize)
+	if !info.Mode().IsRegular() || info.Size() > maxSize {
+		return nil, fmt.Errorf("%s: it is no file of at most %d bytes", file, maxSize)
 	}
 	return os.ReadFile(file)
 }

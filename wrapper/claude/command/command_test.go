@@ -89,7 +89,7 @@ func TestFind(t *testing.T) {
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	big := filepath.Join(dir, "big.md")
-	if err := os.WriteFile(big, make([]byte, MaxSize+1), 0o600); err != nil {
+	if err := os.WriteFile(big, make([]byte, maxSize+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{dir, big, filepath.Join(dir, "gone"), "/dev/null"} {
