@@ -261,9 +261,10 @@ var openDoors = map[string][]string{
 var stayOpen = []string{"start-bash-profile", "start-bashrc"}
 
 // givenBack are the texts that the wrapper gives the agent itself, unless it is told
-// --bare: what docs/agents.md lists.
+// --bare: what docs/agents.md lists. Of two agents or skills with one name the nearer
+// counts.
 var givenBack = []string{
-	"agent-home", "agent-repo", "included", "memory-folder", "memory-home", "memory-local", "memory-repo", "plugin-skill-home", "plugin-skill-repo", "skill-home", "skill-repo",
+	"agent-repo", "included", "memory-folder", "memory-home", "memory-local", "memory-repo", "plugin-skill-repo", "skill-repo",
 }
 
 // TestDoors: nothing in the workspace, the home or an added directory speaks to

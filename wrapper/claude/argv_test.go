@@ -153,7 +153,7 @@ func TestOptions(t *testing.T) {
 		"--dangerously-skip-permissions":    "use --mode",
 		"--settings={}":                     "use a policy file",
 		"--setting-sources=user":            "use a policy file",
-		"--bare":                            "use a policy file",
+		"--bare":                            "use agent-wrapper's --bare",
 		"--resume x":                        "--session ID",
 		"-r x":                              "--session ID",
 		"--max-turns 3":                     "give it before --",
