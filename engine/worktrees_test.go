@@ -66,6 +66,9 @@ func TestWorktrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if e.trees.proven(filepath.Join(root, trees, "linked")) {
+			t.Error("a link is a worktree")
+		}
 		if edit("sub", trees+"new/sub/x.go") == permission.Allow {
 			t.Error("it counts although the agent is not there")
 		}
