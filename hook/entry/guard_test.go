@@ -62,6 +62,15 @@ var fakeHooks = []fakeHook{
 	{"answers and hangs", `echo '{}'; exec sleep 60`, 2, "{}\n", "failed"},
 }
 
+// limit is how long the hook may take: a second if it hangs, else so long that a machine
+// with much to do does not end one that answers.
+func (w fakeHook) limit() time.Duration {
+	if strings.Contains(w.name, "hangs") {
+		return time.Second
+	}
+	return time.Minute
+}
+
 // TestGuard: with a real bash, with GNU timeout and without, a hook that fails in
 // whatever way denies, and one that answers is not changed.
 func TestGuard(t *testing.T) {
