@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"strings"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/build"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -70,7 +69,7 @@ func Load(o Options) (*Rules, error) {
 // rules returns the rules of the policies that the options select.
 func (o *Options) rules(place patterns.Place) (*Rules, error) {
 	if o.Compiled != nil {
-		spec, err := policy.ReadCompiled(o.Compiled, place, build())
+		spec, err := policy.ReadCompiled(o.Compiled, place, build.Name())
 		if err != nil {
 			return nil, &PolicyError{err}
 		}
@@ -93,22 +92,7 @@ func (o *Options) rules(place patterns.Place) (*Rules, error) {
 // options of later processes of the same build, which need not read and merge them again.
 // Those do not know the sources, and have no warnings about them.
 func (r *Rules) Compiled() ([]byte, error) {
-	return r.Spec.AppendCompiled(nil, r.Policy, build())
-}
-
-// build names the build of the program.
-func build() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	name := info.GoVersion + " " + info.Main.Version
-	for _, s := range info.Settings {
-		if strings.HasPrefix(s.Key, "vcs.") {
-			name += " " + s.Value
-		}
-	}
-	return name
+	return r.Spec.AppendCompiled(nil, r.Policy, build.Name())
 }
 
 // compose merges and compiles sources. The caller adds the guarded files and the

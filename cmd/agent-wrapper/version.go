@@ -8,12 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-// The version and the commit of a release, which its build sets with -ldflags -X. Other
-// builds know them from Go: go install from the version that it was told, go build from
-// the repository.
-var releaseVersion, releaseCommit string
+	"github.com/agent-wrapper/agent-wrapper/internal/build"
+)
 
 // versionJSON is the output of version --json, and what is known of this program.
 type versionJSON struct {
@@ -45,9 +42,11 @@ func (a *app) versionCommand() *cobra.Command {
 	return cmd
 }
 
-// thisBuild returns what is known of this program.
+// thisBuild returns what is known of this program. A release has its version and commit
+// from its build; other builds know them from Go: go install from the version that it was
+// told, go build from the repository.
 func thisBuild() versionJSON {
-	v := versionJSON{Version: releaseVersion, Commit: releaseCommit, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionJSON{Version: build.Version, Commit: build.Commit, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		v.Version = cmp.Or(v.Version, "unknown")

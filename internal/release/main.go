@@ -28,8 +28,11 @@ import (
 	"time"
 )
 
+// linked is the package that holds the version of a release.
+const linked = "github.com/agent-wrapper/agent-wrapper/internal/build"
+
 // programs are the commands below cmd/ that an archive holds.
-var programs = []string{"agent-wrapper"}
+var programs = []string{"agent-wrapper", "agent-wrapper-hook"}
 
 // platforms are those for which there is an archive.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
@@ -162,7 +165,7 @@ func git(ctx context.Context, args ...string) (string, error) {
 // compile builds a program for a platform.
 func (r *release) compile(ctx context.Context, platform, program, into string) error {
 	goos, goarch, _ := strings.Cut(platform, "/")
-	flags := fmt.Sprintf("-s -w -buildid= -X main.releaseVersion=%s -X main.releaseCommit=%s", r.version, r.commit)
+	flags := fmt.Sprintf("-s -w -buildid= -X %[1]s.Version=%[2]s -X %[1]s.Commit=%[3]s", linked, r.version, r.commit)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", into, "./cmd/"+program)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=")
 	if out, err := cmd.CombinedOutput(); err != nil {
