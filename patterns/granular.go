@@ -315,3 +315,16 @@ func unknownFrom(words []shell.Word) int {
 	}
 	return n
 }
+
+// Roots returns directories or paths that include everything that the paths of the rule
+// may match, as those of a Rule.
+func (g *Granular) Roots() []string {
+	var roots []string
+	for _, r := range g.paths {
+		roots = append(roots, r.Roots()...)
+	}
+	return roots
+}
+
+// Hosts reports whether the rule is about hosts.
+func (g *Granular) Hosts() bool { return len(g.domains) > 0 }

@@ -24,8 +24,10 @@ var spots = []spot{
 	{"/dev/null", Safe, writesNowhere, ""},
 	{"/dev/stdout /dev/stderr /dev/tty", Safe, toTerminal, ""},
 	{"/dev/shm", Moderate, mutating, ""},
-	{"/etc/passwd /etc/shadow /etc/gshadow /etc/group /etc/sudoers /etc/sudoers.d /etc/master.passwd", High, users, FactorSensitive},
-	{"/etc/ssh /etc/ssl/private /root /proc/kcore", High, onSystem, FactorSensitive},
+	{"/etc/passwd /etc/group /etc/sudoers /etc/sudoers.d", High, users, FactorSensitive},
+	{"/etc/shadow /etc/gshadow /etc/master.passwd", High, logins, FactorSensitive},
+	{"/etc/ssh /root /proc/kcore", High, onSystem, FactorSensitive},
+	{"/etc/ssl/private", High, keys, FactorSensitive},
 	{"/proc/*/environ /proc/*/mem /proc/*/task/*/environ /proc/*/task/*/mem", High, onSystem, FactorSensitive},
 	{"/ /bin /boot /dev /etc /lib /lib64 /proc /sbin /sys /usr /var/lib /var/spool/cron /Library /System", High, onSystem, FactorSystem},
 	{"**/.ssh", High, logins, FactorSensitive},
@@ -59,8 +61,25 @@ var spots = []spot{
 // SensitivePaths returns the names of the sensitive files and directories: those
 // that may lie in any directory, and those with an absolute path.
 func SensitivePaths() (anywhere, absolute []string) {
+	return spotsWhere(func(s *spot) bool { return s.factor == FactorSensitive })
+}
+
+// SecretPaths returns those of SensitivePaths that can be withheld from programs. What
+// they read as a part of their own work (/etc/passwd, ~/.gitconfig) is not among them: it
+// is sensitive because of what a write does.
+func SecretPaths() (anywhere, absolute []string) {
+	return spotsWhere(func(s *spot) bool {
+		switch s.reason {
+		case users, onSystem, startup, gitRuns:
+			return false
+		}
+		return s.factor == FactorSensitive
+	})
+}
+
+func spotsWhere(is func(*spot) bool) (anywhere, absolute []string) {
 	for i := range spots {
-		if spots[i].factor != FactorSensitive {
+		if !is(&spots[i]) {
 			continue
 		}
 		for one := range strings.FieldsSeq(spots[i].paths) {

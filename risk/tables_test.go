@@ -212,3 +212,28 @@ func TestCausesOfSafeRows(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretPaths: what programs need for their own work is not withheld from them.
+func TestSecretPaths(t *testing.T) {
+	anywhere, absolute := SecretPaths()
+	for _, name := range []string{".gitconfig", ".git/config", ".bashrc", ".profile"} {
+		if slices.Contains(anywhere, name) {
+			t.Errorf("%s is withheld", name)
+		}
+	}
+	for _, name := range []string{"/etc/passwd", "/etc/group", "/etc/ssh", "/root"} {
+		if slices.Contains(absolute, name) {
+			t.Errorf("%s is withheld", name)
+		}
+	}
+	for _, name := range []string{".ssh", ".gnupg", ".aws", ".npmrc", ".env", ".netrc", ".bash_history"} {
+		if !slices.Contains(anywhere, name) {
+			t.Errorf("%s is not withheld", name)
+		}
+	}
+	for _, name := range []string{"/etc/shadow", "/etc/ssl/private"} {
+		if !slices.Contains(absolute, name) {
+			t.Errorf("%s is not withheld", name)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
+
+// Bounds says what a program may not do to single paths while nobody is asked about it,
+// for whoever holds programs to a policy by other means than its answers. It is what the
+// rules with paths and the tables of files say. The mode, the allow list and the tiers
+// are about the command that runs the program, and have answered.
+type Bounds struct {
+	policies []*Policy
+	session  *standing
+}
+
+// Bound is what may not be done to a path: the reasons, "" where there is none.
+type Bound struct {
+	Read, Write string
+	Ruled       bool // it is a rule that withholds it from reading
+}
+
+// Bounds returns the bounds of a policy with those of its further policies, under the
+// present rules of a session, which may be nil.
+func (p *Policy) Bounds(s *Session) *Bounds {
+	return &Bounds{policies: append([]*Policy{p}, p.Further...), session: s.standing()}
+}
+
+// At returns the bound of an absolute path without links. With dir set the path is a
+// directory, and bound as well if everything in it is.
+func (b *Bounds) At(name string, dir bool) Bound {
+	var all Bound
+	for _, p := range b.policies {
+		one := b.by(p, name, dir)
+		if all.Read == "" || one.Ruled && !all.Ruled {
+			all.Read, all.Ruled = one.Read, one.Ruled
+		}
+		if all.Write == "" {
+			all.Write = one.Write
+		}
+	}
+	return all
+}
+
+// by returns the bound by one policy.
+func (b *Bounds) by(p *Policy, name string, dir bool) Bound {
+	asIs := func(name string) (string, bool) { return name, true }
+	sub := patterns.Subject{Kind: patterns.ReadPath, Tool: tools.Bash, Path: patterns.NewPath(shell.Word{Text: name}, "", p.Place, asIs)}
+	var found Bound
+	if found.Read = b.ruled(p, &sub, dir); found.Read != "" {
+		found.Ruled = true
+	} else {
+		found.Read = unreadable(p, &sub, name)
+	}
+	sub.Kind = patterns.WritePath
+	if found.Write = b.ruled(p, &sub, dir); found.Write == "" {
+		found.Write = unwritable(p, &sub, name)
+	}
+	return found
+}
+
+// ruled returns the ask or deny rule with a path that is about a path.
+func (b *Bounds) ruled(p *Policy, sub *patterns.Subject, dir bool) string {
+	for _, set := range []*patterns.Set{b.session.deny, p.Deny, p.Ask} {
+		rule, m := set.Match(sub, patterns.Query{Specific: true})
+		if m != patterns.No {
+			return rule.List().String() + " " + rule.String()
+		}
+		if !dir || set == nil {
+			continue
+		}
+		for _, rule := range set.Near(sub.Path) {
+			if sub.Path.Below(rule, sub) && sub.Path.All(rule) {
+				return rule.List().String() + " " + rule.String()
+			}
+		}
+	}
+	for _, g := range p.Rules {
+		if g.Paths() && g.Match(sub) != patterns.No {
+			return g.String()
+		}
+	}
+	return ""
+}
+
+// unreadable returns why a file is withheld although no rule is about it: it holds
+// secrets, and no rule lets it be read.
+func unreadable(p *Policy, sub *patterns.Subject, name string) string {
+	if credentialEnds().endOf(name).Names != nil || slices.Contains(p.Credentials, name) {
+		return "a credential of a person"
+	}
+	if !p.SensitiveAsks {
+		return ""
+	}
+	want := withheldNames().endOf(name)
+	if part := risk.SensitiveName(path.Base(name)); want.Names == nil && part != "" {
+		want = patterns.Named{Names: []string{strings.ToLower(path.Base(name))}, Least: 1, Pattern: part}
+	}
+	if want.Names == nil && slices.Contains(withheldNames().absolute, name) {
+		want = patterns.Named{Names: []string{path.Base(name)}, Least: 1}
+	}
+	if want.Names == nil || p.spells(sub, want) {
+		return ""
+	}
+	return "it holds secrets"
+}
+
+// unwritable returns why a file is not written although no rule is about it: it is
+// protected, and no rule lets it be changed.
+func unwritable(p *Policy, sub *patterns.Subject, name string) string {
+	for _, guarded := range p.Guarded {
+		if same(path.Clean(guarded), name) {
+			return "it decides what the agent may do"
+		}
+	}
+	if want := settingsEnds().endOf(name); want.Names != nil {
+		return "the agent's settings"
+	}
+	want := protectedEnds().endOf(name)
+	for i := range p.Protect {
+		switch at := &p.Protect[i]; {
+		case want.Names != nil:
+		case at.path != "" && same(at.path, name):
+			want = patterns.Named{Names: []string{path.Base(name)}, Least: 1}
+		case at.names != nil:
+			want = endsOf(at.names).endOf(name)
+		}
+	}
+	if want.Names == nil || p.spells(sub, want) {
+		return ""
+	}
+	return "it is protected"
+}
+
+// spells reports whether a rule of the policy lets a path be used and spells it out.
+func (p *Policy) spells(sub *patterns.Subject, want patterns.Named) bool {
+	named := []patterns.Named{want}
+	return yes(p.Allow, sub, patterns.Query{Specific: true, Named: named}) != nil ||
+		slices.ContainsFunc(p.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.Spells(sub, named) })
+}
+
+// Files returns the paths outside the directories of the workspace that may be bound,
+// whether they exist or not: absolute ones, and those in the home.
+func (b *Bounds) Files() []string {
+	secrets := withheldNames()
+	files := slices.Clone(secrets.absolute)
+	for _, p := range b.policies {
+		files = append(files, p.Guarded...)
+		files = append(files, p.Credentials...)
+		for i := range p.Protect {
+			files = append(files, p.Protect[i].path)
+		}
+		if p.Place.Home == "" {
+			continue
+		}
+		for _, table := range []ends{secrets, credentialEnds()} {
+			for _, names := range table.byLast {
+				for _, name := range names {
+					files = append(files, p.Place.Home+"/"+strings.Join(name, "/"))
+				}
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.DeleteFunc(slices.Compact(files), func(file string) bool { return file == "" })
+}
+
+// Root is a directory or file that holds something that a rule is about.
+type Root struct{ Path, Rule string }
+
+// Roots returns, for the ask and deny rules with paths, what holds everything that they
+// are about.
+func (b *Bounds) Roots() []Root {
+	var roots []Root
+	add := func(paths []string, rule string) {
+		for _, path := range paths {
+			roots = append(roots, Root{path, rule})
+		}
+	}
+	for _, p := range b.policies {
+		for _, set := range []*patterns.Set{b.session.deny, p.Deny, p.Ask} {
+			for _, rule := range set.Rules() {
+				if !rule.Bare() {
+					add(rule.Roots(), rule.List().String()+" "+rule.String())
+				}
+			}
+		}
+		for _, g := range p.Rules {
+			if g.Paths() {
+				add(g.Roots(), g.String())
+			}
+		}
+	}
+	slices.SortFunc(roots, func(a, b Root) int { return strings.Compare(a.Path+a.Rule, b.Path+b.Rule) })
+	return slices.Compact(roots)
+}
+
+// Copies returns where the agent CLI keeps copies of a workspace, which are as free as
+// the workspace itself although their directory is protected.
+func Copies(workspace string) string { return workspace + "/" + strings.Join(worktrees, "/") }
+
+// ends are the paths of a table by their last name, in lower case, to find in it what a
+// path ends in.
+type ends struct {
+	byLast   map[string][][]string
+	absolute []string
+}
+
+func endsOf(table names) ends {
+	e := ends{byLast: map[string][][]string{}}
+	for _, all := range table {
+		for _, name := range all {
+			last := lower(name[len(name)-1])
+			e.byLast[last] = append(e.byLast[last], name)
+		}
+	}
+	return e
+}
+
+// endOf returns what a rule must spell out for the name of the table that a path ends
+// in, the zero value if there is none.
+func (e ends) endOf(name string) patterns.Named {
+	for _, want := range e.byLast[lower(path.Base(name))] {
+		if tail := strings.Join(want, "/"); strings.HasSuffix(lower(name), "/"+lower(tail)) {
+			found := patterns.Named{Names: want, Least: len(want)}
+			if want[0] == dotenv {
+				found.Pattern = dotenv
+			}
+			return found
+		}
+	}
+	return patterns.Named{}
+}
+
+var (
+	protectedEnds  = sync.OnceValue(func() ends { return endsOf(protectedNames()) })
+	credentialEnds = sync.OnceValue(func() ends { return endsOf(credentialNames()) })
+	settingsEnds   = sync.OnceValue(func() ends { return endsOf(settingsNames()) })
+	withheldNames  = sync.OnceValue(func() ends {
+		anywhere, absolute := risk.SecretPaths()
+		e := endsOf(namesOf(anywhere)())
+		e.absolute = absolute
+		return e
+	})
+)
