@@ -35,6 +35,14 @@ type Command struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
+	// Prepare changes the program right before it is started, for a caller that starts
+	// another one, which starts this one elsewhere; nil changes nothing. What it
+	// returns, unless it is an error, is called when the program has been started, or
+	// could not be. Where the program that is started cannot be stopped itself, Stops
+	// tells that what it has started was: ^Z then stops us too.
+	Prepare func(*exec.Cmd) (begun func(), err error)
+	Stops   <-chan struct{}
+
 	// Limit is how long the program may run; 0 means no limit. Grace is the time
 	// between SIGTERM and SIGKILL when its group has to end; 0 means 5 s.
 	Limit, Grace time.Duration
@@ -84,14 +92,28 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	}
 	p.terminal = ownGroup(cmd)
 	begun := time.Now()
-	if err := p.start(); err != nil {
+	if err := c.launch(p); err != nil {
+		p.terminal.giveBack(false)
 		s.abandon()
 		return Result{}, &NotStarted{c.Args[0], err}
 	}
+	go p.follow(c.Stops)
 	res, err := p.wait(ctx, c.Limit, c.grace())
 	res.Took = time.Since(begun)
 	p.terminal.giveBack(res.TimedOut || res.Cancelled || res.Exit > signalled)
 	return res, errors.Join(err, s.finish())
+}
+
+// launch prepares and starts the program.
+func (c *Command) launch(p *child) error {
+	if c.Prepare != nil {
+		begun, err := c.Prepare(p.cmd)
+		if err != nil {
+			return err
+		}
+		defer begun()
+	}
+	return p.start()
 }
 
 func (c *Command) grace() time.Duration {
@@ -187,6 +209,21 @@ func launch(cmd *exec.Cmd, attend func()) error {
 		}
 	}()
 	return <-started
+}
+
+// follow stops us whenever stops tells that the program was stopped.
+func (p *child) follow(stops <-chan struct{}) {
+	for {
+		select {
+		case <-p.ended:
+			return
+		case _, open := <-stops:
+			if !open {
+				return
+			}
+			p.stop()
+		}
+	}
 }
 
 // wait waits for the program and ends what is left of its group.

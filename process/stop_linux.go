@@ -26,9 +26,14 @@ func (p *child) attend() {
 			return
 		}
 		_ = unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WSTOPPED|unix.WNOHANG, nil) // consume this event
-		if p.terminal != nil {
-			p.terminal.pause(p.cmd.Process.Pid)
-		}
+		p.stop()
+	}
+}
+
+// stop stops us, if the program has the terminal.
+func (p *child) stop() {
+	if p.terminal != nil {
+		p.terminal.pause(p.cmd.Process.Pid)
 	}
 }
 
