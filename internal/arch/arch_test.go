@@ -31,7 +31,11 @@ var mayImport = map[string][]string{
 	"patterns":                 {"shell", "program", "tools"},
 	"risk":                     {"shell", "program"},
 	"permission":               {"patterns", "modes", "risk", "shell", "program", "tools"},
-	"workspace":                {"patterns", "shell", "tools"},
+	"walls":                    {"permission", "patterns", "tools"},
+	"walls/kernel":             {"walls", "walls/kernel/inside", "process"},
+	"walls/kernel/inside":      {},
+	"walls/proxy":              {},
+	"workspace":                {"patterns", "shell", "tools", "walls"},
 	"policy":                   {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "program", "workspace", "tools"},
 	"policy/hostrules":         {"policy", "patterns", "tools"},
 	"audit":                    {"permission", "patterns", "modes", "risk", "shell", "tools"},
@@ -49,7 +53,7 @@ var mayImport = map[string][]string{
 	"wrapper/claude/command":   {},
 	"wrapper/demo":             {"wrapper", "patterns", "policy"},
 	"wrapper/editor":           {"wrapper", "desk", "permission"},
-	"engine":                   {"approval", "wrapper", "display", "notify", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "workspace"},
+	"engine":                   {"approval", "wrapper", "display", "notify", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "walls", "workspace"},
 	"desk":                     {"approval", "display", "permission", "patterns", "risk", "workspace"},
 	"broker":                   {"approval", "desk", "display", "permission"},
 	"mcp":                      {"permission"},
@@ -92,7 +96,7 @@ var mayImport = map[string][]string{
 }
 
 // pure packages use no file, process, network, clock or environment.
-var pure = []string{"permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display", "recording"}
+var pure = []string{"walls", "permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display", "recording"}
 
 // impure are the packages of the standard library that do; a name that ends in
 // "/" includes the packages below it.
@@ -116,13 +120,18 @@ var fences = map[string][]string{
 	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
 	"github.com/spf13/pflag":       {"cmd/agent-wrapper"},
 	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "process"},
-	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process"},
+	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process", "walls/kernel", "walls/kernel/inside"},
+	"golang.org/x/net/bpf":         {"walls/kernel/inside"},
 	"github.com/creack/pty":        {"terminal"},
 	"github.com/coder/websocket":   {"server"},
 	"github.com/tailscale/hujson":  {"hook/install", "internal/jsonc"},
 	"go.starlark.net/syntax":       {"policy/hostrules"},
 	"modernc.org/sqlite":           {"store/sqlite"},
 	"github.com/jackc/pgx/v5":      {"store/postgres"},
+
+	"github.com/landlock-lsm/go-landlock/landlock":         {"walls/kernel/inside"},
+	"github.com/landlock-lsm/go-landlock/landlock/syscall": {"walls/kernel/inside"},
+	"kernel.org/pub/linux/libs/security/libcap/psx":        {"walls/kernel/inside"},
 
 	"github.com/jackc/pgx/v5/pgconn": {"store/postgres"},
 	"github.com/jackc/pgx/v5/stdlib": {"store/postgres"},
@@ -417,6 +426,7 @@ var mayName = map[string]string{
 	"whitelist/gate.go":                 "what a list has against a line, for the evaluator",
 	"whitelist/tracker.go":              "what was allowed after all is not counted",
 	"whitelist/unusable.go":             "a whitelist only takes away",
+	"engine/walls.go":                   "passes an allow on to the proxy of walls, and all else as a refusal",
 	"workspace/env.go":                  "Below looks whether a rule covers a path, for permission",
 }
 

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+// Walls returns the plan of the walls for a command that begins in a directory, by the
+// policy and the present rules of the session. The error says why there can be none.
+func (r *Rules) Walls(dir string) (*walls.Plan, error) {
+	tree := workspace.Tree{Env: workspace.Env{Place: r.Place}}
+	return walls.Make(r.Policy, r.Session, workspace.Machine(r.Place.Home, dir), tree)
+}
+
+// Reaches decides whether a command inside walls reaches a host, as if the agent had
+// asked to fetch from it, and records that. Nobody is asked: the error says why not.
+func (e *Engine) Reaches(ctx context.Context, session, host, port string) error {
+	input, err := json.Marshal(map[string]string{"url": "https://" + net.JoinHostPort(host, port) + "/"})
+	if err != nil {
+		return err
+	}
+	v := e.Evaluator()
+	v.Recorder = e.evaluator.Recorder
+	res, err := v.CanUseTool(ctx, permission.ToolUse{ID: "walls-" + rand.Text()[:12], Tool: "WebFetch", Input: input, Dir: e.Place.Workspace, Session: session})
+	if err != nil {
+		return err
+	}
+	if res.Behavior != permission.Allow {
+		return errors.New(res.Reason)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+//go:build amd64 || arm64
+
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel/inside"
+)
+
+// Run runs a command inside walls, as its own method Run does without. The program is
+// found as it would be outside. If a layer is missing, the command is not started, and
+// the error is a *missing.
+func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, error) {
+	a := &around{held: h, stops: make(chan struct{}, 1), done: make(chan struct{}), err: errNoWalls}
+	held := *c
+	held.Prepare, held.Stops = a.prepare, a.stops
+	res, err := held.Run(ctx)
+	if a.line == nil {
+		return res, err // nothing was prepared
+	}
+	<-a.done
+	switch not := new(process.NotStarted); {
+	case errors.As(err, &not):
+		return res, &missing{"namespaces", not.Err}
+	case a.err != nil && !res.Cancelled && !res.TimedOut:
+		return process.Result{}, a.err
+	}
+	return res, err
+}
+
+var errNoWalls = errors.New("the first process inside ended before the walls were there")
+
+// around is one run.
+type around struct {
+	held  *Held
+	line  *os.File // our end of the line, nil before there is one
+	stops chan struct{}
+	args  string // the program
+
+	done chan struct{} // closed when nobody is on the line any more
+	err  error         // why there are no walls; set before done is closed
+}
+
+// prepare has the first process inside started in place of the program.
+func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
+	o := a.held.order()
+	o.Path, o.Args, o.Env = cmd.Path, cmd.Args, append(cmd.Env[:len(cmd.Env):len(cmd.Env)], a.held.env()...)
+	if err := begin(o, cmd.Dir); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	file, err := inMemory(text)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	theirs := os.NewFile(uintptr(ends[1]), "line")
+	a.line, a.args = os.NewFile(uintptr(ends[0]), "line"), cmd.Args[0]
+	cmd.Path, cmd.Args, cmd.Dir = "/proc/self/exe", []string{inside.Name}, "/"
+	cmd.Env = []string{"GOMAXPROCS=1"} // of the first process, which does one thing after the other
+	cmd.ExtraFiles = []*os.File{file, theirs}
+	separate(cmd.SysProcAttr, a.held.omit)
+	go a.listen(ends[0])
+	return func() { file.Close(); theirs.Close() }, nil
+}
+
+// begin sets the directory in which the command begins.
+func begin(o *inside.Order, dir string) error {
+	if dir == "" {
+		dir = "/proc/self/cwd"
+	}
+	var at unix.Stat_t
+	if err := unix.Stat(dir, &at); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	o.Dir, o.Dev, o.Ino = dir, at.Dev, at.Ino
+	if strings.HasPrefix(dir, "/proc/self/") {
+		real, err := os.Readlink(dir)
+		if err != nil {
+			return err
+		}
+		o.Dir = real
+	}
+	return nil
+}
+
+// inMemory returns a file that no other process has a name for.
+func inMemory(text []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("walls", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "walls")
+	if _, err := file.WriteAt(text, 0); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// spaces are the namespaces that walls have, beside those of users ("users") and of
+// mounts, by the names by which tests omit them.
+var spaces = map[string]uintptr{"pid": unix.CLONE_NEWPID, "net": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC}
+
+// separate adds the namespaces to the attributes of a program. Inside, the user is whom
+// he is outside, and nobody else is anybody.
+func separate(a *syscall.SysProcAttr, omit []string) {
+	a.Cloneflags |= unix.CLONE_NEWNS
+	for name, flag := range spaces {
+		if !slices.Contains(omit, name) {
+			a.Cloneflags |= flag
+		}
+	}
+	if slices.Contains(omit, "users") {
+		return
+	}
+	a.Cloneflags |= unix.CLONE_NEWUSER
+	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP} // over the exec; given up later
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+}
+
+// listen hears what the first process inside says, until it has ended.
+func (a *around) listen(fd int) {
+	defer close(a.done)
+	defer a.line.Close()
+	for {
+		said, ok := inside.Hear(fd)
+		if !ok {
+			return
+		}
+		switch why := errors.New(said.Why); said.Word {
+		case "ready":
+			a.err = nil
+		case "stopped":
+			select {
+			case a.stops <- struct{}{}:
+			default: // one that nobody has heard of yet says the same
+			}
+		case "listener":
+			a.held.serve(os.NewFile(uintptr(said.FD), "listener"))
+		case "missing":
+			a.err = &missing{said.Of, why}
+		case "notrun":
+			a.err = &process.NotStarted{Program: a.args, Err: why}
+		default:
+			a.err = why
+		}
+	}
+}
+
+func (h *Held) serve(file *os.File) {
+	defer file.Close()
+	if listener, err := net.FileListener(file); err == nil && h.Proxy != nil {
+		h.Proxy(listener)
+	}
+}
+
+// order returns what the first process is told of the plan.
+func (h *Held) order() *inside.Order {
+	p := h.Plan
+	o := &inside.Order{
+		Writable: walls.Paths(p.Writable), Temp: walls.Paths(p.Temp), Services: walls.Paths(p.Services), ReadOnly: walls.Paths(p.ReadOnly), Denied: walls.Paths(p.Denied), Empty: walls.Paths(p.Empty),
+		Memory: p.Limits.Memory, Processes: p.Limits.Processes, Omit: h.omit,
+	}
+	if h.Proxy != nil {
+		o.Proxy = proxyPort
+	}
+	return o
+}
+
+// Probe returns why there are no walls here, or nil: it builds some, around nothing.
+func Probe(ctx context.Context) error {
+	return probe(ctx, nil)
+}
+
+func probe(ctx context.Context, omit []string) error {
+	h := &Held{Plan: &walls.Plan{}, omit: omit}
+	_, err := h.Run(ctx, &process.Command{Args: []string{"/proc/self/exe"}, Dir: "/"})
+	return err
+}

@@ -1,0 +1,238 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Name is the name by which the first process inside is started.
+const Name = "agent-wrapper-walls"
+
+// The descriptors with which it is started, beside the three of the command.
+const (
+	orderFD = 3 // the order, to be read to its end
+	lineFD  = 4 // the line to whoever has started it
+	firstFD = 5 // the first that it was not started with
+)
+
+// Order is what the first process is told to do.
+type Order struct {
+	Path      string   // the program; "" starts none
+	Args, Env []string // of it
+	Dir       string
+	Dev, Ino  uint64 // of Dir
+
+	Writable, ReadOnly []string
+	Temp, Services     []string // empty; Temp is written, in memory
+	Denied, Empty      []string // masks: nothing may be read, or there is nothing to read
+	Proxy              int      // the port on which a proxy listens, 0 for none
+	Memory             uint64   // bytes of data of one process, 0 for no limit
+	Processes          uint64   // 0 for no limit
+
+	Omit []string `json:",omitempty"` // layers, for the tests, which show what each is for
+}
+
+func (o *Order) has(layer string) bool { return !slices.Contains(o.Omit, layer) }
+
+// The layers, in the order in which they are built.
+const (
+	namespaces   = "namespaces"   // of users, mounts, processes, the network and IPC
+	descriptors  = "descriptors"  // what else is inherited open is closed
+	mounts       = "mounts"       // all that follows, up to masks
+	tree         = "tree"         // everything is read-only, but for what is writable
+	devices      = "devices"      // a /dev of its own
+	processes    = "processes"    // a /proc of its own, read-only
+	services     = "services"     // an empty /run
+	protected    = "protected"    // read-only in the middle of what is writable
+	masks        = "masks"        // what may not be read
+	network      = "network"      // loopback only
+	directory    = "directory"    // the command begins inside the tree
+	limits       = "limits"       // of memory and processes, and no core dumps
+	privileges   = "privileges"   // no_new_privs
+	landlocked   = "landlock"     // writes, once more
+	seccomp      = "seccomp"      // system calls that nothing inside needs
+	capabilities = "capabilities" // none
+)
+
+// missing is the error that a layer cannot be built.
+type missing struct {
+	layer string
+	err   error
+}
+
+func (m *missing) Error() string { return m.err.Error() }
+
+func (m *missing) Unwrap() error { return m.err }
+
+// init turns the process into the first one inside walls if it was started as that, and
+// does not return then. That it is here, in a package that imports few others, is for
+// speed: most others of the program are not initialized before.
+func init() {
+	if len(os.Args) != 1 || os.Args[0] != Name {
+		return
+	}
+	runtime.LockOSThread() // the rights that the command gets are those of one thread
+	line := &line{fd: lineFD}
+	code, err := inside(line)
+	if err != nil {
+		line.failed(err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+// inside builds the walls, runs the command and returns its exit code.
+func inside(l *line) (int, error) {
+	o, err := readOrder()
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range stages {
+		if !o.has(s.layer) {
+			continue
+		}
+		if err := s.build(o, l); err != nil {
+			if inner := new(missing); errors.As(err, &inner) {
+				return 0, inner
+			}
+			return 0, &missing{s.layer, err}
+		}
+	}
+	if err := l.say("ready"); err != nil || o.Path == "" {
+		return 0, err
+	}
+	return o.run(l)
+}
+
+func readOrder() (*Order, error) {
+	file := os.NewFile(orderFD, "order")
+	defer file.Close()
+	unix.CloseOnExec(lineFD)
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	o := &Order{}
+	return o, json.Unmarshal(data, o)
+}
+
+// stages are the layers with what builds them. Each gives up what the next ones do not
+// need: nothing is mounted behind Landlock, and nothing is done without capabilities.
+var stages = []struct {
+	layer string
+	build func(*Order, *line) error
+}{
+	{namespaces, func(*Order, *line) error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
+	{descriptors, (*Order).closeDescriptors},
+	{mounts, (*Order).mountTree},
+	{network, (*Order).loopback},
+	{directory, (*Order).enter},
+	{limits, (*Order).limit},
+	{privileges, func(*Order, *line) error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
+	{landlocked, (*Order).restrict},
+	{seccomp, func(*Order, *line) error { return filterSyscalls() }},
+	{capabilities, func(*Order, *line) error { return dropCapabilities() }},
+}
+
+// closeDescriptors has the command inherit no descriptor but its streams, of which none
+// may be a directory: that is a way past every mount.
+func (o *Order) closeDescriptors(*line) error {
+	for fd := range 3 {
+		var at unix.Stat_t
+		if err := unix.Fstat(fd, &at); err == nil && at.Mode&unix.S_IFMT == unix.S_IFDIR {
+			return fmt.Errorf("descriptor %d is a directory: give the command a file or a pipe", fd)
+		}
+	}
+	return unix.CloseRange(firstFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// enter changes to the directory of the command by its path, in the tree as it is now,
+// and makes sure that it is the directory that was meant.
+func (o *Order) enter(*line) error {
+	if err := unix.Chdir(o.Dir); err != nil {
+		return fmt.Errorf("%s: %w", o.Dir, err)
+	}
+	var at unix.Stat_t
+	if err := unix.Stat(".", &at); err != nil {
+		return err
+	}
+	if o.Ino != 0 && (at.Dev != o.Dev || at.Ino != o.Ino) {
+		return fmt.Errorf("%s is not the directory any more in which the command was to run", o.Dir)
+	}
+	return nil
+}
+
+// limit sets the limits of the command. Its memory is never written to a core file,
+// which a program outside may handle.
+func (o *Order) limit(*line) error {
+	set := func(what int, most uint64) error {
+		return unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most})
+	}
+	err := set(unix.RLIMIT_CORE, 0)
+	if o.Memory > 0 {
+		err = errors.Join(err, set(unix.RLIMIT_DATA, o.Memory))
+	}
+	if o.Processes > 0 {
+		err = errors.Join(err, set(unix.RLIMIT_NPROC, o.Processes))
+	}
+	return err
+}
+
+// run starts the command and returns its exit code. Signals to the group are the
+// command's affair; whatever has lost its parent is reaped.
+func (o *Order) run(l *line) (int, error) {
+	signals := make(chan os.Signal, 1)
+	for s := syscall.Signal(1); s < 32; s++ {
+		if s != unix.SIGCHLD && s != unix.SIGURG && !signal.Ignored(s) {
+			signal.Notify(signals, s) // and so is not ignored by the command
+		}
+	}
+	pid, err := syscall.ForkExec(o.Path, o.Args, &syscall.ProcAttr{Env: o.Env, Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return 0, &notRun{o.Path, err}
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return 0, err
+	}
+	for {
+		var how unix.WaitStatus
+		switch got, err := unix.Wait4(-1, &how, unix.WUNTRACED, nil); {
+		case errors.Is(err, unix.EINTR), err == nil && got != pid:
+		case err != nil:
+			return 0, err
+		case how.Stopped():
+			_ = l.say("stopped") // whoever has started us may be gone, and we soon too
+		case how.Signaled():
+			return 128 + int(how.Signal()), nil
+		default:
+			return how.ExitStatus(), nil
+		}
+	}
+}
+
+// notRun is the error that the program could not be executed.
+type notRun struct {
+	path string
+	err  error
+}
+
+func (n *notRun) Error() string { return n.path + ": " + n.err.Error() }
+
+// below reports whether a path is dir or below it.
+func below(path, dir string) bool {
+	rest, err := filepath.Rel(dir, path)
+	return err == nil && rest != ".." && !strings.HasPrefix(rest, "../")
+}

@@ -1,0 +1,323 @@
+package walls
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
+
+// Kind is the kind of what is at a path.
+type Kind uint8
+
+// The kinds. The zero value is nothing.
+const (
+	Nothing Kind = iota
+	File         // or a device, a pipe, a socket
+	Dir
+	Link
+)
+
+// Entry is a name in a directory.
+type Entry struct {
+	Name string
+	Kind Kind
+}
+
+// Files is what Make needs to know of the files.
+type Files interface {
+	// Kind returns what is at an absolute path, without following a link there.
+	Kind(path string) Kind
+	// List returns the names in a directory.
+	List(dir string) ([]Entry, error)
+	// Resolve follows the links of an absolute path, as permission.Env.
+	Resolve(path string) (real string, ok bool)
+	// Repository returns the directories, outside it, in which git keeps the repository
+	// of a directory.
+	Repository(dir string) []string
+}
+
+// Machine is what a plan depends on beside the policy and the files.
+type Machine struct {
+	Writable []Path   // further directories: caches of tools
+	Temp     []string // the directories for temporary files
+	Services []string // the directories for sockets of services
+	Sockets  []string // such sockets, by which programs outside do what is said
+	Settings []string // what in a directory of git changes what git does
+	Dir      string   // where the command begins
+}
+
+// maxNames is how many names a plan looks at.
+const maxNames = 200_000
+
+// Make returns the plan for a policy, under the present rules of a session, which may be
+// nil. An error means that there can be none: what is in the workspace cannot be told.
+func Make(p *permission.Policy, s *permission.Session, m *Machine, files Files) (*Plan, error) {
+	k := &maker{bounds: p.Bounds(s), machine: m, files: files, left: maxNames}
+	k.plan = Plan{Workspace: append([]string{p.Place.Workspace}, p.Place.Roots...), Hosts: hosts(p)}
+	k.writable()
+	for _, root := range k.plan.Workspace {
+		if err := k.walk(root, false); err != nil {
+			return nil, err
+		}
+	}
+	k.elsewhere()
+	for _, socket := range m.Sockets {
+		k.socket(socket)
+	}
+	k.settle()
+	return &k.plan, nil
+}
+
+type maker struct {
+	bounds  *permission.Bounds
+	machine *Machine
+	files   Files
+	plan    Plan
+	left    int // names that may still be looked at
+}
+
+// hosts returns the rules of a policy that allow hosts.
+func hosts(p *permission.Policy) []string {
+	var rules []string
+	for _, rule := range p.Allow.Rules() {
+		if rule.Tool() == tools.WebFetch {
+			rules = append(rules, rule.String())
+		}
+	}
+	for _, g := range p.Rules {
+		if g.Action() == patterns.Allow && g.Hosts() {
+			rules = append(rules, g.String())
+		}
+	}
+	return rules
+}
+
+// writable sets the directories that may be written, and those for temporary files.
+func (k *maker) writable() {
+	for _, root := range k.plan.Workspace {
+		k.add(&k.plan.Writable, root, "the workspace")
+		for _, dir := range k.files.Repository(root) {
+			k.repository(dir)
+		}
+		if copies := permission.Copies(root); k.files.Kind(copies) == Dir {
+			k.add(&k.plan.Writable, copies, "copies of the workspace")
+		}
+	}
+	if dir := k.machine.Dir; dir != "" && !k.inside(dir) {
+		k.add(&k.plan.Writable, dir, "where the command begins")
+	}
+	for _, w := range k.machine.Writable {
+		if real, ok := k.files.Resolve(w.Path); ok && k.files.Kind(real) == Dir && !k.inside(real) {
+			k.add(&k.plan.Writable, real, w.Why)
+		}
+	}
+	k.emptied(&k.plan.Temp, k.machine.Temp, "temporary files")
+	k.emptied(&k.plan.Services, k.machine.Services, "sockets of services")
+}
+
+// emptied adds directories that are to be empty, unless the workspace is above.
+func (k *maker) emptied(list *[]Path, dirs []string, why string) {
+	for _, dir := range dirs {
+		real, ok := k.files.Resolve(dir)
+		if ok && k.files.Kind(real) == Dir && !k.within(real) && real != "/" {
+			k.add(list, real, why)
+		}
+	}
+}
+
+// inside reports whether a path is in a directory that may be written.
+func (k *maker) inside(name string) bool {
+	return slices.ContainsFunc(k.plan.Writable, func(w Path) bool { return below(name, w.Path) })
+}
+
+func (k *maker) add(list *[]Path, name, why string) {
+	if !slices.ContainsFunc(*list, func(p Path) bool { return p.Path == name }) {
+		*list = append(*list, Path{name, why})
+	}
+}
+
+// walk looks at everything in a directory. With kept set nothing there can be written
+// anyway.
+func (k *maker) walk(dir string, kept bool) error {
+	entries, err := k.files.List(dir)
+	if err != nil {
+		return nil // nor can the command read it
+	}
+	if k.left -= len(entries); k.left < 0 {
+		return fmt.Errorf("there are more than %d names in the workspace and in what rules name: what is to be withheld cannot be looked for", maxNames)
+	}
+	if isRepository(entries) && !kept {
+		k.settings(dir)
+	}
+	for _, e := range entries {
+		if err := k.entry(path.Join(dir, e.Name), e.Kind, kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry looks at one name.
+func (k *maker) entry(name string, kind Kind, kept bool) error {
+	if kind == Link {
+		k.link(name)
+		return nil
+	}
+	bound := k.bounds.At(name, kind == Dir)
+	if bound.Read != "" {
+		k.add(&k.plan.Denied, name, bound.Read)
+		return nil
+	}
+	if kind != Dir {
+		if bound.Write != "" && !kept {
+			k.add(&k.plan.ReadOnly, name, bound.Write)
+		}
+		return nil
+	}
+	switch {
+	case path.Base(name) == ".git":
+		k.repository(name)
+		return nil
+	case slices.Contains(Paths(k.plan.Writable), name):
+		kept = false
+	case bound.Write != "" && !kept:
+		k.add(&k.plan.ReadOnly, name, bound.Write)
+		kept = true
+	}
+	return k.walk(name, kept)
+}
+
+// link looks at a symbolic link. Its target is what is held; the link itself cannot be.
+func (k *maker) link(name string) {
+	bound := k.bounds.At(name, false)
+	if bound.Read == "" && bound.Write == "" {
+		return
+	}
+	k.add(&k.plan.Gaps, name, "it is a link, which a command may replace by a file of its own")
+	real, ok := k.files.Resolve(name)
+	if !ok || k.files.Kind(real) == Nothing {
+		return
+	}
+	if bound.Read != "" {
+		k.add(&k.plan.Denied, real, bound.Read)
+	} else if k.inside(real) {
+		k.add(&k.plan.ReadOnly, real, bound.Write)
+	}
+}
+
+// repository lets git write what it keeps in a directory, but not what changes what it
+// does. The directory becomes a mount of its own, which cannot be moved away.
+func (k *maker) repository(dir string) {
+	k.add(&k.plan.Writable, dir, "git's own files")
+	k.settings(dir)
+}
+
+// settings protects what changes what git does in one of its directories.
+func (k *maker) settings(dir string) {
+	const why = "it changes what git does"
+	for _, setting := range k.machine.Settings {
+		name := path.Join(dir, setting)
+		switch k.files.Kind(name) {
+		case Nothing:
+			k.add(&k.plan.Absent, name, why)
+		case Link:
+			k.add(&k.plan.Gaps, name, "it is a link, which a command may replace by a file of its own")
+		default:
+			k.add(&k.plan.ReadOnly, name, why)
+		}
+	}
+}
+
+// isRepository reports whether git takes a directory with these entries for a
+// repository.
+func isRepository(entries []Entry) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == name })
+	}
+	return has("HEAD") && has("objects") && has("refs")
+}
+
+// elsewhere looks at what the tables and the rules name outside the workspace.
+func (k *maker) elsewhere() {
+	for _, name := range k.bounds.Files() {
+		real, ok := k.files.Resolve(name)
+		if !ok || k.files.Kind(real) == Nothing {
+			continue
+		}
+		for _, one := range []string{name, real} {
+			switch bound := k.bounds.At(one, k.files.Kind(real) == Dir); {
+			case bound.Read != "" && (k.within(real) || bound.Ruled):
+				k.add(&k.plan.Denied, real, bound.Read)
+			case bound.Read != "":
+				k.add(&k.plan.Empty, real, bound.Read)
+			case bound.Write != "" && k.inside(real):
+				k.add(&k.plan.ReadOnly, real, bound.Write)
+			}
+		}
+	}
+	for _, root := range k.bounds.Roots() {
+		k.root(root)
+	}
+}
+
+// within reports whether a path is in the workspace.
+func (k *maker) within(name string) bool {
+	return slices.ContainsFunc(k.plan.Workspace, func(root string) bool { return below(name, root) })
+}
+
+// root looks at what a rule is about outside the workspace.
+func (k *maker) root(root permission.Root) {
+	real, ok := k.files.Resolve(root.Path)
+	switch {
+	case !ok, k.within(real), k.files.Kind(real) == Nothing:
+		return
+	case slices.ContainsFunc(k.plan.Workspace, func(dir string) bool { return below(dir, real) }):
+		k.add(&k.plan.Gaps, real, root.Rule+": held in the workspace, and not in all of "+real)
+		return
+	}
+	left := k.left
+	kind := k.files.Kind(real)
+	if bound := k.bounds.At(real, kind == Dir); bound.Read != "" {
+		k.add(&k.plan.Denied, real, bound.Read)
+	} else if kind == Dir && k.walk(real, !k.inside(real)) != nil {
+		k.left = left
+		k.add(&k.plan.Gaps, real, root.Rule+": there are too many names")
+	}
+}
+
+// socket withholds the socket of a service, unless it is in the workspace.
+func (k *maker) socket(name string) {
+	if real, ok := k.files.Resolve(name); ok && k.files.Kind(real) == File && !k.within(real) {
+		k.add(&k.plan.Denied, real, "the socket of a service")
+	}
+}
+
+// settle sorts the plan, and leaves out what something above already withholds.
+func (k *maker) settle() {
+	p := &k.plan
+	withheld := append(slices.Clone(p.Denied), p.Empty...)
+	hidden := func(name string, also []Path) bool {
+		return slices.ContainsFunc(also, func(p Path) bool { return p.Path != name && below(name, p.Path) })
+	}
+	gone := func(one Path) bool {
+		emptied := hidden(one.Path, p.Temp) || hidden(one.Path, p.Services)
+		return emptied && !k.inside(one.Path) || hidden(one.Path, withheld)
+	}
+	p.Denied = slices.DeleteFunc(p.Denied, gone)
+	p.Empty = slices.DeleteFunc(p.Empty, func(one Path) bool { return gone(one) || slices.Contains(Paths(p.Denied), one.Path) })
+	p.ReadOnly = slices.DeleteFunc(p.ReadOnly, func(one Path) bool { return gone(one) || slices.Contains(Paths(withheld), one.Path) })
+	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
+		slices.SortFunc(*list, func(a, b Path) int { return cmp.Compare(a.Path, b.Path) })
+	}
+}
+
+// below reports whether a path is dir or below it.
+func below(name, dir string) bool {
+	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}

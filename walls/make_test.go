@@ -1,0 +1,153 @@
+package walls
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// fake is a file system: paths that end in / are directories, "a -> b" is a link.
+type fake []string
+
+func (f fake) Kind(name string) Kind {
+	for _, line := range f {
+		at, _, link := strings.Cut(line, " -> ")
+		switch {
+		case at == name && link:
+			return Link
+		case at == name:
+			return File
+		case strings.HasPrefix(at, name+"/"), name == "/":
+			return Dir
+		}
+	}
+	return Nothing
+}
+
+func (f fake) List(dir string) ([]Entry, error) {
+	if f.Kind(dir) != Dir {
+		return nil, errors.New("it is no directory")
+	}
+	var entries []Entry
+	for _, line := range f {
+		at, _, _ := strings.Cut(line, " -> ")
+		rest, ok := strings.CutPrefix(at, strings.TrimSuffix(dir, "/")+"/")
+		name, _, _ := strings.Cut(rest, "/")
+		if ok && name != "" && !slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == name }) {
+			entries = append(entries, Entry{name, f.Kind(path.Join(dir, name))})
+		}
+	}
+	return entries, nil
+}
+
+func (f fake) Resolve(name string) (string, bool) {
+	for _, line := range f {
+		if at, to, link := strings.Cut(line, " -> "); link && at == name {
+			return f.Resolve(to)
+		}
+	}
+	return name, true
+}
+
+func (f fake) Repository(string) []string { return nil }
+
+var place = patterns.Place{Workspace: "/home/me/ws", Home: "/home/me"}
+
+func policy(t *testing.T, deny, allow string) *permission.Policy {
+	t.Helper()
+	set := func(list patterns.List, text string) *patterns.Set {
+		var rules []*patterns.Rule
+		for one := range strings.SplitSeq(text, "; ") {
+			if one == "" {
+				continue
+			}
+			rule, _, err := patterns.Parse(one, list, patterns.Source{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, rule)
+		}
+		return patterns.NewSet(place, rules...)
+	}
+	return &permission.Policy{Place: place, SensitiveAsks: true, Deny: set(patterns.Deny, deny), Allow: set(patterns.Allow, allow)}
+}
+
+var files = fake{
+	"/home/me/ws/a.go", "/home/me/ws/.env", "/home/me/ws/sub/.env", "/home/me/ws/secrets/a", "/home/me/ws/secrets/b/c",
+	"/home/me/ws/.git/HEAD", "/home/me/ws/.git/config", "/home/me/ws/.git/hooks/x", "/home/me/ws/.git/objects/a", "/home/me/ws/.vscode/settings.json", "/home/me/ws/.vscode/.env",
+	"/home/me/ws/sub/.git/config", "/home/me/ws/bare/HEAD", "/home/me/ws/bare/objects/", "/home/me/ws/bare/refs/", "/home/me/ws/bare/config",
+	"/home/me/ws/.npmrc -> /home/me/dot/npmrc", "/home/me/dot/npmrc", "/home/me/.ssh/id_rsa", "/home/me/.aws/x", "/home/me/.gitconfig",
+	"/home/me/.cache/go-build/x", "/tmp/.X11-unix/X0", "/tmp/y", "/run/docker.sock", "/opt/agent.sock", "/srv/a/x", "/srv/deep/1/key", "/home/me/.local/state/agent-wrapper/credentials.json",
+	"/home/me/ws/.claude/worktrees/x/.env", "/home/me/ws/.claude/worktrees/x/a.go", "/home/me/ws/.claude/settings.json",
+}
+
+func machine() *Machine {
+	return &Machine{
+		Writable: []Path{{"/home/me/.cache/go-build", "cache of go"}, {"/home/me/.cache/none", "cache of none"}}, Temp: []string{"/tmp", "/tmp"}, Services: []string{"/run"},
+		Sockets: []string{"/tmp/.X11-unix/X0", "/run/docker.sock", "/opt/agent.sock", "/home/me/ws/a.sock"}, Settings: []string{"config", "hooks", "commondir"},
+	}
+}
+
+// TestMake: a plan holds what the rules and the tables name, and not what they do not.
+func TestMake(t *testing.T) {
+	p, err := Make(policy(t, "Read(secrets/**); Read(/srv/a/**); Read(~/**/*.kdbx)", "WebFetch(example.com); Read(sub/.env)"), nil, machine(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := "/home/me/ws/"
+	for _, part := range []struct {
+		name string
+		got  []Path
+		want []string
+	}{
+		{"writable", p.Writable, []string{"/home/me/.cache/go-build", "/home/me/ws", ws + ".claude/worktrees", ws + ".git", ws + "sub/.git"}},
+		{"temp", p.Temp, []string{"/tmp"}},
+		{"services", p.Services, []string{"/run"}},
+		{"read-only", p.ReadOnly, []string{ws + ".claude", ws + ".git/config", ws + ".git/hooks", ws + ".vscode", ws + "bare/config", ws + "sub/.git/config"}},
+		{"denied", p.Denied, []string{ws + ".claude/worktrees/x/.env", ws + ".env", ws + ".vscode/.env", ws + "secrets", "/home/me/dot/npmrc", "/opt/agent.sock", "/srv/a"}},
+		{"empty", p.Empty, []string{"/home/me/.aws", "/home/me/.local/state/agent-wrapper/credentials.json", "/home/me/.ssh"}},
+		{"absent", p.Absent, []string{ws + ".git/commondir", ws + "bare/commondir", ws + "bare/hooks", ws + "sub/.git/commondir", ws + "sub/.git/hooks"}},
+		{"gaps", p.Gaps, []string{"/home/me", ws + ".npmrc"}},
+	} {
+		got := Paths(part.got)
+		slices.Sort(got)
+		slices.Sort(part.want)
+		for _, name := range part.want {
+			if !slices.Contains(got, name) {
+				t.Errorf("%s: %s is missing", part.name, name)
+			}
+		}
+		for _, one := range part.got {
+			if !slices.Contains(part.want, one.Path) {
+				t.Errorf("%s: %s (%s) is too much", part.name, one.Path, one.Why)
+			}
+		}
+	}
+	if !slices.Equal(p.Hosts, []string{"WebFetch(example.com)"}) {
+		t.Errorf("hosts %v", p.Hosts)
+	}
+}
+
+// TestTooMany: where not every name can be looked at, there is no plan.
+func TestTooMany(t *testing.T) {
+	many := slices.Clone(files)
+	m := &maker{bounds: policy(t, "", "").Bounds(nil), machine: machine(), files: many, left: 5}
+	if err := m.walk("/home/me/ws", false); err == nil {
+		t.Error("a plan without a look at everything")
+	}
+}
+
+// TestDirectory: a command that begins elsewhere writes there.
+func TestDirectory(t *testing.T) {
+	m := machine()
+	m.Dir = "/tmp/scratch"
+	p, err := Make(policy(t, "", ""), nil, m, files)
+	if err != nil || !slices.Contains(Paths(p.Writable), "/tmp/scratch") {
+		t.Errorf("%v, %v", p, err)
+	}
+}

@@ -1,0 +1,60 @@
+// Package walls says how the kernel is to hold a command to a policy, so that what was
+// allowed can do no more: a [Plan] of what may be written, what may not be read, which
+// hosts may be reached, and the limits.
+//
+// [Make] is pure. It reads the policy by permission.Bounds, which has the rules and the
+// tables by which tool uses are decided, and looks at files by an interface only. Package
+// walls/kernel builds the walls.
+//
+// A plan is a snapshot: it names the files that were there when it was made. What cannot
+// be held by it is in Plan.Gaps.
+package walls
+
+// Plan is what a command may do inside.
+type Plan struct {
+	Workspace []string `json:"workspace"`
+	// Writable are directories; everything else is read-only.
+	Writable []Path `json:"writable"`
+	// Temp are directories that are empty when the command begins, are written in
+	// memory, and are gone when it ends.
+	Temp []Path `json:"temp"`
+	// Services are directories with sockets of services: they are empty, but for links
+	// that lead out of them.
+	Services []Path `json:"services"`
+	// ReadOnly lies in what is writable.
+	ReadOnly []Path `json:"read_only"`
+	// Denied cannot be read. Empty can, but nothing is there: programs go on as if
+	// nobody had logged in.
+	Denied []Path `json:"denied"`
+	Empty  []Path `json:"empty"`
+	// Absent are protected paths that are not there, and that a command may therefore
+	// make: whoever runs it looks for them afterwards.
+	Absent []Path `json:"absent"`
+	// Hosts are the rules that let hosts be reached through the proxy; nothing but
+	// loopback is reached otherwise.
+	Hosts  []string `json:"hosts"`
+	Limits Limits   `json:"limits"`
+	// Gaps are what the policy says and the walls do not hold.
+	Gaps []Path `json:"gaps"`
+}
+
+// Path is a path of a plan, and why it is there.
+type Path struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// Limits are those of one command. 0 is no limit.
+type Limits struct {
+	Memory    uint64 `json:"memory_bytes,omitempty"` // of data, of each process
+	Processes uint64 `json:"processes,omitempty"`    // of the user, in the walls
+}
+
+// Paths returns the paths without the reasons.
+func Paths(list []Path) []string {
+	var paths []string
+	for _, p := range list {
+		paths = append(paths, p.Path)
+	}
+	return paths
+}

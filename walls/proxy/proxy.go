@@ -1,0 +1,138 @@
+// Package proxy is the way out of walls: an HTTP proxy that makes connections to hosts
+// which somebody else allows, one by one. It knows CONNECT only, which all programs use
+// for https, and sees nothing of what is said.
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Proxy serves the listener inside walls.
+type Proxy struct {
+	// Decide returns why a connection to a host is refused, or nil. It is called for
+	// each connection, by several goroutines.
+	Decide func(ctx context.Context, host, port string) error
+	// Dial connects; nil is the network's own way, which reaches neither this machine
+	// nor its neighbours on the link by a name of another host.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+
+	server http.Server
+	open   sync.WaitGroup
+}
+
+// The times that a client may take for its request, and a host to be connected.
+const (
+	forRequest = 10 * time.Second
+	forHost    = 30 * time.Second
+)
+
+// Serve serves a listener, in goroutines of its own, until Close.
+func (p *Proxy) Serve(l net.Listener) {
+	p.server.Handler, p.server.ReadHeaderTimeout = http.HandlerFunc(p.connect), forRequest
+	p.open.Go(func() { _ = p.server.Serve(l) }) // it ends with Close
+}
+
+// Close ends the proxy with all of its connections.
+func (p *Proxy) Close() error {
+	err := p.server.Close()
+	p.open.Wait()
+	return err
+}
+
+// connect answers one request.
+func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodConnect {
+		http.Error(w, "agent-wrapper: only https goes out of the walls (CONNECT)", http.StatusMethodNotAllowed)
+		return
+	}
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil || host == "" || port == "" {
+		http.Error(w, "agent-wrapper: the request names no host and port", http.StatusBadRequest)
+		return
+	}
+	if err := p.Decide(r.Context(), host, port); err != nil {
+		http.Error(w, "agent-wrapper: "+host+" is not reached from inside the walls: "+err.Error(), http.StatusForbidden)
+		return
+	}
+	out, err := p.dial(r.Context(), net.JoinHostPort(host, port))
+	if err != nil {
+		http.Error(w, "agent-wrapper: "+err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer out.Close()
+	p.pass(w, out)
+}
+
+// pass passes bytes on between a client and a host until one of them ends, or the proxy
+// does, which closes the client's connection.
+func (p *Proxy) pass(w http.ResponseWriter, out net.Conn) {
+	in, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer in.Close()
+	if _, err := io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	done := make(chan struct{}, 2)
+	go func() {
+		_, _ = io.Copy(out, buffered)
+		done <- struct{}{}
+	}()
+	go func() {
+		_, _ = io.Copy(in, out)
+		done <- struct{}{}
+	}()
+	<-done
+	in.Close()
+	out.Close()
+	<-done
+}
+
+func (p *Proxy) dial(ctx context.Context, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, forHost)
+	defer cancel()
+	if p.Dial != nil {
+		return p.Dial(ctx, address)
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	why := errors.New(host + " has no address")
+	for _, ip := range found {
+		if err := elsewhere(host, ip); err != nil {
+			why = err
+			continue
+		}
+		var d net.Dialer
+		out, err := d.DialContext(ctx, "tcp", net.JoinHostPort(ip.String(), port))
+		if err == nil {
+			return out, nil
+		}
+		why = err
+	}
+	return nil, why
+}
+
+// elsewhere returns an error for an address of this machine or of its link, which a name
+// of somebody else's must not lead to.
+func elsewhere(host string, ip netip.Addr) error {
+	ip = ip.Unmap()
+	if ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.IsMulticast() {
+		return fmt.Errorf("%s is %s, which is this machine or its link", host, ip)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// pipes is a listener whose connections are in memory.
+type pipes struct {
+	come chan net.Conn
+	done chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.come:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { close(p.done); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// ask sends a request and returns the answer, and the connection.
+func ask(t *testing.T, p *Proxy, request string) (*http.Response, net.Conn, *bufio.Reader) {
+	t.Helper()
+	l := &pipes{make(chan net.Conn), make(chan struct{})}
+	p.Serve(l)
+	t.Cleanup(func() { p.Close() })
+	ours, theirs := net.Pipe()
+	l.come <- theirs
+	t.Cleanup(func() { ours.Close() })
+	if _, err := io.WriteString(ours, request); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(ours)
+	res, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, ours, in
+}
+
+func only(host string) func(context.Context, string, string) error {
+	return func(_ context.Context, got, port string) error {
+		if got != host || port != "443" {
+			return fmt.Errorf("%s:%s is not allowed", got, port)
+		}
+		return nil
+	}
+}
+
+// TestRefused: what nobody allows is not connected, and no other way leads out.
+func TestRefused(t *testing.T) {
+	dial := func(_ context.Context, address string) (net.Conn, error) {
+		return nil, errors.New("it is connected to " + address)
+	}
+	for request, want := range map[string]int{
+		"CONNECT evil.org:443 HTTP/1.1\r\nHost: evil.org:443\r\n\r\n":        http.StatusForbidden,
+		"CONNECT evil.org:443 HTTP/1.1\r\nHost: good.org:443\r\n\r\n":        http.StatusForbidden,
+		"CONNECT good.org:22 HTTP/1.1\r\nHost: good.org:22\r\n\r\n":          http.StatusForbidden,
+		"CONNECT good.org HTTP/1.1\r\nHost: good.org\r\n\r\n":                http.StatusBadRequest,
+		"GET http://good.org/ HTTP/1.1\r\nHost: good.org\r\n\r\n":            http.StatusMethodNotAllowed,
+		"POST / HTTP/1.1\r\nHost: good.org:443\r\nContent-Length: 0\r\n\r\n": http.StatusMethodNotAllowed,
+	} {
+		res, _, _ := ask(t, &Proxy{Decide: only("good.org"), Dial: dial}, request)
+		body, _ := io.ReadAll(res.Body)
+		if res.StatusCode != want || strings.Contains(string(body), "it is connected") {
+			t.Errorf("%q: %d, %s", request, res.StatusCode, body)
+		}
+	}
+}
+
+// TestConnected: what is allowed is connected, both ways.
+func TestConnected(t *testing.T) {
+	here, there := net.Pipe()
+	p := &Proxy{Decide: only("good.org"), Dial: func(_ context.Context, address string) (net.Conn, error) {
+		if address != "good.org:443" {
+			return nil, errors.New(address)
+		}
+		return there, nil
+	}}
+	res, conn, in := ask(t, p, "CONNECT good.org:443 HTTP/1.1\r\nHost: good.org:443\r\n\r\n")
+	if res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status)
+	}
+	go io.WriteString(conn, "ping")
+	data := make([]byte, 4)
+	if _, err := io.ReadFull(here, data); err != nil || string(data) != "ping" {
+		t.Fatal(string(data), err)
+	}
+	go func() { io.WriteString(here, "pong"); here.Close() }()
+	if _, err := io.ReadFull(in, data); err != nil || string(data) != "pong" {
+		t.Fatal(string(data), err)
+	}
+}
+
+// TestElsewhere: a name does not lead to this machine or its link.
+func TestElsewhere(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"93.184.216.34": true, "10.0.0.1": true, "2606:2800:220:1::1": true,
+		"127.0.0.1": false, "127.8.8.8": false, "0.0.0.0": false, "::1": false, "::": false, "169.254.169.254": false, "fe80::1": false, "::ffff:127.0.0.1": false, "224.0.0.1": false,
+	} {
+		if err := elsewhere("x", netip.MustParseAddr(address)); (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

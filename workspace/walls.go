@@ -1,0 +1,148 @@
+package workspace
+
+import (
+	"bufio"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/walls"
+)
+
+// Tree is the real file system, for plans of walls.
+type Tree struct{ Env }
+
+// Kind returns what is at a path, without following a link there.
+func (Tree) Kind(name string) walls.Kind {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return walls.Nothing
+	}
+	return kindOf(info.Mode().Type())
+}
+
+func kindOf(mode fs.FileMode) walls.Kind {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return walls.Link
+	case mode.IsDir():
+		return walls.Dir
+	}
+	return walls.File
+}
+
+// List returns the names in a directory.
+func (Tree) List(dir string) ([]walls.Entry, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	found, err := f.ReadDir(-1)
+	entries := make([]walls.Entry, 0, len(found))
+	for _, e := range found {
+		entries = append(entries, walls.Entry{Name: e.Name(), Kind: kindOf(e.Type())})
+	}
+	return entries, err
+}
+
+// Repository returns the directories in which git keeps the repository of a directory
+// outside it: that of which it is a working tree (git-worktree(1)), or a separate one.
+func (t Tree) Repository(dir string) []string {
+	kept, _ := gitDir(dir)
+	var outside []string
+	for _, one := range kept {
+		real, ok := t.Resolve(one)
+		if rest, err := filepath.Rel(dir, real); ok && (err != nil || !filepath.IsLocal(rest)) {
+			outside = append(outside, real)
+		}
+	}
+	return outside
+}
+
+// cache is a directory outside the workspace in which a tool keeps what it can make or
+// get again.
+type cache struct {
+	program  string   // that keeps it: the directory is made if the program is there
+	variable string   // that names the directory
+	dir      []string // below that of the user's caches, or below the home if it begins with ~
+}
+
+// caches lists the caches that commands inside walls may write. What a tool only reads
+// there, or runs without asking, is not among them.
+var caches = []cache{
+	{"go", "GOCACHE", []string{"go-build"}},
+	{"golangci-lint", "GOLANGCI_LINT_CACHE", []string{"golangci-lint"}},
+	{"staticcheck", "STATICCHECK_CACHE", []string{"staticcheck"}},
+	{"ccache", "CCACHE_DIR", []string{"ccache"}},
+	{"npm", "", []string{"~", ".npm", "_cacache"}},
+	{"npm", "", []string{"~", ".npm", "_logs"}},
+	{"pip", "PIP_CACHE_DIR", []string{"pip"}},
+	{"yarn", "YARN_CACHE_FOLDER", []string{"yarn"}},
+}
+
+// path returns the directory of a cache, "" if there is none.
+func (c *cache) path(home string) string {
+	if dir := os.Getenv(c.variable); c.variable != "" && dir != "" {
+		return dir
+	}
+	dir := filepath.Join(c.dir...)
+	if rest, ok := strings.CutPrefix(dir, "~"); ok {
+		return home + rest
+	}
+	if base := os.Getenv("XDG_CACHE_HOME"); base != "" {
+		return filepath.Join(base, dir)
+	}
+	return filepath.Join(home, ".cache", dir)
+}
+
+// Machine returns what a plan of walls depends on here, for a command that begins in a
+// directory: the caches of tools that are there are then made if they are missing. With
+// "" no command begins, and nothing is made.
+func Machine(home, dir string) *walls.Machine {
+	m := &walls.Machine{Temp: []string{os.TempDir(), "/tmp", "/var/tmp"}, Services: []string{"/run", "/var/run"}, Sockets: sockets(), Settings: slices.Clone(gitFiles), Dir: dir}
+	for i := range caches {
+		c := &caches[i]
+		path := c.path(home)
+		if home == "" || !filepath.IsAbs(path) {
+			continue
+		}
+		if _, err := exec.LookPath(c.program); err == nil && dir != "" {
+			_ = os.MkdirAll(path, 0o700) // without it the tool says so
+		}
+		m.Writable = append(m.Writable, walls.Path{Path: path, Why: "cache of " + c.program})
+	}
+	return m
+}
+
+// agents are variables with the sockets of services that act for whoever reaches them.
+var agents = []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "GPG_AGENT_INFO", "TMUX", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE"}
+
+// sockets returns the paths of the sockets on which somebody listens, as far as the
+// system tells, and of those that the environment names.
+func sockets() []string {
+	var found []string
+	for _, name := range agents {
+		for part := range strings.FieldsFuncSeq(os.Getenv(name), func(r rune) bool { return strings.ContainsRune(",;=", r) }) {
+			part = strings.TrimPrefix(strings.TrimPrefix(part, "unix://"), "unix:")
+			if filepath.IsAbs(part) {
+				found = append(found, filepath.Clean(part))
+			}
+		}
+	}
+	f, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return found
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if at := strings.IndexByte(lines.Text(), '/'); at > 0 { // the path is the last column
+			found = append(found, filepath.Clean(lines.Text()[at:]))
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
