@@ -204,7 +204,7 @@ func (b *Bounds) Roots() []Root {
 
 // Copies returns where the agent CLI keeps copies of a workspace, which are as free as
 // the workspace itself although their directory is protected.
-func Copies(workspace string) string { return workspace + "/" + strings.Join(worktrees, "/") }
+func Copies(workspace string) string { return workspace + "/" + strings.Join(patterns.Worktrees, "/") }
 
 // ends are the paths of a table by their last name, in lower case, to find in it what a
 // path ends in.

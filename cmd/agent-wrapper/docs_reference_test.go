@@ -220,6 +220,7 @@ func fileTable(t *testing.T) string {
 // variables are the environment variables that the program reads.
 var variables = [][2]string{
 	{"XDG_CONFIG_HOME, XDG_STATE_HOME", "where your policy and the state directory lie, if absolute"},
+	{"XDG_CACHE_HOME", "where tools keep their caches, which commands inside walls may write; so do their own variables (`GOCACHE`, `PIP_CACHE_DIR` and the like)"},
 	{tokenVariable, "the token with which a program asks at a server (`--approvals URL`); it is not passed on"},
 	{claude.BelowRun, "set for all that an agent starts; what has it does not answer approvals"},
 	{gates.Bypass, "`1` lifts the whitelist for one `agent-wrapper execute`"},

@@ -39,7 +39,7 @@ type execFlags struct {
 	approvals                  string
 	limit, patience, ttl       time.Duration
 	keepEnv                    []string
-	temp, noInput              bool
+	temp, noInput, walls       bool
 }
 
 func (a *app) execCommand() *cobra.Command {
@@ -61,6 +61,12 @@ The decision is recorded before the command starts, and the outcome afterwards;
 if it cannot be recorded, nothing runs. A question without an answer in time, or
 without a terminal, is denied. At the time limit the command and all that it
 started get SIGTERM, and SIGKILL after 5 seconds.
+
+With --walls the kernel holds the command to the policy too (Linux): it writes
+only in the workspace, in caches of tools and to temporary files that end with
+it, reads no secrets and nothing that a rule with a path asks about or denies,
+and reaches no host that no rule allows. Everything that it starts ends with it.
+If the walls cannot be built here, nothing runs. See agent-wrapper policy walls.
 
 The command runs in the workspace (--cwd), or with --temp-dir in an empty
 directory that is removed afterwards. Cloud credentials (AWS_*, AZURE_*,
@@ -102,6 +108,7 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.Var((*list)(&f.keepEnv), "keep-env", "`name` of a cloud credential to pass to the command; repeatable")
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty temporary directory")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
+	flags.BoolVar(&f.walls, "walls", false, "run inside walls that the kernel holds, see above")
 	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL`: any terminal of yours (agent-wrapper approvals), or people at a service (docs/server.md)")
 	complete(cmd, "approvals", approvalsLocal)
 	f.audit.add(flags)
@@ -423,7 +430,11 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 		return process.Result{}, &process.NotStarted{Program: j.flags.shell, Err: err}
 	}
 	defer dir.Close()
-	return j.command(line, dir.Path(), env).Run(ctx)
+	command := j.command(line, dir.Path(), env)
+	if j.flags.walls {
+		return j.inWalls(ctx, command)
+	}
+	return command.Run(ctx)
 }
 
 // command returns the shell's command for the line.

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/walls/proxy"
+)
+
+func (a *app) policyWallsCommand() *cobra.Command {
+	var rules policyFlags
+	var form *jsonForm
+	cmd := &cobra.Command{
+		Use:   "walls",
+		Short: "Show the walls that your policy makes around a command",
+		Long: `walls lists what a command can do inside walls (exec --walls): what it can write,
+what it cannot read, which hosts it can reach, and what the policy says that the
+walls do not hold. The list is of the files that are there now.
+
+The last lines say whether walls can be built on this machine. With --json that
+is "missing": empty, or why not.`,
+		Example: `  agent-wrapper policy walls
+  agent-wrapper policy walls --deny 'Read(secrets/**)' --json`,
+		Args: none(""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.policyWalls(cmd.Context(), &rules, form) },
+	}
+	rules.add(cmd)
+	form = a.addJSON(cmd, jsonOnce)
+	return cmd
+}
+
+// wallsJSON is what policy walls --json prints.
+type wallsJSON struct {
+	envelope
+	*walls.Plan
+	Missing string `json:"missing"`
+}
+
+func (a *app) policyWalls(ctx context.Context, rules *policyFlags, form *jsonForm) error {
+	r, err := rules.load()
+	if err != nil {
+		return err
+	}
+	plan, err := r.Walls("")
+	if err != nil {
+		return err
+	}
+	missing := ""
+	if err := kernel.Probe(ctx); err != nil {
+		missing = err.Error()
+	}
+	if form.on {
+		return form.put(&wallsJSON{Plan: plan, Missing: missing})
+	}
+	a.showWalls(plan, missing)
+	return nil
+}
+
+// showWalls prints a plan for people.
+func (a *app) showWalls(p *walls.Plan, missing string) {
+	var out strings.Builder
+	for _, part := range []struct {
+		title, none string
+		paths       []walls.Path
+	}{
+		{"can be written", "", p.Writable},
+		{"is empty at first, and gone at the end", "", p.Temp},
+		{"is empty", "", p.Services},
+		{"stays as it is, in the middle of that", "", p.ReadOnly},
+		{"cannot be read", "nothing is withheld", p.Denied},
+		{"looks empty", "", p.Empty},
+		{"is not there, and is looked for afterwards", "", p.Absent},
+		{"is not held", "", p.Gaps},
+	} {
+		writePaths(&out, part.title, part.none, part.paths)
+	}
+	fmt.Fprintln(&out, "network")
+	if len(p.Hosts) == 0 {
+		fmt.Fprintln(&out, "  loopback only: no rule allows a host")
+	}
+	for _, rule := range p.Hosts {
+		fmt.Fprintf(&out, "  through a proxy: %s\n", visible.Line(rule))
+	}
+	fmt.Fprintln(&out, "everything else can be read, and not be written")
+	if missing == "" {
+		fmt.Fprintln(&out, "this machine can build these walls")
+	} else {
+		fmt.Fprintf(&out, "this machine cannot build walls: %s\n", visible.Line(missing))
+	}
+	_, _ = io.WriteString(a.out, out.String()) // as all that is printed
+}
+
+func writePaths(out io.Writer, title, none string, paths []walls.Path) {
+	if len(paths) == 0 && none == "" {
+		return
+	}
+	fmt.Fprintln(out, title)
+	for _, p := range paths {
+		fmt.Fprintf(out, "  %s  (%s)\n", visible.Line(p.Path), visible.Line(p.Why))
+	}
+	if len(paths) == 0 {
+		fmt.Fprintf(out, "  %s\n", none)
+	}
+}
+
+// inWalls runs a command inside walls. Where there are none, it does not run.
+func (j *job) inWalls(ctx context.Context, c *process.Command) (process.Result, error) {
+	plan, err := j.engine.Walls(j.use.Dir)
+	if err != nil {
+		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
+	}
+	held := &kernel.Held{Plan: plan}
+	if len(plan.Hosts) > 0 {
+		out := &proxy.Proxy{Decide: func(ctx context.Context, host, port string) error {
+			return j.engine.Reaches(ctx, j.use.Session, host, port)
+		}}
+		defer out.Close()
+		held.Proxy = out.Serve
+	}
+	res, err := held.Run(ctx, c)
+	for _, p := range plan.Absent {
+		if _, err := os.Lstat(p.Path); err == nil {
+			j.say("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
+		}
+	}
+	return res, err
+}
