@@ -36,6 +36,7 @@ var steps = []step{
 	{"whitelist", whitelist},
 	{"programs", programs},
 	{"hooks", hooks},
+	{"walls", walls},
 	{"differential", differential},
 	{"effects", effects},
 	{"mutants", mutants},
@@ -144,7 +145,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres, serve, release)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres,serve,release", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./internal/release", "./internal/test/serve", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres, serve, release, walls, hosts)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres,serve,release,walls,hosts", "./walls/kernel", "./internal/test/walls", "./hook/doctor", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./internal/release", "./internal/test/serve", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -268,6 +269,36 @@ func hooks(r *runner) {
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Mutated|AtOnce|Killed", "./hook")
+}
+
+// walls tries to get out of the walls of commands, with each layer and without it, as root
+// and as others; it does real work inside, kills it, and shows what it costs. Where the
+// machine can build none, it is skipped.
+func walls(r *runner) {
+	if why := noWalls(); why != "" {
+		r.Skip("walls", why)
+		return
+	}
+	kills, turns := "20", "10"
+	if r.long {
+		kills, turns = "200", "100"
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	// As the program is built; with cgo a library reads /proc, which a test leaves out.
+	defer os.Setenv("CGO_ENABLED", os.Getenv("CGO_ENABLED"))
+	os.Setenv("CGO_ENABLED", "0")
+	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./walls/kernel")
+	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
+}
+
+// noWalls returns why this machine can build no walls, "" if it can.
+func noWalls() string {
+	out, err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--fork", "--mount-proc", "true").CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("namespaces cannot be made: %v %s", err, strings.TrimSpace(string(out)))
+	}
+	return ""
 }
 
 // differential runs generated command lines in real bash, dash and zsh, and

@@ -1,0 +1,105 @@
+//go:build walls && linux
+
+package walls
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var (
+	kills = flag.Int("kills", 20, "how many runs are killed")
+	seed  = flag.Uint64("seed", 1, "of the moments")
+	turns = flag.Int("turns", 30, "how often each command is timed")
+)
+
+var program string // ours
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "aw-walls-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	program = filepath.Join(dir, "agent-wrapper")
+	build := exec.Command("go", "build", "-o", program, "github.com/agent-wrapper/agent-wrapper/cmd/agent-wrapper")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// world is a project of a user, in a home outside the directories for temporary files,
+// as homes are.
+type world struct{ home, project string }
+
+func newWorld(t *testing.T, files map[string]string) *world {
+	t.Helper()
+	base, err := os.UserCacheDir()
+	must(t, err)
+	if os.Getuid() == 0 {
+		base = "/home" // root's own home is a sensitive path
+	}
+	must(t, os.MkdirAll(base, 0o700))
+	dir, err := os.MkdirTemp(base, "aw-walls-test-")
+	must(t, err)
+	dir, err = filepath.EvalSymlinks(dir)
+	must(t, err)
+	t.Cleanup(func() {
+		exec.Command("chmod", "-R", "u+w", dir).Run()
+		os.RemoveAll(dir)
+	})
+	w := &world{home: filepath.Join(dir, "home"), project: filepath.Join(dir, "home", "project")}
+	must(t, os.MkdirAll(w.project, 0o755))
+	for name, text := range files {
+		path := filepath.Join(w.project, name)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// env is the environment of the user. Caches of Go are the machine's own.
+func (w *world) env() []string {
+	env := []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GOFLAGS=-buildvcs=false", "GOPROXY=off", "GOTOOLCHAIN=local", "LC_ALL=C.UTF-8"}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT", "PYENV_ROOT"} {
+		value := os.Getenv(name)
+		if strings.HasPrefix(name, "GO") {
+			out, _ := exec.Command("go", "env", name).Output()
+			value = strings.TrimSpace(string(out))
+		}
+		if name == "PYENV_ROOT" && value == "" {
+			if real, err := os.UserHomeDir(); err == nil {
+				value = filepath.Join(real, ".pyenv")
+			}
+		}
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// command returns the command that runs a script of the project inside walls.
+func (w *world) command(script string, more ...string) *exec.Cmd {
+	rule := "Bash(bash " + script + ")"
+	args := append([]string{"exec", "--walls", "--no-input", "--timeout", "5m", "--allow", rule}, more...)
+	cmd := exec.Command(program, append(args, "--", "bash "+script)...)
+	cmd.Dir, cmd.Env = w.project, w.env()
+	return cmd
+}
