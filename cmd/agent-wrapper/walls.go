@@ -22,7 +22,7 @@ func (a *app) policyWallsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "walls",
 		Short: "Show the walls that your policy makes around a command",
-		Long: `walls lists what a command can do inside walls (exec --walls): what it can write,
+		Long: `walls lists what a command can do inside walls (exec --walls): what it writes,
 what it cannot read, which hosts it can reach, and what the policy says that the
 walls do not hold. The list is of the files that are there now.
 
