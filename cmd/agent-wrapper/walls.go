@@ -45,6 +45,15 @@ type wallsJSON struct {
 	Missing string `json:"missing"`
 }
 
+// wallsJSONOf has a list for each that is empty.
+func wallsJSONOf(p *walls.Plan, missing string) *wallsJSON {
+	for _, list := range []*[]walls.Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
+		*list = append([]walls.Path{}, *list...)
+	}
+	p.Hosts = append([]string{}, p.Hosts...)
+	return &wallsJSON{Plan: p, Missing: missing}
+}
+
 func (a *app) policyWalls(ctx context.Context, rules *policyFlags, form *jsonForm) error {
 	r, err := rules.load()
 	if err != nil {
@@ -59,7 +68,7 @@ func (a *app) policyWalls(ctx context.Context, rules *policyFlags, form *jsonFor
 		missing = err.Error()
 	}
 	if form.on {
-		return form.put(&wallsJSON{Plan: plan, Missing: missing})
+		return form.put(wallsJSONOf(plan, missing))
 	}
 	a.showWalls(plan, missing)
 	return nil

@@ -311,3 +311,85 @@ func TestDeltas(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestTypedTurns: what a person types in a conversation stands for as much as a first
+// prompt does; what cannot be sent ends the turn and not the agent; an interrupt ends the
+// reading too.
+func TestTypedTurns(t *testing.T) {
+	heard := []string{}
+	reading := make(chan struct{})
+	o, events := toBrief(t, "", map[string]string{
+		"repo/.claude/commands/c.md": "text for $ARGUMENTS", "repo/.claude/commands/bad.md": "!`echo deny me`", "repo/x.txt": "text of x",
+	}, agent(t, nil, func(f *fake) {
+		heard = append(heard, said(f.ready()))
+		for range 3 {
+			f.concludes("done")
+			f.state("idle")
+			heard = append(heard, said(f.hear()))
+			f.begin("2.1.329")
+		}
+		f.ends()
+	}))
+	o.Decider = decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+		if use.Tool == "Read" && strings.Contains(string(use.Input), "x.txt") {
+			reading <- struct{}{}
+			<-ctx.Done()
+			return permission.Result{}, context.Cause(ctx)
+		}
+		return byWord.CanUseTool(ctx, use)
+	})
+	c := wrapper.NewConversation(t.Context(), func(ctx context.Context, task wrapper.Task) (wrapper.Outcome, error) {
+		return drive(ctx, launch{Agent: o.Agent, Task: task})
+	})
+	turn := func(ctx context.Context, prompt string) (wrapper.Outcome, error) {
+		task := o.Task
+		task.Prompt = prompt
+		return c.Turn(ctx, task)
+	}
+	for _, prompt := range []string{"one", "/c words"} {
+		if out, err := turn(t.Context(), prompt); err != nil || out.Failed != "" {
+			t.Fatalf("%s: %+v %v", prompt, out, err)
+		}
+	}
+	if out, err := turn(t.Context(), "/bad"); err != nil || !strings.Contains(out.Failed, "echo deny me") || out.Denied != 1 {
+		t.Errorf("/bad: %+v %v", out, err)
+	}
+	if len(events.of(wrapper.ErrorEvent)) != 1 {
+		t.Errorf("%+v", events.of(wrapper.ErrorEvent))
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-reading
+		cancel(wrapper.ErrInterrupted)
+	}()
+	if _, err := turn(ctx, "see @x.txt"); !errors.Is(err, wrapper.ErrInterrupted) {
+		t.Errorf("interrupted: %v", err)
+	}
+	for _, prompt := range []string{" /c literally", "last"} {
+		if out, err := turn(t.Context(), prompt); err != nil || out.Failed != "" {
+			t.Fatalf("%s: %+v %v", prompt, out, err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(heard, "|"); got != "one|text for words| /c literally|last" {
+		t.Errorf("the agent heard %q", got)
+	}
+}
+
+// said returns the text of a prompt line, which is a text or blocks.
+func said(m object) string {
+	if text := says(m); text != "" {
+		return text
+	}
+	message, _ := m["message"].(object)
+	blocks, _ := message["content"].([]any)
+	for _, b := range blocks {
+		if block, _ := b.(object); block["type"] == "text" {
+			text, _ := block["text"].(string)
+			return text
+		}
+	}
+	return ""
+}
