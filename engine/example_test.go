@@ -158,7 +158,7 @@ func ExampleCases() {
 		log.Fatal(err)
 	}
 	fmt.Print(report.Text(false))
-	// Output: cases: 1 passed, 0 failed
+	// Output: cases: 1 passed, 0 failed (100 %)
 }
 
 // Drive runs an agent, here the demo's, decides its tool uses and reports events.

@@ -300,7 +300,7 @@ func (p *packed) search(in part, key string) int {
 	for at < end {
 		mid := int(uint(at+end) >> 1)
 		gotIn, got, _ := p.key(mid)
-		if cmp.Or(cmp.Compare(gotIn, in), strings.Compare(string(got), key)) < 0 {
+		if gotIn < in || gotIn == in && string(got) < key {
 			at = mid + 1
 		} else {
 			end = mid

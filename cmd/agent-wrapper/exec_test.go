@@ -130,3 +130,31 @@ func TestExecWaits(t *testing.T) {
 		t.Errorf("the limit of a gate is %s, want 30s", got)
 	}
 }
+
+// TestCatalogueOfWrites checks that the catalogue knows the flags of all commands by which a
+// file is written: an agent must not change a policy by a flag that nobody reads.
+func TestCatalogueOfWrites(t *testing.T) {
+	t.Parallel()
+	a := &app{}
+	var each func(cmd *cobra.Command, above ...string)
+	each = func(cmd *cobra.Command, above ...string) {
+		words := []shell.Word{{Text: "agent-wrapper"}}
+		for _, name := range above {
+			words = append(words, shell.Word{Text: name})
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if name, usage := pflag.UnquoteUsage(f); name != "file" && name != "directory" || !strings.Contains(usage, "write") {
+				return
+			}
+			scan := shell.ScanWords(program.Lookup("agent-wrapper"), append(slices.Clip(words), shell.Word{Text: "--" + f.Name}, shell.Word{Text: "value"}))
+			at := slices.IndexFunc(scan.Args, func(arg shell.Arg) bool { return arg.Word == len(words) })
+			if at < 0 || scan.Args[at].Kind != shell.ArgOption {
+				t.Errorf("%s --%s", cmd.CommandPath(), f.Name)
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			each(sub, append(slices.Clip(above), sub.Name())...)
+		}
+	}
+	each(a.tree(nil))
+}

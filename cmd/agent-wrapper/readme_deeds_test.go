@@ -29,7 +29,7 @@ var deeds = []deed{
 	{command: "agent-wrapper init", acts: []act{{sees: "Let the agent edit files here", types: "\n"}, {sees: "Write agent-wrapper.toml?", types: "\n"}}, shot: shot{
 		"init", "agent-wrapper init", "init has found a project in Go, asks whether edits need a question, and writes a policy.",
 	}},
-	{command: "agent-wrapper trust agent-wrapper.toml"},
+	{command: "agent-wrapper trust agent-wrapper.toml", acts: []act{{sees: "Do you trust exactly these settings?", types: "y\n"}}},
 	{
 		command: `agent-wrapper --prompt "fix the failing test"`,
 		uses:    []string{"The test says that the price is wrong.", fixes, tests, pushesWeb, bash("cat .env")},

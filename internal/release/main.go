@@ -32,7 +32,9 @@ import (
 const linked = "github.com/agent-wrapper/agent-wrapper/internal/build"
 
 // programs are the commands below cmd/ that an archive holds.
-var programs = []string{"agent-wrapper", "agent-wrapper-hook"}
+var programs = []string{"agent-wrapper", hook}
+
+const hook = "agent-wrapper-hook"
 
 // platforms are those for which there is an archive.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
@@ -242,6 +244,9 @@ func (r *release) archive(ctx context.Context, platform, work string, common []f
 	files, windows := slices.Clone(common), strings.HasPrefix(platform, "windows/")
 	var built []string
 	for _, program := range programs {
+		if windows && program == hook {
+			continue // it leaves most to the other one by exec(2)
+		}
 		into := filepath.Join(work, platform, program)
 		if windows {
 			into += ".exe"

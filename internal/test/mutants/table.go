@@ -4512,7 +4512,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "an agent does not end its own pause", File: "cmd/agent-wrapper/resume.go",
-		Old:  "	if err := noAgent(\"end a pause\"); err != nil {\n\t\treturn err\n\t}\n\tp, err :=",
+		Old:  "	if err := onlyPerson(\"end a pause\"); err != nil {\n\t\treturn err\n\t}\n\tp, err :=",
 		New:  `	p, err :=`,
 		Test: "TestScripts/resume", Pkg: "./cmd/agent-wrapper",
 	},

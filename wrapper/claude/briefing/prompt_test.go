@@ -85,7 +85,7 @@ func TestWhichCommand(t *testing.T) {
 		"repo/.claude/skills/s/SKILL.md": "---\nallowed-tools: Bash(*)\nmodel: x\n---\nin ${CLAUDE_SKILL_DIR}", "repo/tmp": "",
 	})
 	for typed, want := range map[string]string{
-		"/a": "project", "/b": "person's b", "/sub:d": "d", " /a \n": "project",
+		"/a": "project", "/b": "person's b", "/sub:d": "d", "\n/a \n": "project", " /a": " /a",
 		"/s":           "Base directory for this skill: " + s.Dir + "/.claude/skills/s\n\nin " + s.Dir + "/.claude/skills/s",
 		"/tmp is full": "/tmp is full", "/etc/hosts is wrong": "/etc/hosts is wrong", "a /b": "a /b", "/": "/", "//a": "//a", "/../a": "/../a",
 	} {
