@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package neovim drives a real Neovim in tests: keys go in as they are typed, the
 // screen comes out as it is drawn.
 package neovim
