@@ -230,6 +230,14 @@ func through(b *box, m *model) []string {
 	return list
 }
 
+// uninvited are the doors that something came through, without the texts that the wrapper
+// gives back itself, unless it is told --bare.
+func uninvited(b *box, m *model, bare bool) []string {
+	return slices.DeleteFunc(through(b, m), func(name string) bool {
+		return !bare && (slices.Contains(givenBack, name) || slices.Contains(givenFromHome, name))
+	})
+}
+
 // doorScript has an agent read, write and run something, and a subagent.
 func doorScript(b *box) script {
 	bash := func(name, command string) turn {
@@ -266,6 +274,9 @@ var stayOpen = []string{"start-bash-profile", "start-bashrc"}
 var givenBack = []string{
 	"agent-repo", "included", "memory-folder", "memory-home", "memory-local", "memory-repo", "plugin-skill-repo", "skill-repo",
 }
+
+// givenFromHome are those of the person, where the project has none of the same name.
+var givenFromHome = []string{"agent-home", "plugin-skill-home", "skill-home"}
 
 // TestDoors: nothing in the workspace, the home or an added directory speaks to
 // the model or runs a program, but the start-up files of the user's own shell, and

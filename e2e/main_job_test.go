@@ -49,13 +49,13 @@ func mainJob(t *testing.T, r release, p profile, policy []string, allowed func(r
 	for _, name := range unknownTools(offered(t, sc.b), sc.rows) {
 		v.miss("the agent CLI offers a tool that the matrix lacks: %s", name)
 	}
-	expectQuiet(&v, sc.b, sc.m, res)
+	expectQuiet(&v, sc.b, sc.m, p.Bare, res)
 	report(t, v)
 }
 
-// expectQuiet notes what came through a door, and a run that did not end well.
-func expectQuiet(v *verdict, b *box, m *model, res result) {
-	for _, name := range through(b, m) {
+// expectQuiet notes what came uninvited, and a run that did not end well.
+func expectQuiet(v *verdict, b *box, m *model, bare bool, res result) {
+	for _, name := range uninvited(b, m, bare) {
 		v.fault("%s came through", name)
 	}
 	if res.Code != 0 || res.Errors != "" {

@@ -100,7 +100,7 @@ func TestProtected(t *testing.T) {
 			x := wrapped{release: r, Policy: []string{"--allow", "Read,Read(.git/config),Edit,Write", "--unlisted", "deny"}}
 			res := x.run(t, b, m, startWeb(t, b))
 			v := judge(b, m, rows, before, record(t, b), func(r row) bool { return !slices.Contains(harmful, r.Name) })
-			expectQuiet(&v, b, m, res)
+			expectQuiet(&v, b, m, false, res)
 			report(t, v)
 		})
 		t.Run(r.Version+"/control", func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestProtectedFromGit(t *testing.T) {
 		x := wrapped{release: r, Policy: []string{"--allow", "Bash(git:*)", "--unlisted", "deny"}}
 		res := x.run(t, b, m, startWeb(t, b))
 		v := judge(b, m, rows, before, record(t, b), func(r row) bool { return !slices.Contains(harmful, r.Name) })
-		expectQuiet(&v, b, m, res)
+		expectQuiet(&v, b, m, false, res)
 		report(t, v)
 	})
 }

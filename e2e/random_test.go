@@ -131,7 +131,7 @@ func randomRun(t *testing.T, r release, source *rand.Rand) verdict {
 	if res.Code != 0 || res.Errors != "" {
 		v.miss("exit code %d, standard error %s, the last events %s", res.Code, short(res.Errors), lastOf(res.Out))
 	}
-	for _, name := range through(b, m) {
+	for _, name := range uninvited(b, m, false) {
 		v.fault("%s came through", name)
 	}
 	for _, f := range append(v.Faults, v.Missed...) {
