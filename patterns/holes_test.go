@@ -62,6 +62,9 @@ func TestUnknownCommandsStayPossible(t *testing.T) {
 		} else {
 			vague[at] = dig(t, vague[at])
 		}
+		if entry := program.Lookup(words[0].Text); !vague[0].Known() && entry != nil && len(entry.Also) > 0 {
+			return // what an unknown program is also called is not looked up: r? may be rm, which a file r? must be for
+		}
 		_, known := NewSet(here, r).Match(commandOf(words), Query{})
 		_, unknown := NewSet(here, r).Match(commandOf(vague), Query{})
 		compareHoles(t, r, list, known, unknown, words, vague)

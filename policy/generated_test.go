@@ -500,6 +500,8 @@ func (s *speller) option(u *use, value string) []string {
 	switch {
 	case name == "+":
 		return []string{"+" + value}
+	case name == ":": // the begin of what is deleted, behind the remote; alone it is a remote or all branches
+		return []string{"origin", ":x"}
 	case o.Value == program.NoValue:
 		return []string{name}
 	case o.Value == program.Pair:
