@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,9 +17,11 @@ import (
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		width := 40
+		var cells atomic.Int64 // which the timer reads
+		cells.Store(40)
+		width := func() int { return int(cells.Load()) }
 		screen := ask.NewScreen(&out, nil)
-		s := &stream{out: screen, base: "/w", columns: func() int { return width }, live: &live{screen: screen, width: func() int { return width }}}
+		s := &stream{out: screen, base: "/w", columns: width, live: &live{screen: screen, width: width}}
 		allow := func(id, tool, about string) {
 			s.event(wrapper.Event{Type: "decision", Behavior: "allow", Tool: tool, ToolUseID: id, InputSummary: about, Reason: "r"})
 		}
@@ -48,7 +51,7 @@ func TestLive(t *testing.T) {
 		passes(time.Second, "running 2s  Read src/a.go  +1 more")
 		s.event(wrapper.Event{Type: "tool_result", ToolUseID: "2"})
 		passes(2*time.Second, gone+"running 2s  make"+gone+"running 3s  make")
-		width = 20
+		cells.Store(20)
 		passes(57*time.Second-time.Millisecond, secondsOf(4, 59, "make"))
 		passes(time.Second, gone+"running 1m00s  make")
 		out.take()
