@@ -179,13 +179,10 @@ func release(r *runner) {
 	r.goTest(args...)
 }
 
-// concurrent lists the packages that start goroutines or are used concurrently.
+// concurrent lists the packages that start goroutines or are used concurrently. ./cmd, whose
+// tests mostly start the program again, takes longer than all of them together: it is in the
+// long form.
 var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./ask", "./engine", "./desk", "./decide", "./hook", "./store/..."}
-
-// processes matches the tests of ./cmd that start the program again and again: with the race
-// detector that takes minutes, and what they test is in several processes rather than in
-// several goroutines.
-const processes = "^Test(.*OnTerminal|Exec.*|.*Examples.*|Scripts|Mistakes|Readme.*|Demo.*|.*Corpus|.*Rows|Kill.*|Both.*|Exit.*|Always.*|Docs.*|Reference.*)$"
 
 func race(r *runner) {
 	if r.long {
@@ -193,7 +190,6 @@ func race(r *runner) {
 		return
 	}
 	r.goTest(append([]string{"-race"}, concurrent...)...)
-	r.goTest("-race", "-skip", processes, "./cmd/...")
 }
 
 // audit alters, truncates and interrupts the record of decisions in many ways,
