@@ -73,7 +73,7 @@ func (t *worktrees) madeFor(dir string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	copied := filepath.Join(tree, t.part)
-	if t.before[name] || slices.Contains(t.made, copied) || !t.proven(tree) {
+	if t.before[name] || slices.Contains(t.made, copied) || !t.proven(tree, copied) {
 		return nil
 	}
 	t.made = append(t.made, copied)
@@ -85,9 +85,10 @@ func (t *worktrees) madeFor(dir string) []string {
 const maxPointer = 8 << 10
 
 // proven reports whether a directory is a worktree of the repository: each of the two
-// names the other, and no link leads to either.
-func (t *worktrees) proven(tree string) bool {
-	if real, err := filepath.EvalSymlinks(tree); err != nil || real != tree {
+// names the other, and no link leads to either, nor to the part in it, which may be a link
+// on another branch.
+func (t *worktrees) proven(tree, copied string) bool {
+	if real, err := filepath.EvalSymlinks(copied); err != nil || real != copied {
 		return false
 	}
 	git := filepath.Join(tree, ".git")

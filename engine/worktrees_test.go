@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ func worktree(t *testing.T, root, name string) {
 	t.Helper()
 	tree, own := filepath.Join(root, ".claude/worktrees", name), filepath.Join(root, ".git/worktrees", name)
 	for _, file := range []struct{ path, text string }{
-		{tree + "/src/x.go", "x"}, {tree + "/.git", "gitdir: " + own + "\n"}, {own + "/gitdir", tree + "/.git\n"},
+		{tree + "/src/x.go", "x"}, {tree + "/sub/README", "x"}, {tree + "/.git", "gitdir: " + own + "\n"}, {own + "/gitdir", tree + "/.git\n"},
 	} {
 		if err := os.MkdirAll(filepath.Dir(file.path), 0o700); err != nil {
 			t.Fatal(err)
@@ -66,8 +67,15 @@ func TestWorktrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.trees.proven(filepath.Join(root, trees, "linked")) {
-			t.Error("a link is a worktree")
+		branch := filepath.Join(root, trees, "branch")
+		worktree(t, root, "branch")
+		if err := errors.Join(os.RemoveAll(branch+"/sub"), os.Symlink(filepath.Join(root, "out"), branch+"/sub")); err != nil {
+			t.Fatal(err)
+		}
+		for _, tree := range []string{filepath.Join(root, trees, "linked"), branch} {
+			if e.trees.proven(tree, filepath.Join(tree, "sub")) {
+				t.Errorf("%s, which leads elsewhere, is a worktree", tree)
+			}
 		}
 		if edit("sub", trees+"new/sub/x.go") == permission.Allow {
 			t.Error("it counts although the agent is not there")
@@ -92,6 +100,7 @@ func TestWorktrees(t *testing.T) {
 			{trees + "lonely", trees + "lonely/sub/x.go", permission.Deny},
 			{trees + "foreign", trees + "foreign/sub/x.go", permission.Deny},
 			{trees + "linked", trees + "linked/sub/x.go", permission.Deny},
+			{trees + "branch", trees + "branch/sub/x.go", permission.Deny},
 			{trees + "other", trees + "other/sub/x.go", permission.Allow},
 			{trees + "other", trees + "new/sub/x.go", permission.Allow},
 		} {

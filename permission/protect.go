@@ -174,14 +174,19 @@ func (e *evaluation) wantedFile(wanted []patterns.Named, a *act, form shell.Word
 
 // worktree returns the index of the first segment inside a copy of the
 // workspace, 0 if the path is in none. What is in a copy is as free as in the
-// workspace itself.
+// workspace itself, but the copy's own name is not, and what lies in a protected
+// directory is no copy: .claude/agents is read with all below it.
 func worktree(segments []shell.Word) int {
 	for at := range segments {
 		n := at + len(patterns.Worktrees)
-		known := n < len(segments) && !slices.ContainsFunc(segments[at:n+1], func(s shell.Word) bool { return len(s.Holes) > 0 })
-		if known && fitting(segments[at:], patterns.Worktrees) == len(patterns.Worktrees) {
-			return n + 1 + worktree(segments[n+1:])
+		known := n+1 < len(segments) && !slices.ContainsFunc(segments[at:n+1], func(s shell.Word) bool { return len(s.Holes) > 0 })
+		if !known || fitting(segments[at:], patterns.Worktrees) != len(patterns.Worktrees) {
+			continue
 		}
+		if namedIn(segments[:at], protectedNames(), false) {
+			return 0
+		}
+		return n + 1 + worktree(segments[n+1:])
 	}
 	return 0
 }

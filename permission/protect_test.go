@@ -410,6 +410,30 @@ func TestWorktreeIsFree(t *testing.T) {
 	}
 }
 
+// TestNoWorktreeInProtected: what lies in a protected directory is no copy of the workspace,
+// whatever its name, and neither mode nor a rule that does not spell the directory out is
+// about it. Nor are they about the name of a copy itself.
+func TestNoWorktreeInProtected(t *testing.T) {
+	places := []string{".claude", ".claude/agents", ".claude/commands", ".claude/worktrees/a/.claude/agents"}
+	for _, paths := range protectedNames() {
+		for _, names := range paths {
+			places = append(places, strings.Join(names, "/"))
+		}
+	}
+	for _, place := range places {
+		if strings.Contains(place, "*") {
+			continue
+		}
+		for _, s := range []spec{{mode: "acceptEdits"}, {allow: "Edit(**)"}} {
+			for _, use := range []ToolUse{using("Edit", place+"/.claude/worktrees/x/y.md"), using("Bash", "touch '"+place+"/.claude/worktrees/x/y.md'"), using("Edit", ".claude/worktrees/x")} {
+				if d := s.decideOn(t, use); d.Behavior == Allow {
+					t.Errorf("%s %s: %s (%s)", use.Tool, use.Input, outcome(d), d.Reason)
+				}
+			}
+		}
+	}
+}
+
 // TestRulesInWorktrees: a rule that asks or denies is about the copy of what it names, and
 // one that allows is not.
 func TestRulesInWorktrees(t *testing.T) {

@@ -9,6 +9,24 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "what lies in a protected directory is no copy of the workspace", File: "permission/protect.go",
+		Old:  `		if namedIn(segments[:at], protectedNames(), false) {`,
+		New:  `		if false {`,
+		Test: "TestNoWorktreeInProtected",
+	},
+	{
+		Guard: "the name of a copy of the workspace is no part of it", File: "permission/protect.go",
+		Old:  `known := n+1 < len(segments)`,
+		New:  `known := n < len(segments)`,
+		Test: "TestNoWorktreeInProtected",
+	},
+	{
+		Guard: "a worktree, or a part of one, that is a link is no copy", File: "engine/worktrees.go",
+		Old:  `err != nil || real != copied {`,
+		New:  `err != nil || real == "" {`,
+		Test: "TestWorktrees",
+	},
+	{
 		Guard: "a packed set is looked up by the part as well", File: "patterns/pack.go",
 		Old:  `	if gotIn != in || string(got) != key {`,
 		New:  `	if gotIn > numParts+9 || string(got) != key {`,
@@ -4757,12 +4775,6 @@ func tellsWord`,
 		Guard: "worktrees from before do not count", File: "engine/worktrees.go",
 		Old:  `	if t.before[name] || slices`,
 		New:  `	if slices`,
-		Test: "TestWorktrees",
-	},
-	{
-		Guard: "a link to a worktree", File: "engine/worktrees.go",
-		Old:  `err != nil || real != tree {`,
-		New:  `err != nil || real == "" {`,
 		Test: "TestWorktrees",
 	},
 	{
