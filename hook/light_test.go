@@ -75,6 +75,18 @@ func TestLight(t *testing.T) {
 	if fmt.Sprint(words) != "[allow deny ask]" {
 		t.Errorf("the record has %q", words)
 	}
+	// A command of the project with two lines, of which one is asked about elsewhere: to begin
+	// it again would decide, count and record the other one twice.
+	delete(m.env, "CLAUDE_CODE_ENTRYPOINT")
+	if err := os.MkdirAll(m.project+"/.claude/commands", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.write(t, m.project+"/.claude/commands/two.md", "!`ls`\n!`npm install x`\n")
+	count := len(m.record(t))
+	event := strings.NewReplacer(`"PreToolUse"`, `"UserPromptExpansion"`, `"tool_name":"Bash"`, `"command_name":"two","expansion_type":"slash_command"`).Replace(m.use("s", "t6", "x"))
+	if _, given := m.lightly(t, event); len(given) != 1 || len(m.record(t)) != count {
+		t.Errorf("an event with two decisions: %q, %d entries in the record, before %d", given, len(m.record(t)), count)
+	}
 	if err := os.Remove(m.fileOf(t, "policies.json")); err != nil { // so that a light run proves that it reads none
 		t.Fatal(err)
 	}

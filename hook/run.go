@@ -120,10 +120,11 @@ func respond(ctx context.Context, o Options, in io.Reader) (answer Output) {
 	return r.answer(ctx, e, data, o.Whole)
 }
 
-// answer returns the answer to an event, which is first tried lightly.
+// answer returns the answer to an event. One that comes with every tool use is first tried
+// lightly; the others may record more than one decision, so that they cannot begin again.
 func (r *run) answer(ctx context.Context, e *Event, data []byte, whole func([]byte) error) Output {
 	began := time.Now()
-	if r.light = whole != nil || e.light(); r.light {
+	if r.light = e.light(); r.light {
 		tried := *e
 		if answer, err := r.handle(ctx, &tried); !errors.Is(err, errWhole) {
 			return r.answered(e, answer, err)

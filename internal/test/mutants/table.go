@@ -9,6 +9,12 @@ const noTier3 = `	if e.strict(i) {
 // Table holds the guards that are removed, each with the test that checks it.
 var Table = []Mutant{
 	{
+		Guard: "an event with several decisions is not begun again", File: "hook/run.go",
+		Old:  `	if r.light = e.light(); r.light {`,
+		New:  `	if r.light = whole != nil || e.light(); r.light {`,
+		Test: "TestLight", Pkg: "./hook",
+	},
+	{
 		Guard: "what lies in a protected directory is no copy of the workspace", File: "permission/protect.go",
 		Old:  `		if namedIn(segments[:at], protectedNames(), false) {`,
 		New:  `		if false {`,
