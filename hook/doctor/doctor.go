@@ -103,7 +103,7 @@ func (m *Machine) Look(ctx context.Context, hosts ...string) ([]Host, error) {
 		switch {
 		case h.Path != "":
 			h.Version = m.version(ctx, h.Path)
-			l := &look{Machine: m, host: a.name}
+			l := &look{Machine: m, host: a.name, version: h.Version}
 			a.look(l)
 			h.Findings = l.findings
 		case len(hosts) > 0:

@@ -13,6 +13,7 @@ import (
 type look struct {
 	*Machine
 	host     string
+	version  string // as the host prints it
 	findings []Finding
 }
 

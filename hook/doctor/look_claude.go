@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,12 +61,31 @@ func lookClaude(l *look) {
 func (l *look) claudeFailure(e handler) {
 	switch v := e.fields["onFailure"]; v {
 	case "block":
+		if !knowsOnFailure(l.version) {
+			l.red(fmt.Sprintf("this version (%s) is not known to obey onFailure, as %s does; up to 2.1.268 a hook that fails, hangs or is missing lets the tool run.", cmp.Or(l.version, "unknown"), onFailureFrom), "Update Claude Code.")
+			return
+		}
 		l.ok("A hook that fails, hangs or is missing stops the tool (onFailure).")
 	case nil, "continue":
 		l.red(e.doc.shown+": a hook that fails, hangs or is missing lets the tool run.", `Set "onFailure": "block" in the hook. `+l.install())
 	default:
 		l.red(fmt.Sprintf("%s: onFailure is %v, which voids the whole file.", e.doc.shown, v), `Set "onFailure": "block". `+l.install())
 	}
+}
+
+// onFailureFrom is the oldest version of Claude Code that obeys onFailure in a proof:
+// 2.1.197 and 2.1.268 do not.
+const onFailureFrom = "2.1.330"
+
+// knowsOnFailure reports whether a version, as claude --version prints it, is that one or a
+// later one.
+func knowsOnFailure(version string) bool {
+	var now, from [3]int
+	if n, err := fmt.Sscanf(version, "%d.%d.%d", &now[0], &now[1], &now[2]); n != 3 || err != nil {
+		return false
+	}
+	_, _ = fmt.Sscanf(onFailureFrom, "%d.%d.%d", &from[0], &from[1], &from[2])
+	return slices.Compare(now[:], from[:]) >= 0
 }
 
 // claudeSwitches tells what switches the hook off in the settings of the person.

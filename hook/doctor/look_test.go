@@ -46,7 +46,7 @@ func lay(t *testing.T, ar *txtar.Archive) *Machine {
 		}
 	}
 	for _, a := range agents() {
-		put(t, filepath.Join(dir, "bin", a.program), "#!/bin/sh\necho 1.2.3\n")
+		put(t, filepath.Join(dir, "bin", a.program), "#!/bin/sh\necho 2.1.330\n")
 	}
 	for _, f := range ar.Files {
 		text := strings.ReplaceAll(string(f.Data), "@DIR@", dir)
@@ -70,7 +70,7 @@ func put(t *testing.T, path, text string) {
 func told(t *testing.T, m *Machine, host string) string {
 	t.Helper()
 	found, err := m.Look(context.Background(), host)
-	if err != nil || len(found) != 1 || found[0].Version != "1.2.3" {
+	if err != nil || len(found) != 1 || found[0].Version != "2.1.330" {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	var out strings.Builder
@@ -137,6 +137,26 @@ func TestWithoutComments(t *testing.T) {
 	for in, want := range tests {
 		if got := string(withoutComments([]byte(in))); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestKnowsOnFailure: of a version of Claude Code that was not seen to obey onFailure,
+// doctor does not say that a hook that fails stops anything. 2.1.197 and 2.1.268 were seen
+// to let all canaries run.
+func TestKnowsOnFailure(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{
+		"2.1.197 (Claude Code)": false, "2.1.268 (Claude Code)": false, "2.1.329": false, "2.1.330 (Claude Code)": true, "2.1.331": true, "2.2.0": true, "3.0.0": true,
+		"1.9.999": false, "": false, "unknown": false, "2.1": false,
+	} {
+		if got := knowsOnFailure(version); got != want {
+			t.Errorf("%q: %v", version, got)
+		}
+		l := &look{Machine: &Machine{}, host: "claude", version: version}
+		l.claudeFailure(handler{fields: map[string]any{"onFailure": "block"}})
+		if len(l.findings) != 1 || (l.findings[0].Mark == OK) != want {
+			t.Errorf("%q: %+v", version, l.findings)
 		}
 	}
 }
