@@ -46,6 +46,7 @@ var columns = []struct {
 	{"approval", func(e *Entry) string { return e.Approval }},
 	{"answered", (*Entry).people},
 	{"comment", func(e *Entry) string { return e.Comment }},
+	{"walls", func(e *Entry) string { return e.Walls }},
 }
 
 func number(n uint64) string {

@@ -197,6 +197,9 @@ func New(s Source) *Ask {
 	for _, text := range s.Request.Besides {
 		a.Asked = append(a.Asked, Cause{Times: 1, Reason: visible.Line(text), Held: a.Held})
 	}
+	if d.WallsWhy != "" {
+		a.Asked = append(a.Asked, Cause{Times: 1, Reason: "if you allow it, it runs " + visible.Line(RunsWhere(*d)), Held: a.Held})
+	}
 	for i := range actions {
 		if actions[i].Verdict == "allow" {
 			a.Allowed++

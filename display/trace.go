@@ -142,12 +142,26 @@ func writeDecision(out io.Writer, d permission.Decision) {
 		fmt.Fprintf(out, " %s%s", visible.Line(d.Rule), from(d.RuleSource))
 	}
 	fmt.Fprintf(out, ": %s\nrisk: %s, tier %d\n", visible.Line(d.Reason), d.Risk.Word(), d.Tier)
+	if d.Walls != 0 {
+		fmt.Fprintf(out, "runs %s\n", visible.Line(RunsWhere(d)))
+	}
 	if d.Message != "" {
 		fmt.Fprintf(out, "the agent is told: %s\n", visible.Line(d.Message))
 	}
 	for _, a := range d.Advice {
 		fmt.Fprintf(out, "the agent is advised first: %s\n", visible.Line(a.String()))
 	}
+}
+
+// RunsWhere says where a command line runs that is allowed in a session with walls.
+func RunsWhere(d permission.Decision) string {
+	switch {
+	case d.Walls == permission.Outside, d.Behavior == permission.Ask && d.WallsWhy != "":
+		return "outside the walls: " + d.WallsWhy
+	case d.WallsWhy != "":
+		return "inside the walls, with code that the line does not show, although " + d.WallsWhy
+	}
+	return "inside the walls"
 }
 
 // writeCover writes which rules would allow what is asked about.

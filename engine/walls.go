@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -17,6 +18,37 @@ import (
 func (r *Rules) Walls(dir string) (*walls.Plan, error) {
 	tree := workspace.Tree{Env: workspace.Env{Place: r.Place}}
 	return walls.Make(r.Policy, r.Session, workspace.Machine(r.Place.Home, dir), tree)
+}
+
+// Supposed is Within if the policy has walls, for programs that only explain decisions.
+func (r *Rules) Supposed() error {
+	if !r.Walled() {
+		return nil
+	}
+	return r.Within()
+}
+
+// Walled reports whether the policy has walls around commands.
+func (r *Rules) Walled() bool { return r.Spec.Walls == "on" || r.Spec.Walls == "require" }
+
+// Within has the command lines of the session run inside walls from now on: whoever runs
+// them does as Decision.Walls says. The error says why there can be no walls.
+func (r *Rules) Within() error {
+	plan, err := r.Walls("")
+	if err != nil {
+		return err
+	}
+	r.Session.Walls(&permission.Walls{
+		Writable: walls.Paths(slices.Concat(plan.Writable, plan.Temp)),
+		Held: func() ([]string, error) {
+			now, err := r.Walls("")
+			if err != nil {
+				return nil, err
+			}
+			return now.Held, nil
+		},
+	})
+	return nil
 }
 
 // Reaches decides whether a command inside walls reaches a host, as if the agent had

@@ -325,3 +325,6 @@ func (g *pathGlob) holdsTree(f *form) bool {
 	deeper := f.deeper()
 	return g.match(&deeper, true) == Yes
 }
+
+// Edits reports whether the rule is about what is written at paths.
+func (r *Rule) Edits() bool { return r.family == ofEdits || r.family == ofEditsBy }

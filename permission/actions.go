@@ -109,7 +109,7 @@ func (e *evaluation) confine() {
 			continue
 		}
 		a.public = !a.inside && e.isPublic(&a.sub)
-		if reader := e.reader(i); !a.free || a.public || reader >= 0 && (e.acts[reader].names || e.first(reader).reason != isHarmless) {
+		if reader := e.reader(i); !a.free || a.public || reader >= 0 && (e.acts[reader].names || !e.confined(reader)) {
 			continue
 		}
 		if a.inside {
@@ -117,6 +117,12 @@ func (e *evaluation) confine() {
 		}
 		a.free = a.inside && a.strays == "" && !e.bounded(i)
 	}
+}
+
+// confined reports whether act i is allowed only by its tier, or by the walls around it.
+func (e *evaluation) confined(i int) bool {
+	why := e.first(i).reason
+	return why == isHarmless || why == isContained
 }
 
 // tellsHost reports whether a command asks a host that its words name, other than

@@ -71,14 +71,14 @@ func (b *Bounds) ruled(p *Policy, sub *patterns.Subject, dir bool) string {
 	for _, set := range []*patterns.Set{b.session.deny, p.Deny, p.Ask} {
 		rule, m := set.Match(sub, patterns.Query{Specific: true})
 		if m != patterns.No {
-			return rule.List().String() + " " + rule.String()
+			return nameOfRule(rule)
 		}
 		if !dir || set == nil {
 			continue
 		}
 		for _, rule := range set.Near(sub.Path) {
 			if sub.Path.Below(rule, sub) && sub.Path.All(rule) {
-				return rule.List().String() + " " + rule.String()
+				return nameOfRule(rule)
 			}
 		}
 	}
@@ -172,29 +172,33 @@ func (b *Bounds) Files() []string {
 	return slices.DeleteFunc(slices.Compact(files), func(file string) bool { return file == "" })
 }
 
-// Root is a directory or file that holds something that a rule is about.
-type Root struct{ Path, Rule string }
+// Root is a directory or file that holds something that a rule is about. Write says that
+// the rule is about writing there.
+type Root struct {
+	Path, Rule string
+	Write      bool
+}
 
 // Roots returns, for the ask and deny rules with paths, what holds everything that they
 // are about.
 func (b *Bounds) Roots() []Root {
 	var roots []Root
-	add := func(paths []string, rule string) {
+	add := func(paths []string, rule string, write bool) {
 		for _, path := range paths {
-			roots = append(roots, Root{path, rule})
+			roots = append(roots, Root{path, rule, write})
 		}
 	}
 	for _, p := range b.policies {
 		for _, set := range []*patterns.Set{b.session.deny, p.Deny, p.Ask} {
 			for _, rule := range set.Rules() {
 				if !rule.Bare() {
-					add(rule.Roots(), rule.List().String()+" "+rule.String())
+					add(rule.Roots(), nameOfRule(rule), rule.Edits())
 				}
 			}
 		}
 		for _, g := range p.Rules {
 			if g.Paths() {
-				add(g.Roots(), g.String())
+				add(g.Roots(), g.String(), true)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -62,6 +63,7 @@ const (
 	neverRun               // tier 3
 	removesRemade          // tier 3, but what it removes is made anew
 	isHarmless             // by its tier, or as a read inside the workspace
+	isContained            // by the walls around it
 	notAllowed             // nothing allows it
 	riskDenied             // Policy.ByRisk
 )
@@ -180,7 +182,7 @@ func (p *Policy) knowledge() Knowledge {
 func judge(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	r.forgetDoubts()
 	p = session.in(p)
-	d := judgeAll(r, p, session, tr)
+	d := r.walled(p, session, judgeAll(r, p, session, tr), tr)
 	d.Advice = r.advise(p, session, &d)
 	return session.again(&r.use, d)
 }
@@ -208,6 +210,7 @@ func judgeAll(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 				*tr = *steps
 			}
 		}
+		d.Walls, d.WallsWhy = max(d.Walls, now.Walls), cmp.Or(d.WallsWhy, now.WallsWhy)
 		d.askToo(now.Parts)
 		d.allowedToo(now.Grants)
 		d.Risk, d.Tier = class, class.Tier() // the higher of the two risks
@@ -226,7 +229,7 @@ func (r *reading) as(p *Policy) *reading {
 		at = len(r.others)
 		r.others = append(r.others, newReading(&r.use, know, r.env, r.commandGate))
 	}
-	r.others[at].wordless = r.wordless
+	r.others[at].wordless, r.others[at].holding = r.wordless, r.holding
 	return r.others[at]
 }
 
@@ -246,6 +249,7 @@ func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	e := begin(r, p, session)
 	tr.fill(e)
 	d := e.decide()
+	d.Walls, d.WallsWhy = e.where()
 	e.end()
 	return d
 }

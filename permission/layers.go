@@ -26,7 +26,7 @@ func (e *evaluation) verdict() (answer, int) {
 	worst, where := answer{}, 0
 	for i := range e.acts {
 		a := e.first(i)
-		if a.behavior > worst.behavior || a.behavior == Allow && e.speaksFor(i, where) && worst.behavior == Allow {
+		if a.behavior > worst.behavior || a.behavior == Allow && worst.behavior == Allow && e.tellsMore(a, i, worst, where) {
 			worst, where = a, i
 		}
 	}
@@ -143,6 +143,15 @@ func (e *evaluation) speaksFor(i, j int) bool {
 	return e.acts[i].sub.Kind == patterns.RunCommand && e.acts[j].sub.Kind != patterns.RunCommand
 }
 
+// tellsMore reports whether an allow explains a decision better than another one: what
+// walls hold rather than what needs none, or else a command rather than its effects.
+func (e *evaluation) tellsMore(a answer, i int, than answer, j int) bool {
+	if held := a.reason == isContained; held != (than.reason == isContained) {
+		return held
+	}
+	return e.speaksFor(i, j)
+}
+
 // asksPerson reports whether the tool use is itself a question for a person.
 func (e *evaluation) asksPerson() bool { return asksPerson(e.use.Tool) }
 
@@ -179,16 +188,16 @@ func (e *evaluation) guard() reason {
 // guardOne returns a held ask for what only a person may permit.
 func (e *evaluation) guardOne(i int) answer {
 	a := &e.acts[i]
-	if a.sub.Kind == patterns.WritePath && e.guarded(a) != "" {
+	if e.wards(a) && a.sub.Kind == patterns.WritePath && e.guarded(a) != "" {
 		return answer{behavior: Ask, layer: LayerGuard, reason: guardsFile}
 	}
-	if e.takesCredential(a) {
+	if e.wards(a) && e.takesCredential(a) {
 		return answer{behavior: Ask, layer: LayerGuard, reason: readsCredential}
 	}
 	if i == 0 && e.facts != nil && e.outsideSandbox {
 		return answer{behavior: Ask, layer: LayerGuard, reason: noSandbox}
 	}
-	if a.protected && e.held(i) {
+	if a.protected && e.wards(a) && e.held(i) {
 		return answer{behavior: Ask, layer: LayerGuard, reason: protectsFile}
 	}
 	return answer{}
@@ -201,7 +210,9 @@ func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
 	case patterns.Yes:
 		return answer{behavior: Deny, layer: layer, rule: because(rule), reason: deniedBy}
 	case patterns.Maybe:
-		return mayBe(layer, because(rule))
+		if rule = e.unheld(set, i, rule); rule != nil {
+			return mayBe(layer, because(rule))
+		}
 	}
 	return answer{}
 }
@@ -243,7 +254,7 @@ func (e *evaluation) ruledOut(i int) answer {
 		case patterns.Yes:
 			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), reason: deniedBy}
 		case patterns.Maybe:
-			if !maybe.given() {
+			if !maybe.given() && !e.holdsGranular(g, i) {
 				maybe = mayBe(LayerRules, granular(g))
 			}
 		}
@@ -535,6 +546,8 @@ func (e *evaluation) fallback(i int, l listing) answer {
 		return answer{behavior: Deny, layer: LayerDefault, reason: riskDenied}
 	case e.harmless(i):
 		return answer{behavior: Allow, layer: LayerDefault, reason: isHarmless}
+	case e.contained(i):
+		return answer{behavior: Allow, layer: LayerDefault, reason: isContained}
 	}
 	return answer{behavior: Ask, layer: LayerDefault, reason: notAllowed}
 }

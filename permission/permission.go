@@ -202,6 +202,10 @@ type Decision struct {
 	// denied only because the mode never asks, and everything that is asked about
 	// could be said so.
 	Advice []Advice
+	// Walls says where a command line runs, if it does; WallsWhy is why it has to run
+	// outside.
+	Walls    Walled
+	WallsWhy string
 
 	asker bool   // an ask by a rule that asks for certain
 	cause string // what an ask is by, without the action: "asked by Bash(git push:*)"

@@ -214,7 +214,7 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return append(b, e.forNothing(i)...)
 	case isHarmless:
 		return e.appendBy(append(b, e.harmlessBy(i)...), i)
-	case notAllowed:
+	case notAllowed, isContained:
 		return e.appendBy(append(b, e.acts[i].unapproved(e.policy.RiskOff)...), i)
 	case riskDenied:
 		return fmt.Appendf(b, "%s denies %s risk: %s; it runs only if a rule of the policy names it", e.byRisk(i).By, e.acts[i].class.Word(), e.acts[i].why)
@@ -307,6 +307,7 @@ var fixedWords = [...]string{
 	neverRun:        "tier 3: ",
 	removesRemade:   "tier 3: it removes only what a tool can rebuild",
 	notAllowed:      "",
+	isContained:     "",
 	riskDenied:      "",
 }
 

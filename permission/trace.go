@@ -143,6 +143,10 @@ func (e *evaluation) step(layer Layer, i int) Step {
 		return Step{}
 	}
 	switch layer {
+	case LayerSessionDeny:
+		return e.heldStep(layer, e.session.deny, i)
+	case LayerDenyList:
+		return e.heldStep(layer, e.policy.Deny, i)
 	case LayerSessionAllow:
 		return e.sessionStep(i)
 	case LayerAllowList:

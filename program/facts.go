@@ -33,6 +33,9 @@ const (
 	// Interactive marks a program that reads the keyboard of its terminal, or may ask
 	// for a password there: an editor, a pager, a monitor, a client of another host.
 	Interactive
+	// Outside marks a program that does its work by means of a service, other processes,
+	// the machine's settings or another host, none of which are there inside walls.
+	Outside
 )
 
 // Is reports whether the program of that name has the property.

@@ -1,6 +1,11 @@
 package risk
 
-import "github.com/agent-wrapper/agent-wrapper/program"
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // cause is what the tables say about a program or a path. Decisions compare it;
 // its text is for people.
@@ -59,3 +64,19 @@ func because(class Class, c cause, factor string) Finding {
 // RunsCode reports whether the program runs code that the command line does not
 // show: a target or a script.
 func (f *Finding) RunsCode() bool { return f.cause == runsCode }
+
+// Loses reports whether the tables say that something is gone after the command: it
+// destroys or deletes.
+func (f *Finding) Loses() bool {
+	return f.Destroys || strings.Contains(string(f.cause), "deletes")
+}
+
+// Mutates reports whether the tables say of the command that it changes something.
+func (f *Finding) Mutates() bool { return strings.HasPrefix(string(f.cause), string(mutating)) }
+
+// outward are the causes of what is done to another host or to this machine.
+var outward = []cause{needsRoot, installs, removesPkg, remote, sends, asks, services, power, disks, users, network, deletes}
+
+// Outward reports whether the command works on another host, or on more of this machine
+// than files and its own processes.
+func (f *Finding) Outward() bool { return slices.Contains(outward, f.cause) }

@@ -71,6 +71,7 @@ func Make(p *permission.Policy, s *permission.Session, m *Machine, files Files) 
 		k.socket(socket)
 	}
 	k.settle()
+	k.held()
 	return &k.plan, nil
 }
 
@@ -80,6 +81,7 @@ type maker struct {
 	files   Files
 	plan    Plan
 	left    int // names that may still be looked at
+	unheld  []string
 }
 
 // hosts returns the rules of a policy that allow hosts.
@@ -200,6 +202,7 @@ func (k *maker) link(name string) {
 		return
 	}
 	k.add(&k.plan.Gaps, name, "it is a link, which a command may replace by a file of its own")
+	k.unheld = append(k.unheld, bound.Write)
 	real, ok := k.files.Resolve(name)
 	if !ok || k.files.Kind(real) == Nothing {
 		return
@@ -278,6 +281,7 @@ func (k *maker) root(root permission.Root) {
 	case !ok, k.within(real), k.files.Kind(real) == Nothing:
 		return
 	case slices.ContainsFunc(k.plan.Workspace, func(dir string) bool { return below(dir, real) }):
+		k.unheld = append(k.unheld, root.Rule)
 		k.add(&k.plan.Gaps, real, root.Rule+": held in the workspace, and not in all of "+real)
 		return
 	}
@@ -287,8 +291,37 @@ func (k *maker) root(root permission.Root) {
 		k.add(&k.plan.Denied, real, bound.Read)
 	} else if kind == Dir && k.walk(real, !k.inside(real)) != nil {
 		k.left = left
+		k.unheld = append(k.unheld, root.Rule)
 		k.add(&k.plan.Gaps, real, root.Rule+": there are too many names")
 	}
+}
+
+// held lists the rules that are held whole.
+func (k *maker) held() {
+	held := map[string]bool{}
+	for _, root := range k.bounds.Roots() {
+		if _, known := held[root.Rule]; !known {
+			held[root.Rule] = !slices.Contains(k.unheld, root.Rule)
+		}
+		held[root.Rule] = held[root.Rule] && k.holds(root)
+	}
+	for rule, whole := range held {
+		if whole {
+			k.plan.Held = append(k.plan.Held, rule)
+		}
+	}
+	slices.Sort(k.plan.Held)
+}
+
+// holds reports whether nothing can come to be below a root that the rule of the root is
+// about: nothing that it does not let be read, since what a command makes it knows, and
+// nothing that it does not let be written.
+func (k *maker) holds(root permission.Root) bool {
+	real, ok := k.files.Resolve(root.Path)
+	if !ok || !root.Write || !k.inside(real) {
+		return ok
+	}
+	return slices.ContainsFunc(slices.Concat(k.plan.ReadOnly, k.plan.Denied, k.plan.Empty), func(p Path) bool { return below(real, p.Path) })
 }
 
 // socket withholds the socket of a service, unless it is in the workspace.

@@ -36,6 +36,9 @@ type Plan struct {
 	Limits Limits   `json:"limits"`
 	// Gaps are what the policy says and the walls do not hold.
 	Gaps []Path `json:"gaps"`
+	// Held are the rules with paths of which nothing is in Gaps or Absent, and that no
+	// file that a command makes can be one for.
+	Held []string `json:"held"`
 }
 
 // Path is a path of a plan, and why it is there.

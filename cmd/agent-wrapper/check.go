@@ -77,10 +77,14 @@ type answerJSON struct {
 	Tier     int                 `json:"tier"`
 	Risk     string              `json:"risk"`
 	Advice   []permission.Advice `json:"advice,omitempty"`
+	// Walls says where a command line runs, if walls are on: "inside", "outside", or
+	// "within" if nothing but the walls allows it. WallsWhy is why it has to be outside.
+	Walls    string `json:"walls,omitempty"`
+	WallsWhy string `json:"walls_why,omitempty"`
 }
 
 func newAnswer(d permission.Decision) answerJSON {
-	return answerJSON{d.Behavior.String(), d.Layer.String(), d.Rule, d.Reason, d.Tier, d.Risk.String(), d.Advice}
+	return answerJSON{d.Behavior.String(), d.Layer.String(), d.Rule, d.Reason, d.Tier, d.Risk.String(), d.Advice, d.Walls.String(), d.WallsWhy}
 }
 
 // checkOne decides one tool use.

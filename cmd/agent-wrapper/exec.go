@@ -39,7 +39,7 @@ type execFlags struct {
 	approvals                  string
 	limit, patience, ttl       time.Duration
 	keepEnv                    []string
-	temp, noInput, walls       bool
+	temp, noInput              bool
 }
 
 func (a *app) execCommand() *cobra.Command {
@@ -66,7 +66,8 @@ With --walls the kernel holds the command to the policy too (Linux): it writes
 only in the workspace, in caches of tools and to temporary files that end with
 it, reads no secrets and nothing that a rule with a path asks about or denies,
 and reaches no host that no rule allows. Everything that it starts ends with it.
-If the walls cannot be built here, nothing runs. See agent-wrapper policy walls.
+What can do no harm there is not asked about. If the walls cannot be built here,
+nothing runs. See agent-wrapper policy walls.
 
 The command runs in the workspace (--cwd), or with --temp-dir in an empty
 directory that is removed afterwards. Cloud credentials (AWS_*, AZURE_*,
@@ -108,7 +109,6 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.Var((*list)(&f.keepEnv), "keep-env", "`name` of a cloud credential to pass to the command; repeatable")
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty temporary directory")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
-	flags.BoolVar(&f.walls, "walls", false, "run inside walls that the kernel holds, see above")
 	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL`: any terminal of yours (agent-wrapper approvals), or people at a service (docs/server.md)")
 	complete(cmd, "approvals", approvalsLocal)
 	f.audit.add(flags)
@@ -128,6 +128,7 @@ var shells = map[string]struct {
 
 // job is one run of exec.
 type job struct {
+	walled bool // it runs inside walls
 	*app
 	flags    *execFlags
 	engine   *engine.Engine
@@ -147,7 +148,7 @@ func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
 		return err
 	}
 	var later later
-	e, err := f.engine(later.add)
+	e, err := f.engine(ctx, later.add)
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
 
 // engine returns the engine for exec. It has no whitelists, which are for agents:
 // here a person gives the command.
-func (f *execFlags) engine(warn func(string)) (*engine.Engine, error) {
+func (f *execFlags) engine(ctx context.Context, warn func(string)) (*engine.Engine, error) {
 	f.unbound = true
 	o, err := f.options()
 	if err != nil {
@@ -180,6 +181,9 @@ func (f *execFlags) engine(warn func(string)) (*engine.Engine, error) {
 	r.Policy.NoRemoval = true // tier 3 is not run here, whatever a person answers
 	if r.Policy.Mode == modes.BypassPermissions {
 		return nil, usage("mode bypassPermissions is only for run: give another --mode")
+	}
+	if err := enclose(ctx, r, warn); err != nil {
+		return nil, err
 	}
 	return open(r)
 }
@@ -377,6 +381,7 @@ func (j *job) do(ctx context.Context) error {
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
+	j.walled = res.Walls == permission.Inside || res.Walls == permission.Within || res.Walls != 0 && j.flags.walls != ""
 	return j.run(ctx, in.Command)
 }
 
@@ -431,7 +436,7 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	}
 	defer dir.Close()
 	command := j.command(line, dir.Path(), env)
-	if j.flags.walls {
+	if j.walled {
 		return j.inWalls(ctx, command)
 	}
 	return command.Run(ctx)

@@ -204,6 +204,9 @@ func oneUse(rules *policyFlags, args []string) (*engine.Rules, *permission.ToolU
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := c.Supposed(); err != nil {
+		return nil, nil, err
+	}
 	if _, _, err := patterns.ParseWith(c.Policy.Tools, tool, patterns.Ask, patterns.Source{}); err != nil {
 		return nil, nil, usage("%w", err)
 	}

@@ -25,7 +25,7 @@ type policyFlags struct {
 	file, chat                string
 	isolated                  bool
 	mode, unlisted, risk      string
-	advice                    string
+	advice, walls             string
 	allow, ask, deny          []string
 	sessionAllow, sessionDeny []string
 	rules                     []string
@@ -52,6 +52,8 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&p.chat, "frontmatter", "", "chat `file` (Markdown) with permission settings in its front matter; see agent-wrapper trust")
 	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
 	flags.StringVar(&p.unlisted, "unlisted", "", "what to do if no rule matches: `ask|deny|risk`; risk lets harmless commands run (default: risk, or deny in mode dontAsk)")
+	flags.StringVar(&p.walls, "walls", "", "whether the kernel holds commands to the policy, so that fewer are asked about: `off|on|require`; on where it can (Linux), require (also --walls alone) else runs none (default: off)")
+	flags.Lookup("walls").NoOptDefVal = "require"
 	flags.StringVar(&p.risk, "risk", "", "rate commands by how dangerous they are: `on|off` (default: on)")
 	flags.Var((*list)(&p.allow), "allow", "allow `rules`, separated by commas: 'Read,Bash(git status)'; repeatable")
 	flags.Var((*list)(&p.ask), "ask", "`rules` that ask you first: 'Bash(git push:*)'; repeatable")
@@ -63,6 +65,7 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	complete(cmd, "mode", modes.Names()...)
 	complete(cmd, "unlisted", "ask", "deny", "risk")
 	complete(cmd, "risk", "on", "off")
+	complete(cmd, "walls", "off", "on", "require")
 }
 
 // list is the value of a flag that may be repeated. That of pflag writes its
@@ -141,6 +144,7 @@ func (p *policyFlags) settings() error {
 		ifGiven("--unlisted", p.unlisted, "ask", "deny", "risk"),
 		ifGiven("--risk", p.risk, "on", "off"),
 		ifGiven("--advice", p.advice, "on", "off"),
+		ifGiven("--walls", p.walls, "off", "on", "require"),
 	)
 }
 
@@ -149,7 +153,7 @@ func (p *policyFlags) spec() (*policy.Spec, error) {
 	if err := p.settings(); err != nil {
 		return nil, err
 	}
-	spec := &policy.Spec{Mode: p.mode, Unlisted: p.unlisted, Risk: p.risk, Advice: p.advice}
+	spec := &policy.Spec{Mode: p.mode, Unlisted: p.unlisted, Risk: p.risk, Advice: p.advice, Walls: p.walls}
 	lists := []struct {
 		flag  string
 		texts []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -119,6 +120,26 @@ func writePaths(out io.Writer, title, none string, paths []walls.Path) {
 	if len(paths) == 0 {
 		fmt.Fprintf(out, "  %s\n", none)
 	}
+}
+
+// enclose has rules decide with walls around the commands, if the policy has walls and they
+// can be built here. If not, warn is told why, or it is an error if they are required.
+func enclose(ctx context.Context, r *engine.Rules, warn func(string)) error {
+	if !r.Walled() {
+		return nil
+	}
+	err := kernel.Probe(ctx)
+	if err == nil {
+		err = r.Within()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case r.Spec.Walls == "require":
+		return fmt.Errorf("%w: walls are required (walls = \"require\" or --walls), so nothing runs; --walls=on runs commands without, and asks more", err)
+	}
+	warn(err.Error() + ": commands run without, and more is asked")
+	return nil
 }
 
 // inWalls runs a command inside walls. Where there are none, it does not run.

@@ -24,6 +24,7 @@ var (
 	Facts = map[string]string{
 		"task-runner": "TaskRunner", "interpreter": "Interpreter", "fetcher": "Fetcher", "obeys-project": "ObeysProject", "editor": "Editor",
 		"by-subcommand": "BySubcommand", "names-hosts": "NamesHosts", "packaged": "Packaged", "interactive": "Interactive",
+		"outside": "Outside",
 	}
 	Values  = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	Effects = map[string]string{

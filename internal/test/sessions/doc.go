@@ -6,6 +6,7 @@
 //	go run ./internal/test/sessions
 //	go run ./internal/test/sessions -causes    # and what is asked about needlessly, by cause
 //	go run ./internal/test/sessions -uses      # each use with its decision
+//	go run ./internal/test/sessions -walls     # with walls around the commands
 //	go run ./internal/test/sessions -attacks   # the attacks of the corpora that run
 //
 // The person who is asked says "for this session" where that can be said, with
@@ -28,6 +29,7 @@ func main() {
 	projects := flag.String("projects", "internal/test/sessions/testdata", "the `directory` with the projects, one txtar file each")
 	causes := flag.Bool("causes", false, "list what is asked about needlessly, by cause")
 	uses := flag.Bool("uses", false, "list every use with its decision")
+	flag.BoolVar(&walled, "walls", false, "decide with walls around the commands")
 	hostile := flag.Bool("attacks", false, "list the rows of bypass.jsonl and redteam.jsonl that the policy of init lets run, and nothing else")
 	flag.Parse()
 	dir, err := tempDir()
@@ -43,6 +45,9 @@ func main() {
 	}
 	fmt.Print(text)
 }
+
+// walled is set if the commands of the sessions run inside walls.
+var walled bool
 
 // report measures in projects below dir and returns what the flags ask for.
 func report(cases, projects, dir string, hostile, causes, uses bool) (string, error) {

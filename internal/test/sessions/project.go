@@ -127,8 +127,12 @@ func (p *project) start() error {
 // has it. The environment's home must be that of the project.
 func (p *project) open(person permission.Approver) (*engine.Engine, error) {
 	e, err := engine.Open(engine.Options{Dir: p.dir(), Dirs: &engine.Dirs{State: p.state}, NoRecord: true, Approver: person})
-	if err == nil {
-		e.Session.Scratch(filepath.Join(p.temp, "private"), p.temp)
+	if err != nil {
+		return nil, err
+	}
+	e.Session.Scratch(filepath.Join(p.temp, "private"), p.temp)
+	if walled {
+		err = e.Within()
 	}
 	return e, err
 }

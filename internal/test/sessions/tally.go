@@ -214,5 +214,9 @@ func line(o *outcome) string {
 	if o.Tool == "Bash" && o.Command != "" {
 		text = o.Command
 	}
-	return fmt.Sprintf("%-8s %s %d: ideal %s, %s: %s %s [%s %s]", o.project, o.Session, o.N, o.Ideal, o.fated(), o.Tool, visible.Line(text), o.said.Layer, visible.Line(o.said.Reason))
+	said := visible.Line(o.said.Reason)
+	if o.said.Walls == permission.Outside {
+		said += "; outside: " + visible.Line(o.said.WallsWhy)
+	}
+	return fmt.Sprintf("%-8s %s %d: ideal %s, %s: %s %s [%s %s]", o.project, o.Session, o.N, o.Ideal, o.fated(), o.Tool, visible.Line(text), o.said.Layer, said)
 }

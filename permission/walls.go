@@ -1,0 +1,383 @@
+package permission
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+)
+
+// Walls says what the kernel holds the commands of a session to: see package walls.
+// Whoever gives it to a session runs each command line as Decision.Walls says.
+type Walls struct {
+	// Writable are directories beside the workspace that can be written inside, be it that
+	// what is written there is only seen inside.
+	Writable []string
+	// Held returns the rules with paths that nothing inside can act against, by the names
+	// that Bounds.Roots gives them. An error says that there can be no walls. It is called
+	// when a line would be asked about, by several goroutines.
+	Held func() ([]string, error)
+}
+
+// Walled says where a command line runs.
+type Walled uint8
+
+// The places. The zero value is that nobody builds walls.
+const (
+	Outside Walled = iota + 1 // it works on more than walls let it
+	Inside                    // walls let it do its work
+	Within                    // Inside, and nothing else allows it: without walls it must not run
+)
+
+// String returns outside, inside or within, "" for the zero value.
+func (w Walled) String() string {
+	return [...]string{"", "outside", "inside", "within"}[w]
+}
+
+// withinWalls is the rule and the beginning of the reason of what is allowed since walls
+// are around it.
+const withinWalls = "within walls"
+
+// Walls has the commands of the session run inside walls. It must be called before the
+// session is used.
+func (s *Session) Walls(w *Walls) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.present()
+	next.walls = w
+	s.state.Store(&next)
+}
+
+// enclosure is what walls hold while a line is decided as what it is inside them.
+type enclosure struct {
+	rules []string
+	sets  map[*patterns.Set]*patterns.Set // without what is held
+}
+
+// walled returns the decision on a tool use whose command line runs inside walls: what
+// is asked about is decided again, as what it can do there. It allows nothing that is
+// denied without walls, and nothing that a rule asks about.
+func (r *reading) walled(p *Policy, session *standing, d Decision, tr *Trace) Decision {
+	if d.Behavior != Ask || d.Walls != Inside || d.WallsWhy != "" {
+		return d
+	}
+	rules, err := session.walls.Held()
+	if err != nil {
+		return d
+	}
+	doubts, stopped := slices.Clone(r.doubts), r.stopped
+	r.forgetDoubts()
+	r.holding = &enclosure{rules: rules, sets: map[*patterns.Set]*patterns.Set{}}
+	var steps *Trace
+	if tr != nil {
+		steps = new(Trace)
+	}
+	now := judgeAll(r, p, session, steps)
+	r.holding = nil
+	if now.Behavior != Allow || now.Walls != Inside || now.WallsWhy != "" {
+		r.forgetDoubts()
+		r.doubts, r.stopped = append(r.doubts, doubts...), stopped
+		return d
+	}
+	if tr != nil {
+		*tr = *steps
+	}
+	now.Layer, now.Rule, now.RuleSource, now.Walls = LayerDefault, withinWalls, patterns.Source{}, Within
+	now.Reason = withinWalls + ": " + now.Reason
+	return now
+}
+
+// where returns where the line runs, and why something in it cannot do its work inside
+// walls. Code that the line does not show runs inside although something else in the
+// line then fails: otherwise whoever writes the line would choose where its code runs.
+func (e *evaluation) where() (Walled, string) {
+	if e.session.walls == nil || e.facts == nil || e.use.Tool != tools.Bash {
+		return 0, ""
+	}
+	if e.outsideSandbox {
+		return Outside, fixedWords[noSandbox]
+	}
+	why, code := "", false
+	for i := range e.acts {
+		if out := e.outward(i); out == "" {
+			code = code || e.runsCode(i)
+		} else if why == "" {
+			why = out
+		}
+	}
+	if why != "" && !code {
+		return Outside, why
+	}
+	return Inside, why
+}
+
+// runsCode reports whether act i runs what the tables do not describe.
+func (e *evaluation) runsCode(i int) bool {
+	a, found := &e.acts[i], e.risks(e.policy.Profile)
+	switch a.sub.Kind {
+	case patterns.Hidden:
+		return true
+	case patterns.RunCommand:
+		return a.inline || a.does.Unproven() || i >= len(found) || found[i].RunsCode() ||
+			slices.Contains(found[i].Factors, risk.FactorUnknown) || slices.Contains(found[i].Factors, risk.FactorDynamic)
+	}
+	return false
+}
+
+// outward returns why act i cannot do its work inside walls, "" if it may.
+func (e *evaluation) outward(i int) string {
+	a := &e.acts[i]
+	switch a.sub.Kind {
+	case patterns.RunCommand:
+		if e.worksOutside(i) {
+			return fmt.Sprintf("%s works by what is not there inside walls", path.Base(a.does.Words[0].Text))
+		}
+	case patterns.FetchURL:
+		if !e.reached(a) {
+			return "it reaches another host"
+		}
+	case patterns.ReadPath, patterns.WritePath:
+		return e.outwardPath(a)
+	}
+	return ""
+}
+
+// worksOutside reports whether the program of a command needs services, other processes
+// or hosts for its work.
+func (e *evaluation) worksOutside(i int) bool {
+	a, found := &e.acts[i], e.risks(e.policy.Profile)
+	if a.inline || !a.does.Words[0].Known() || a.does.EndsJobs() {
+		return false
+	}
+	name := path.Base(a.does.Words[0].Text)
+	switch {
+	case program.Is(name, program.Outside), a.does.Program != nil && a.does.Program.Hosts != "":
+		return true
+	case program.Is(name, program.Fetcher), program.Is(name, program.NamesHosts):
+		return !e.fetchesReached(i)
+	}
+	return i < len(found) && (found[i].Outward() || found[i].Mutates() && a.does.Elsewhere)
+}
+
+// fetchesReached reports whether command i fetches, and only what is reached inside walls.
+func (e *evaluation) fetchesReached(i int) bool {
+	fetches := false
+	for k := range e.acts {
+		if f := &e.acts[k]; f.parent == i && f.sub.Kind == patterns.FetchURL {
+			if fetches = true; !e.reached(f) {
+				return false
+			}
+		}
+	}
+	return fetches
+}
+
+// reached reports whether what is fetched is reached inside walls: it is on this machine,
+// or a rule lets its host be reached, which the proxy knows, by https.
+func (e *evaluation) reached(a *act) bool {
+	url := a.does.Path
+	return isLocal(url) || len(url.Holes) == 0 && strings.HasPrefix(url.Text, "https://") &&
+		yes(e.policy.Allow, &patterns.Subject{Kind: patterns.FetchURL, Tool: tools.WebFetch, URL: a.sub.URL}, patterns.Query{Specific: true}) != nil
+}
+
+// isLocal reports whether a URL is certainly one of this machine.
+func isLocal(url shell.Word) bool {
+	if len(url.Holes) > 0 {
+		url.Text = url.Text[:url.Holes[0].At] + "?" // may be part of the host
+	}
+	return localURL.MatchString(url.Text)
+}
+
+// outwardPath returns why a read or write cannot be done inside walls. What is not
+// certain is tried there.
+func (e *evaluation) outwardPath(a *act) string {
+	if a.does.Unnamed || !a.certain() {
+		return ""
+	}
+	writes := a.sub.Kind == patterns.WritePath
+	for _, form := range a.sub.Path.Forms() {
+		name := path.Clean(form.Text)
+		switch {
+		case within(name, "/dev"):
+		case e.inWorkspace(name):
+		case writes && !slices.ContainsFunc(e.session.walls.Writable, func(dir string) bool { return within(name, dir) }):
+			return name + " cannot be written inside walls"
+		}
+	}
+	if writes && a.protected {
+		return e.shown(a) + " cannot be written inside walls"
+	}
+	return ""
+}
+
+// inWorkspace reports whether a path is in the workspace or in the session's directory
+// for temporary files, as written.
+func (e *evaluation) inWorkspace(name string) bool {
+	place := &e.know.Place
+	return within(name, place.Workspace) || slices.ContainsFunc(place.Roots, func(root string) bool { return within(name, root) })
+}
+
+// certain reports whether the path of a read or write is known, and stands for no others
+// below it.
+func (a *act) certain() bool {
+	return a.does == nil || !a.does.Recursive && a.sub.Path != nil &&
+		!slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool { return len(form.Holes) > 0 })
+}
+
+// wards reports whether the evaluator, rather than walls, wards off what act a may do to
+// files: walls do where it is not said which ones those are.
+func (e *evaluation) wards(a *act) bool { return e.holding == nil || a.certain() }
+
+// unheld returns a deny rule of a set that may match act i and that the walls do not
+// hold, nil if they hold all of them. rule is one that may match.
+func (e *evaluation) unheld(set *patterns.Set, i int, rule *patterns.Rule) *patterns.Rule {
+	if e.holding == nil || e.namesOf(set, i) {
+		return rule
+	}
+	rest, known := e.holding.sets[set]
+	if !known {
+		var rules []*patterns.Rule
+		for _, r := range set.Rules() {
+			if !e.holding.holds(r) {
+				rules = append(rules, r)
+			}
+		}
+		rest = patterns.NewSet(e.policy.Place, rules...)
+		e.holding.sets[set] = rest
+	}
+	rule, _ = e.possible(rest, i, patterns.Query{})
+	return rule
+}
+
+// heldStep returns the step of deny rules of which walls hold one that may match act i.
+func (e *evaluation) heldStep(layer Layer, set *patterns.Set, i int) Step {
+	if e.holding == nil {
+		return Step{}
+	}
+	rule, m := e.possible(set, i, patterns.Query{})
+	if m != patterns.Maybe {
+		return Step{}
+	}
+	s := e.stepOf(mayBe(layer, because(rule)), i)
+	s.Behavior, s.Held, s.Reason = 0, false, s.Reason+"; the walls hold it"
+	return s
+}
+
+// holds reports whether nothing inside can act against a deny rule: it is about hosts,
+// which are reached by way of the evaluator only, or about paths that are withheld.
+func (h *enclosure) holds(r *patterns.Rule) bool {
+	switch {
+	case r.Bare():
+		return false
+	case r.Tool() == tools.WebFetch:
+		return true
+	}
+	return slices.Contains(h.rules, nameOfRule(r))
+}
+
+// nameOfRule is the name of a rule with paths for whoever holds programs to it.
+func nameOfRule(r *patterns.Rule) string { return r.List().String() + " " + r.String() }
+
+// namesOf reports whether the words of command i name a path that a rule of the set is
+// about. A person is asked about that as without walls.
+func (e *evaluation) namesOf(set *patterns.Set, i int) bool {
+	return e.names(i, func(sub *patterns.Subject) bool {
+		_, m := set.Match(sub, patterns.Query{Specific: true})
+		return m == patterns.Yes
+	})
+}
+
+// names reports whether something that act i may read or write by its words, or by those
+// of its code, is what about says.
+func (e *evaluation) names(i int, about func(sub *patterns.Subject) bool) bool {
+	a := e.worded(i)
+	if a == nil {
+		return false
+	}
+	for _, subs := range [2][]patterns.Subject{e.mayRead(a), e.mayWrite(a)} {
+		for k := range subs {
+			if about(&subs[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// worded returns the command whose words say what act i may read and write: itself, or
+// what code in the line is like in a file; nil if there is none.
+func (e *evaluation) worded(i int) *act {
+	a := &e.acts[i]
+	switch {
+	case a.sub.Kind == patterns.RunCommand:
+		return a
+	case a.sub.Kind != patterns.Hidden || a.does == nil || !a.does.Code() || a.parent < 0:
+		return nil
+	}
+	by := &e.acts[a.parent]
+	file := by.does.AsFile()
+	if file == nil {
+		return nil
+	}
+	return &act{action: &action{does: file, parent: a.parent, sub: patterns.Subject{Kind: patterns.RunCommand, Tool: by.sub.Tool, Command: file}}}
+}
+
+// holdsGranular is unheld for a granular deny rule that may match act i: it reports
+// whether the walls hold it.
+func (e *evaluation) holdsGranular(g *patterns.Granular, i int) bool {
+	return e.holding != nil && g.Paths() && slices.Contains(e.holding.rules, g.String()) &&
+		!e.names(i, func(sub *patterns.Subject) bool { return g.Match(sub) == patterns.Yes })
+}
+
+// contained reports whether act i, which nothing else allows, is one that walls hold: it
+// is moderate, and runs code, or reads or writes in the workspace or what is only known
+// when it runs. What it names is judged as without walls.
+func (e *evaluation) contained(i int) bool {
+	a := &e.acts[i]
+	switch {
+	case e.holding == nil, a.does == nil, a.class > risk.Moderate, a.override != nil, a.secret:
+		return false
+	case e.byRisk(i).Behavior != 0:
+		return false // the policy has its own answer
+	}
+	switch a.sub.Kind {
+	case patterns.RunCommand:
+		found := e.risks(e.policy.Profile)
+		return !a.does.Environment && !(i < len(found) && found[i].Loses()) && !e.namesGuarded(a)
+	case patterns.Hidden:
+		as := e.worded(i)
+		return as == nil || !e.namesGuarded(as)
+	case patterns.ReadPath:
+		return a.inside || e.mayBeInside(a)
+	case patterns.WritePath:
+		return e.mayBeInside(a) || a.certain() && e.outwardPath(a) == ""
+	case patterns.FetchURL:
+		return e.reached(a)
+	}
+	return false
+}
+
+// mayBeInside reports whether a path that is known only when the line runs may be in the
+// workspace by what is known of it.
+func (e *evaluation) mayBeInside(a *act) bool {
+	if a.certain() {
+		return false
+	}
+	for _, form := range a.sub.Path.Forms() {
+		at := form.Text
+		if len(form.Holes) > 0 {
+			at, _ = path.Split(at[:form.Holes[0].At])
+		}
+		at = path.Clean("/" + at)
+		if !e.inWorkspace(at) && !within(e.know.Place.Workspace, at) {
+			return false
+		}
+	}
+	return true
+}
