@@ -198,7 +198,7 @@ func New(s Source) *Ask {
 		a.Asked = append(a.Asked, Cause{Times: 1, Reason: visible.Line(text), Held: a.Held})
 	}
 	if d.WallsWhy != "" {
-		a.Asked = append(a.Asked, Cause{Times: 1, Reason: "if you allow it, it runs " + visible.Line(RunsWhere(*d)), Held: a.Held})
+		a.Asked = append(a.Asked, Cause{Times: 1, Reason: "if you allow it, it runs " + visible.Line(runsWhere(*d)), Held: a.Held})
 	}
 	for i := range actions {
 		if actions[i].Verdict == "allow" {

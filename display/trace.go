@@ -143,7 +143,7 @@ func writeDecision(out io.Writer, d permission.Decision) {
 	}
 	fmt.Fprintf(out, ": %s\nrisk: %s, tier %d\n", visible.Line(d.Reason), d.Risk.Word(), d.Tier)
 	if d.Walls != 0 {
-		fmt.Fprintf(out, "runs %s\n", visible.Line(RunsWhere(d)))
+		fmt.Fprintf(out, "runs %s\n", visible.Line(runsWhere(d)))
 	}
 	if d.Message != "" {
 		fmt.Fprintf(out, "the agent is told: %s\n", visible.Line(d.Message))
@@ -153,10 +153,10 @@ func writeDecision(out io.Writer, d permission.Decision) {
 	}
 }
 
-// RunsWhere says where a command line runs that is allowed in a session with walls.
-func RunsWhere(d permission.Decision) string {
+// runsWhere says where a command line runs that is allowed in a session with walls.
+func runsWhere(d permission.Decision) string {
 	switch {
-	case d.Walls == permission.Outside, d.Behavior == permission.Ask && d.WallsWhy != "":
+	case d.Walls == permission.Outside:
 		return "outside the walls: " + d.WallsWhy
 	case d.WallsWhy != "":
 		return "inside the walls, with code that the line does not show, although " + d.WallsWhy

@@ -392,9 +392,6 @@ func (v *Evaluator) approved(r Request, ans Answer) (Result, error) {
 	}
 	d.Reason = ans.by(d.Question) + v.keep(r, ans) + "; " + d.cause
 	d.Behavior, d.Message = Allow, ""
-	if d.WallsWhy != "" {
-		d.Walls = Outside // as the question says
-	}
 	return Result{Decision: d, UpdatedInput: input, By: byPerson, Approval: ans.Approval}, nil
 }
 

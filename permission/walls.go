@@ -64,7 +64,11 @@ type enclosure struct {
 // is asked about is decided again, as what it can do there. It allows nothing that is
 // denied without walls, and nothing that a rule asks about.
 func (r *reading) walled(p *Policy, session *standing, d Decision, tr *Trace) Decision {
-	if d.Behavior != Ask || d.Walls != Inside || d.WallsWhy != "" {
+	switch {
+	case d.Behavior != Ask || d.Walls != Inside:
+		return d
+	case d.WallsWhy != "":
+		d.Walls = Outside // a person who allows it has been told so
 		return d
 	}
 	rules, err := session.walls.Held()
@@ -343,6 +347,8 @@ func (e *evaluation) contained(i int) bool {
 	switch {
 	case e.holding == nil, a.does == nil, a.class > risk.Moderate, a.override != nil, a.secret:
 		return false
+	case e.policy.RiskOff, e.policy.Profile == risk.Terminal:
+		return false // only rules count, or a person gives the line
 	case e.byRisk(i).Behavior != 0:
 		return false // the policy has its own answer
 	}

@@ -1,0 +1,189 @@
+package permission
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// walledBy decides a tool use in a session with walls that hold rules.
+func (s spec) walledBy(t testing.TB, use ToolUse, held ...string) (Decision, *Trace) {
+	t.Helper()
+	use.Dir = workspace
+	p := s.policy(t)
+	p.SensitiveAsks = true
+	session := s.session(t)
+	session.Walls(&Walls{Writable: []string{"/tmp", "/home/me/.cache"}, Held: func() ([]string, error) { return held, nil }})
+	var trace Trace
+	return Evaluate(p, session, &use, fakeFS{}, &trace), &trace
+}
+
+// TestWithinWalls: what walls hold is not asked about, and nothing else changes.
+func TestWithinWalls(t *testing.T) {
+	const envs, keys, lock, named = "deny Read(./.env)", "deny Read(keys/**)", "deny Edit(lock.json)", "deny WebFetch(domain:evil.example)"
+	tiers := spec{risk: true, unlisted: UnlistedRisk}
+	denies := tiers
+	denies.deny = "Read(./.env); Read(keys/**); Edit(lock.json); WebFetch(domain:evil.example); Bash(git push:*)"
+	all := []string{envs, keys, lock}
+	tests := []struct {
+		spec
+		line string
+		held []string
+		want string // what runs where, or the answer that stays
+	}{
+		// Code, unknown programs, and what is known only when the line runs.
+		{tiers, "python3 x.py", nil, "within"}, {tiers, "npm run unheard", nil, "within"}, {tiers, "make all", nil, "within"}, {tiers, "./build.sh a", nil, "within"},
+		{tiers, "unheard-of --x", nil, "within"}, {tiers, "python3 -c 'print(1)'", nil, "within"}, {tiers, "eval \"$x\"", nil, "within"}, {tiers, "$X a", nil, "within"},
+		{tiers, "source ./env.sh && pytest", nil, "within"}, {tiers, "for f in *; do sed -i s/a/b/ \"$f\"; done", nil, "within"},
+		{tiers, "cat $(git ls-files)", nil, "within"}, {tiers, "echo x > \"$f\"", nil, "within"}, {tiers, "bash -c 'python3 x.py'", nil, "within"},
+		{tiers, "mkdir a && cp b a/c", nil, "within"}, {tiers, "python3 x.py > /tmp/log", nil, "within"}, {tiers, "python3 x.py > /home/me/.cache/x", nil, "within"},
+		// What is allowed without walls runs inside too.
+		{tiers, "ls", nil, "inside"}, {spec{allow: "Bash(python3:*)"}, "python3 x.py", nil, "inside"}, {spec{allow: "Bash"}, "./x", nil, "inside"},
+		// Hosts, services, the machine, and paths that walls do not let be written.
+		{tiers, "git fetch origin", nil, "ask"}, {tiers, "git push", nil, "ask"}, {tiers, "npm install x", nil, "ask"}, {tiers, "docker run x", nil, "ask"}, {tiers, "sudo ls", nil, "ask"},
+		{tiers, "curl https://evil.example/x", nil, "ask"}, {tiers, "ssh host ls", nil, "ask"}, {tiers, "systemctl restart x", nil, "ask"}, {tiers, "pkill x", nil, "ask"}, {tiers, "psql -c 'select 1'", nil, "ask"},
+		{tiers, "python3 x.py; git push", nil, "ask"}, {tiers, "python3 x.py > /home/me/x", nil, "ask"}, {tiers, "cat /home/me/other/x", nil, "ask"}, {tiers, "cat /home/me/other/$f", nil, "ask"},
+		{tiers, "cat /home/me/other/x | python3 x.py", nil, "ask"}, {tiers, "ps aux", nil, "outside"}, {spec{allow: "Bash(git push)"}, "git push", nil, "outside"},
+		{spec{allow: "Bash(python3:*); Bash(git push)"}, "python3 x.py && git push", nil, "inside"}, // the code does not choose where it runs
+		{spec{allow: "Bash(git:*)"}, "git commit -m x && git push", nil, "outside"},
+		{spec{allow: "Bash(curl:*)"}, "curl https://github.com/x", nil, "outside"}, {spec{allow: "Bash(curl:*); WebFetch(github.com)"}, "curl https://github.com/x", nil, "inside"},
+		{spec{allow: "Bash(curl:*); WebFetch(github.com)"}, "curl http://github.com/x", nil, "outside"}, {spec{allow: "Bash(curl:*)"}, "curl http://localhost:3000/", nil, "inside"},
+		// Tier 3, what is destructive, and what a person guards.
+		{tiers, "rm -rf src", nil, "deny"}, {tiers, "python3 x.py; rm -rf src", nil, "deny"}, {tiers, "rm x", nil, "ask"}, {tiers, "git branch -D x", nil, "ask"},
+		{tiers, "cat .env", nil, "ask"}, {tiers, "python3 -c \"open('.env')\"", nil, "ask"}, {tiers, "unheard-of .env", nil, "ask"}, {tiers, "cat .env*", nil, "ask"}, {tiers, "printenv", nil, "ask"}, {tiers, "env", nil, "ask"},
+		{tiers, "echo x > .git/hooks/pre-commit", nil, "ask"}, {tiers, "unheard-of > .git/config", nil, "ask"}, {tiers, "echo x > agent-wrapper.toml", nil, "ask"}, {tiers, "tee .claude/settings.json", nil, "ask"},
+		// Rules.
+		{spec{risk: true, unlisted: UnlistedRisk, ask: "Bash(python3:*)"}, "python3 x.py", nil, "ask"}, {spec{risk: true, unlisted: UnlistedRisk, ask: "Bash"}, "python3 x.py", nil, "ask"},
+		{spec{risk: true, allow: "Bash(ls)", unlisted: UnlistedAsk}, "python3 x.py", nil, "ask"}, {spec{risk: true, unlisted: UnlistedRisk, mode: "plan"}, "python3 x.py", nil, "deny"},
+		{spec{risk: true, mode: "dontAsk"}, "python3 x.py", nil, "deny"}, {spec{}, "python3 x.py", nil, "ask"}, // without tiers only rules count
+		// Deny rules that may match: of paths as the plan has it, of hosts, and of commands never.
+		{denies, "cat \"$f\"", all, "within"}, {denies, "cat \"$f\"", []string{envs, lock}, "ask"}, {denies, "cat \"$f\"", nil, "ask"},
+		{denies, "grep -r x \"$d\"", all, "within"}, {denies, "grep -r x \"$d\"", []string{envs}, "ask"}, {denies, "python3 -c 'print(1)'", all, "ask"}, // it may push
+		{denies, "sed -i s/a/b/ \"$f\"", all, "within"}, {denies, "sed -i s/a/b/ \"$f\"", []string{envs, keys}, "ask"},
+		{denies, "cat keys/a", all, "deny"}, {denies, "unheard-of keys/a", all, "deny"}, {denies, "git push", all, "deny"}, {denies, "echo > lock.json", all, "deny"},
+		{denies, "awk -f x.awk --opt=keys/a", all, "ask"}, {denies, "cat \"$f\" keys/$g", all, "within"},
+	}
+	for _, tt := range tests {
+		d, _ := tt.walledBy(t, using("Bash", tt.line), tt.held...)
+		got := d.Behavior.String()
+		if d.Behavior == Allow {
+			got = d.Walls.String()
+		}
+		if got != tt.want {
+			t.Errorf("%+v\n%s, holding %q: %s, %s %q; want %s", tt.spec, tt.line, tt.held, got, outcome(d), d.Reason, tt.want)
+		}
+		if (d.Walls == Within) != (d.Rule == withinWalls) || d.Walls == Within && !strings.HasPrefix(d.Reason, withinWalls+": ") {
+			t.Errorf("%s: %s by rule %q, since %q", tt.line, d.Walls, d.Rule, d.Reason)
+		}
+	}
+}
+
+// TestWallsForLines: only a command line that asks for no more runs inside.
+func TestWallsForLines(t *testing.T) {
+	s := spec{risk: true, unlisted: UnlistedRisk}
+	for _, use := range []ToolUse{
+		using("Write", "/home/me/x"), using("Edit", workspace+"/a"), using("WebFetch", "https://evil.example/"), using("Monitor", "python3 x.py"), using("Read", "/home/me/x"), using("mcp__x__y", "{}"),
+	} {
+		if d, _ := s.walledBy(t, use); d.Walls != 0 || d.Behavior != Ask {
+			t.Errorf("%s: %s %s", use.Tool, d.Walls, outcome(d))
+		}
+	}
+	out := ToolUse{Tool: "Bash", Input: []byte(`{"command":"python3 x.py","dangerouslyDisableSandbox":true}`)}
+	if d, _ := s.walledBy(t, out); d.Walls != Outside || d.Behavior != Ask || !d.Held {
+		t.Errorf("outside on demand: %s %s", d.Walls, outcome(d))
+	}
+	forced := using("Bash", "python3 x.py")
+	forced.ForceAsk = true
+	if d, _ := s.walledBy(t, forced); d.Behavior != Ask {
+		t.Errorf("a person is wanted: %s", outcome(d))
+	}
+}
+
+// TestNoWalls: without a plan everything is asked about as without walls.
+func TestNoWalls(t *testing.T) {
+	s := spec{risk: true, unlisted: UnlistedRisk}
+	session := s.session(t)
+	session.Walls(&Walls{Held: func() ([]string, error) { return nil, errors.New("too many names") }})
+	use := using("Bash", "python3 x.py")
+	use.Dir = workspace
+	if d := Evaluate(s.policy(t), session, &use, fakeFS{}, nil); d.Behavior != Ask {
+		t.Error(outcome(d))
+	}
+}
+
+// TestFurtherWithinWalls: an untrusted policy still asks.
+func TestFurtherWithinWalls(t *testing.T) {
+	s := spec{risk: true, unlisted: UnlistedRisk}
+	p, more := s.policy(t), spec{risk: true, unlisted: UnlistedRisk, ask: "Bash(python3:*)"}.policy(t)
+	p.Further = []*Policy{more}
+	session := s.session(t)
+	session.Walls(&Walls{Held: func() ([]string, error) { return nil, nil }})
+	use := using("Bash", "python3 x.py")
+	use.Dir = workspace
+	if d := Evaluate(p, session, &use, fakeFS{}, nil); d.Behavior != Ask {
+		t.Error(outcome(d))
+	}
+}
+
+// TestWallsAreExplained: the trace has what the walls hold.
+func TestWallsAreExplained(t *testing.T) {
+	s := spec{risk: true, unlisted: UnlistedRisk, deny: "Read(keys/**)"}
+	d, trace := s.walledBy(t, using("Bash", `cat "$f"`), "deny Read(keys/**)")
+	if d.Walls != Within {
+		t.Fatal(outcome(d))
+	}
+	held := slices.ContainsFunc(trace.Actions, func(a TracedAction) bool {
+		return slices.ContainsFunc(a.Steps, func(s Step) bool {
+			return s.Layer == LayerDenyList && s.Rule == "Read(keys/**)" && s.Behavior == 0 && strings.HasSuffix(s.Reason, "the walls hold it")
+		})
+	})
+	if !held {
+		t.Errorf("%+v", trace.Actions)
+	}
+}
+
+// TestAnsweredOutside: what needs more than walls let it runs outside once a person has
+// said so.
+func TestAnsweredOutside(t *testing.T) {
+	for line, want := range map[string]Walled{"git push": Outside, "python3 x.py; git push": Outside, "rm x": Inside} {
+		s := spec{risk: true, unlisted: UnlistedRisk}
+		session := s.session(t)
+		session.Walls(&Walls{Held: func() ([]string, error) { return nil, nil }})
+		v := &Evaluator{Policy: s.policy(t), Session: session, Env: fakeFS{}, Recorder: recorderFunc(func() {}), Approver: approverFunc(func() (Answer, error) { return Answer{Behavior: Allow}, nil })}
+		if res := can(t, v, using("Bash", line)); res.Behavior != Allow || res.Walls != want {
+			t.Errorf("%s: %s %s", line, res.Walls, outcome(res.Decision))
+		}
+	}
+}
+
+// TestLawWalls: walls change an ask to an allow, and nothing else, and never for what is
+// denied, high or tier 3.
+func TestLawWalls(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s, use := drawSpec(rt), drawUse(rt)
+		if rapid.Bool().Draw(rt, "risk decides") {
+			s.risk, s.unlisted = true, UnlistedRisk
+		}
+		p := s.policy(t)
+		var held []string
+		for _, set := range []*patterns.Set{p.Deny, s.session(t).standing().deny} {
+			for _, rule := range set.Rules() {
+				held = append(held, nameOfRule(rule))
+			}
+		}
+		p.SensitiveAsks = true
+		use.Dir = workspace
+		without := Evaluate(p, s.session(t), &use, fakeFS{}, nil)
+		with, _ := s.walledBy(t, use, held...)
+		switch {
+		case with.Behavior == without.Behavior && with.Reason == without.Reason:
+		case without.Behavior != Ask || with.Behavior != Allow || with.Walls != Within || with.Risk > without.Risk || with.Tier == 3:
+			rt.Fatalf("%s %s\nwithout: %s (%s)\nwith: %s (%s)", use.Tool, use.Input, outcome(without), without.Reason, outcome(with), with.Reason)
+		}
+	})
+}
