@@ -82,6 +82,7 @@ var mayImport = map[string][]string{
 	"store/storetest":          {"store", "approval"},
 	"cmd/agent-wrapper":        {"*"},
 	"cmd/agent-wrapper-hook":   {"audit", "engine", "hook", "hook/entry", "hook/hosts", "process"},
+	"cmd/agent-wrapper-walls":  {"walls/kernel/inside"},
 	"e2e":                      {"*"},
 	"server":                   {"server/api", "server/page", "store", "approval", "audit", "broker", "desk", "engine", "patterns", "permission", "risk", "terminal"},
 	"server/api":               {"approval", "permission", "risk"},

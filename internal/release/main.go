@@ -32,9 +32,23 @@ import (
 const linked = "github.com/agent-wrapper/agent-wrapper/internal/build"
 
 // programs are the commands below cmd/ that an archive holds.
-var programs = []string{"agent-wrapper", hook}
+var programs = []string{"agent-wrapper", hook, walls}
 
-const hook = "agent-wrapper-hook"
+const (
+	hook  = "agent-wrapper-hook"
+	walls = "agent-wrapper-walls"
+)
+
+// holds reports whether the archive for a platform has a program.
+func holds(platform, program string) bool {
+	switch goos, _, _ := strings.Cut(platform, "/"); program {
+	case hook:
+		return goos != "windows" // it leaves most to agent-wrapper by exec(2)
+	case walls:
+		return goos == "linux"
+	}
+	return true
+}
 
 // platforms are those for which there is an archive.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
@@ -244,8 +258,8 @@ func (r *release) archive(ctx context.Context, platform, work string, common []f
 	files, windows := slices.Clone(common), strings.HasPrefix(platform, "windows/")
 	var built []string
 	for _, program := range programs {
-		if windows && program == hook {
-			continue // it leaves most to the other one by exec(2)
+		if !holds(platform, program) {
+			continue
 		}
 		into := filepath.Join(work, platform, program)
 		if windows {

@@ -10,12 +10,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/build"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel/inside"
@@ -77,12 +79,24 @@ func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
 	}
 	theirs := os.NewFile(uintptr(ends[1]), "line")
 	a.line, a.args = os.NewFile(uintptr(ends[0]), "line"), cmd.Args[0]
-	cmd.Path, cmd.Args, cmd.Dir = "/proc/self/exe", []string{inside.Name}, "/"
-	cmd.Env = []string{"GOMAXPROCS=1"} // of the first process, which does one thing after the other
+	cmd.Path, cmd.Args, cmd.Dir = first(), []string{inside.Name}, "/"
+	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // of the first process, which does one thing after the other
 	cmd.ExtraFiles = []*os.File{file, theirs}
 	separate(cmd.SysProcAttr, a.held.omit)
 	go a.listen(ends[0])
 	return func() { file.Close(); theirs.Close() }, nil
+}
+
+// first returns the program that is the first process inside: the small one beside ours,
+// which starts sooner, or ours.
+func first() string {
+	if own, err := os.Executable(); err == nil {
+		small := filepath.Join(filepath.Dir(own), inside.Name)
+		if at, err := os.Stat(small); err == nil && at.Mode().IsRegular() {
+			return small
+		}
+	}
+	return "/proc/self/exe"
 }
 
 // begin sets the directory in which the command begins.
@@ -181,7 +195,7 @@ func (h *Held) serve(file *os.File) {
 func (h *Held) order() *inside.Order {
 	p := h.Plan
 	o := &inside.Order{
-		Writable: walls.Paths(p.Writable), Temp: walls.Paths(p.Temp), Services: walls.Paths(p.Services), ReadOnly: walls.Paths(p.ReadOnly), Denied: walls.Paths(p.Denied), Empty: walls.Paths(p.Empty),
+		Build: build.Name(), Writable: walls.Paths(p.Writable), Temp: walls.Paths(p.Temp), Services: walls.Paths(p.Services), ReadOnly: walls.Paths(p.ReadOnly), Denied: walls.Paths(p.Denied), Empty: walls.Paths(p.Empty),
 		Memory: p.Limits.Memory, Processes: p.Limits.Processes, Omit: h.omit,
 	}
 	if h.Proxy != nil {

@@ -5,7 +5,9 @@ package walls
 import (
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,6 +26,42 @@ func TestExitCodes(t *testing.T) {
 		if got := code(err); got != want {
 			t.Errorf("%s: exit code %d, want %d\n%s", script, got, want, out)
 		}
+	}
+}
+
+// TestSmallProgram: the first process is the small program beside ours, or ours if there is
+// none; one of another build is refused.
+func TestSmallProgram(t *testing.T) {
+	w := newWorld(t, nil)
+	write(t, w, "run.sh", "echo done")
+	run := func(dir string) (string, int) {
+		cmd := w.command("run.sh")
+		cmd.Path = filepath.Join(dir, "agent-wrapper")
+		out, err := cmd.CombinedOutput()
+		return string(out), code(err)
+	}
+	alone := t.TempDir()
+	must(t, os.Link(program, filepath.Join(alone, "agent-wrapper")))
+	if out, got := run(alone); got != 0 || !strings.Contains(out, "done") {
+		t.Errorf("without the small program: exit code %d\n%s", got, out)
+	}
+	small := filepath.Join(alone, "agent-wrapper-walls")
+	build := exec.Command("go", "build", "-ldflags", "-X github.com/agent-wrapper/agent-wrapper/internal/build.Version=v0.0.1", "-o", small, commands+"agent-wrapper-walls")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, got := run(alone); got != 1 || strings.Contains(out, "done") || !strings.Contains(out, "is not of the same build") {
+		t.Errorf("with one of another build: exit code %d\n%s", got, out)
+	}
+	must(t, os.Remove(small))
+	must(t, os.WriteFile(small, []byte("#!/bin/sh\nexit 0\n"), 0o755))
+	if out, got := run(alone); got != 1 || strings.Contains(out, "done") {
+		t.Errorf("with another program: exit code %d\n%s", got, out)
+	}
+	out, err := exec.Command(filepath.Join(filepath.Dir(program), "agent-wrapper-walls")).CombinedOutput()
+	if got := code(err); got != 2 || !strings.Contains(string(out), "exec --walls") {
+		t.Errorf("by hand: exit code %d\n%s", got, out)
 	}
 }
 

@@ -18,7 +18,9 @@ var (
 	turns = flag.Int("turns", 30, "how often each command is timed")
 )
 
-var program string // ours
+var program string // ours, with the small one beside it
+
+const commands = "github.com/agent-wrapper/agent-wrapper/cmd/"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -28,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	program = filepath.Join(dir, "agent-wrapper")
-	build := exec.Command("go", "build", "-o", program, "github.com/agent-wrapper/agent-wrapper/cmd/agent-wrapper")
+	build := exec.Command("go", "build", "-o", dir, commands+"agent-wrapper", commands+"agent-wrapper-walls")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)

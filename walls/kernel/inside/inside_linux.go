@@ -6,16 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/build"
 )
 
 // Name is the name by which the first process inside is started.
@@ -30,6 +30,7 @@ const (
 
 // Order is what the first process is told to do.
 type Order struct {
+	Build     string   // whose order it is; see build.Name
 	Path      string   // the program; "" starts none
 	Args, Env []string // of it
 	Dir       string
@@ -79,17 +80,19 @@ func (m *missing) Unwrap() error { return m.err }
 
 // init turns the process into the first one inside walls if it was started as that, and
 // does not return then. That it is here, in a package that imports few others, is for
-// speed: most others of the program are not initialized before.
+// speed: most others of the program are not initialized before. All of init is done by the
+// first thread, as the rights that the command gets are those of one.
 func init() {
 	if len(os.Args) != 1 || os.Args[0] != Name {
 		return
 	}
-	runtime.LockOSThread() // the rights that the command gets are those of one thread
 	line := &line{fd: lineFD}
 	code, err := inside(line)
+	if err != nil && line.failed(err) != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v: it is agent-wrapper that starts this program, for commands inside walls\n", Name, err)
+	}
 	if err != nil {
-		line.failed(err)
-		os.Exit(1)
+		code = 1
 	}
 	os.Exit(code)
 }
@@ -118,15 +121,24 @@ func inside(l *line) (int, error) {
 }
 
 func readOrder() (*Order, error) {
-	file := os.NewFile(orderFD, "order")
-	defer file.Close()
+	defer unix.Close(orderFD)
 	unix.CloseOnExec(lineFD)
-	data, err := io.ReadAll(file)
-	if err != nil {
+	var at unix.Stat_t
+	if err := unix.Fstat(orderFD, &at); err != nil {
 		return nil, err
 	}
+	data := make([]byte, at.Size)
+	if n, err := unix.Pread(orderFD, data, 0); err != nil || n < len(data) {
+		return nil, fmt.Errorf("the order is cut off: %v", err)
+	}
 	o := &Order{}
-	return o, json.Unmarshal(data, o)
+	if err := json.Unmarshal(data, o); err != nil {
+		return nil, err
+	}
+	if own := build.Name(); o.Build != own {
+		return nil, fmt.Errorf("%s is not of the same build as agent-wrapper (%s, not %s): install both, or remove it", Name, own, o.Build)
+	}
+	return o, nil
 }
 
 // stages are the layers with what builds them. Each gives up what the next ones do not
@@ -194,11 +206,8 @@ func (o *Order) limit(*line) error {
 // run starts the command and returns its exit code. Signals to the group are the
 // command's affair; whatever has lost its parent is reaped.
 func (o *Order) run(l *line) (int, error) {
-	signals := make(chan os.Signal, 1)
-	for s := syscall.Signal(1); s < 32; s++ {
-		if s != unix.SIGCHLD && s != unix.SIGURG && !signal.Ignored(s) {
-			signal.Notify(signals, s) // and so is not ignored by the command
-		}
+	if err := defaultSignals(); err != nil {
+		return 0, err
 	}
 	pid, err := syscall.ForkExec(o.Path, o.Args, &syscall.ProcAttr{Env: o.Env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
@@ -221,6 +230,39 @@ func (o *Order) run(l *line) (int, error) {
 			return how.ExitStatus(), nil
 		}
 	}
+}
+
+// defaultSignals gives all signals their default effect, but for those that are ignored.
+// For the first process of a namespace that is none, wherever they come from; the command
+// has them as they are meant. The handlers of the runtime would end us.
+func defaultSignals() error {
+	for s := uintptr(1); s < 32; s++ {
+		var now, none sigaction
+		if err := sigactionOf(s, nil, &now); err != nil {
+			return err
+		}
+		const ignored = 1
+		if s == uintptr(unix.SIGKILL) || s == uintptr(unix.SIGSTOP) || now.handler == ignored {
+			continue
+		}
+		if err := sigactionOf(s, &none, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sigaction is what the kernel is told of a signal. Nothing but zeros is the default.
+type sigaction struct {
+	handler, flags uintptr
+	rest           [2]uintptr
+}
+
+func sigactionOf(s uintptr, set, get *sigaction) error {
+	if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, s, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(get)), 8, 0, 0); errno != 0 {
+		return os.NewSyscallError("rt_sigaction", errno)
+	}
+	return nil
 }
 
 // notRun is the error that the program could not be executed.

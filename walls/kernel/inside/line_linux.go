@@ -24,17 +24,16 @@ func (l *line) hand(text string, fd int) error {
 }
 
 // failed tells why there are no walls, or no command.
-func (l *line) failed(err error) {
+func (l *line) failed(err error) error {
 	var m *missing
 	var n *notRun
 	switch {
 	case errors.As(err, &m):
-		_ = l.say("missing " + m.layer + "\n" + m.err.Error()) // nobody else can be told
+		return l.say("missing " + m.layer + "\n" + m.err.Error())
 	case errors.As(err, &n):
-		_ = l.say("notrun\n" + n.err.Error())
-	default:
-		_ = l.say("failed\n" + err.Error())
+		return l.say("notrun\n" + n.err.Error())
 	}
+	return l.say("failed\n" + err.Error())
 }
 
 // Said is a packet that the first process has sent.
@@ -45,10 +44,13 @@ type Said struct {
 	FD   int // of "listener"; -1 otherwise
 }
 
+// longest is the most that a packet has. What is longer is cut off: it is an error's text.
+const longest = 4 << 10
+
 // Hear waits for the next packet on the other end of the line. It is not ok when nobody
 // is on the line any more.
 func Hear(fd int) (s Said, ok bool) {
-	data, side := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
+	data, side := make([]byte, longest), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, m, _, _, err := unix.Recvmsg(fd, data, side, unix.MSG_CMSG_CLOEXEC)
 		if errors.Is(err, unix.EINTR) {

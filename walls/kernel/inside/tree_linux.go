@@ -209,12 +209,12 @@ func mountDev() error {
 	)
 }
 
-func create(path string, mode os.FileMode) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+func create(path string, mode uint32) error {
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, mode)
 	if err != nil {
-		return err
+		return &os.PathError{Op: "create", Path: path, Err: err}
 	}
-	return f.Close()
+	return unix.Close(fd)
 }
 
 // mountProc mounts a /proc that shows the processes inside only. It is read-only later,

@@ -1,0 +1,69 @@
+//go:build walls && linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"flag"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agent-wrapper/agent-wrapper/process"
+)
+
+var turns = flag.Int("turns", 10, "how often each command is timed")
+
+// TestCost shows what a program that runs already pays for a command in walls, layer by
+// layer, in turn with the same command without them. It only shows figures: a busy machine
+// has others, of which the least is the best.
+func TestCost(t *testing.T) {
+	w := newWorld(t)
+	plan := w.plan()
+	ways := []struct {
+		name string
+		omit []string
+		bare bool
+	}{
+		{name: "bash", bare: true},
+		{name: "bash in walls"},
+		{name: "without landlock", omit: []string{"landlock"}},
+		{name: "without seccomp", omit: []string{"seccomp"}},
+		{name: "without masks and what is protected", omit: []string{"masks", "protected"}},
+		{name: "without /dev and masks", omit: []string{"masks", "devices"}},
+		{name: "without mounts", omit: []string{"mounts"}},
+		{name: "without the network", omit: []string{"net", "network"}},
+		{name: "without IPC", omit: []string{"ipc"}},
+		{name: "without any but users and processes", omit: []string{"mounts", "net", "network", "ipc", "landlock", "seccomp", "limits"}},
+	}
+	type cost struct{ took, cpu time.Duration }
+	costs := make([][]cost, len(ways))
+	for range *turns {
+		for i, way := range ways {
+			c := &process.Command{Args: []string{"/bin/bash", "--norc", "-c", ":"}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}
+			before, began := cpuOfChildren(t), time.Now()
+			run := func() (process.Result, error) { return (&Held{Plan: plan, omit: way.omit}).Run(t.Context(), c) }
+			if way.bare {
+				run = func() (process.Result, error) { return c.Run(t.Context()) }
+			}
+			res, err := run()
+			if err != nil || res.Exit != 0 {
+				t.Fatalf("%s: %v, %v", way.name, res, err)
+			}
+			costs[i] = append(costs[i], cost{time.Since(began), cpuOfChildren(t) - before})
+		}
+	}
+	for i, way := range ways {
+		least := func(of func(cost) time.Duration) time.Duration {
+			return of(slices.MinFunc(costs[i], func(a, b cost) int { return int(of(a) - of(b)) })).Round(10 * time.Microsecond)
+		}
+		t.Logf("%-36s least time %8v  least CPU of what is started %8v", way.name, least(func(c cost) time.Duration { return c.took }), least(func(c cost) time.Duration { return c.cpu }))
+	}
+}
+
+func cpuOfChildren(t *testing.T) time.Duration {
+	var u unix.Rusage
+	must(t, unix.Getrusage(unix.RUSAGE_CHILDREN, &u))
+	return time.Duration(unix.TimevalToNsec(u.Utime) + unix.TimevalToNsec(u.Stime))
+}
