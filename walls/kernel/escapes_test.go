@@ -210,6 +210,32 @@ var escapes = []escape{
 	{name: "read it with another mode", without: []string{"masks"}, try: func(w *world) error {
 		return errors.Join(os.Chmod(w.Work+"/.env", 0o644), reads(w.Work+"/.env"))
 	}},
+	{name: "read it by a descriptor of its path", without: []string{"masks"}, try: func(w *world) error {
+		fd, err := unix.Open(w.Work+"/.env", unix.O_PATH, 0)
+		if err != nil {
+			return err
+		}
+		return reads(fmt.Sprintf("/proc/self/fd/%d", fd))
+	}},
+	{name: "read it by its handle", without: []string{"seccomp", "capabilities", "users"}, root: true, try: func(w *world) error {
+		at, err := unix.Open(w.Work, unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		fd, err := unix.OpenByHandleAt(at, unix.NewFileHandle(w.HandleType, w.Handle), unix.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		return reads(fmt.Sprintf("/proc/self/fd/%d", fd))
+	}},
+	{name: "watch what is denied", without: []string{"masks"}, try: func(w *world) error {
+		fd, err := unix.InotifyInit1(0)
+		if err != nil {
+			return err
+		}
+		_, err = unix.InotifyAddWatch(fd, w.Work+"/.env", unix.IN_OPEN)
+		return err
+	}},
 	{name: "remove it", without: []string{"masks"}, try: func(w *world) error { return os.Remove(w.Work + "/.env") }},
 	{name: "read a login", without: []string{"masks"}, try: func(w *world) error { return reads(w.Home + "/.npmrc") }},
 	{name: "read a key", without: []string{"masks"}, try: func(w *world) error { return reads(w.Home + "/.ssh/id") }},
@@ -258,6 +284,17 @@ var escapes = []escape{
 		return does(call(unix.SYS_IOCTL, slave.Fd(), unix.TIOCSTI, uintptr(unsafe.Pointer(&x))))
 	}},
 
+	{name: "make a device", without: []string{"capabilities", "users", "mounts", "landlock"}, root: true, try: func(w *world) error {
+		const null = 1<<8 | 3
+		if err := unix.Mknod(w.Work+"/null", unix.S_IFCHR|0o600, null); err != nil {
+			return err
+		}
+		return opened(unix.Open(w.Work+"/null", unix.O_RDONLY, 0))
+	}},
+	{name: "write to the log of the kernel", without: []string{"devices", "masks", "landlock"}, root: true, try: func(*world) error {
+		return put("/dev/kmsg", "agent-wrapper: a test of walls\n", os.O_WRONLY)
+	}},
+
 	// processes
 	{name: "signal a process outside", without: []string{"pid", "processes", "landlock"}, try: func(w *world) error { return unix.Kill(w.PID, unix.SIGCONT) }},
 	{name: "trace a process outside", without: others, root: true, try: func(w *world) error { return ptraced(w.PID) }},
@@ -266,6 +303,46 @@ var escapes = []escape{
 	}},
 	{name: "read the environment of a process outside", without: others, root: true, try: func(w *world) error {
 		return reads(fmt.Sprintf("/proc/%d/environ", w.PID))
+	}},
+	{name: "read the memory of a process outside by a call", without: others, root: true, try: func(w *world) error {
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", w.PID))
+		if err != nil {
+			return err
+		}
+		var at uintptr
+		if _, err := fmt.Sscanf(string(maps), "%x-", &at); err != nil {
+			return err
+		}
+		data := make([]byte, 16)
+		_, err = unix.ProcessVMReadv(w.PID, []unix.Iovec{{Base: &data[0], Len: 16}}, []unix.RemoteIovec{{Base: at, Len: 16}}, 0)
+		return err
+	}},
+	{name: "take a descriptor of a process outside", without: append([]string{"seccomp"}, others...), root: true, try: func(w *world) error {
+		process, err := unix.PidfdOpen(w.PID, 0)
+		if err != nil {
+			return err
+		}
+		return opened(unix.PidfdGetfd(process, 1, 0))
+	}},
+	{name: "look into the first process", without: []string{"first"}, try: func(*world) error {
+		_, err := os.Readlink("/proc/1/fd/0")
+		return err
+	}},
+	{name: "trace the first process", without: []string{"first"}, try: func(*world) error { return ptraced(1) }},
+	{name: "become another user by a program", without: []string{"privileges", "mounts", "users", "landlock"}, root: true, try: func(w *world) error {
+		out, err := exec.Command(w.Work+"/id", "-u").Output()
+		if err == nil && strings.TrimSpace(string(out)) != "1234" {
+			return fmt.Errorf("the user is %s", out)
+		}
+		return err
+	}},
+	{name: "leave the control group", without: writes, root: true, try: func(*world) error {
+		groups, _ := filepath.Glob("/sys/fs/cgroup/pids/cgroup.procs")
+		more, _ := filepath.Glob("/sys/fs/cgroup/cgroup.procs")
+		if groups = append(groups, more...); len(groups) == 0 {
+			return errors.New("there is none")
+		}
+		return put(groups[0], "0", os.O_WRONLY)
 	}},
 	{name: "by the root of a process outside", without: others, root: true, try: func(w *world) error {
 		return put(fmt.Sprintf("/proc/%d/root%s/victim", w.PID, w.Out), "x", os.O_WRONLY)
@@ -355,6 +432,28 @@ var escapes = []escape{
 	{name: "the keys of the user", without: []string{"seccomp"}, try: func(*world) error {
 		return does(call(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, ^uintptr(2), 1)) // KEY_SPEC_SESSION_KEYRING
 	}},
+	{name: "the name of the machine", without: []string{"seccomp", "capabilities", "users"}, root: true, try: func(*world) error {
+		name, err := os.Hostname()
+		if err != nil {
+			return err
+		}
+		return unix.Sethostname([]byte(name))
+	}},
+	{name: "programs in the kernel", without: []string{"seccomp", "capabilities", "users"}, root: true, try: func(*world) error {
+		attr := struct{ kind, key, value, entries uint32 }{2, 4, 4, 1} // an array
+		fd, err := call(unix.SYS_BPF, unix.BPF_MAP_CREATE, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+		return opened(int(fd), err)
+	}},
+	{name: "events of the machine", without: []string{"seccomp", "capabilities", "users"}, root: true, try: func(*world) error {
+		return opened(unix.PerfEventOpen(&unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Config: unix.PERF_COUNT_SW_CPU_CLOCK}, 0, -1, -1, 0))
+	}},
+	{name: "events of files", without: []string{"seccomp"}, try: func(*world) error {
+		return opened(unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_REPORT_FID, 0))
+	}},
+	{name: "the log of the kernel", without: []string{"seccomp", "capabilities", "users"}, root: true, try: func(*world) error {
+		_, err := unix.Klogctl(unix.SYSLOG_ACTION_SIZE_BUFFER, nil)
+		return err
+	}},
 	{name: "faults handled by a program", without: []string{"seccomp"}, try: func(*world) error {
 		return does(call(unix.SYS_USERFAULTFD, 1)) // UFFD_USER_MODE_ONLY
 	}},
@@ -386,7 +485,7 @@ var escapes = []escape{
 	}},
 	{name: "a core file", without: []string{"limits"}, try: func(*world) error {
 		var now unix.Rlimit
-		if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil || now.Max == 0 {
+		if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil || now.Max == 1 {
 			return fmt.Errorf("at most %d bytes: %v", now.Max, err)
 		}
 		return nil

@@ -37,6 +37,8 @@ type world struct {
 	PID                    int    // of a process outside
 	SysV, Queue            int
 	DirFD, WriteFD, ReadFD int
+	Handle                 []byte // of the file that is denied
+	HandleType             int32
 }
 
 func newWorld(t *testing.T) *world {
@@ -57,6 +59,13 @@ func newWorld(t *testing.T) *world {
 		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	must(t, os.WriteFile(w.Work+"/keys/tool", []byte("#!/bin/sh\nexit 0\n"), 0o755))
+	if h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, w.Work+"/.env", 0); err == nil {
+		w.Handle, w.HandleType = h.Bytes(), h.Type()
+	}
+	if os.Getuid() == 0 && os.Getenv(nestedEnv) == "" {
+		data, err := os.ReadFile("/usr/bin/id")
+		must(t, errors.Join(err, os.WriteFile(w.Work+"/id", data, 0o755), os.Chown(w.Work+"/id", 1234, 1234), os.Chmod(w.Work+"/id", 0o755|os.ModeSetuid)))
+	}
 	w.serve(t)
 	w.process(t)
 	w.descriptors(t)

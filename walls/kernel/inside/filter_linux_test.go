@@ -40,6 +40,7 @@ func TestFilter(t *testing.T) {
 		{"inet6 socket", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_INET6}, allow},
 		{"netlink socket", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_NETLINK}, allow},
 		{"vsock", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_VSOCK}, family},
+		{"ciphers", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_ALG}, family},
 		{"packets", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_PACKET}, family},
 		{"another machine", unix.AUDIT_ARCH_I386, unix.SYS_READ, [2]uint32{}, enosys},
 		{"x32", arch, otherABI, [2]uint32{}, enosys},

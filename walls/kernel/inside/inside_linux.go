@@ -62,6 +62,7 @@ const (
 	network      = "network"      // loopback only
 	directory    = "directory"    // the command begins inside the tree
 	limits       = "limits"       // of memory and processes, and no core dumps
+	first        = "first"        // nobody looks into the first process, or acts for it
 	privileges   = "privileges"   // no_new_privs
 	landlocked   = "landlock"     // writes, once more
 	seccomp      = "seccomp"      // system calls that nothing inside needs
@@ -193,7 +194,8 @@ func (o *Order) limit(*line) error {
 	set := func(what int, most uint64) error {
 		return unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most})
 	}
-	err := set(unix.RLIMIT_CORE, 0)
+	const none = 1 // of a core file; with 0, a program outside that handles them would start
+	err := set(unix.RLIMIT_CORE, none)
 	if o.Memory > 0 {
 		err = errors.Join(err, set(unix.RLIMIT_DATA, o.Memory))
 	}
@@ -209,12 +211,14 @@ func (o *Order) run(l *line) (int, error) {
 	if err := defaultSignals(); err != nil {
 		return 0, err
 	}
+	if o.has(first) {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // the command's exec undoes it for the command
+			return 0, err
+		}
+	}
 	pid, err := syscall.ForkExec(o.Path, o.Args, &syscall.ProcAttr{Env: o.Env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return 0, &notRun{o.Path, err}
-	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return 0, err
 	}
 	for {
 		var how unix.WaitStatus
