@@ -17,7 +17,13 @@ import (
 // policy and the present rules of the session. The error says why there can be none.
 func (r *Rules) Walls(dir string) (*walls.Plan, error) {
 	tree := workspace.Tree{Env: workspace.Env{Place: r.Place}}
-	return walls.Make(r.Policy, r.Session, workspace.Machine(r.Place.Home, dir), tree)
+	plan, err := walls.Make(r.Policy, r.Session, workspace.Machine(r.Place.Home, dir), tree)
+	if err != nil {
+		return nil, err
+	}
+	most := &r.Spec.Limits.Walls
+	plan.Limits = walls.Limits{Memory: uint64(most.MemoryMB.Most) << 20, Processes: uint64(most.Processes.Most), Seconds: uint64(most.TimeoutSeconds.Most)}
+	return plan, nil
 }
 
 // Supposed is Within if the policy has walls, for programs that only explain decisions.

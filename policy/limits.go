@@ -14,6 +14,14 @@ type LimitsSpec struct {
 	DenialsInARow, QuestionsAnHour, ToolUses permission.Limit
 	// Then is ask, pause or end; "" is ask.
 	Then Item
+	// Walls bound each command that runs inside walls.
+	Walls WallsLimits
+}
+
+// WallsLimits are what a command inside walls may use: MiB of data in each process,
+// processes at the same time, and seconds.
+type WallsLimits struct {
+	MemoryMB, Processes, TimeoutSeconds permission.Limit
 }
 
 // atLimits are the values of then, from the loosest to the strictest.
@@ -37,15 +45,28 @@ func (t *limitsTable) spec(place func(path string) patterns.Source) LimitsSpec {
 }
 
 func (t *limitsTable) limits() map[string]*int {
-	return map[string]*int{"denials_in_a_row": &t.DenialsInARow, "questions_an_hour": &t.QuestionsAnHour, "tool_uses": &t.ToolUses}
+	return map[string]*int{
+		"denials_in_a_row": &t.DenialsInARow, "questions_an_hour": &t.QuestionsAnHour, "tool_uses": &t.ToolUses,
+		"walls.memory_mb": &t.Walls.MemoryMB, "walls.processes": &t.Walls.Processes, "walls.timeout_seconds": &t.Walls.TimeoutSeconds,
+	}
 }
 
-// limitKeys are the keys of the limits, in the order in which they are shown.
-var limitKeys = []string{"denials_in_a_row", "questions_an_hour", "tool_uses"}
+// The keys of the limits, in the order in which they are shown: of a session, and all.
+var (
+	sessionKeys = []string{"denials_in_a_row", "questions_an_hour", "tool_uses"}
+	limitKeys   = append(slices.Clone(sessionKeys), "walls.memory_mb", "walls.processes", "walls.timeout_seconds")
+)
+
+// maxLimit is more than any limit of walls has to be, and can still be counted in bytes
+// and nanoseconds.
+const maxLimit = 1 << 30
 
 // limits returns pointers to the limits, by their keys.
 func (s *LimitsSpec) limits() map[string]*permission.Limit {
-	return map[string]*permission.Limit{"denials_in_a_row": &s.DenialsInARow, "questions_an_hour": &s.QuestionsAnHour, "tool_uses": &s.ToolUses}
+	return map[string]*permission.Limit{
+		"denials_in_a_row": &s.DenialsInARow, "questions_an_hour": &s.QuestionsAnHour, "tool_uses": &s.ToolUses,
+		"walls.memory_mb": &s.Walls.MemoryMB, "walls.processes": &s.Walls.Processes, "walls.timeout_seconds": &s.Walls.TimeoutSeconds,
+	}
 }
 
 // given reports whether a limit was written.
@@ -96,8 +117,11 @@ func (s *LimitsSpec) loosens(other *LimitsSpec) []Item {
 func (c *compiler) limits() permission.Limits {
 	s := &c.spec.Limits
 	for _, key := range limitKeys {
-		if limit := s.limits()[key]; given(limit) && limit.Most < 1 {
+		switch limit := s.limits()[key]; {
+		case given(limit) && limit.Most < 1:
 			c.fail(at(limit.Source, fmt.Errorf("limits.%s is %d: write 1 or more (remove it for no limit)", key, limit.Most)))
+		case limit.Most > maxLimit && !slices.Contains(sessionKeys, key):
+			c.fail(at(limit.Source, fmt.Errorf("limits.%s is %d: write at most %d (remove it for no limit)", key, limit.Most, maxLimit)))
 		}
 	}
 	then, known := atLimit[s.Then.Text]
@@ -134,7 +158,7 @@ func limits(l *linter) {
 	}
 	text := func(key string) string { return fmt.Sprintf("limits.%s = %d", key, s.limits()[key].Most) }
 	then := fmt.Sprintf("limits.then = %q", s.Then.Text)
-	none := !slices.ContainsFunc(limitKeys, func(key string) bool { return given(s.limits()[key]) })
+	none := !slices.ContainsFunc(sessionKeys, func(key string) bool { return given(s.limits()[key]) })
 	if none && s.Then.Text != "" {
 		find(then, s.Then.Source, "no limit is set", "add one (tool_uses = 500), or remove this")
 	}
@@ -149,7 +173,7 @@ func limits(l *linter) {
 	}
 	if !none && atLimit[s.Then.Text] == permission.AskAtLimit {
 		place := s.Then.Source
-		for _, key := range limitKeys {
+		for _, key := range sessionKeys {
 			if limit := s.limits()[key]; place.Line == 0 {
 				place = limit.Source
 			}

@@ -59,6 +59,7 @@ var described = map[string]string{
 	"risk_overrides": "the risk of single actions, instead of that of the tables", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "the risk of the actions", "reason": "the reason, for people",
 	"reads": "what may be read outside the workspace", "public": "paths, as in Read(...), in addition to system files and package caches",
 	"limits": "limits of a session and its subagents; with several policies the strictest count", "denials_in_a_row": "denials in a row, with no allow between them", "questions_an_hour": "questions to a person in the last hour",
+	"limitsTable.walls": "limits of a command inside walls (exec --walls)", "wallsLimits.memory_mb": "the data of each process, in MiB", "wallsLimits.processes": "processes and threads at the same time; the kernel does not hold root to it", "wallsLimits.timeout_seconds": "seconds after which the command is ended, with all that it has started",
 	"tool_uses": "tool uses, whatever was decided", "then": "what happens at the next tool use: you are asked, the session is paused, or the run ends",
 	"role": "the role of the agent: chat, automation, system, admin, or one of [roles]; not in a workspace's policy", "risks": "the answer by risk to commands and accesses that no rule names; with several policies the strictest counts",
 	"table.roles":     "like risks, for an agent with that role; not in a workspace's policy",

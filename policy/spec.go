@@ -28,6 +28,10 @@
 //	questions_an_hour = 60
 //	tool_uses = 500
 //	then = "ask"              # what is done about the next tool use: ask, pause, end
+//	[limits.walls]            # of a command inside walls
+//	memory_mb = 4096          # the data of each process, in MiB
+//	processes = 500
+//	timeout_seconds = 600
 //	role = "chat"             # of the agent: chat, automation, system, admin, or one of yours
 //	[risks]                   # what is answered by risk where no rule names it
 //	safe = "allow"            # or ask
@@ -352,6 +356,14 @@ type limitsTable struct {
 	QuestionsAnHour int    `toml:"questions_an_hour" json:"-"`
 	ToolUses        int    `toml:"tool_uses" json:"-"`
 	Then            string `toml:"then" json:"-"`
+
+	Walls wallsLimits `toml:"walls" json:"-"`
+}
+
+type wallsLimits struct {
+	MemoryMB       int `toml:"memory_mb" json:"-"`
+	Processes      int `toml:"processes" json:"-"`
+	TimeoutSeconds int `toml:"timeout_seconds" json:"-"`
 }
 
 type overrideTable struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -149,5 +150,17 @@ func TestDirectory(t *testing.T) {
 	p, err := Make(policy(t, "", ""), nil, m, files)
 	if err != nil || !slices.Contains(Paths(p.Writable), "/tmp/scratch") {
 		t.Errorf("%v, %v", p, err)
+	}
+}
+
+// TestTime: of two times after which a command is ended, the shorter one counts.
+func TestTime(t *testing.T) {
+	for _, c := range []struct {
+		seconds      uint64
+		anyway, want time.Duration
+	}{{0, 0, 0}, {0, time.Minute, time.Minute}, {90, 0, 90 * time.Second}, {90, time.Minute, time.Minute}, {30, time.Minute, 30 * time.Second}} {
+		if got := (&Limits{Seconds: c.seconds}).Time(c.anyway); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }

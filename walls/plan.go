@@ -10,6 +10,8 @@
 // be held by it is in Plan.Gaps.
 package walls
 
+import "time"
+
 // Plan is what a command may do inside.
 type Plan struct {
 	Workspace []string `json:"workspace"`
@@ -49,8 +51,19 @@ type Path struct {
 
 // Limits are those of one command. 0 is no limit.
 type Limits struct {
-	Memory    uint64 `json:"memory_bytes,omitempty"` // of data, of each process
-	Processes uint64 `json:"processes,omitempty"`    // of the user, in the walls
+	Memory    uint64 `json:"memory_bytes,omitempty"`    // of data, of each process
+	Processes uint64 `json:"processes,omitempty"`       // and threads, of the user, in the walls; the kernel does not hold root to it
+	Seconds   uint64 `json:"timeout_seconds,omitempty"` // after which all of it is ended
+}
+
+// Time returns the time after which a command is ended that would be ended after another
+// time anyway; 0 is none.
+func (l *Limits) Time(anyway time.Duration) time.Duration {
+	own := time.Duration(l.Seconds) * time.Second
+	if own == 0 || anyway > 0 && anyway < own {
+		return anyway
+	}
+	return own
 }
 
 // Paths returns the paths without the reasons.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -140,6 +141,8 @@ type job struct {
 	scope    execution.Scope
 	sessions *execution.Sessions
 	keep     []execution.Rule // rules that the person wants to keep
+
+	limitedBy string // who says how long the command may run; "" is --timeout
 }
 
 // exec decides a command line and runs it.
@@ -420,7 +423,7 @@ func (j *job) run(ctx context.Context, line string) error {
 	}
 	switch {
 	case res.TimedOut:
-		j.say("ended after %v: the time limit (--timeout)", j.flags.limit)
+		j.say("ended after %v: the time limit (%s)", j.flags.limit, cmp.Or(j.limitedBy, "--timeout"))
 	case res.Exit != 0 && len(j.left) > 0:
 		j.say("cloud credentials withheld: %s; use --keep-env to pass them", strings.Join(j.left, ", "))
 	}

@@ -100,6 +100,7 @@ func (a *app) showWalls(p *walls.Plan, missing string) {
 	for _, rule := range p.Hosts {
 		fmt.Fprintf(&out, "  through a proxy: %s\n", visible.Line(rule))
 	}
+	writeLimits(&out, &p.Limits)
 	fmt.Fprintln(&out, "everything else can be read, and not be written")
 	if missing == "" {
 		fmt.Fprintln(&out, "this machine can build these walls")
@@ -142,11 +143,31 @@ func enclose(ctx context.Context, r *engine.Rules, warn func(string)) error {
 	return nil
 }
 
+// writeLimits prints the limits of a command, if there are any.
+func writeLimits(out io.Writer, l *walls.Limits) {
+	if *l == (walls.Limits{}) {
+		return
+	}
+	fmt.Fprintln(out, "limits")
+	if l.Memory > 0 {
+		fmt.Fprintf(out, "  %d MiB of data in each process\n", l.Memory>>20)
+	}
+	if l.Processes > 0 {
+		fmt.Fprintf(out, "  %d processes and threads at the same time; the kernel does not hold root to it\n", l.Processes)
+	}
+	if l.Seconds > 0 {
+		fmt.Fprintf(out, "  %v, then it is ended with all that it has started\n", l.Time(0))
+	}
+}
+
 // inWalls runs a command inside walls. Where there are none, it does not run.
 func (j *job) inWalls(ctx context.Context, c *process.Command) (process.Result, error) {
 	plan, err := j.engine.Walls(j.use.Dir)
 	if err != nil {
 		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
+	}
+	if most := plan.Limits.Time(j.flags.limit); most != j.flags.limit {
+		j.flags.limit, j.limitedBy = most, "limits.walls.timeout_seconds of the policy"
 	}
 	held := &kernel.Held{Plan: plan}
 	if len(plan.Hosts) > 0 {

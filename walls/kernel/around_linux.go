@@ -24,12 +24,12 @@ import (
 )
 
 // Run runs a command inside walls, as its own method Run does without. The program is
-// found as it would be outside. If a layer is missing, the command is not started, and
+// found as it would be outside, and ended when the plan's time is over. If a layer is missing, the command is not started, and
 // the error is a *missing.
 func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, error) {
 	a := &around{held: h, stops: make(chan struct{}, 1), done: make(chan struct{}), err: errNoWalls}
 	held := *c
-	held.Prepare, held.Stops = a.prepare, a.stops
+	held.Prepare, held.Stops, held.Limit = a.prepare, a.stops, h.Plan.Limits.Time(c.Limit)
 	res, err := held.Run(ctx)
 	if a.line == nil {
 		return res, err // nothing was prepared

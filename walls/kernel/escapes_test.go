@@ -551,11 +551,16 @@ func TestEscapesOfOthers(t *testing.T) {
 		{"inherited capabilities", []string{"setpriv", "--inh-caps=" + some, "--ambient-caps=" + some}},
 	} {
 		t.Run(who.name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), who.start[0], append(who.start[1:], exe, "-test.run=^TestEscapes$")...)
+			cmd := exec.CommandContext(t.Context(), who.start[0], append(who.start[1:], exe, "-test.run=^TestEscapes$", "-test.v")...)
 			cmd.Dir = "/tmp"
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
+			}
+			for line := range strings.Lines(string(out)) {
+				if strings.Contains(line, "escapes are held") {
+					t.Log(strings.TrimSpace(line))
+				}
 			}
 		})
 	}

@@ -75,6 +75,57 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestLimitsOfPolicy: what the policy says of memory, processes and time holds, also where
+// it is only the project's. The kernel holds root to no number of processes.
+func TestLimitsOfPolicy(t *testing.T) {
+	const many = "python3 -c 'import os, time\nfor _ in range(60):\n    if os.fork() == 0: time.sleep(3); os._exit(0)' && echo done"
+	type row struct {
+		limit, script string
+		want          int
+		said          string
+		user          bool // root is not held
+	}
+	for _, user := range []bool{false, true} {
+		if user && os.Getuid() != 0 {
+			continue // that is who we are
+		}
+		for _, r := range []row{
+			{"memory_mb = 150", "python3 -c 'bytearray(300 << 20)'", 1, "MemoryError", false},
+			{"memory_mb = 600", "python3 -c 'bytearray(300 << 20)'", 0, "", false},
+			{"processes = 30", many, 1, "temporarily unavailable", true},
+			{"processes = 200", many, 0, "done", false},
+			{"timeout_seconds = 1", "sleep 60", 143, "ended after 1s: the time limit (limits.walls.timeout_seconds of the policy)", false},
+			{"timeout_seconds = 60", "true", 0, "", false},
+		} {
+			if r.user && !user && os.Getuid() == 0 || user && r.want == 0 {
+				continue
+			}
+			w := newWorld(t, map[string]string{"agent-wrapper.toml": "[limits.walls]\n" + r.limit + "\n"})
+			write(t, w, "run.sh", r.script)
+			cmd := w.command("run.sh")
+			if user {
+				asNobody(t, w, cmd)
+			}
+			out, err := cmd.CombinedOutput()
+			if got := code(err); got != r.want || !strings.Contains(string(out), r.said) {
+				t.Errorf("%s, an ordinary user %v: exit code %d\n%s", r.limit, user, got, out)
+			}
+		}
+	}
+}
+
+// asNobody has an ordinary user run a command, to whom its world belongs.
+func asNobody(t *testing.T, w *world, cmd *exec.Cmd) {
+	t.Helper()
+	const nobody = "65534"
+	must(t, exec.Command("chown", "-R", nobody+":"+nobody, filepath.Dir(w.home)).Run())
+	must(t, os.Chmod(filepath.Dir(program), 0o755))
+	path, err := exec.LookPath("setpriv")
+	must(t, err)
+	cmd.Args = append([]string{path, "--reuid=" + nobody, "--regid=" + nobody, "--clear-groups", "--inh-caps=-all"}, cmd.Args...)
+	cmd.Path = path
+}
+
 func code(err error) int {
 	var exit *exec.ExitError
 	switch {
