@@ -35,6 +35,8 @@ type Files interface {
 	Kind(path string) Kind
 	// List returns the names in a directory.
 	List(dir string) ([]Entry, error)
+	// Names returns how many names a file has, by hard links; 1 if that is not known.
+	Names(path string) int
 	// Resolve follows the links of an absolute path, as permission.Env.
 	Resolve(path string) (real string, ok bool)
 	// Repository returns the directories, outside it, in which git keeps the repository
@@ -71,7 +73,9 @@ func Make(p *permission.Policy, s *permission.Session, m *Machine, files Files) 
 		k.socket(socket)
 	}
 	k.settle()
+	k.named()
 	k.held()
+	k.sort()
 	return &k.plan, nil
 }
 
@@ -331,7 +335,25 @@ func (k *maker) socket(name string) {
 	}
 }
 
-// settle sorts the plan, and leaves out what something above already withholds.
+// named finds the files that have other names, by hard links, which nothing withholds.
+func (k *maker) named() {
+	for _, part := range []struct {
+		paths []Path
+		what  string
+	}{{k.plan.Denied, "read"}, {k.plan.Empty, "read"}, {k.plan.ReadOnly, "changed"}} {
+		for _, p := range part.paths {
+			if k.files.Kind(p.Path) != File {
+				continue
+			}
+			if names := k.files.Names(p.Path); names > 1 {
+				k.unheld = append(k.unheld, p.Why)
+				k.add(&k.plan.Gaps, p.Path, fmt.Sprintf("it has %d names (hard links), by another of which it can be %s", names, part.what))
+			}
+		}
+	}
+}
+
+// settle leaves out what something above already withholds.
 func (k *maker) settle() {
 	p := &k.plan
 	withheld := append(slices.Clone(p.Denied), p.Empty...)
@@ -345,6 +367,10 @@ func (k *maker) settle() {
 	p.Denied = slices.DeleteFunc(p.Denied, gone)
 	p.Empty = slices.DeleteFunc(p.Empty, func(one Path) bool { return gone(one) || slices.Contains(Paths(p.Denied), one.Path) })
 	p.ReadOnly = slices.DeleteFunc(p.ReadOnly, func(one Path) bool { return gone(one) || slices.Contains(Paths(withheld), one.Path) })
+}
+
+func (k *maker) sort() {
+	p := &k.plan
 	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
 		slices.SortFunc(*list, func(a, b Path) int { return cmp.Compare(a.Path, b.Path) })
 	}

@@ -57,6 +57,14 @@ func (f fake) Resolve(name string) (string, bool) {
 
 func (f fake) Repository(string) []string { return nil }
 
+// Names: files named copied have two.
+func (f fake) Names(name string) int {
+	if strings.Contains(path.Base(name), "copied") {
+		return 2
+	}
+	return 1
+}
+
 var place = patterns.Place{Workspace: "/home/me/ws", Home: "/home/me"}
 
 func policy(t *testing.T, deny, allow string) *permission.Policy {
@@ -162,5 +170,22 @@ func TestTime(t *testing.T) {
 		if got := (&Limits{Seconds: c.seconds}).Time(c.anyway); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// TestNames: what has another name is not held by this one.
+func TestNames(t *testing.T) {
+	p, err := Make(policy(t, "Read(copied.key); Read(other.key); Read(copied-dir/**)", ""), nil, machine(), append(slices.Clone(files), "/home/me/ws/copied.key", "/home/me/ws/other.key", "/home/me/ws/copied-dir/x", "/home/me/ws/copied"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, gap := range p.Gaps {
+		if strings.Contains(gap.Why, "hard links") {
+			found = append(found, gap.Path)
+		}
+	}
+	if !slices.Equal(found, []string{"/home/me/ws/copied.key"}) || !slices.Contains(Paths(p.Denied), "/home/me/ws/copied.key") {
+		t.Errorf("%v", p.Gaps)
 	}
 }

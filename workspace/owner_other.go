@@ -16,3 +16,6 @@ func there(name string) error {
 	_, err := os.Stat(name)
 	return err
 }
+
+// names is 1: how many names a file has is not looked at here.
+func names(os.FileInfo) int { return 1 }

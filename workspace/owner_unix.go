@@ -24,3 +24,11 @@ func there(name string) error {
 		}
 	}
 }
+
+// names returns how many names a file has, by hard links.
+func names(info os.FileInfo) int {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Nlink)
+	}
+	return 1
+}

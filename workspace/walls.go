@@ -24,6 +24,15 @@ func (Tree) Kind(name string) walls.Kind {
 	return kindOf(info.Mode().Type())
 }
 
+// Names returns how many names a file has.
+func (Tree) Names(name string) int {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return 1
+	}
+	return names(info)
+}
+
 func kindOf(mode fs.FileMode) walls.Kind {
 	switch {
 	case mode&fs.ModeSymlink != 0:
