@@ -14,7 +14,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
-	"github.com/agent-wrapper/agent-wrapper/walls/proxy"
 )
 
 func (a *app) policyWallsCommand() *cobra.Command {
@@ -169,14 +168,10 @@ func (j *job) inWalls(ctx context.Context, c *process.Command) (process.Result, 
 	if most := plan.Limits.Time(j.flags.limit); most != j.flags.limit {
 		j.flags.limit, j.limitedBy = most, "limits.walls.timeout_seconds of the policy"
 	}
-	held := &kernel.Held{Plan: plan}
-	if len(plan.Hosts) > 0 {
-		out := &proxy.Proxy{Decide: func(ctx context.Context, host, port string) error {
-			return j.engine.Reaches(ctx, j.use.Session, host, port)
-		}}
-		defer out.Close()
-		held.Proxy = out.Serve
-	}
+	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
+		return j.engine.Reaches(ctx, j.use.Session, host, port)
+	})
+	defer done()
 	res, err := held.Run(ctx, c)
 	for _, p := range plan.Absent {
 		if _, err := os.Lstat(p.Path); err == nil {

@@ -5,6 +5,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"runtime"
 
 	"github.com/agent-wrapper/agent-wrapper/process"
@@ -18,4 +19,9 @@ func (h *Held) Run(ctx context.Context, _ *process.Command) (process.Result, err
 // Probe returns why there are no walls here.
 func Probe(context.Context) error {
 	return &missing{runtime.GOOS + "/" + runtime.GOARCH, errors.New("only Linux on amd64 and arm64 has them")}
+}
+
+// Hand prepares nothing.
+func (h *Held) Hand(*exec.Cmd) (wait func() error, err error) {
+	return nil, Probe(context.Background())
 }
