@@ -89,7 +89,13 @@ type box struct {
 
 func newBox(t testing.TB) *box {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	return newBoxIn(t, t.TempDir())
+}
+
+// newBoxIn makes a box in an empty directory.
+func newBoxIn(t testing.TB, dir string) *box {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,8 @@ const scratchPrefix = "agent-wrapper-scratch-"
 type scratchPlace struct {
 	dir    string // the agent's private directory
 	env    string // a file, beside it, that makes it TMPDIR in the agent's shell
-	remove func() // removes both
+	own    string // a directory beside it that the driver alone uses
+	remove func() // removes all
 }
 
 // openScratch makes a private directory for the temporary files of a run, below the
@@ -31,7 +32,7 @@ func (e *Engine) openScratch() (scratchPlace, error) {
 	place, err := newScratch()
 	e.Session.Scratch(place.dir, temps...)
 	if err == nil {
-		e.Guard(place.env)
+		e.Guard(place.env, place.own)
 	}
 	remove := place.remove
 	place.remove = func() {
@@ -57,9 +58,9 @@ func newScratch() (scratchPlace, error) {
 	if err != nil {
 		return scratchPlace{}, err
 	}
-	place := scratchPlace{dir: filepath.Join(outer, "tmp"), env: filepath.Join(outer, "env"), remove: remove}
+	place := scratchPlace{dir: filepath.Join(outer, "tmp"), env: filepath.Join(outer, "env"), own: filepath.Join(outer, "own"), remove: remove}
 	text := "export TMPDIR='" + strings.ReplaceAll(place.dir, "'", `'\''`) + "'\n"
-	if err := errors.Join(os.Mkdir(place.dir, 0o700), os.WriteFile(place.env, []byte(text), 0o400)); err != nil {
+	if err := errors.Join(os.Mkdir(place.dir, 0o700), os.Mkdir(place.own, 0o700), os.WriteFile(place.env, []byte(text), 0o400)); err != nil {
 		remove()
 		return scratchPlace{}, err
 	}

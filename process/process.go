@@ -131,15 +131,15 @@ func (c *Command) command(ctx context.Context) (*exec.Cmd, error) {
 	if ctx.Err() != nil {
 		return nil, &NotStarted{c.Args[0], context.Cause(ctx)}
 	}
-	path, err := c.find()
+	path, err := c.Find()
 	if err != nil {
 		return nil, &NotStarted{c.Args[0], err}
 	}
 	return &exec.Cmd{Path: path, Args: c.Args, Dir: c.Dir, Env: append([]string{}, c.Env...)}, nil
 }
 
-// find returns the absolute path of the program.
-func (c *Command) find() (string, error) {
+// Find returns the absolute path of the program.
+func (c *Command) Find() (string, error) {
 	name := c.Args[0]
 	if filepath.IsAbs(name) {
 		return exec.LookPath(name)

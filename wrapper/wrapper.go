@@ -17,6 +17,7 @@ import (
 	"io"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // Driver runs an agent.
@@ -50,6 +51,11 @@ type Task struct {
 	// the agent's environment and in its shells: ShellEnv is a file for them to read
 	// before each command, since the user's start-up files may set the variable.
 	Scratch, ShellEnv string
+	// Private is a directory that only the driver uses, absolute; "" for none.
+	Private string
+	// Walls are what the kernel is to hold the agent's commands to; nil for none. A
+	// driver that cannot do that starts no command.
+	Walls *Walls
 
 	// Decider decides every tool use; it must not be nil.
 	Decider Decider
@@ -79,6 +85,15 @@ type Task struct {
 	// Turned is called with what the run came to so far whenever a turn that a prompt
 	// began has ended. It may be nil.
 	Turned func(Outcome)
+}
+
+// Walls are what the kernel holds the commands of an agent to.
+type Walls struct {
+	// Plan returns what a command may do, by the rules as they are now. It is called for
+	// each, by several goroutines.
+	Plan func() (*walls.Plan, error)
+	// Reaches returns why a command may not reach a host, or nil.
+	Reaches func(ctx context.Context, session, host, port string) error
 }
 
 // Say is what is said to an agent in a conversation.

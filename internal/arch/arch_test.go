@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"risk":                     {"shell", "program"},
 	"permission":               {"patterns", "modes", "risk", "shell", "program", "tools"},
 	"walls":                    {"permission", "patterns", "tools"},
-	"walls/kernel":             {"walls", "walls/kernel/inside", "process"},
+	"walls/kernel":             {"walls", "walls/kernel/inside", "walls/proxy", "process"},
 	"walls/kernel/inside":      {},
 	"walls/proxy":              {},
 	"workspace":                {"patterns", "shell", "tools", "walls"},
@@ -47,10 +47,12 @@ var mayImport = map[string][]string{
 	"process":                  {},
 	"execution":                {},
 	"notify":                   {"display", "execution", "permission", "process"},
-	"wrapper":                  {"permission", "patterns", "tools"},
-	"wrapper/claude":           {"wrapper", "wrapper/claude/briefing", "permission", "patterns", "shell", "process"},
+	"wrapper":                  {"permission", "patterns", "tools", "walls"},
+	"wrapper/claude":           {"wrapper", "wrapper/claude/briefing", "wrapper/claude/prefix", "wrapper/claude/shelltext", "permission", "patterns", "shell", "process", "tools", "walls", "walls/kernel"},
 	"wrapper/claude/briefing":  {"wrapper/claude/command", "frontmatter", "permission", "tools", "workspace"},
 	"wrapper/claude/command":   {},
+	"wrapper/claude/prefix":    {},
+	"wrapper/claude/shelltext": {},
 	"wrapper/demo":             {"wrapper", "patterns", "policy"},
 	"wrapper/editor":           {"wrapper", "desk", "permission"},
 	"engine":                   {"approval", "wrapper", "display", "notify", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "walls", "workspace"},
@@ -97,7 +99,7 @@ var mayImport = map[string][]string{
 }
 
 // pure packages use no file, process, network, clock or environment.
-var pure = []string{"walls", "permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display", "recording"}
+var pure = []string{"wrapper/claude/shelltext", "walls", "permission", "patterns", "modes", "program", "tools", "shell", "risk", "approval", "display", "recording"}
 
 // impure are the packages of the standard library that do; a name that ends in
 // "/" includes the packages below it.
@@ -121,7 +123,7 @@ var fences = map[string][]string{
 	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
 	"github.com/spf13/pflag":       {"cmd/agent-wrapper"},
 	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "process"},
-	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process", "walls/kernel", "walls/kernel/inside"},
+	"golang.org/x/sys/unix":        {"internal/tty", "terminal", "process", "walls/kernel", "walls/kernel/inside", "wrapper/claude/prefix"},
 	"golang.org/x/net/bpf":         {"walls/kernel/inside"},
 	"github.com/creack/pty":        {"terminal"},
 	"github.com/coder/websocket":   {"server"},

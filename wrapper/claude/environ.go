@@ -23,6 +23,14 @@ var variables = struct {
 	passed   []string   // credentials, providers, network, model, directories
 	nested   []string   // set by an agent CLI for its child processes; withheld without a warning
 	ours     []variable // set by us, whatever their value was
+	// logins are what the CLI proves by who it is; commands do not get them. Those of a
+	// cloud are in clouds, by the variables that have the CLI use it: otherwise they are
+	// the person's, for other programs.
+	logins []string
+	clouds map[string][]string
+	// reaching are what leads to the CLI itself, or to us; its MCP servers do not get
+	// them either.
+	reaching []string
 }{
 	families: []string{"CLAUDE", "BUN_"},
 	withheld: []string{
@@ -48,6 +56,22 @@ var variables = struct {
 		"CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN",
 		"CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_TOOL_USE_ID", "CLAUDE_AGENT_SDK_VERSION",
 	},
+	logins: []string{
+		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_IDENTITY_TOKEN",
+		"ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_AUTH_TOKEN", "ANTHROPIC_AWS_API_KEY",
+		"CLAUDE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_OAUTH_REFRESH_TOKEN", "CLAUDE_CODE_SESSION_ACCESS_TOKEN",
+		"CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+		"AWS_BEARER_TOKEN_BEDROCK", "BUN_CONFIG_TOKEN",
+	},
+	clouds: map[string][]string{
+		"CLAUDE_CODE_USE_BEDROCK":                {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"},
+		"CLAUDE_CODE_USE_MANTLE":                 {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"},
+		"CLAUDE_CODE_USE_ANTHROPIC_AWS":          {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"},
+		"CLAUDE_CODE_USE_VERTEX":                 {"GOOGLE_APPLICATION_CREDENTIALS"},
+		"CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD": {"GOOGLE_APPLICATION_CREDENTIALS"},
+		"CLAUDE_CODE_USE_FOUNDRY":                {"AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PASSWORD"},
+	},
+	reaching: []string{"CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
 	ours: []variable{
 		{BelowRun, "1", "what an agent starts does not answer approvals"},
 		{"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1", "tells when the agent has finished for good"},
@@ -131,13 +155,38 @@ func unmonitored(env []string) []string {
 		fmt.Sprintf("GIT_CONFIG_KEY_%d=core.fsmonitor", n), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", n))
 }
 
+// commandEnv returns the environment of a command, by that of the agent CLI.
+func commandEnv(env []string) []string {
+	env = without(env, variables.logins, variables.reaching)
+	for use, logins := range variables.clouds {
+		if valueOf(env, use) != "" {
+			env = without(env, logins)
+		}
+	}
+	return env
+}
+
+// without returns an environment without some variables.
+func without(env []string, names ...[]string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.ContainsFunc(names, func(some []string) bool { return slices.Contains(some, name) })
+	})
+}
+
 // valueOf returns the value of a variable, "" if it is not set. The last of
 // several values counts.
 func valueOf(env []string, name string) string {
+	value, _ := lookup(env, name)
+	return value
+}
+
+// lookup is valueOf, and reports whether the variable is set.
+func lookup(env []string, name string) (value string, set bool) {
 	for _, entry := range slices.Backward(env) {
-		if value, found := strings.CutPrefix(entry, name+"="); found {
-			return value
+		if value, set = strings.CutPrefix(entry, name+"="); set {
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }

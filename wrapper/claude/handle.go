@@ -216,6 +216,9 @@ func (r *run) answered(a answer) error {
 		a.result.Message = context.Cause(r.deciding).Error()
 	}
 	r.uses.decided(r.uses.get(q.use.ID), a.allowed)
+	if a.allowed {
+		r.shells.allow(&q.use, &a.result)
+	}
 	if !a.allowed && a.result.Interrupt {
 		r.out.Stopped = a.message()
 	}
@@ -464,6 +467,7 @@ func (r *run) gave(b *block, t *turn) error {
 		r.foreign(denied{ID: o.id}, notRun(b, o))
 	}
 	r.settled(e)
+	r.shells.over(o.id)
 	if was == approved {
 		r.tellOutcome(o.id, e, b, "")
 	}

@@ -372,3 +372,13 @@ func field(input json.RawMessage, name string) string {
 	text, _ := members[name].(string)
 	return text
 }
+
+// isSet returns a boolean field of a JSON object; false if there is none.
+func isSet(input json.RawMessage, name string) bool {
+	members, err := strictjson.Object(input, strictjson.MaxSize(maxLine))
+	if err != nil {
+		return false
+	}
+	set, _ := members[name].(bool)
+	return set
+}

@@ -45,6 +45,7 @@ type run struct {
 	writer  *writer
 	log     *protocolLog
 	version func() (version, error) // runs the CLI with --version
+	shells  *shells
 
 	phase    phase
 	flight   preflight
@@ -111,6 +112,7 @@ func drive(ctx context.Context, o launch) (wrapper.Outcome, error) {
 	err = r.loop(ctx)
 	stop(errOver)
 	r.end(err)
+	r.shells.close()
 	err = r.explain(err)
 	r.report(err)
 	return r.out, err
@@ -122,7 +124,7 @@ func emit(events func(wrapper.Event), e wrapper.Event) {
 	}
 }
 
-func newRun(ctx context.Context, o *launch) (*run, error) {
+func newRun(ctx context.Context, o *launch) (_ *run, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -132,12 +134,21 @@ func newRun(ctx context.Context, o *launch) (*run, error) {
 	}
 	log := &protocolLog{w: o.Log, mask: o.Mask}
 	start := o.Start
+	var guard *shells
 	if start == nil {
-		if start, err = o.starter(log); err != nil {
+		if start, guard, err = o.starter(log); err != nil {
 			return nil, err
 		}
 	}
-	if err := o.brief(ctx); err != nil { // last: it may run something
+	defer func() {
+		if err != nil {
+			guard.close()
+		}
+	}()
+	if o.Walls != nil && guard == nil {
+		return nil, errors.New("the agent's commands cannot be held inside walls here: that takes Linux and bash")
+	}
+	if err = o.brief(ctx); err != nil { // last: it may run something
 		return nil, err
 	}
 	process, err := start(args)
@@ -145,7 +156,7 @@ func newRun(ctx context.Context, o *launch) (*run, error) {
 		return nil, err
 	}
 	return &run{
-		o: o, process: process, log: log, writer: newWriter(process, log),
+		o: o, process: process, shells: guard, log: log, writer: newWriter(process, log),
 		version: func() (version, error) { return askVersion(start) },
 		flight:  preflight{acceptManaged: o.AcceptManaged, ours: isolation(o)},
 		awaited: map[string]string{}, requests: map[string]bool{}, pending: map[string]*question{},
@@ -176,10 +187,10 @@ func (o *launch) check() error {
 }
 
 // starter returns the Starter for o.Command, after a warning about the variables
-// that are withheld.
-func (o *launch) starter(log *protocolLog) (wrapper.Starter, error) {
+// that are withheld, and what the CLI's commands ask; nil if they do not.
+func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells, err error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the workspace %s is not a directory", o.Dir)
+		return nil, nil, fmt.Errorf("the workspace %s is not a directory", o.Dir)
 	}
 	bash := ""
 	if o.Dialect == shell.Bash {
@@ -193,11 +204,20 @@ func (o *launch) starter(log *protocolLog) (wrapper.Starter, error) {
 	if len(left) > 0 {
 		emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
 	}
-	start, err := starter(o.Command, o.Dir, env, func(line []byte) { log.line("! ", line) })
-	if err == nil {
+	if _, err = findProgram(o.Command[0]); err == nil {
 		err = checkHome(env, o.Session)
 	}
-	return start, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.guarded(bash) {
+		if guard, err = openShells(o, env, bash); err != nil {
+			return nil, nil, err
+		}
+		env = append(env, "CLAUDE_CODE_SHELL_PREFIX="+guard.prefix())
+	}
+	start, err = starter(o.Command, o.Dir, env, func(line []byte) { log.line("! ", line) })
+	return start, guard, err
 }
 
 func findBash() string {
@@ -265,6 +285,8 @@ func (r *run) loop(ctx context.Context) error {
 			err = r.said(say, more)
 		case c := <-r.composed:
 			r.take(c)
+		case e := <-r.shells.events():
+			emit(r.o.Events, e)
 		case <-r.timer.C:
 			err = r.late()
 		case err := <-ended:

@@ -1,0 +1,292 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+)
+
+// shellRow is a command, and what comes back of it.
+type shellRow struct {
+	Name, Command string
+	Says          string // all of it, but for blanks at the ends; "" anything
+	Not           string // what it must not say
+	Fails         bool
+	Exit          string // in what comes back
+	More          in     // further fields of the input
+}
+
+func (x shellRow) call() call {
+	input := in{"command": x.Command, "description": x.Name}
+	for name, value := range x.More {
+		input[name] = value
+	}
+	return call{Name: x.Name, Tool: "Bash", Input: input}
+}
+
+// shellRows are commands that come through the wrapper's shell as they would without it.
+func shellRows(b *box) []shellRow {
+	return []shellRow{
+		{Name: "cd", Command: "cd sub && pwd", Says: b.Work + "/sub"},
+		{Name: "where", Command: "pwd", Says: b.Work + "/sub"},
+		{Name: "back", Command: "cd ..", Says: "(Bash completed with no output)"},
+		{Name: "code", Command: "exit 7", Fails: true, Says: "Exit code 7"},
+		{Name: "here", Command: "cat <<'EOF'\na 'b' \"c\" $d `e` \\f !g\nEOF", Says: "a 'b' \"c\" $d `e` \\f !g"},
+		{Name: "quotes", Command: `echo 'it'"'"'s' "a\"b" \\ $'x\ny' '!'`, Says: "it's a\"b \\ x\ny !"},
+		{Name: "unicode", Command: "echo a\u2028b\u00e9\U0001F600", Says: "a\u2028b\u00e9\U0001F600"},
+		{Name: "nowhere", Command: "echo a >nul; echo b", Says: "b"},
+		{Name: "pipe", Command: "cat a.txt | wc -l", Says: "1"},
+		{Name: "input", Command: "cat < a.txt", Says: "alpha secret-of-a"},
+		{Name: "syntax", Command: "echo 'open", Fails: true, Exit: "Exit code 2"},
+		{Name: "missing", Command: "no-such-program", Fails: true, Exit: "Exit code 127"},
+		{Name: "function", Command: "greet a", Says: "hello a"},
+		{Name: "write", Command: "echo text > made.txt && cat made.txt", Says: "text"},
+		{Name: "environment", Command: "printenv; cat /proc/self/environ | tr '\\0' '\\n'", Not: "dummy-key", Exit: "AGENT_WRAPPER_RUN=1"},
+		{Name: "messaging", Command: "printenv", Not: "CLAUDE_CODE_MESSAGING", Exit: "TMPDIR="},
+		{Name: "prefix", Command: "printenv | sort", Not: "CLAUDE_CODE_SHELL_PREFIX", Exit: "HOME="},
+		{Name: "limit", Command: "sleep 3; echo after", Fails: true, Exit: "143", More: in{"timeout": 300}},
+	}
+}
+
+// check compares what came back.
+func (x shellRow) check(t *testing.T, m *model) {
+	t.Helper()
+	got, ok := m.result(x.Name)
+	text := strings.TrimSpace(got.Text)
+	switch {
+	case !ok:
+		t.Errorf("%s: nothing came back", x.Name)
+	case got.Error != x.Fails, x.Says != "" && text != x.Says, !strings.Contains(text, x.Exit), x.Not != "" && strings.Contains(text, x.Not):
+		t.Errorf("%s: error %v, %q", x.Name, got.Error, text)
+	}
+}
+
+// again runs what has run once more, past the agent CLI: by the program that the CLI
+// starts in front of each command, with the very text. Nobody has allowed that.
+func again(command string) string {
+	return `for p in "$TMPDIR"/../own/shell/agent-wrapper-shell; do ` +
+		`"$p" "eval '` + command + `' < /dev/null && pwd -P >| $TMPDIR/claude-0000-cwd"; echo "code $?"; ` +
+		`"$p" "` + command + `"; echo "code $?"; "$p"; echo "code $?"; done`
+}
+
+// TestShell: the commands of the agent run as they were allowed, each once, and without
+// what the agent CLI authenticates with.
+func TestShell(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) { testShell(t, r, nil) })
+}
+
+// TestShellInside is TestShell inside walls, which hold what was allowed.
+func TestShellInside(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		if err := kernel.Probe(t.Context()); err != nil {
+			unable(t, err.Error())
+		}
+		testShell(t, r, insideRows)
+	})
+}
+
+// insideRows are commands that meet a wall.
+func insideRows(b *box) []shellRow {
+	b.write("repo/.gitignore", ".env\nsecrets\n")
+	b.write("repo/.env", "KEY=secret-of-env\n")
+	b.write("repo/secrets/x", "secret-of-x\n")
+	b.write("home/.ssh/id_rsa", "secret-of-ssh\n")
+	b.write("home/notes", "notes\n")
+	return []shellRow{
+		{Name: "write-out", Command: "echo x > " + b.Out + "/x", Fails: true, Exit: "Read-only file system"},
+		{Name: "write-home", Command: "echo x >> ~/.bashrc", Fails: true, Exit: "Read-only file system"},
+		{Name: "read-home", Command: "cat ~/notes", Says: "notes"},
+		{Name: "read-denied", Command: "cat $(echo secrets)/x", Fails: true, Exit: "Permission denied"},
+		{Name: "read-env", Command: "cat .e*", Fails: true, Exit: "Permission denied"},
+		{Name: "read-ssh", Command: "cat ~/.ssh/*", Fails: true, Exit: "No such file"},
+		{Name: "hooks", Command: "echo x > .git/hooks/pre-commit", Fails: true, Exit: "Read-only file system"},
+		{Name: "network", Command: "exec 3<>/dev/tcp/127.0.0.1/" + listening(b.t), Fails: true, Exit: "Connection refused"},
+		{Name: "temporary", Command: "echo t > /tmp/t && mktemp -p /tmp >/dev/null && echo kept > $TMPDIR/kept && cat /tmp/t", Says: "t"},
+		{Name: "temporary-gone", Command: "cat $TMPDIR/kept; ls /tmp/t 2>/dev/null", Fails: true, Exit: "kept"},
+		{Name: "processes", Command: "ps -e -o comm= 2>/dev/null | grep -c claude; ls /proc | grep -c '^[0-9]'", Not: "cannot"},
+		{Name: "us", Command: "ls $TMPDIR/../own $TMPDIR/cc-socks/ 2>&1; echo end", Not: ".sock", Exit: "end"},
+		{Name: "commit", Command: "git add made.txt && git -c user.name=a -c user.email=a@example.com commit -q -m x && git log --oneline | wc -l", Says: "2"},
+		{Name: "pid", Command: "echo $PPID", Says: "1"},
+	}
+}
+
+// walled drives an agent whose commands run inside walls; the arguments are the agent
+// CLI, the workspace, the file with the MCP servers and the record.
+func walled(args []string) error {
+	rules := `mode = "bypassPermissions"
+allow = ["Bash", "Agent", "mcp__marks__*", "WebFetch(allowed.example)"]
+deny = ["Read(secrets/**)"]`
+	spec, err := policy.Parse([]byte(rules), "e2e")
+	if err != nil {
+		return err
+	}
+	e, err := engine.Open(engine.Options{Dir: args[1], Isolated: true, Settings: spec, Record: args[3], Walled: true, NoAdvice: true, Approver: agreeable{}})
+	if err != nil {
+		return err
+	}
+	agent := claude.Agent{Command: args[:1], MCPConfig: args[2:3]}
+	out, err := e.Drive(context.Background(), agent, wrapper.Task{Prompt: plainPrompt, Events: func(event wrapper.Event) {
+		json.NewEncoder(os.Stdout).Encode(event)
+	}})
+	if err == nil && out.Failed != "" {
+		err = errors.New(out.Failed)
+	}
+	if err := errors.Join(err, e.Close()); err != nil {
+		return err
+	}
+	os.Exit(0)
+	return nil
+}
+
+// agreeable is a person who says yes: what the walls hold is to be seen.
+type agreeable struct{}
+
+func (agreeable) Approve(context.Context, permission.Request) (permission.Answer, error) {
+	return permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeOnce}, nil
+}
+
+// runWalled runs it.
+func runWalled(t *testing.T, r release, b *box, m *model) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, r.Path, b.Work, b.mcpConfig(), b.Dir+"/audit.jsonl")
+	cmd.Dir, cmd.Env = b.Dir, b.env(roleVar+"=walled", "ANTHROPIC_BASE_URL="+m.URL)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	stop := time.AfterFunc(3*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	out, err := cmd.CombinedOutput()
+	stop.Stop()
+	if err != nil {
+		t.Errorf("the run: %v: %s", err, lastOf(string(out)))
+	}
+	reap()
+}
+
+func testShell(t *testing.T, r release, more func(b *box) []shellRow) {
+	b := newBox(t)
+	if more != nil {
+		b = newBoxIn(t, elsewhere(t))
+	}
+	b.write("home/.bashrc", "greet() { echo hello $1; }\n")
+	rows := shellRows(b)
+	if more != nil {
+		rows = append(rows, more(b)...)
+	}
+	s := script{}
+	for _, x := range rows {
+		s["main"] = append(s["main"], turn{x.call()})
+	}
+	s["main"] = append(s["main"],
+		turn{shellRow{Name: "once", Command: "touch once"}.call()},
+		turn{shellRow{Name: "gone", Command: "rm once"}.call()},
+		turn{shellRow{Name: "again", Command: again("touch once")}.call()},
+		turn{{Name: "poke", Tool: "mcp__marks__poke", Input: in{"mark": "poked"}}},
+		turn{{Name: "agent", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[sub]]", "subagent_type": "general-purpose", "run_in_background": false}}},
+		turn{shellRow{Name: "background-sleep", Command: "touch begun; tail -f sub/b.txt", More: in{"run_in_background": true}}.call()},
+		turn{shellRow{Name: "begun", Command: "until test -e begun; do sleep 0.01; done"}.call()},
+		turn{{Name: "task-stop", Tool: "TaskStop", Input: backgroundID}},
+		turn{shellRow{Name: "after", Command: "until ! pgrep -f 'tail -f sub/b.tx[t]' >/dev/null; do sleep 0.01; done; echo ended"}.call()},
+	)
+	s["sub"] = []turn{{shellRow{Name: "sub-cd", Command: "cd sub; pwd"}.call()}, {shellRow{Name: "sub-where", Command: "pwd"}.call()}}
+	m := startModel(t, s)
+	begun := time.Now()
+	if more != nil {
+		runWalled(t, r, b, m)
+	} else {
+		wrapped{release: r, Policy: append([]string{"--dangerously-skip-permissions", "--mode", "bypassPermissions"}, openPolicy...)}.run(t, b, m, startWeb(t, b))
+	}
+	last, _ := m.result("after")
+	settled(t)
+	t.Logf("until the last result %v, until the end %v", last.At.Sub(begun), time.Since(begun))
+	for _, x := range rows {
+		x.check(t, m)
+	}
+	shellRow{Name: "after", Says: "ended"}.check(t, m)
+	shellRow{Name: "sub-cd", Says: b.Work + "/sub"}.check(t, m)
+	shellRow{Name: "sub-where", Says: b.Work}.check(t, m)
+	if got, _ := m.result("poke"); got.Text != "marked" || !b.has("marks/poked") {
+		t.Errorf("the MCP server: %q", got.Text)
+	}
+	if got, _ := m.result("again"); strings.Count(got.Text, "code 126") != 3 && more == nil || b.has("repo/once") {
+		t.Errorf("a command ran again: %s", got.Text)
+	}
+	if record := b.readFile("audit.jsonl"); more == nil && strings.Count(record, "a command of the agent did not run: nobody has allowed this command") != 1 {
+		t.Errorf("the record does not say that it was refused:\n%s", record)
+	}
+	if left, _ := filepath.Glob(b.Dir + "/tmp/agent-wrapper-*"); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestShellTime measures many commands in a row.
+func TestShellTime(t *testing.T) {
+	if !long() {
+		t.Skip("a long form")
+	}
+	const count = 200
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		s := script{}
+		for i := range count {
+			s["main"] = append(s["main"], turn{shellRow{Name: fmt.Sprintf("n%d", i), Command: fmt.Sprintf("echo %d", i)}.call()})
+		}
+		m := startModel(t, s)
+		begun := time.Now()
+		wrapped{release: r, Policy: openPolicy}.run(t, b, m, startWeb(t, b))
+		first, _ := m.result("n0")
+		last, ok := m.result(fmt.Sprintf("n%d", count-1))
+		if !ok {
+			t.Fatal("not all ran")
+		}
+		t.Logf("%d commands: %v, the whole run %v (%s)", count, last.At.Sub(first.At), time.Since(begun), os.Getenv("AW_E2E_BINARY"))
+	})
+}
+
+// elsewhere makes a directory that is not among the temporary ones, which are empty
+// inside walls.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		unable(t, err.Error())
+	}
+	err = os.MkdirAll(cache, 0o700)
+	dir, errMade := os.MkdirTemp(cache, "agent-wrapper-e2e-")
+	if err := errors.Join(err, errMade); err != nil {
+		unable(t, err.Error())
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// listening gives a port of this machine on which somebody listens.
+func listening(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}

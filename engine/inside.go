@@ -1,0 +1,22 @@
+package engine
+
+import (
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+)
+
+// around returns the walls around the commands of an agent that has a directory for
+// temporary files, "" for none; nil if its commands run without.
+func (e *Engine) around(scratch string) *wrapper.Walls {
+	if !e.options.Walled {
+		return nil
+	}
+	plan := func() (*walls.Plan, error) {
+		p, err := e.Walls("")
+		if err == nil && scratch != "" {
+			p.Writable = append(p.Writable, walls.Path{Path: scratch, Why: "temporary files of the session"})
+		}
+		return p, err
+	}
+	return &wrapper.Walls{Plan: plan, Reaches: e.Reaches}
+}

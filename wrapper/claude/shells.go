@@ -1,0 +1,353 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/tools"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/shelltext"
+)
+
+// shells answers the programs that the agent CLI starts in front of the commands of its
+// shell (package prefix): a command runs if, and as often as, it was allowed. This does
+// not depend on what the CLI says of itself. A nil *shells is one that the CLI does not
+// ask.
+type shells struct {
+	o       *launch
+	dir     string // with the socket; removed at the end
+	bash    string
+	envText string     // of the file Task.ShellEnv
+	servers [][]string // the commands of the MCP servers
+
+	listener *net.UnixListener
+	serving  sync.WaitGroup
+	ctx      context.Context // ends when the run does
+	stop     context.CancelFunc
+	told     chan wrapper.Event // for the run to emit
+
+	mu      sync.Mutex
+	session string
+	allowed map[string][]*permit // by command line
+}
+
+// permit is a tool use that was allowed and has not run yet.
+type permit struct {
+	id     string
+	forms  []string // its command line, as the CLI may write it
+	dir    string   // in which it was decided, "" if unknown
+	later  bool     // its result may come before it has begun
+	inside bool     // inside walls
+	plan   func() (*walls.Plan, error)
+}
+
+const (
+	askLimit  = 10 * time.Second // to read a question
+	lateLimit = 30 * time.Second // from the result of a tool use in the background until its command has begun
+)
+
+// guarded reports whether the commands of the CLI ask us.
+func (o *launch) guarded(bash string) bool {
+	return runtime.GOOS == "linux" && o.Start == nil && bash != ""
+}
+
+// openShells begins to answer. env is the environment of the agent CLI, bash its shell.
+func openShells(o *launch, env []string, bash string) (_ *shells, err error) {
+	s := &shells{o: o, bash: bash, told: make(chan wrapper.Event), allowed: map[string][]*permit{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if s.servers, err = mcpCommands(o.MCPConfig, env); err != nil {
+		return nil, err
+	}
+	if o.ShellEnv != "" {
+		text, err := os.ReadFile(o.ShellEnv)
+		if err != nil {
+			return nil, err
+		}
+		s.envText = string(text)
+	}
+	if s.dir, err = s.makeDir(); err != nil {
+		return nil, fmt.Errorf("there is no place from which the agent's commands are let run: %w", err)
+	}
+	if err = s.listen(); err != nil {
+		s.close()
+		return nil, fmt.Errorf("there is no place from which the agent's commands are let run: %w", err)
+	}
+	return s, nil
+}
+
+// makeDir makes the directory, which nobody else may look into.
+func (s *shells) makeDir() (string, error) {
+	if s.o.Private == "" {
+		return os.MkdirTemp("", "agent-wrapper-shell-")
+	}
+	dir := filepath.Join(s.o.Private, "shell")
+	return dir, os.Mkdir(dir, 0o700)
+}
+
+// listen puts this very program into the directory, whatever becomes of its file
+// meanwhile, and listens beside it.
+func (s *shells) listen() error {
+	if strings.Contains(s.dir, " -") {
+		return fmt.Errorf("the agent CLI would take a part of %q for an option: set TMPDIR to another directory", s.dir)
+	}
+	if err := os.Symlink(fmt.Sprintf("/proc/%d/exe", os.Getpid()), s.prefix()); err != nil {
+		return err
+	}
+	at, err := os.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	name := fmt.Sprintf("/proc/self/fd/%d/%s", at.Fd(), prefix.Socket) // a path of any length
+	s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	s.listener.SetUnlinkOnClose(false)
+	s.serving.Go(s.serve)
+	return nil
+}
+
+// prefix is what the agent CLI starts in front of its commands.
+func (s *shells) prefix() string { return filepath.Join(s.dir, prefix.Name) }
+
+// close ends what is still answered, and the commands inside walls with it.
+func (s *shells) close() {
+	if s == nil {
+		return
+	}
+	s.stop()
+	if s.listener != nil {
+		s.listener.Close()
+	}
+	s.serving.Wait()
+	_ = os.RemoveAll(s.dir) // it is not in the way
+}
+
+func (s *shells) serve() {
+	for {
+		conn, err := s.listener.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			s.tell(wrapper.Event{Type: wrapper.ErrorEvent, Message: "a command of the agent could not ask whether it may run: " + err.Error()})
+			return
+		}
+		s.serving.Go(func() {
+			defer conn.Close()
+			defer context.AfterFunc(s.ctx, func() { conn.Close() })()
+			s.attend(conn)
+		})
+	}
+}
+
+// attend answers one question.
+func (s *shells) attend(conn *net.UnixConn) {
+	var asked prefix.Asked
+	conn.SetReadDeadline(time.Now().Add(askLimit))
+	if err := prefix.Read(conn, &asked); err != nil {
+		return // it does not run then
+	}
+	a, p, err := s.answer(&asked)
+	if err == nil && p != nil && p.inside {
+		a, err = &prefix.Answer{}, s.within(conn, &asked, a, p)
+	}
+	words := ""
+	if err != nil {
+		a, words = &prefix.Answer{Refused: err.Error()}, s.refused(&asked, err)
+	}
+	_ = prefix.Write(conn, a) // what gets no answer does not run
+	if words != "" {
+		s.tell(wrapper.Event{Type: wrapper.ErrorEvent, Message: words})
+	}
+}
+
+// answer returns what is to run, and the tool use that it is; nil for an MCP server.
+func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
+	if words, err := shelltext.Words(asked.Text); err == nil && slices.ContainsFunc(s.servers, func(c []string) bool { return slices.Equal(c, words) }) {
+		path, err := (&process.Command{Args: words, Dir: asked.Dir, Env: asked.Env}).Find()
+		return &prefix.Answer{Path: path, Args: words, Env: without(asked.Env, variables.reaching)}, nil, err
+	}
+	text, err := shelltext.Parse(asked.Text, s.envText)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := s.use(text.Command, asked.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", asked.Text}, Env: commandEnv(asked.Env)}, p, nil
+}
+
+// use uses up a tool use that allows a command line in a directory.
+func (s *shells) use(command, dir string) (*permit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var elsewhere string
+	for _, p := range s.allowed[command] {
+		if p.dir == "" || sameFile(p.dir, dir) {
+			s.drop(p)
+			return p, nil
+		}
+		elsewhere = p.dir
+	}
+	if elsewhere != "" {
+		return nil, fmt.Errorf("it was allowed in %s, and not in %s", elsewhere, dir)
+	}
+	return nil, errors.New("nobody has allowed this command, or it has run already")
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	second, errSecond := os.Stat(b)
+	return err == nil && errSecond == nil && os.SameFile(first, second)
+}
+
+// drop takes a tool use out of those that may run. mu is held.
+func (s *shells) drop(p *permit) {
+	for _, form := range p.forms {
+		s.allowed[form] = slices.DeleteFunc(s.allowed[form], func(q *permit) bool { return q == p })
+		if len(s.allowed[form]) == 0 {
+			delete(s.allowed, form)
+		}
+	}
+}
+
+// allow lets a tool use run once that was allowed. The CLI has not been told yet.
+func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
+	tool := tools.Builtin(use.Tool)
+	if s == nil || tool == nil || tool.Does != tools.Command {
+		return
+	}
+	p := &permit{
+		id: use.ID, forms: shelltext.Forms(field(res.UpdatedInput, tool.Field)), dir: use.Dir,
+		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res),
+	}
+	if p.inside {
+		p.plan = sync.OnceValues(s.o.Walls.Plan)
+		s.serving.Go(func() { _, _ = p.plan() }) // while the CLI starts its shell
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session = use.Session
+	for _, form := range p.forms {
+		s.allowed[form] = append(s.allowed[form], p)
+	}
+}
+
+// inside reports whether a tool use that was allowed runs inside walls.
+func (s *shells) inside(*permission.Result) bool { return s.o.Walls != nil }
+
+// over takes the result of a tool use: what has not begun by then will not.
+func (s *shells) over(id string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, all := range s.allowed {
+		for _, p := range all {
+			switch {
+			case p.id != id:
+			case p.later:
+				p.later = false
+				time.AfterFunc(lateLimit, func() { s.over(id) })
+			default:
+				s.drop(p)
+			}
+			if p.id == id {
+				return
+			}
+		}
+	}
+}
+
+// refused records that a command did not run, and returns the words of that.
+func (s *shells) refused(asked *prefix.Asked, why error) string {
+	words := fmt.Sprintf("a command of the agent did not run: %v: %s", why, wrapper.OneLine(asked.Text))
+	if s.o.Note == nil {
+		return words
+	}
+	if err := s.o.Note("shell", words); err != nil {
+		words += fmt.Sprintf(" (not recorded: %v)", err)
+	}
+	return words
+}
+
+// tell has the run emit an event, unless it has ended.
+func (s *shells) tell(e wrapper.Event) {
+	select {
+	case s.told <- e:
+	case <-s.ctx.Done():
+	}
+}
+
+// events are those that the run is to emit.
+func (s *shells) events() <-chan wrapper.Event {
+	if s == nil {
+		return nil
+	}
+	return s.told
+}
+
+// within has a command run inside walls, and returns when it has ended.
+func (s *shells) within(conn *net.UnixConn, asked *prefix.Asked, a *prefix.Answer, p *permit) error {
+	plan, err := p.plan()
+	if err != nil {
+		return fmt.Errorf("the walls cannot be planned: %w", err)
+	}
+	own := *plan
+	own.Denied = append(slices.Clone(plan.Denied), s.own()...)
+	held, done := kernel.Around(&own, func(ctx context.Context, host, port string) error {
+		return s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
+	})
+	defer done()
+	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: a.Env, Dir: asked.Dir}
+	wait, err := held.Hand(cmd)
+	if err != nil {
+		return err
+	}
+	err = hand(conn, &prefix.Answer{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Process: cmd.SysProcAttr}, cmd.ExtraFiles)
+	if ended := wait(); err == nil {
+		err = ended
+	}
+	for _, path := range plan.Absent {
+		if _, missing := os.Lstat(path.Path); missing == nil {
+			s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: p.id, Message: fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", path.Path, path.Why)})
+		}
+	}
+	return err
+}
+
+// own are the paths by which somebody could speak to us, or to the agent CLI.
+func (s *shells) own() []walls.Path {
+	var own []walls.Path
+	for _, dir := range []string{s.dir, filepath.Join(s.o.Scratch, "cc-socks")} {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			own = append(own, walls.Path{Path: dir, Why: "the agent CLI and agent-wrapper listen there"})
+		}
+	}
+	return own
+}
+
+func (s *shells) sessionID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.session
+}

@@ -1,0 +1,290 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
+)
+
+// guard is shells with a test in place of the agent CLI and of the run.
+type guard struct {
+	*shells
+	t     *testing.T
+	work  string
+	notes []string
+}
+
+func newGuard(t *testing.T, change func(o *launch)) *guard {
+	t.Helper()
+	bash := findBash()
+	if bash == "" {
+		t.Skip("there is no bash")
+	}
+	g := &guard{t: t, work: t.TempDir()}
+	o := &launch{}
+	o.Private = t.TempDir()
+	o.Note = func(name, words string) error {
+		g.notes = append(g.notes, name+": "+words)
+		return nil
+	}
+	if change != nil {
+		change(o)
+	}
+	var err error
+	if g.shells, err = openShells(o, os.Environ(), bash); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.close)
+	return g
+}
+
+// allows allows a command in a directory, as the Decider's answer.
+func (g *guard) allows(id, command, dir string, more string) {
+	input, _ := json.Marshal(command)
+	g.allow(&permission.ToolUse{ID: id, Tool: "Bash", Dir: dir}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":` + string(input) + more + `}`)})
+}
+
+// text is what the agent CLI would write around a command that has no quotation marks.
+func (g *guard) text(command string) string {
+	return "eval '" + command + "' && pwd -P >| " + g.work + "/claude-0000-cwd"
+}
+
+// runs starts the program that the agent CLI puts in front of a command, and tells how
+// it ended and what it said.
+func (g *guard) runs(dir string, env []string, args ...string) (code int, said string) {
+	g.t.Helper()
+	cmd := exec.Command(g.prefix(), args...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), env...), &out, &out
+	done := make(chan struct{})
+	go func() { // in place of the run
+		for {
+			select {
+			case <-g.told:
+			case <-done:
+				return
+			}
+		}
+	}()
+	err := cmd.Run()
+	close(done)
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		g.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// TestShellsOnce: what was allowed runs once, where it was allowed, and nothing else does.
+func TestShellsOnce(t *testing.T) {
+	g := newGuard(t, nil)
+	other := t.TempDir()
+	for _, x := range []struct {
+		name    string
+		allows  string
+		in      string // where it was decided
+		command string
+		dir     string
+		code    int
+		says    string
+	}{
+		{"nothing was allowed", "", "", "echo a", g.work, 126, "nobody has allowed this command"},
+		{"it was", "echo a", g.work, "echo a", g.work, 0, "a\n"},
+		{"and has run", "", "", "echo a", g.work, 126, "or it has run already"},
+		{"another was", "echo a", g.work, "echo b", g.work, 126, "nobody"},
+		{"somewhere", "echo c", "", "echo c", other, 0, "c\n"},
+		{"elsewhere", "echo d", g.work, "echo d", other, 126, "it was allowed in " + g.work + ", and not in " + other},
+		{"and still there", "", "", "echo d", g.work, 0, "d\n"},
+		{"a blank more", "echo a", g.work, "echo a ", g.work, 126, "nobody"},
+		{"its own code", "exit 9", g.work, "exit 9", g.work, 9, ""},
+		{"nul", "echo x >nul; echo y", g.work, "echo x >/dev/null; echo y", g.work, 0, "y\n"},
+		{"nul has run", "", "", "echo x >nul; echo y", g.work, 126, "nobody"},
+	} {
+		if x.allows != "" {
+			g.allows("id", x.allows, x.in, "")
+		}
+		code, said := g.runs(x.dir, nil, g.text(x.command))
+		if code != x.code || !strings.Contains(said, x.says) || code == 0 && said != x.says {
+			t.Errorf("%s: %d, %q", x.name, code, said)
+		}
+	}
+	if len(g.notes) != 6 || !strings.HasPrefix(g.notes[0], "shell: a command of the agent did not run: nobody has allowed") {
+		t.Errorf("the record has %q", g.notes)
+	}
+}
+
+// TestShellsStrict: what is not the text for a command does not run.
+func TestShellsStrict(t *testing.T) {
+	g := newGuard(t, nil)
+	g.allows("id", "echo a", "", "")
+	for _, args := range [][]string{
+		nil, {""}, {"echo a"}, {"-c", "echo a"}, {g.text("echo a"), "x"}, {g.text("echo a") + "; echo b"}, {"echo b && " + g.text("echo a")}, {"version"},
+	} {
+		if code, said := g.runs(g.work, nil, args...); code != 126 || !strings.HasPrefix(said, "agent-wrapper: this did not run: ") {
+			t.Errorf("%q: %d, %q", args, code, said)
+		}
+	}
+	if code, said := g.runs(g.work, nil, g.text("echo a")); code != 0 || said != "a\n" {
+		t.Errorf("what was allowed: %d, %q", code, said)
+	}
+}
+
+// TestShellsDirectory: the shell tells where it is afterwards.
+func TestShellsDirectory(t *testing.T) {
+	g := newGuard(t, nil)
+	g.allows("id", "cd /", g.work, "")
+	code, said := g.runs(g.work, nil, g.text("cd /"))
+	where, _ := os.ReadFile(filepath.Join(g.work, "claude-0000-cwd"))
+	if code != 0 || string(where) != "/\n" {
+		t.Errorf("%d, %q: %q", code, said, where)
+	}
+}
+
+// TestShellsEdited: what a person has made of a command is what runs.
+func TestShellsEdited(t *testing.T) {
+	g := newGuard(t, nil)
+	g.allow(&permission.ToolUse{ID: "id", Tool: "Bash", Input: json.RawMessage(`{"command":"echo a"}`)}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"echo b"}`)})
+	if code, _ := g.runs(g.work, nil, g.text("echo a")); code != 126 {
+		t.Errorf("what it was before: %d", code)
+	}
+	if code, said := g.runs(g.work, nil, g.text("echo b")); code != 0 || said != "b\n" {
+		t.Errorf("what it became: %d, %q", code, said)
+	}
+}
+
+// TestShellsOver: with the result of a tool use its command cannot run any more; that of
+// one in the background may still be about to begin.
+func TestShellsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &guard{t: t, shells: &shells{o: &launch{}, allowed: map[string][]*permit{}}}
+		g.allows("front", "a", "", "")
+		g.allows("back", "b", "", `,"run_in_background":true`)
+		g.allows("other", "a", "", "")
+		g.over("front")
+		g.over("back")
+		if len(g.allowed["a"]) != 1 || g.allowed["a"][0].id != "other" || len(g.allowed["b"]) != 1 {
+			t.Errorf("%v", g.allowed)
+		}
+		time.Sleep(lateLimit)
+		synctest.Wait()
+		if len(g.allowed) != 1 || len(g.allowed["a"]) != 1 {
+			t.Errorf("%v", g.allowed)
+		}
+	})
+}
+
+// TestShellsTools: only tools that run commands let any run.
+func TestShellsTools(t *testing.T) {
+	g := &guard{t: t, shells: &shells{o: &launch{}, allowed: map[string][]*permit{}}}
+	for _, tool := range []string{"Read", "mcp__a__b", "Agent", "PowerShell"} {
+		g.allow(&permission.ToolUse{ID: "x", Tool: tool}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
+	}
+	if len(g.allowed) > 0 {
+		t.Errorf("%v", g.allowed)
+	}
+	g.allow(&permission.ToolUse{ID: "x", Tool: "Monitor"}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
+	if len(g.allowed) != 1 {
+		t.Errorf("%v", g.allowed)
+	}
+	(*shells)(nil).allow(&permission.ToolUse{Tool: "Bash"}, &permission.Result{})
+	(*shells)(nil).over("x")
+	(*shells)(nil).close()
+}
+
+// TestShellsEnvironment: a command does not get what the agent CLI authenticates with.
+func TestShellsEnvironment(t *testing.T) {
+	g := newGuard(t, nil)
+	env := []string{"CLAUDE_CODE_USE_BEDROCK=1", "AWS_PROFILE=mine"}
+	secrets := slices.Concat(variables.logins, variables.reaching, variables.clouds["CLAUDE_CODE_USE_BEDROCK"])
+	for _, name := range secrets {
+		env = append(env, name+"=secret-of-"+name)
+	}
+	g.allows("id", "printenv", "", "")
+	code, said := g.runs(g.work, env, g.text("printenv"))
+	if code != 0 || strings.Contains(said, "secret-of") || !strings.Contains(said, "AWS_PROFILE=mine") || !strings.Contains(said, "PATH=") {
+		t.Errorf("%d: %s", code, said)
+	}
+	left := commandEnv([]string{"AWS_ACCESS_KEY_ID=x", "GOOGLE_APPLICATION_CREDENTIALS=y", "CLAUDE_CODE_USE_VERTEX=1"})
+	if !slices.Equal(left, []string{"AWS_ACCESS_KEY_ID=x", "CLAUDE_CODE_USE_VERTEX=1"}) {
+		t.Errorf("without the cloud that they are for: %q", left)
+	}
+}
+
+// TestShellsServers: the MCP servers that the person has configured are started, with the
+// arguments as they are, and no others.
+func TestShellsServers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers":{"a":{"command":"printf","args":["%s|","a b","c'd","$HOME","${AW_X}","${AW_Y:-d}","${AW_Y}"]},"web":{"type":"http","url":"http://x"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AW_X", "value")
+	g := newGuard(t, func(o *launch) { o.MCPConfig = []string{file, `{"mcpServers":{"b":{"command":"echo"}}}`} })
+	for text, want := range map[string]string{
+		`printf '%s|' 'a b' 'c'"'"'d' '$HOME' value d '${AW_Y}'`: "a b|c'd|$HOME|value|d|${AW_Y}|",
+		"echo": "\n",
+	} {
+		for range 2 { // as often as the agent CLI wants
+			if code, said := g.runs(g.work, nil, text); code != 0 || said != want {
+				t.Errorf("%s: %d, %q", text, code, said)
+			}
+		}
+	}
+	for _, text := range []string{"printf", "echo x", "echo ", `printf '%s|' a b`, "ls", "'echo'x", "echo;ls"} {
+		if code, said := g.runs(g.work, nil, text); code != 126 {
+			t.Errorf("%s: %d, %q", text, code, said)
+		}
+	}
+}
+
+// TestShellsGone: without an answer nothing runs.
+func TestShellsGone(t *testing.T) {
+	g := newGuard(t, nil)
+	g.allows("id", "echo a", "", "")
+	g.listener.Close()
+	g.serving.Wait()
+	if code, said := g.runs(g.work, nil, g.text("echo a")); code != 126 || !strings.Contains(said, "not there any more") {
+		t.Errorf("%d, %q", code, said)
+	}
+	g.close()
+	if _, err := os.Lstat(g.dir); err == nil {
+		t.Errorf("%s is left", g.dir)
+	}
+}
+
+// TestShellsPlace: the directory is nobody else's, and of any length.
+func TestShellsPlace(t *testing.T) {
+	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 200))
+	if err := os.Mkdir(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(t, func(o *launch) { o.Private = deep })
+	if info, err := os.Stat(g.dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	g.allows("id", "echo a", "", "")
+	if code, said := g.runs(g.work, nil, g.text("echo a")); code != 0 || said != "a\n" {
+		t.Errorf("%d, %q", code, said)
+	}
+	odd := filepath.Join(t.TempDir(), "a -b")
+	if err := os.Mkdir(odd, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o := &launch{}
+	o.Private = odd
+	if _, err := openShells(o, nil, "/bin/bash"); err == nil || !strings.Contains(err.Error(), "for an option") {
+		t.Errorf("%v", err)
+	}
+	if filepath.Base(g.prefix()) != prefix.Name {
+		t.Errorf("%s", g.prefix())
+	}
+}
