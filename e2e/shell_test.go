@@ -138,7 +138,14 @@ deny = ["Read(secrets/**)"]`
 	if err != nil {
 		return err
 	}
-	e, err := engine.Open(engine.Options{Dir: args[1], Isolated: true, Settings: spec, Record: args[3], Walled: true, NoAdvice: true, Approver: agreeable{}})
+	r, err := engine.Load(engine.Options{Dir: args[1], Isolated: true, Settings: spec, Record: args[3], NoAdvice: true, Approver: agreeable{}})
+	if err != nil {
+		return err
+	}
+	if err := r.Within(); err != nil {
+		return err
+	}
+	e, err := r.Open()
 	if err != nil {
 		return err
 	}

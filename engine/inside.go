@@ -8,7 +8,7 @@ import (
 // around returns the walls around the commands of an agent that has a directory for
 // temporary files, "" for none; nil if its commands run without.
 func (e *Engine) around(scratch string) *wrapper.Walls {
-	if !e.options.Walled {
+	if !e.within {
 		return nil
 	}
 	plan := func() (*walls.Plan, error) {

@@ -66,10 +66,6 @@ type Options struct {
 	// that is resumed.
 	Uncounted bool
 
-	// Walled has the commands of an agent that the engine drives run inside walls, see
-	// Rules.Walls. Where there are none, they do not run.
-	Walled bool
-
 	// NoAdvice has a person asked also about what the agent could say more plainly,
 	// as the policy's advice = "off" does.
 	NoAdvice bool

@@ -27,6 +27,7 @@ type Rules struct {
 	Warnings []string
 
 	options Options
+	within  bool                    // the session's command lines run inside walls
 	lists   []*whitelist.List       // the whitelists that bind
 	gates   permission.CommandGates // one for each of lists that is not lifted
 	look    whitelist.Look          // where the whitelists look up details; nil: nowhere

@@ -44,6 +44,7 @@ func (r *Rules) Within() error {
 	if err != nil {
 		return err
 	}
+	r.within = true
 	r.Session.Walls(&permission.Walls{
 		Writable: walls.Paths(slices.Concat(plan.Writable, plan.Temp)),
 		Held: func() ([]string, error) {

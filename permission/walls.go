@@ -99,7 +99,8 @@ func (r *reading) walled(p *Policy, session *standing, d Decision, tr *Trace) De
 
 // where returns where the line runs, and why something in it cannot do its work inside
 // walls. Code that the line does not show runs inside although something else in the
-// line then fails: otherwise whoever writes the line would choose where its code runs.
+// line then fails: otherwise whoever writes the line would choose where its code runs. So
+// does what only a mode or a rule for a whole tool allows.
 func (e *evaluation) where() (Walled, string) {
 	if e.session.walls == nil || e.facts == nil || e.use.Tool != tools.Bash {
 		return 0, ""
@@ -107,18 +108,33 @@ func (e *evaluation) where() (Walled, string) {
 	if e.outsideSandbox {
 		return Outside, fixedWords[noSandbox]
 	}
-	why, code := "", false
+	why, kept := "", false
 	for i := range e.acts {
-		if out := e.outward(i); out == "" {
-			code = code || e.runsCode(i)
-		} else if why == "" {
+		out := e.outward(i)
+		kept = kept || out == "" && e.runsCode(i) || out != "" && e.atLarge(i)
+		if why == "" {
 			why = out
 		}
 	}
-	if why != "" && !code {
+	if why != "" && !kept {
 		return Outside, why
 	}
 	return Inside, why
+}
+
+// atLarge reports whether act i is allowed by something that names nothing: a mode, or a
+// rule for a whole tool.
+func (e *evaluation) atLarge(i int) bool {
+	a := e.first(i)
+	switch {
+	case a.behavior != Allow:
+		return false
+	case a.rule.listed != nil:
+		return a.rule.listed.Bare()
+	case a.rule.granular != nil:
+		return !a.rule.granular.Specific()
+	}
+	return a.reason == allowedByMode
 }
 
 // runsCode reports whether act i runs what the tables do not describe.

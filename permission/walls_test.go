@@ -53,6 +53,8 @@ func TestWithinWalls(t *testing.T) {
 		{spec{allow: "Bash(git:*)"}, "git commit -m x && git push", nil, "outside"},
 		{spec{allow: "Bash(curl:*)"}, "curl https://github.com/x", nil, "outside"}, {spec{allow: "Bash(curl:*); WebFetch(github.com)"}, "curl https://github.com/x", nil, "inside"},
 		{spec{allow: "Bash(curl:*); WebFetch(github.com)"}, "curl http://github.com/x", nil, "outside"}, {spec{allow: "Bash(curl:*)"}, "curl http://localhost:3000/", nil, "inside"},
+		{spec{allow: "Bash"}, "git push", nil, "inside"}, {spec{mode: "bypassPermissions"}, "curl https://evil.example/", nil, "inside"}, {spec{mode: "bypassPermissions"}, "ps aux", nil, "inside"},
+		{spec{rules: []patterns.GranularSpec{{Tools: []string{"Bash"}, Action: patterns.Allow}}}, "git push", nil, "inside"},
 		// Tier 3, what is destructive, and what a person guards.
 		{tiers, "rm -rf src", nil, "deny"}, {tiers, "python3 x.py; rm -rf src", nil, "deny"}, {tiers, "rm x", nil, "ask"}, {tiers, "git branch -D x", nil, "ask"},
 		{tiers, "cat .env", nil, "ask"}, {tiers, "python3 -c \"open('.env')\"", nil, "ask"}, {tiers, "unheard-of .env", nil, "ask"}, {tiers, "cat .env*", nil, "ask"}, {tiers, "printenv", nil, "ask"}, {tiers, "env", nil, "ask"},

@@ -192,7 +192,7 @@ func (f *runFlags) start(ctx context.Context, a *app, output string, out *report
 	if out != nil {
 		out.tally = &r.events.tally
 	}
-	if r.engine, err = f.engine(r.events); err != nil {
+	if r.engine, err = f.engine(ctx, r.events); err != nil {
 		return ctx, nil, err
 	}
 	if r.log, err = openLog(f.log); err != nil {
@@ -232,7 +232,7 @@ func (a *app) result(output string) *report {
 }
 
 // engine returns the engine for a run.
-func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
+func (f *runFlags) engine(ctx context.Context, events *stream) (*engine.Engine, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -253,6 +253,9 @@ func (f *runFlags) engine(events *stream) (*engine.Engine, error) {
 		return nil, err
 	}
 	if err := f.checkBypass(r.Policy.Mode); err != nil {
+		return nil, err
+	}
+	if err := enclose(ctx, r, events.warn); err != nil {
 		return nil, err
 	}
 	return open(r)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/briefing"
 )
@@ -29,7 +30,8 @@ type briefed struct {
 	reader          *briefing.Reader // nil: nothing is given
 	session         string           // of the agent, once it has begun
 	prompt          briefing.Prompt
-	allowed, denied int // tool uses of the prompt
+	allowed, denied int             // tool uses of the prompt
+	outside         map[string]bool // the command lines of them that run outside walls
 }
 
 // brief reads what the agent is told. The agent does not run yet: what is decided here is
@@ -103,6 +105,12 @@ func (o *launch) decideTyped(ctx context.Context, use permission.ToolUse) (permi
 	if a.err != nil {
 		return a.result, a.err
 	}
+	if a.allowed && a.result.Walls == permission.Outside {
+		if o.told.outside == nil {
+			o.told.outside = map[string]bool{}
+		}
+		o.told.outside[field(a.result.UpdatedInput, "command")] = true
+	}
 	if a.result.Reason == "" {
 		a.result.Reason = a.message()
 	}
@@ -121,7 +129,7 @@ func (o *launch) runLine(ctx context.Context, line string) (string, int, error) 
 	}
 	out := &limited{most: maxOutput}
 	c := process.Command{Args: []string{bash, "-c", line}, Dir: o.Dir, Env: env, Stdout: out, Stderr: out, Limit: lineLimit}
-	res, err := c.Run(ctx)
+	res, err := o.runWalled(ctx, &c, line)
 	switch {
 	case err != nil:
 	case res.TimedOut:
@@ -132,6 +140,23 @@ func (o *launch) runLine(ctx context.Context, line string) (string, int, error) 
 		err = fmt.Errorf("it wrote more than %d bytes", maxOutput)
 	}
 	return strings.ToValidUTF8(out.text.String(), "\ufffd"), res.Exit, err
+}
+
+// runWalled runs the command of a line, inside walls if there are some, unless it was
+// decided to run outside.
+func (o *launch) runWalled(ctx context.Context, c *process.Command, line string) (process.Result, error) {
+	if o.Walls == nil || o.told.outside[line] {
+		return c.Run(ctx)
+	}
+	plan, err := o.Walls.Plan()
+	if err != nil {
+		return process.Result{}, fmt.Errorf("the walls cannot be planned: %w", err)
+	}
+	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
+		return o.Walls.Reaches(ctx, o.told.session, host, port)
+	})
+	defer done()
+	return held.Run(ctx, c)
 }
 
 // limited keeps the begin of what is written.

@@ -251,8 +251,11 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 	}
 }
 
-// inside reports whether a tool use that was allowed runs inside walls.
-func (s *shells) inside(*permission.Result) bool { return s.o.Walls != nil }
+// inside reports whether a tool use that was allowed runs inside walls: unless it was
+// decided that it runs outside.
+func (s *shells) inside(res *permission.Result) bool {
+	return s.o.Walls != nil && res.Walls != permission.Outside
+}
 
 // over takes the result of a tool use: what has not begun by then will not.
 func (s *shells) over(id string) {
