@@ -33,6 +33,25 @@ func (p *Policy) Bounds(s *Session) *Bounds {
 	return &Bounds{policies: append([]*Policy{p}, p.Further...), session: s.standing()}
 }
 
+// ReadOnly returns why nothing in the workspace is to be written by anybody: a mode, or
+// a rule that denies all edits; "" if there is no such reason.
+func (b *Bounds) ReadOnly() string {
+	for _, p := range b.policies {
+		p = b.session.in(p)
+		if p.Mode.Traits().ReadOnly {
+			return "mode " + p.Mode.String()
+		}
+		for _, set := range []*patterns.Set{b.session.deny, p.Deny} {
+			for _, rule := range set.Rules() {
+				if rule.Bare() && rule.Edits() {
+					return nameOfRule(rule)
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // At returns the bound of an absolute path without links. With dir set the path is a
 // directory, and bound as well if everything in it is.
 func (b *Bounds) At(name string, dir bool) Bound {

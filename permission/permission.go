@@ -207,6 +207,7 @@ type Decision struct {
 	Walls    Walled
 	WallsWhy string
 
+	never bool   // a deny in place of a question that the mode never asks
 	asker bool   // an ask by a rule that asks for certain
 	cause string // what an ask is by, without the action: "asked by Bash(git push:*)"
 }

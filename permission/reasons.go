@@ -376,7 +376,7 @@ func (e *evaluation) asked(a answer, i int) Decision {
 	e.noteDoubts()
 	e.stopped = e.stopped || a.reason == limitReached || a.reason == forced // advice is about something else
 	if e.traits.NeverAsks {
-		d.Behavior, d.Held = Deny, false
+		d.Behavior, d.Held, d.never = Deny, false, true
 		d.Reason += fmt.Sprintf(" (mode %s never asks)", e.policy.Mode)
 		d.Message = "Denied: " + d.Reason + e.rewrites(a, i)
 		return d

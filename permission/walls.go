@@ -65,7 +65,7 @@ type enclosure struct {
 // denied without walls, and nothing that a rule asks about.
 func (r *reading) walled(p *Policy, session *standing, d Decision, tr *Trace) Decision {
 	switch {
-	case d.Behavior != Ask || d.Walls != Inside:
+	case d.Behavior != Ask && !d.never || d.Walls != Inside:
 		return d
 	case d.WallsWhy != "":
 		d.Walls = Outside // a person who allows it has been told so
@@ -190,8 +190,8 @@ func (e *evaluation) fetchesReached(i int) bool {
 	fetches := false
 	for k := range e.acts {
 		if f := &e.acts[k]; f.parent == i && f.sub.Kind == patterns.FetchURL {
-			if fetches = true; !e.reached(f) {
-				return false
+			if fetches = true; !e.reached(f) || !isLocal(f.does.Path) && !e.acts[i].does.OnlyGets() {
+				return false // or sends something there
 			}
 		}
 	}
@@ -307,9 +307,28 @@ func nameOfRule(r *patterns.Rule) string { return r.List().String() + " " + r.St
 // namesOf reports whether the words of command i name a path that a rule of the set is
 // about. A person is asked about that as without walls.
 func (e *evaluation) namesOf(set *patterns.Set, i int) bool {
-	return e.names(i, func(sub *patterns.Subject) bool {
-		_, m := set.Match(sub, patterns.Query{Specific: true})
-		return m == patterns.Yes
+	about := func(sub *patterns.Subject) bool {
+		if _, m := set.Match(sub, patterns.Query{Specific: true}); m == patterns.Yes {
+			return true
+		}
+		return slices.ContainsFunc(set.Near(sub.Path), func(r *patterns.Rule) bool {
+			return !r.Bare() && sub.Path.Below(r, sub) && sub.Path.All(r)
+		})
+	}
+	return e.names(i, about) || e.begins(&e.acts[i], about)
+}
+
+// begins reports whether the path of a read or write, or the directory in which it is as
+// far as that is known, is what about says.
+func (e *evaluation) begins(a *act, about func(sub *patterns.Subject) bool) bool {
+	return a.does != nil && a.sub.Path != nil && slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool {
+		sub := a.sub
+		at := knownPath(form)
+		if at == "" {
+			return false
+		}
+		sub.Path = patterns.NewPath(shell.Word{Text: path.Clean(at)}, "", e.policy.Place, e.resolve)
+		return about(&sub)
 	})
 }
 
@@ -325,6 +344,12 @@ func (e *evaluation) names(i int, about func(sub *patterns.Subject) bool) bool {
 			if about(&subs[k]) {
 				return true
 			}
+		}
+	}
+	supposed := e.mayDo(a)
+	for k := range supposed {
+		if e.begins(&act{action: &supposed[k]}, about) {
+			return true
 		}
 	}
 	return false
@@ -351,8 +376,8 @@ func (e *evaluation) worded(i int) *act {
 // holdsGranular is unheld for a granular deny rule that may match act i: it reports
 // whether the walls hold it.
 func (e *evaluation) holdsGranular(g *patterns.Granular, i int) bool {
-	return e.holding != nil && g.Paths() && slices.Contains(e.holding.rules, g.String()) &&
-		!e.names(i, func(sub *patterns.Subject) bool { return g.Match(sub) == patterns.Yes })
+	about := func(sub *patterns.Subject) bool { return g.Match(sub) == patterns.Yes }
+	return e.holding != nil && g.Paths() && slices.Contains(e.holding.rules, g.String()) && !e.names(i, about) && !e.begins(&e.acts[i], about)
 }
 
 // contained reports whether act i, which nothing else allows, is one that walls hold: it
@@ -385,21 +410,22 @@ func (e *evaluation) contained(i int) bool {
 	return false
 }
 
-// mayBeInside reports whether a path that is known only when the line runs may be in the
-// workspace by what is known of it.
+// mayBeInside reports whether a path that is known only when the line runs, or that
+// stands for what is below it, may be in the workspace by what is known of it. What
+// begins elsewhere, above the workspace too, is named.
 func (e *evaluation) mayBeInside(a *act) bool {
-	if a.certain() {
-		return false
+	return !a.certain() && !slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool {
+		at := knownPath(form)
+		return at != "" && !e.inWorkspace(path.Clean(at))
+	})
+}
+
+// knownPath returns the directory in which a path is that is known only in part, or else
+// the path; "" if nothing is known.
+func knownPath(form shell.Word) string {
+	if len(form.Holes) == 0 {
+		return form.Text
 	}
-	for _, form := range a.sub.Path.Forms() {
-		at := form.Text
-		if len(form.Holes) > 0 {
-			at, _ = path.Split(at[:form.Holes[0].At])
-		}
-		at = path.Clean("/" + at)
-		if !e.inWorkspace(at) && !within(e.know.Place.Workspace, at) {
-			return false
-		}
-	}
-	return true
+	dir, _ := path.Split(form.Text[:form.Holes[0].At])
+	return dir
 }

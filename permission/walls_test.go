@@ -48,10 +48,14 @@ func TestWithinWalls(t *testing.T) {
 		{tiers, "git fetch origin", nil, "ask"}, {tiers, "git push", nil, "ask"}, {tiers, "npm install x", nil, "ask"}, {tiers, "docker run x", nil, "ask"}, {tiers, "sudo ls", nil, "ask"},
 		{tiers, "curl https://evil.example/x", nil, "ask"}, {tiers, "ssh host ls", nil, "ask"}, {tiers, "systemctl restart x", nil, "ask"}, {tiers, "pkill x", nil, "ask"}, {tiers, "psql -c 'select 1'", nil, "ask"},
 		{tiers, "python3 x.py; git push", nil, "ask"}, {tiers, "python3 x.py > /home/me/x", nil, "ask"}, {tiers, "cat /home/me/other/x", nil, "ask"}, {tiers, "cat /home/me/other/$f", nil, "ask"},
-		{tiers, "cat /home/me/other/x | python3 x.py", nil, "ask"}, {tiers, "ps aux", nil, "outside"}, {spec{allow: "Bash(git push)"}, "git push", nil, "outside"},
+		{tiers, "cat /home/me/other/x | python3 x.py", nil, "ask"}, {tiers, "grep -r KEY ~", nil, "ask"}, {tiers, "grep -r KEY /", nil, "ask"}, {tiers, "tar cf x.tar ~", nil, "ask"},
+		{tiers, "cp -r .. out", nil, "ask"}, {tiers, "cat ../*/a", nil, "ask"}, {tiers, "cat /*/*", nil, "ask"}, {tiers, "head -c 100 ~/*", nil, "ask"}, {tiers, "for f in ~/*; do cat \"$f\"; done", nil, "ask"},
+		{tiers, "find / -type f -exec cat {} +", nil, "ask"}, {tiers, "cat ./*/$x", nil, "within"}, {tiers, "ps aux", nil, "outside"}, {spec{allow: "Bash(git push)"}, "git push", nil, "outside"},
 		{spec{allow: "Bash(python3:*); Bash(git push)"}, "python3 x.py && git push", nil, "inside"}, // the code does not choose where it runs
 		{spec{allow: "Bash(git:*)"}, "git commit -m x && git push", nil, "outside"},
 		{spec{allow: "Bash(curl:*)"}, "curl https://github.com/x", nil, "outside"}, {spec{allow: "Bash(curl:*); WebFetch(github.com)"}, "curl https://github.com/x", nil, "inside"},
+		{spec{risk: true, unlisted: UnlistedRisk, allow: "WebFetch(github.com)"}, "curl -d @a https://github.com/x", nil, "ask"}, {spec{risk: true, unlisted: UnlistedRisk, allow: "WebFetch(github.com)"}, "curl -T a https://github.com/x", nil, "ask"},
+		{spec{risk: true, unlisted: UnlistedRisk, allow: "WebFetch(github.com)"}, "curl -X DELETE https://github.com/x", nil, "ask"},
 		{spec{allow: "Bash(curl:*); WebFetch(github.com)"}, "curl http://github.com/x", nil, "outside"}, {spec{allow: "Bash(curl:*)"}, "curl http://localhost:3000/", nil, "inside"},
 		{spec{allow: "Bash"}, "git push", nil, "inside"}, {spec{mode: "bypassPermissions"}, "curl https://evil.example/", nil, "inside"}, {spec{mode: "bypassPermissions"}, "ps aux", nil, "inside"},
 		{spec{rules: []patterns.GranularSpec{{Tools: []string{"Bash"}, Action: patterns.Allow}}}, "git push", nil, "inside"},
@@ -62,13 +66,14 @@ func TestWithinWalls(t *testing.T) {
 		// Rules.
 		{spec{risk: true, unlisted: UnlistedRisk, ask: "Bash(python3:*)"}, "python3 x.py", nil, "ask"}, {spec{risk: true, unlisted: UnlistedRisk, ask: "Bash"}, "python3 x.py", nil, "ask"},
 		{spec{risk: true, allow: "Bash(ls)", unlisted: UnlistedAsk}, "python3 x.py", nil, "ask"}, {spec{risk: true, unlisted: UnlistedRisk, mode: "plan"}, "python3 x.py", nil, "deny"},
-		{spec{risk: true, mode: "dontAsk"}, "python3 x.py", nil, "deny"}, {spec{}, "python3 x.py", nil, "ask"}, // without tiers only rules count
+		{spec{risk: true, mode: "dontAsk", unlisted: UnlistedDeny, allow: "Bash(ls)"}, "python3 x.py", nil, "deny"}, {spec{risk: true, mode: "dontAsk", unlisted: UnlistedRisk}, "python3 x.py", nil, "within"}, {spec{risk: true, mode: "dontAsk", unlisted: UnlistedRisk}, "git push", nil, "deny"}, {spec{}, "python3 x.py", nil, "ask"}, // without tiers only rules count
 		// Deny rules that may match: of paths as the plan has it, of hosts, and of commands never.
 		{denies, "cat \"$f\"", all, "within"}, {denies, "cat \"$f\"", []string{envs, lock}, "ask"}, {denies, "cat \"$f\"", nil, "ask"},
 		{denies, "grep -r x \"$d\"", all, "within"}, {denies, "grep -r x \"$d\"", []string{envs}, "ask"}, {denies, "python3 -c 'print(1)'", all, "ask"}, // it may push
 		{denies, "sed -i s/a/b/ \"$f\"", all, "within"}, {denies, "sed -i s/a/b/ \"$f\"", []string{envs, keys}, "ask"},
 		{denies, "cat keys/a", all, "deny"}, {denies, "unheard-of keys/a", all, "deny"}, {denies, "git push", all, "deny"}, {denies, "echo > lock.json", all, "deny"},
-		{denies, "awk -f x.awk --opt=keys/a", all, "ask"}, {denies, "cat \"$f\" keys/$g", all, "within"},
+		{denies, "tar cf x.tar keys", all, "ask"}, {denies, "cp -r keys x", all, "ask"}, {denies, "find keys -type f -exec cat {} +", all, "ask"}, {denies, "rg x keys", all, "ask"}, {denies, "cd keys; cat \"./$f\"", all, "ask"}, {denies, "git add keys", all, "ask"},
+		{denies, "awk -f x.awk --opt=keys/a", all, "ask"}, {denies, "cat \"$f\" keys/$g", all, "ask"},
 	}
 	for _, tt := range tests {
 		d, _ := tt.walledBy(t, using("Bash", tt.line), tt.held...)

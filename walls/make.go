@@ -86,6 +86,7 @@ type maker struct {
 	plan    Plan
 	left    int // names that may still be looked at
 	unheld  []string
+	kept    string // why nothing in the workspace is written, "" if there is no reason
 }
 
 // hosts returns the rules of a policy that allow hosts.
@@ -107,6 +108,10 @@ func hosts(p *permission.Policy) []string {
 // writable sets the directories that may be written, and those for temporary files.
 func (k *maker) writable() {
 	for _, root := range k.plan.Workspace {
+		if k.kept = k.bounds.ReadOnly(); k.kept != "" {
+			k.add(&k.plan.ReadOnly, root, k.kept)
+			continue
+		}
 		k.add(&k.plan.Writable, root, "the workspace")
 		for _, dir := range k.files.Repository(root) {
 			k.repository(dir)
@@ -115,7 +120,7 @@ func (k *maker) writable() {
 			k.add(&k.plan.Writable, copies, "copies of the workspace")
 		}
 	}
-	if dir := k.machine.Dir; dir != "" && !k.inside(dir) {
+	if dir := k.machine.Dir; dir != "" && k.kept == "" && !k.inside(dir) {
 		k.add(&k.plan.Writable, dir, "where the command begins")
 	}
 	for _, w := range k.machine.Writable {
@@ -221,6 +226,9 @@ func (k *maker) link(name string) {
 // repository lets git write what it keeps in a directory, but not what changes what it
 // does. The directory becomes a mount of its own, which cannot be moved away.
 func (k *maker) repository(dir string) {
+	if k.kept != "" {
+		return
+	}
 	k.add(&k.plan.Writable, dir, "git's own files")
 	k.settings(dir)
 }
