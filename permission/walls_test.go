@@ -72,7 +72,7 @@ func TestWithinWalls(t *testing.T) {
 		{denies, "grep -r x \"$d\"", all, "within"}, {denies, "grep -r x \"$d\"", []string{envs}, "ask"}, {denies, "python3 -c 'print(1)'", all, "ask"}, // it may push
 		{denies, "sed -i s/a/b/ \"$f\"", all, "within"}, {denies, "sed -i s/a/b/ \"$f\"", []string{envs, keys}, "ask"},
 		{denies, "cat keys/a", all, "deny"}, {denies, "unheard-of keys/a", all, "deny"}, {denies, "git push", all, "deny"}, {denies, "echo > lock.json", all, "deny"},
-		{denies, "tar cf x.tar keys", all, "ask"}, {denies, "cp -r keys x", all, "ask"}, {denies, "find keys -type f -exec cat {} +", all, "ask"}, {denies, "rg x keys", all, "ask"}, {denies, "cd keys; cat \"./$f\"", all, "ask"}, {denies, "git add keys", all, "ask"},
+		{denies, "tar cf x.tar keys", all, "ask"}, {denies, "cp -r keys x", all, "ask"}, {denies, "find keys -type f -exec cat {} +", all, "ask"}, {denies, "rg x keys", all, "ask"}, {denies, "cd keys; cat \"./$f\"", all, "ask"},
 		{denies, "awk -f x.awk --opt=keys/a", all, "ask"}, {denies, "cat \"$f\" keys/$g", all, "ask"},
 	}
 	for _, tt := range tests {
@@ -189,7 +189,7 @@ func TestLawWalls(t *testing.T) {
 		with, _ := s.walledBy(t, use, held...)
 		switch {
 		case with.Behavior == without.Behavior && with.Reason == without.Reason:
-		case without.Behavior != Ask || with.Behavior != Allow || with.Walls != Within || with.Risk > without.Risk || with.Tier == 3:
+		case without.Behavior != Ask && !without.never || with.Behavior != Allow || with.Walls != Within || with.Risk > without.Risk || with.Tier == 3:
 			rt.Fatalf("%s %s\nwithout: %s (%s)\nwith: %s (%s)", use.Tool, use.Input, outcome(without), without.Reason, outcome(with), with.Reason)
 		}
 	})
