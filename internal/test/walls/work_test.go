@@ -4,18 +4,21 @@ package walls
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// jobs are what people let agents do, each with what its output has to hold at the end.
-var jobs = []struct {
+// job is what people let agents do: it has to succeed.
+type job struct {
 	name   string
 	needs  []string
 	files  map[string]string
 	before string // runs outside
 	script string
-}{
+}
+
+var jobs = []job{
 	{
 		"go", []string{"go"}, map[string]string{
 			"go.mod": "module example.com/x\n\ngo 1.24\n",
@@ -98,9 +101,33 @@ if __name__ == "__main__": unittest.main()
 	},
 }
 
+// slow are more of them.
+var slow = []job{
+	{
+		"cargo", []string{"cargo"}, nil, "cargo init -q --vcs none --name x .",
+		"cargo build -q --offline && cargo test -q --offline && cargo run -q --offline",
+	},
+	{
+		"pnpm", []string{"pnpm", "node"}, map[string]string{
+			"package.json": `{"name": "root", "private": true}`, "pnpm-workspace.yaml": "packages: [packages/*]\n",
+			"packages/a/package.json": `{"name": "a", "version": "1.0.0"}`,
+			"packages/b/package.json": `{"name": "b", "version": "1.0.0", "dependencies": {"a": "workspace:*"}, "scripts": {"test": "node -p 'require(\"a/package.json\").name'"}}`,
+		}, "", "pnpm install --offline --store-dir .pnpm-store && pnpm -r test",
+	},
+	{
+		"a server, and a browser", []string{"python3", "curl", "chromium"}, map[string]string{"index.html": "<title>no</title><script>document.title = 'page ' + 6 * 7</script>"}, "",
+		"python3 -m http.server 8000 --bind 127.0.0.1 >/dev/null 2>&1 & for i in $(seq 100); do curl -sf --noproxy '*' http://127.0.0.1:8000/ >/dev/null && break; sleep 0.1; done; " +
+			"chromium --headless --no-sandbox --disable-gpu --dump-dom http://127.0.0.1:8000/ 2>/dev/null | grep '<title>page 42</title>'",
+	},
+}
+
 // TestWork: what people let agents do is done inside walls.
 func TestWork(t *testing.T) {
-	for _, job := range jobs {
+	all := jobs
+	if *long {
+		all = slices.Concat(jobs, slow)
+	}
+	for _, job := range all {
 		t.Run(job.name, func(t *testing.T) {
 			for _, need := range job.needs {
 				if _, err := exec.LookPath(need); err != nil {
@@ -135,6 +162,7 @@ func TestOutside(t *testing.T) {
 		"a file of the system": "touch /etc/x",
 		"a secret":             "cat ~/.ssh/id_ed25519 .env",
 		"a start-up file":      "echo x >>~/.bashrc",
+		"docker":               "docker ps",
 		"a hook":               "mkdir -p .git/hooks && echo x >.git/hooks/pre-commit",
 	} {
 		t.Run(name, func(t *testing.T) {

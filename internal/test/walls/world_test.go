@@ -3,6 +3,7 @@
 package walls
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ var (
 	kills = flag.Int("kills", 20, "how many runs are killed")
 	seed  = flag.Uint64("seed", 1, "of the moments")
 	turns = flag.Int("turns", 30, "how often each command is timed")
+	long  = flag.Bool("long", false, "do all work, what is slow too")
 )
 
 var program string // ours, with the small one beside it
@@ -78,21 +80,16 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// env is the environment of the user. Caches of Go are the machine's own.
+// env is the environment of the user. Caches of Go and toolchains are the machine's own.
 func (w *world) env() []string {
 	env := []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GOFLAGS=-buildvcs=false", "GOPROXY=off", "GOTOOLCHAIN=local", "LC_ALL=C.UTF-8"}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT", "PYENV_ROOT"} {
-		value := os.Getenv(name)
-		if strings.HasPrefix(name, "GO") {
-			out, _ := exec.Command("go", "env", name).Output()
-			value = strings.TrimSpace(string(out))
-		}
-		if name == "PYENV_ROOT" && value == "" {
-			if real, err := os.UserHomeDir(); err == nil {
-				value = filepath.Join(real, ".pyenv")
-			}
-		}
-		env = append(env, name+"="+value)
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
+		out, _ := exec.Command("go", "env", name).Output()
+		env = append(env, name+"="+strings.TrimSpace(string(out)))
+	}
+	real, _ := os.UserHomeDir()
+	for name, dir := range map[string]string{"PYENV_ROOT": ".pyenv", "CARGO_HOME": ".cargo", "RUSTUP_HOME": ".rustup"} {
+		env = append(env, name+"="+cmp.Or(os.Getenv(name), filepath.Join(real, dir)))
 	}
 	return env
 }
