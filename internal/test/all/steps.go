@@ -287,7 +287,7 @@ func walls(r *runner) {
 	defer os.Setenv("CGO_ENABLED", os.Getenv("CGO_ENABLED"))
 	os.Setenv("CGO_ENABLED", "0")
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./walls/kernel")
-	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed), fmt.Sprintf("-long=%v", r.long))
+	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
 }
 
 // noWalls returns why this machine can build no walls, "" if it can.

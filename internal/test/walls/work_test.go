@@ -3,6 +3,7 @@
 package walls
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ if __name__ == "__main__": unittest.main()
 	},
 }
 
-// slow are more of them.
+// slow are more of them, for the long form (AW_LONG).
 var slow = []job{
 	{
 		"cargo", []string{"cargo"}, nil, "cargo init -q --vcs none --name x .",
@@ -124,7 +125,7 @@ var slow = []job{
 // TestWork: what people let agents do is done inside walls.
 func TestWork(t *testing.T) {
 	all := jobs
-	if *long {
+	if os.Getenv("AW_LONG") != "" {
 		all = slices.Concat(jobs, slow)
 	}
 	for _, job := range all {

@@ -17,7 +17,6 @@ var (
 	kills = flag.Int("kills", 20, "how many runs are killed")
 	seed  = flag.Uint64("seed", 1, "of the moments")
 	turns = flag.Int("turns", 30, "how often each command is timed")
-	long  = flag.Bool("long", false, "do all work, what is slow too")
 )
 
 var program string // ours, with the small one beside it
