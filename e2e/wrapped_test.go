@@ -24,15 +24,14 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("AW_E2E_BINARY"); path != "" {
 		return filepath.Abs(path)
 	}
-	path := filepath.Join(buildDir, "agent-wrapper")
-	out, err := exec.Command("go", "build", "-o", path, "../cmd/agent-wrapper").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", buildDir+"/", "../cmd/agent-wrapper", "../cmd/agent-wrapper-walls").CombinedOutput()
 	if err != nil {
 		return "", errors.New(string(out))
 	}
-	return path, nil
+	return filepath.Join(buildDir, "agent-wrapper"), nil
 })
 
-// binary builds agent-wrapper once.
+// binary builds agent-wrapper once, with the small program beside it.
 func binary(t testing.TB) string {
 	t.Helper()
 	path, err := buildOnce()

@@ -1,7 +1,8 @@
-// Command agent-wrapper-walls is the first process inside walls: see package
-// walls/kernel/inside, which takes over before main. agent-wrapper is that too; but a
-// program of its own starts in a third of the time, and it is started for every command.
-// agent-wrapper uses it if it lies beside it and is of the same build.
+// Command agent-wrapper-walls is what is started for every command of an agent: in front of
+// it (package wrapper/claude/prefix), and as the first process inside walls (package
+// walls/kernel/inside). Both take over before main. agent-wrapper is that too; but a program
+// of its own starts in a third of the time. agent-wrapper uses it if it lies beside it and is
+// of the same build.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"os"
 
 	_ "github.com/agent-wrapper/agent-wrapper/walls/kernel/inside"
+	_ "github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
 
 func main() {

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,14 +90,20 @@ func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
 
 // first returns the program that is the first process inside: the small one beside ours,
 // which starts sooner, or ours.
-func first() string {
-	if own, err := os.Executable(); err == nil {
-		small := filepath.Join(filepath.Dir(own), inside.Name)
-		if at, err := os.Stat(small); err == nil && at.Mode().IsRegular() {
-			return small
-		}
+func first() string { return cmp.Or(Small(), "/proc/self/exe") }
+
+// Small returns the small program beside ours, which is the first process inside; "" if it
+// is not there.
+func Small() string {
+	own, err := os.Executable()
+	if err != nil {
+		return ""
 	}
-	return "/proc/self/exe"
+	small := filepath.Join(filepath.Dir(own), inside.Name)
+	if at, err := os.Stat(small); err != nil || !at.Mode().IsRegular() {
+		return ""
+	}
+	return small
 }
 
 // begin sets the directory in which the command begins.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/build"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -99,13 +100,12 @@ func (s *shells) makeDir() (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// listen puts this very program into the directory, whatever becomes of its file
-// meanwhile, and listens beside it.
+// listen puts the program into the directory, and listens beside it.
 func (s *shells) listen() error {
 	if strings.Contains(s.dir, " -") {
 		return fmt.Errorf("the agent CLI would take a part of %q for an option: set TMPDIR to another directory", s.dir)
 	}
-	if err := os.Symlink(fmt.Sprintf("/proc/%d/exe", os.Getpid()), s.prefix()); err != nil {
+	if err := os.Symlink(program(), s.prefix()); err != nil {
 		return err
 	}
 	at, err := os.Open(s.dir)
@@ -180,6 +180,9 @@ func (s *shells) attend(conn *net.UnixConn) {
 
 // answer returns what is to run, and the tool use that it is; nil for an MCP server.
 func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
+	if own := build.Name(); asked.Build != own {
+		return nil, nil, fmt.Errorf("it is not the agent-wrapper of this run that asks (build %s, not %s): begin the run again, and install all of its programs", asked.Build, own)
+	}
 	if words, err := shelltext.Words(asked.Text); err == nil && slices.ContainsFunc(s.servers, func(c []string) bool { return slices.Equal(c, words) }) {
 		path, err := (&process.Command{Args: words, Dir: asked.Dir, Env: asked.Env}).Find()
 		return &prefix.Answer{Path: path, Args: words, Env: without(asked.Env, variables.reaching)}, nil, err

@@ -1,13 +1,22 @@
 package claude
 
 import (
+	"cmp"
+	"fmt"
 	"net"
 	"os"
 	"runtime"
 	"syscall"
 
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
+
+// program is what the agent CLI starts: the small program beside this one, which starts
+// sooner, or this very one, whatever becomes of its file meanwhile.
+func program() string {
+	return cmp.Or(kernel.Small(), fmt.Sprintf("/proc/%d/exe", os.Getpid()))
+}
 
 // hand writes an answer with descriptors.
 func hand(conn *net.UnixConn, a *prefix.Answer, files []*os.File) error {

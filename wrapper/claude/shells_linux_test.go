@@ -139,6 +139,15 @@ func TestShellsStrict(t *testing.T) {
 	}
 }
 
+// TestShellsBuild: a program of another build than the run's gets nothing started.
+func TestShellsBuild(t *testing.T) {
+	g := newGuard(t, nil)
+	g.allows("id", "echo a", "", "")
+	if _, _, err := g.answer(&prefix.Asked{Build: "another", Text: g.text("echo a"), Dir: g.work}); err == nil || !strings.Contains(err.Error(), "begin the run again") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestShellsDirectory: the shell tells where it is afterwards.
 func TestShellsDirectory(t *testing.T) {
 	g := newGuard(t, nil)

@@ -12,3 +12,6 @@ import (
 
 // hand is for walls, which only Linux has.
 func hand(*net.UnixConn, *prefix.Answer, []*os.File) error { return errors.ErrUnsupported }
+
+// program is nothing here: the agent CLI starts none.
+func program() string { return "" }

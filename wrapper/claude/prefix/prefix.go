@@ -1,6 +1,6 @@
 // Package prefix is the program that the agent CLI starts in front of each command of its
-// shell and each of its MCP servers (CLAUDE_CODE_SHELL_PREFIX): this very program, by
-// another name. It asks the process that drives the agent, on a socket beside that name,
+// shell and each of its MCP servers (CLAUDE_CODE_SHELL_PREFIX): this very program, or the
+// small one beside it, by another name. It asks the process that drives the agent, on a socket beside that name,
 // whether and how the command is to run, and does that. Nobody there, or no answer:
 // the command does not run.
 //
@@ -29,9 +29,10 @@ const refused = 126
 
 // Asked is what is asked.
 type Asked struct {
-	Text string   // what the agent CLI would have its shell run
-	Dir  string   // where
-	Env  []string // with what environment
+	Build string   // of the program that asks; see build.Name
+	Text  string   // what the agent CLI would have its shell run
+	Dir   string   // where
+	Env   []string // with what environment
 }
 
 // Answer is the answer.

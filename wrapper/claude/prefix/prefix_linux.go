@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/build"
 )
 
 // init takes over if the program was started by the agent CLI, and does not return then.
@@ -42,7 +44,7 @@ func front(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := Write(l, &Asked{Text: args[1], Dir: dir, Env: os.Environ()}); err != nil {
+	if err := Write(l, &Asked{Build: build.Name(), Text: args[1], Dir: dir, Env: os.Environ()}); err != nil {
 		return 0, err
 	}
 	var a Answer
