@@ -88,9 +88,41 @@ func playAgent() int {
 	case "breach":
 		f.results("u1", true, "config")
 		select {}
+	case "shell":
+		f.shells()
+		return 0
 	}
 	conversation(f)
 	return 0
+}
+
+// shells plays an agent CLI that has its shell run what was allowed, twice, and what was
+// denied. It tells how each ended as its last message.
+func (f *fake) shells() {
+	dir, _ := os.Getwd()
+	said := ""
+	for i, command := range []string{"echo good", "echo good", "echo bad"} {
+		id := fmt.Sprint("u", i)
+		if i != 1 { // the second is the first one once more
+			input := object{"command": command}
+			f.wants(id, "Bash", input)
+			f.hooks(id, "Bash", input, dir)
+			if hookDecision(f.hear()) == "ask" {
+				f.asks(id, "Bash", input)
+				f.hear()
+			}
+		}
+		shell := exec.Command(os.Getenv("CLAUDE_CODE_SHELL"), "-c", "'"+os.Getenv("CLAUDE_CODE_SHELL_PREFIX")+"' \"eval '"+command+"' && pwd -P >| /tmp/claude-0000-cwd\"")
+		out, _ := shell.Output()
+		said += fmt.Sprintf("%d %s;", shell.ProcessState.ExitCode(), strings.TrimSpace(string(out)))
+		if i != 1 {
+			f.results(id, i == 0, map[bool]string{true: "", false: "reject"}[i == 0])
+		}
+	}
+	f.concludes(said)
+	f.state("idle")
+	for f.hear() != nil {
+	}
 }
 
 // playWrapper plays a wrapper whose person never answers.
@@ -160,6 +192,41 @@ func TestProcess(t *testing.T) {
 	out, err := drive(t.Context(), processOptions(t, "go", byWord, events))
 	if err != nil || out.Allowed != 1 || out.Denied != 1 || out.Text != "done" {
 		t.Errorf("got %+v, %v", out, err)
+	}
+	l.dies("agent", l.next(1)["agent"])
+}
+
+// TestProcessShell: the shell of the agent runs what was allowed, and that once; the rest
+// is in the record and among the events.
+func TestProcessShell(t *testing.T) {
+	if findBash() == "" {
+		t.Skip("there is no bash")
+	}
+	l := listen(t)
+	events := &recorder{}
+	var notes []string
+	o := processOptions(t, "shell", decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
+		if strings.Contains(string(use.Input), "good") {
+			return allow(use)
+		}
+		return deny("no")
+	}), events)
+	o.Note = func(_, words string) error { notes = append(notes, words); return nil }
+	out, err := drive(t.Context(), o)
+	if err != nil || out.Text != "0 good;126 ;126 ;" || out.Allowed != 1 || out.Denied != 1 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if len(notes) != 2 || !strings.Contains(notes[0], "nobody has allowed this command") || !strings.Contains(notes[1], "echo bad") {
+		t.Errorf("the record has %q", notes)
+	}
+	told := 0
+	for _, e := range events.of(wrapper.ErrorEvent) {
+		if strings.Contains(e.Message, "did not run") {
+			told++
+		}
+	}
+	if told != 2 {
+		t.Errorf("%d of them were told", told)
 	}
 	l.dies("agent", l.next(1)["agent"])
 }

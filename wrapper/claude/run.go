@@ -113,6 +113,7 @@ func drive(ctx context.Context, o launch) (wrapper.Outcome, error) {
 	stop(errOver)
 	r.end(err)
 	r.shells.close()
+	r.shells.emit()
 	err = r.explain(err)
 	r.report(err)
 	return r.out, err
@@ -285,8 +286,8 @@ func (r *run) loop(ctx context.Context) error {
 			err = r.said(say, more)
 		case c := <-r.composed:
 			r.take(c)
-		case e := <-r.shells.events():
-			emit(r.o.Events, e)
+		case <-r.shells.heard():
+			r.shells.emit()
 		case <-r.timer.C:
 			err = r.late()
 		case err := <-ended:

@@ -40,9 +40,10 @@ type shells struct {
 	serving  sync.WaitGroup
 	ctx      context.Context // ends when the run does
 	stop     context.CancelFunc
-	told     chan wrapper.Event // for the run to emit
+	told     chan struct{} // there are events
 
 	mu      sync.Mutex
+	events  []wrapper.Event // for the run to emit
 	session string
 	allowed map[string][]*permit // by command line
 }
@@ -69,7 +70,7 @@ func (o *launch) guarded(bash string) bool {
 
 // openShells begins to answer. env is the environment of the agent CLI, bash its shell.
 func openShells(o *launch, env []string, bash string) (_ *shells, err error) {
-	s := &shells{o: o, bash: bash, told: make(chan wrapper.Event), allowed: map[string][]*permit{}}
+	s := &shells{o: o, bash: bash, told: make(chan struct{}, 1), allowed: map[string][]*permit{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if s.servers, err = mcpCommands(o.MCPConfig, env); err != nil {
 		return nil, err
@@ -296,20 +297,37 @@ func (s *shells) refused(asked *prefix.Asked, why error) string {
 	return words
 }
 
-// tell has the run emit an event, unless it has ended.
+// tell has the run emit an event.
 func (s *shells) tell(e wrapper.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, e)
 	select {
-	case s.told <- e:
-	case <-s.ctx.Done():
+	case s.told <- struct{}{}:
+	default: // the run will take all of them
 	}
 }
 
-// events are those that the run is to emit.
-func (s *shells) events() <-chan wrapper.Event {
+// heard returns a channel that says when there are events.
+func (s *shells) heard() <-chan struct{} {
 	if s == nil {
 		return nil
 	}
 	return s.told
+}
+
+// emit emits the events.
+func (s *shells) emit() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	events := s.events
+	s.events = nil
+	s.mu.Unlock()
+	for _, e := range events {
+		emit(s.o.Events, e)
+	}
 }
 
 // within has a command run inside walls, and returns when it has ended.

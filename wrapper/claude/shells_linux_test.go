@@ -67,18 +67,7 @@ func (g *guard) runs(dir string, env []string, args ...string) (code int, said s
 	cmd := exec.Command(g.prefix(), args...)
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), env...), &out, &out
-	done := make(chan struct{})
-	go func() { // in place of the run
-		for {
-			select {
-			case <-g.told:
-			case <-done:
-				return
-			}
-		}
-	}()
 	err := cmd.Run()
-	close(done)
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		g.t.Fatal(err)
 	}
