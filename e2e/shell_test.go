@@ -170,8 +170,30 @@ func (agreeable) Approve(context.Context, permission.Request) (permission.Answer
 	return permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeOnce}, nil
 }
 
-// runWalled runs it.
-func runWalled(t *testing.T, r release, b *box, m *model) {
+// TestShellInsideKilled: with the process that drives, whatever ends it, all that runs
+// inside walls ends, also what has put itself aside.
+func TestShellInsideKilled(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		if err := kernel.Probe(t.Context()); err != nil {
+			unable(t, err.Error())
+		}
+		b := newBoxIn(t, elsewhere(t))
+		aside := shellRow{Name: "aside", Command: "setsid -f tail -f a.txt; touch begun; tail -f a.txt"}
+		cmd := walledCommand(t, r, b, startModel(t, script{"main": {turn{aside.call()}}}))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if !until(90*time.Second, func() bool { return b.has("repo/begun") }) {
+			t.Error("the command never began")
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		settled(t)
+	})
+}
+
+// walledCommand is walled as a program.
+func walledCommand(t *testing.T, r release, b *box, m *model) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -180,6 +202,13 @@ func runWalled(t *testing.T, r release, b *box, m *model) {
 	cmd := exec.Command(self, r.Path, b.Work, b.mcpConfig(), b.Dir+"/audit.jsonl")
 	cmd.Dir, cmd.Env = b.Dir, b.env(roleVar+"=walled", "ANTHROPIC_BASE_URL="+m.URL)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// runWalled runs it.
+func runWalled(t *testing.T, r release, b *box, m *model) {
+	t.Helper()
+	cmd := walledCommand(t, r, b, m)
 	stop := time.AfterFunc(3*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	out, err := cmd.CombinedOutput()
 	stop.Stop()
