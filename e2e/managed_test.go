@@ -63,3 +63,26 @@ func TestManagedSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestManagedHook: a managed hook that was accepted still runs, in front of a command that
+// is decided by us.
+func TestManagedHook(t *testing.T) {
+	if !long() {
+		t.Skip("a long form")
+	}
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		managedSettings["accepted"] = func(b *box) string {
+			return marshal(in{"hooks": in{"PreToolUse": []any{in{"matcher": "*", "hooks": []any{in{"type": "command", "command": "touch " + b.Marks + "/hook"}}}}}})
+		}
+		defer delete(managedSettings, "accepted")
+		layManaged(t, b, "accepted")
+		row := shellRow{Name: "command", Command: "echo ran", Says: "ran"}
+		m := startModel(t, script{"main": {turn{row.call()}}})
+		wrapped{release: r, Policy: append([]string{"--accept-managed"}, openPolicy...)}.run(t, b, m, startWeb(t, b))
+		row.check(t, m)
+		if !b.has("marks/hook") {
+			t.Error("the hook did not run")
+		}
+	})
+}

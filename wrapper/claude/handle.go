@@ -309,6 +309,7 @@ func (r *run) checked(a *response) error {
 	if err := r.flight.take(what, a); err != nil {
 		return err
 	}
+	r.shells.accept(r.flight.hooked)
 	if len(r.awaited) > 0 {
 		return nil
 	}

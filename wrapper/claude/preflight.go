@@ -20,6 +20,8 @@ type preflight struct {
 	version       version
 	// listed has the reports that the CLI has given.
 	listed map[string]bool
+	// hooked are the commands of managed hooks that were accepted.
+	hooked []string
 }
 
 // The reports of the CLI about itself. Every accepted version has get_settings;
@@ -145,10 +147,32 @@ func (f *preflight) managed(settings []byte) error {
 	if own, ok := keys["permissions"].(map[string]any); ok {
 		found = append(found, besides(own, harmlessPermissions, "permissions.")...)
 	}
-	if len(found) == 0 || f.acceptManaged {
+	if f.acceptManaged {
+		f.hooked = commandsOf(keys["hooks"])
+		return nil
+	}
+	if len(found) == 0 {
 		return nil
 	}
 	return fmt.Errorf("the machine's managed settings hold %s, which might decide before us: have them removed, or accept them with --accept-managed", strings.Join(found, ", "))
+}
+
+// commandsOf returns what hooks in settings have the shell run.
+func commandsOf(hooks any) (commands []string) {
+	switch hooks := hooks.(type) {
+	case []any:
+		for _, one := range hooks {
+			commands = append(commands, commandsOf(one)...)
+		}
+	case map[string]any:
+		for name, one := range hooks {
+			if command, ok := one.(string); ok && name == "command" {
+				commands = append(commands, command)
+			}
+			commands = append(commands, commandsOf(one)...)
+		}
+	}
+	return commands
 }
 
 // besides returns the keys that are not in known, sorted and with a prefix.

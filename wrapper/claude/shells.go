@@ -45,6 +45,7 @@ type shells struct {
 	mu      sync.Mutex
 	events  []wrapper.Event // for the run to emit
 	session string
+	hooks   []string             // the commands of managed hooks that were accepted
 	allowed map[string][]*permit // by command line
 }
 
@@ -179,7 +180,24 @@ func (s *shells) attend(conn *net.UnixConn) {
 	}
 }
 
-// answer returns what is to run, and the tool use that it is; nil for an MCP server.
+// accept lets commands of hooks run, as often as the CLI wants.
+func (s *shells) accept(hooks []string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hooks = hooks
+}
+
+func (s *shells) isHook(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.hooks, text)
+}
+
+// answer returns what is to run, and the tool use that it is; nil for an MCP server and
+// a hook.
 func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
 	if own := build.Name(); asked.Build != own {
 		return nil, nil, fmt.Errorf("it is not the agent-wrapper of this run that asks (build %s, not %s): begin the run again, and install all of its programs", asked.Build, own)
@@ -187,6 +205,9 @@ func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
 	if words, err := shelltext.Words(asked.Text); err == nil && slices.ContainsFunc(s.servers, func(c []string) bool { return slices.Equal(c, words) }) {
 		path, err := (&process.Command{Args: words, Dir: asked.Dir, Env: asked.Env}).Find()
 		return &prefix.Answer{Path: path, Args: words, Env: without(asked.Env, variables.reaching)}, nil, err
+	}
+	if s.isHook(asked.Text) {
+		return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", asked.Text}, Env: without(asked.Env, variables.reaching)}, nil, nil
 	}
 	text, err := shelltext.Parse(asked.Text, s.envText)
 	if err != nil {

@@ -244,6 +244,27 @@ func TestShellsServers(t *testing.T) {
 	}
 }
 
+// TestShellsHooks: hooks in managed settings run if these were accepted, word for word.
+func TestShellsHooks(t *testing.T) {
+	settings := []byte(`{"hooks":{"PreToolUse":[{"matcher":"*","hooks":[{"type":"command","command":"echo hook | cat"},{"type":"http","url":"http://x"}]}]},"permissions":{"deny":["Read"]}}`)
+	for accepted, want := range map[bool]int{true: 0, false: 126} {
+		g := newGuard(t, nil)
+		f := preflight{acceptManaged: accepted}
+		if err := f.managed(settings); (err == nil) != accepted {
+			t.Fatal(err)
+		}
+		g.accept(f.hooked)
+		for range 2 {
+			if code, said := g.runs(g.work, nil, "echo hook | cat"); code != want || accepted && said != "hook\n" {
+				t.Errorf("accepted %v: %d, %q", accepted, code, said)
+			}
+		}
+		if code, _ := g.runs(g.work, nil, "echo hook | cat; id"); code != 126 {
+			t.Errorf("more than that: %d", code)
+		}
+	}
+}
+
 // TestShellsGone: without an answer nothing runs.
 func TestShellsGone(t *testing.T) {
 	g := newGuard(t, nil)
