@@ -155,22 +155,23 @@ func unmonitored(env []string) []string {
 		fmt.Sprintf("GIT_CONFIG_KEY_%d=core.fsmonitor", n), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", n))
 }
 
-// commandEnv returns the environment of a command, by that of the agent CLI.
-func commandEnv(env []string) []string {
-	env = without(env, variables.logins, variables.reaching)
+// withheldFromCommands returns the names of the variables that a command does not get, by
+// the environment of the agent CLI.
+func withheldFromCommands(env []string) []string {
+	names := slices.Concat(variables.logins, variables.reaching)
 	for use, logins := range variables.clouds {
 		if valueOf(env, use) != "" {
-			env = without(env, logins)
+			names = append(names, logins...)
 		}
 	}
-	return env
+	return names
 }
 
 // without returns an environment without some variables.
-func without(env []string, names ...[]string) []string {
+func without(env, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.ContainsFunc(names, func(some []string) bool { return slices.Contains(some, name) })
+		return slices.Contains(names, name)
 	})
 }
 

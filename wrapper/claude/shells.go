@@ -204,10 +204,10 @@ func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
 	}
 	if words, err := shelltext.Words(asked.Text); err == nil && slices.ContainsFunc(s.servers, func(c []string) bool { return slices.Equal(c, words) }) {
 		path, err := (&process.Command{Args: words, Dir: asked.Dir, Env: asked.Env}).Find()
-		return &prefix.Answer{Path: path, Args: words, Env: without(asked.Env, variables.reaching)}, nil, err
+		return &prefix.Answer{Path: path, Args: words, Drop: variables.reaching}, nil, err
 	}
 	if s.isHook(asked.Text) {
-		return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", asked.Text}, Env: without(asked.Env, variables.reaching)}, nil, nil
+		return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", asked.Text}, Drop: variables.reaching}, nil, nil
 	}
 	text, err := shelltext.Parse(asked.Text, s.envText)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", asked.Text}, Env: commandEnv(asked.Env)}, p, nil
+	return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", asked.Text}, Drop: withheldFromCommands(asked.Env)}, p, nil
 }
 
 // use uses up a tool use that allows a command line in a directory.
@@ -363,7 +363,7 @@ func (s *shells) within(conn *net.UnixConn, asked *prefix.Asked, a *prefix.Answe
 		return s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
 	})
 	defer done()
-	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: a.Env, Dir: asked.Dir}
+	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: without(asked.Env, a.Drop), Dir: asked.Dir}
 	wait, err := held.Hand(cmd)
 	if err != nil {
 		return err

@@ -4917,8 +4917,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a command does not get what the agent CLI authenticates with", File: "wrapper/claude/environ.go",
-		Old:  `without(env, variables.logins, variables.reaching)`,
-		New:  `without(env, variables.reaching)`,
+		Old:  `slices.Concat(variables.logins, variables.reaching)`,
+		New:  `slices.Concat(variables.reaching)`,
 		Test: "TestShellsEnvironment",
 	},
 	{

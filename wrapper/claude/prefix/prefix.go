@@ -39,13 +39,15 @@ type Asked struct {
 type Answer struct {
 	Refused string `json:",omitempty"` // why it does not run; "" if it does
 
-	// The program in its place, with its arguments and environment. If Process is not
-	// nil it is started as a child, in the root directory, with those attributes and with
-	// the descriptors that come with the answer; a second answer says, when it has ended,
-	// whether it was refused after all.
-	Path      string
-	Args, Env []string
-	Process   *syscall.SysProcAttr `json:",omitempty"`
+	// The program in its place, with its arguments, and the names of variables that it
+	// does not get. If Process is not nil it is started as a child, in the root directory,
+	// with the environment Env, those attributes and the descriptors that come with the
+	// answer; a second answer says, when it has ended, whether it was refused after all.
+	Path    string
+	Args    []string
+	Drop    []string             `json:",omitempty"`
+	Env     []string             `json:",omitempty"`
+	Process *syscall.SysProcAttr `json:",omitempty"`
 }
 
 // maxMessage is the size of the longest message, in bytes.

@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -57,7 +59,15 @@ func front(args []string) (int, error) {
 	case a.Process != nil:
 		return l.start(&a)
 	}
-	return 0, fmt.Errorf("%s: %w", a.Path, syscall.Exec(a.Path, a.Args, a.Env))
+	return 0, fmt.Errorf("%s: %w", a.Path, syscall.Exec(a.Path, a.Args, a.environ()))
+}
+
+// environ returns our environment without what is to be dropped, byte by byte.
+func (a *Answer) environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(a.Drop, name)
+	})
 }
 
 // line is the connection to whoever decides.
