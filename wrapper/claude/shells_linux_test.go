@@ -20,12 +20,12 @@ import (
 // guard is shells with a test in place of the agent CLI and of the run.
 type guard struct {
 	*shells
-	t     *testing.T
+	t     testing.TB
 	work  string
 	notes []string
 }
 
-func newGuard(t *testing.T, change func(o *launch)) *guard {
+func newGuard(t testing.TB, change func(o *launch)) *guard {
 	t.Helper()
 	bash := findBash()
 	if bash == "" {

@@ -4924,7 +4924,7 @@ func tellsWord`,
 	{
 		Guard: "nothing stands behind the command in the text for the shell", File: "wrapper/claude/shelltext/shelltext.go",
 		Old:  `if !ok || end != "" ||`,
-		New:  `if !ok ||`,
+		New:  `if !ok || end == "x" ||`,
 		Test: "TestUnknown",
 	},
 	{
