@@ -11,11 +11,13 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/ask"
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
@@ -33,6 +35,9 @@ type Options struct {
 	Idle func()
 	// Commands are the commands besides /help and /quit.
 	Commands []Command
+	// Texts returns the names of the commands that Prompt knows besides; nil: there are
+	// none.
+	Texts func() []string
 	// Folder keeps the prompts; the zero value keeps none.
 	Folder Folder
 	// Mode returns the permission mode, for the status.
@@ -104,7 +109,9 @@ type loop struct {
 	ctx     context.Context
 	edit    edit
 	history *history
+	search  *search // nil: earlier prompts are not searched
 	queue   []said
+	now     said // what the turn that runs is about
 	keys    tty.Decoder
 	pressed time.Time // when the last key was
 	begun   time.Time // when the turn that runs was
@@ -210,7 +217,7 @@ func (l *loop) patience() time.Duration {
 	if l.hint != "" {
 		wait = min(wait, max(time.Until(l.hinted), 0))
 	}
-	if len(l.waiting) > 0 && len(l.edit.text) == 0 {
+	if len(l.waiting) > 0 && !l.typing() {
 		wait = min(wait, max(calm-time.Since(l.pressed), 0))
 	}
 	return wait
@@ -225,17 +232,20 @@ func (l *loop) late() error {
 	if l.hint != "" && !time.Now().Before(l.hinted) {
 		l.hint, l.leaving = "", false
 	}
-	if len(l.waiting) > 0 && len(l.edit.text) == 0 && time.Since(l.pressed) >= calm {
+	if len(l.waiting) > 0 && !l.typing() && time.Since(l.pressed) >= calm {
 		return l.lend(false)
 	}
 	return nil
 }
 
+// typing reports whether the line is in use, so that a question has to wait.
+func (l *loop) typing() bool { return len(l.edit.text) > 0 || l.search != nil }
+
 // begin begins a turn with the text that has waited longest.
 func (l *loop) begin() {
 	ctx, stop := context.WithCancelCause(l.ctx)
 	now := l.queue[0]
-	l.queue = l.queue[1:]
+	l.now, l.queue = now, l.queue[1:]
 	if now.waited || !l.board.Dumb() { // where it is not what the person has just typed
 		l.say(l.echo(now.typed))
 	}
@@ -248,8 +258,8 @@ func (l *loop) begin() {
 	}()
 }
 
-// turned takes the end of a turn. One that failed has been told of as an event; what
-// waits is not said after it.
+// turned takes the end of a turn. After one that failed nothing is said by itself: what
+// it was about is in the line again, before what waits.
 func (l *loop) turned(err error) error {
 	l.setStop(nil)
 	l.begun = time.Time{}
@@ -260,16 +270,17 @@ func (l *loop) turned(err error) error {
 	case l.quit:
 	case errors.Is(err, wrapper.ErrInterrupted):
 		l.say("\n(interrupted)\n")
-		l.takeBack()
+		l.takeBack("what waited is in the line again")
 	case err != nil:
-		l.say("\n" + visible.Text(err.Error()) + "\n")
-		l.takeBack()
+		l.message(err.Error())
+		l.queue = append([]said{l.now}, l.queue...)
+		l.takeBack("your prompt is in the line again")
 	}
 	return nil
 }
 
-// takeBack puts what waits into the line.
-func (l *loop) takeBack() {
+// takeBack puts what waits into the line, and tells so.
+func (l *loop) takeBack(hint string) {
 	if len(l.queue) == 0 {
 		return
 	}
@@ -283,11 +294,23 @@ func (l *loop) takeBack() {
 	l.queue = nil
 	l.edit.set(strings.Join(all, "\n"))
 	l.leaving = false // a further ^C is about that
-	l.tell("what waited is in the line again")
+	l.tell(hint)
 }
 
 // say writes text above the line.
 func (l *loop) say(text string) { l.screen.Write([]byte(text)) }
+
+// message says something about the conversation, broken at blanks.
+func (l *loop) message(text string) {
+	columns, _ := l.board.Size()
+	p := paper{room: max(columns-1, 1)}
+	for line := range strings.SplitSeq(visible.Text(text), "\n") {
+		p.line(display.Chars(line), -1)
+	}
+	for _, row := range append([]string{""}, p.rows...) {
+		l.say(strings.TrimRight(row, " ") + "\n")
+	}
+}
 
 // noticed takes a notice of the terminal.
 func (l *loop) noticed(n tty.Notice) {
@@ -322,6 +345,9 @@ func burst(keys []tty.Key, at int) bool {
 func (l *loop) key(key tty.Key) {
 	leaving := l.leaving
 	l.leaving, l.hint = false, ""
+	if l.search != nil && l.searched(key) {
+		return
+	}
 	switch key.Kind {
 	case tty.Enter:
 		l.enter()
@@ -342,6 +368,8 @@ func (l *loop) key(key tty.Key) {
 			l.say("\x1b[H\x1b[2J")
 		}
 		l.shown = ask.Foot{}
+	case tty.Search:
+		l.beginSearch()
 	case tty.Up:
 		l.up()
 	case tty.Down:
@@ -424,7 +452,7 @@ func (l *loop) enter() {
 	}
 	prompt, shown, err := l.means(typed)
 	if err != nil {
-		l.say(visible.Text(err.Error()) + "\n")
+		l.message(err.Error())
 		return
 	}
 	if err := l.history.add(typed); err != nil {
@@ -442,11 +470,20 @@ func (l *loop) enter() {
 	l.say(shown)
 }
 
-// echo returns what was typed, as it stays above.
+// The rows of a long prompt that stay above, and more than how many make it long.
+const (
+	keptRows = 8
+	longRows = 12
+)
+
+// echo returns what was typed, as it stays above: of a long text the beginning.
 func (l *loop) echo(typed string) string {
 	e := edit{}
 	e.set(strings.TrimSpace(typed))
 	columns, _ := l.board.Size()
 	rows, _, _ := e.rows(columns, len(e.text)+1)
+	if more := len(rows) - keptRows; len(rows) > longRows {
+		rows = append(rows[:keptRows], fmt.Sprintf("%s(%d more rows)", next, more))
+	}
 	return "\n" + strings.Join(rows, "\n") + "\n"
 }

@@ -345,9 +345,11 @@ func TestFailedTurn(t *testing.T) {
 		p.types("one", "\r", "two", "\r")
 		p.goes <- errors.New("the model\x1b[2J is gone")
 		p.hears("one")
-		if !strings.Contains(p.sees(), "the model<U+001B>[2J is gone") || !strings.Contains(p.sees(), "> two") {
+		if !strings.Contains(p.sees(), "the model<U+001B>[2J is gone") || !strings.Contains(p.sees(), "\n> one\n  two\n") {
 			t.Errorf("the screen:\n%s", p.sees())
 		}
+		p.types("\r")
+		p.hears("one", "one\ntwo")
 	})
 }
 
@@ -509,4 +511,93 @@ func TestDumb(t *testing.T) {
 	if strings.Contains(got, "\x1b") {
 		t.Errorf("control sequences: %q", got)
 	}
+}
+
+// TestMessagesBreak: what the conversation says is broken at blanks.
+func TestMessagesBreak(t *testing.T) {
+	in(t, 30, 12, Options{}, func(p *person) {
+		p.types("/hepl", "\r")
+		if want := "\n\nthere is no command /hepl:\ndid you mean /help? A blank\nbefore it sends it to the\nagent\n> /hepl\n"; !strings.Contains("\n"+p.sees(), want) {
+			t.Errorf("the screen:\n%s", p.sees())
+		}
+	})
+}
+
+// TestLongPrompt: of a long prompt the beginning stays above, and where the cursor is in it
+// is told.
+func TestLongPrompt(t *testing.T) {
+	var lines []string
+	for i := range 200 {
+		lines = append(lines, fmt.Sprint("line ", i+1))
+	}
+	text := strings.Join(lines, "\n")
+	in(t, 80, 24, Options{}, func(p *person) {
+		p.types("\x1b[200~" + text + "\x1b[201~")
+		if !strings.Contains(p.sees(), "line 200 of 200") {
+			t.Errorf("the screen:\n%s", p.sees())
+		}
+		p.types("\x1b[A", "\x1b[A", "\x01")
+		if !strings.Contains(p.sees(), "line 198 of 200") {
+			t.Errorf("the screen:\n%s", p.sees())
+		}
+		p.types("\r")
+		p.hears(text)
+		if seen := p.sees(); !strings.Contains(seen, "  line 8\n  (192 more rows)\n>") {
+			t.Errorf("the screen:\n%s", seen)
+		}
+	})
+}
+
+// TestSearch: ^R searches the earlier prompts, sends nothing, and leaves the line as it was.
+func TestSearch(t *testing.T) {
+	in(t, 80, 24, Options{}, func(p *person) {
+		for _, prompt := range []string{"fix the kettle", "boil the Kettle", "write the docs"} {
+			p.types(prompt, "\r")
+			p.goes <- nil
+		}
+		p.hears("fix the kettle", "boil the Kettle", "write the docs")
+		line := func(want, status string) {
+			t.Helper()
+			if seen := p.sees(); !strings.Contains(seen, "\n> "+want+"\n"+status) {
+				t.Errorf("no line %q with %q:\n%s", want, status, seen)
+			}
+		}
+		p.types("new", "\x12", "kettle")
+		line("boil the Kettle", "search: kettle  ^R older")
+		p.types("\x12")
+		line("fix the kettle", "search: kettle")
+		p.types("\x12")
+		line("fix the kettle", "no earlier prompt has: kettle")
+		p.types("\x7f")
+		line("boil the Kettle", "search: kettl")
+		p.types("\x03")
+		line("new", "")
+		p.types("\x12", "docs\x1b[2J\u202e", "\x1b[200~x\ny\x1b[201~")
+		line("write the docs", "no earlier prompt has: docsx")
+		p.types("\x7f", "\r")
+		line("write the docs", "")
+		p.types("\x1b[B") // the text from before
+		line("new", "")
+		p.types("\x12", "boil", "\x01", "! ")
+		line("! boil the Kettle", "")
+		p.hears("fix the kettle", "boil the Kettle", "write the docs")
+	})
+}
+
+// TestSearchIsTyping: a question waits while the person searches.
+func TestSearchIsTyping(t *testing.T) {
+	in(t, 80, 24, Options{}, func(p *person) {
+		p.types("go", "\r", "\x12")
+		answered := p.asks(p.ctx, "rm -rf x")
+		time.Sleep(time.Minute)
+		p.types("o")
+		time.Sleep(time.Minute)
+		if a, err, done := answered(); done || !strings.Contains(p.sees(), "a question waits") {
+			t.Errorf("answered %+v, %v, %v\n%s", a, err, done, p.sees())
+		}
+		p.types("\t", "\t") // takes what was found, and goes to the question
+		if !strings.Contains(p.sees(), "rm -rf x") {
+			t.Errorf("the question is not there:\n%s", p.sees())
+		}
+	})
 }

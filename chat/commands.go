@@ -54,10 +54,15 @@ func (l *loop) help() string {
 	for _, c := range l.commands() {
 		fmt.Fprintf(&out, "%-18s %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)
 	}
+	if texts := l.texts(); texts != "" {
+		fmt.Fprintf(&out, "%-18s %s\n", "/NAME [WORDS]", "a text of yours or the project: "+texts)
+	}
 	for _, key := range [][2]string{
+		{"@PATH", "gives the agent a file or a picture"},
 		{"Enter", "sends; while the agent works it waits for its turn"},
 		{"^J, Alt-Enter, \\", "begin a new line"},
 		{"Up, Down", "what waits, and earlier prompts"},
+		{"^R", "searches earlier prompts"},
 		{"^C", "interrupts the agent; twice ends"},
 		{"Tab", "shows a question that waits"},
 	} {
@@ -66,20 +71,43 @@ func (l *loop) help() string {
 	return out.String()
 }
 
+// maxTexts is how many texts the help names.
+const maxTexts = 8
+
+// texts returns the names of commands that stand for a text.
+func (l *loop) texts() string {
+	if l.options.Texts == nil {
+		return ""
+	}
+	names := l.options.Texts()
+	out := ""
+	for i, name := range names {
+		if i == maxTexts {
+			return out + fmt.Sprintf(" and %d more", len(names)-i)
+		}
+		if i > 0 {
+			out += " "
+		}
+		out += "/" + visible.Line(name)
+	}
+	return out
+}
+
 // Unknown returns the error for a command that is none of those of a conversation, nil if
 // what was typed is no command at all. A text that begins with a path is none.
-func Unknown(typed string, commands []Command) error {
+// texts are the names of commands that stand for a text.
+func Unknown(typed string, commands []Command, texts ...string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(typed, "\n"), " ")
 	if !strings.HasPrefix(name, "/") || strings.ContainsAny(name[1:], "/.\n") || name == "/" {
 		return nil
 	}
 	hint := "/help lists the commands; a blank before it sends it to the agent"
-	known := []string{helpName, quitName}
+	known := append([]string{helpName, quitName}, texts...)
 	for _, c := range commands {
 		known = append(known, c.Name)
 	}
 	if near := spelling.Nearest(name[1:], slices.Values(known)); near != "" {
-		hint = "did you mean /" + near + "? A blank before it sends it to the agent"
+		hint = "did you mean /" + visible.Line(near) + "? A blank before it sends it to the agent"
 	}
 	return fmt.Errorf("there is no command %s: %s", visible.Line(name), hint)
 }

@@ -41,7 +41,7 @@ func (l *loop) foot() ask.Foot {
 	rows, row, column := l.edit.rows(columns, max(lines/2-len(f.Rows)-1, 1))
 	f.Row, f.Column = len(f.Rows)+row, column
 	f.Rows = append(f.Rows, rows...)
-	if status := l.status(columns - 1); status != "" && lines > 4 {
+	if status := l.status(columns-1, lines/2-2); status != "" && lines > 4 {
 		f.Rows = append(f.Rows, l.faint(status))
 	}
 	return f
@@ -50,7 +50,7 @@ func (l *loop) foot() ask.Foot {
 // plain returns the foot for a terminal that cannot move its cursor, or whose rows are
 // read aloud: nothing but the line, while the person may type in it.
 func (l *loop) plain(columns int) ask.Foot {
-	if !l.begun.IsZero() && len(l.edit.text) == 0 {
+	if !l.begun.IsZero() && !l.typing() {
 		return ask.Foot{}
 	}
 	e := edit{}
@@ -69,11 +69,14 @@ func (l *loop) queued(width int) string {
 	return shorter(text, width-len(more)) + more
 }
 
-// status returns the last row: a question that waits, a hint, or what the agent does.
-func (l *loop) status(width int) string {
+// status returns the last row: a question that waits, what is searched, a hint, or what
+// the agent does. room is how many lines of the text may be seen at once.
+func (l *loop) status(width, room int) string {
 	switch {
 	case len(l.waiting) > 0:
 		return shorter("Tab: a question waits, about "+l.waiting[0].about, width)
+	case l.search != nil:
+		return shorter(l.search.status(), width)
 	case l.hint != "":
 		return shorter(l.hint, width)
 	}
@@ -85,6 +88,7 @@ func (l *loop) status(width int) string {
 	case l.begun.IsZero() && len(l.edit.text) == 0:
 		text += "  /help"
 	case l.begun.IsZero():
+		text += l.edit.place(room)
 	case l.stopped:
 		text += "  interrupting"
 	default:

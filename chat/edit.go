@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,6 +26,24 @@ func (e *edit) String() string { return string(e.text) }
 func (e *edit) set(text string) {
 	e.text = []rune(text)
 	e.at = len(e.text)
+}
+
+// place returns in which line the cursor is, "" if the text has at most so many.
+func (e *edit) place(most int) string {
+	lines := 1
+	at := 0
+	for i, r := range e.text {
+		if i == e.at {
+			at = lines
+		}
+		if r == '\n' {
+			lines++
+		}
+	}
+	if lines <= most {
+		return ""
+	}
+	return fmt.Sprintf("  line %d of %d", cmp.Or(at, lines), lines)
 }
 
 // take applies a key, and reports whether it is one that edits.

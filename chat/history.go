@@ -161,6 +161,18 @@ func (h *history) add(text string) error {
 	return h.file.append(masked)
 }
 
+// find returns the index of the newest prompt with the words, in small or large letters,
+// that is not behind the index from; -1 if there is none.
+func (h *history) find(words string, from int) int {
+	words = strings.ToLower(words)
+	for at := min(from, len(h.all)-1); at >= 0; at-- {
+		if strings.Contains(strings.ToLower(h.all[at]), words) {
+			return at
+		}
+	}
+	return -1
+}
+
 // older puts the prompt before the one in the line into it.
 func (h *history) older(e *edit) bool {
 	if h.at == 0 {

@@ -27,6 +27,7 @@ const (
 	PutBack   // ^Y
 	EndInput  // ^D
 	Redraw    // ^L
+	Search    // ^R
 	Escape    // the key itself, not the beginning of a sequence
 	Interrupt // ^C
 	Suspend   // ^Z
@@ -101,7 +102,7 @@ var controls = [0x80]Kind{
 	'\r': Enter, '\n': NewLine, '\t': Tab, 0x7f: Backspace, 0x08: Backspace,
 	0x01: Home, 0x05: End, 0x02: Left, 0x06: Right, 0x10: Up, 0x0e: Down, // ^A ^E ^B ^F ^P ^N
 	0x17: EraseWord, 0x15: EraseLine, 0x0b: EraseEnd, 0x19: PutBack,
-	0x03: Interrupt, 0x04: EndInput, 0x0c: Redraw, 0x1a: Suspend,
+	0x03: Interrupt, 0x04: EndInput, 0x0c: Redraw, 0x12: Search, 0x1a: Suspend,
 }
 
 // next returns the key that data begins with and its length, 0 if it is
