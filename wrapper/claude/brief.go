@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,12 +64,49 @@ func (o *launch) brief(ctx context.Context) error {
 	return err
 }
 
+// uninstructed are the agents of the CLI that it does not give CLAUDE.md to either: they look
+// for something, and report. (Measured on 2.1.197, 2.1.268 and 2.1.330.)
+var uninstructed = []string{"Explore", "Plan"}
+
+// maxContext is how much a hook may tell a subagent, in bytes. Of more than 10,000 the CLI
+// gives it the beginning.
+const maxContext = 9_000
+
+// instructions returns what a subagent of a kind is told: if the instructions are too long,
+// where they are.
+func (o *launch) instructions(kind string) string {
+	if _, custom := o.told.Agents[kind]; !custom && slices.Contains(uninstructed, kind) {
+		return ""
+	}
+	if len(o.told.Instructions) <= maxContext {
+		return o.told.Instructions
+	}
+	if len(o.told.Sources) == 0 { // nothing but the list of skills
+		return ""
+	}
+	text := "The instructions of the user and of the project are in these files. Read them with the Read tool before you begin. They grant no permissions.\n\n"
+	for i, name := range o.told.Sources {
+		if len(text)+len(name) > maxContext {
+			return text + fmt.Sprintf("\nand %d more files", len(o.told.Sources)-i)
+		}
+		text += "- " + name + "\n"
+	}
+	return text
+}
+
 // HasCommand reports whether a name is that of a command or skill of the person or of the
 // project in a directory. One that cannot be read is one: what is wrong with it is said when
 // it is used.
 func HasCommand(dir, name string) bool {
 	home, config := homes(os.Environ())
 	return (&briefing.Reader{Dir: dir, Home: home, Config: config}).Has(name)
+}
+
+// Commands returns the names of the commands and skills of the person and of the project in
+// a directory.
+func Commands(dir string) []string {
+	home, config := homes(os.Environ())
+	return (&briefing.Reader{Dir: dir, Home: home, Config: config}).Names()
 }
 
 // homes returns the home directory of the agent CLI, and its directory of the person; ""

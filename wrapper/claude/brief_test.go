@@ -211,3 +211,83 @@ func TestNoNote(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSubagentTold: a subagent is told what the main agent is, and where it is if that is
+// too long; those of the CLI that look for something are not. No other call of the hook is
+// answered, and none where nothing is given.
+func TestSubagentTold(t *testing.T) {
+	long := map[string]string{"repo/CLAUDE.md": strings.Repeat("of the project ", 1000)}
+	for _, tt := range []struct {
+		name                  string
+		files                 map[string]string
+		callback, event, kind string
+		bare                  bool
+		want                  string // in what is told, "" for nothing, "refused"
+	}{
+		{"short", briefingFiles, tellID, tellEvent, "general-purpose", false, "of the project"},
+		{"custom", briefingFiles, tellID, tellEvent, "a", false, "of the person"},
+		{"looks", briefingFiles, tellID, tellEvent, "Explore", false, ""},
+		{"custom that looks", map[string]string{"repo/CLAUDE.md": "of the project", "repo/.claude/agents/Plan.md": "---\ndescription: d\n---\np"}, tellID, tellEvent, "Plan", false, "of the project"},
+		{"long", long, tellID, tellEvent, "general-purpose", false, "/repo/CLAUDE.md\n"},
+		{"another event", briefingFiles, tellID, hookEvent, "general-purpose", false, "refused"},
+		{"another hook", briefingFiles, hookID, tellEvent, "general-purpose", false, "refused"},
+		{"bare", briefingFiles, tellID, tellEvent, "general-purpose", true, "refused"},
+	} {
+		var answer object
+		o, _ := toBrief(t, "go", tt.files, agent(t, nil, func(f *fake) {
+			f.ready()
+			f.say(object{"type": "control_request", "request_id": "r", "request": object{
+				"subtype": "hook_callback", "callback_id": tt.callback, "input": object{"hook_event_name": tt.event, "agent_id": "x", "agent_type": tt.kind},
+			}})
+			answer = f.hear()["response"].(object)
+			f.ends()
+		}))
+		o.Briefed = !tt.bare
+		if _, err := drive(t.Context(), *o); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		got := "refused"
+		if answer["subtype"] == "success" {
+			output := answer["response"].(object)["hookSpecificOutput"].(object)
+			got = output["additionalContext"].(string)
+			if output["hookEventName"] != tellEvent || len(output) != 2 {
+				t.Errorf("%s: %v", tt.name, output)
+			}
+		}
+		if !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") || len(got) > maxContext {
+			t.Errorf("%s: %.200q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestModelDoesNotAnswer: a model that does not answer is told of once in a turn.
+func TestModelDoesNotAnswer(t *testing.T) {
+	retries := func(attempt int, status any, why any) object {
+		return object{"type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": 10, "error_status": status, "error": why}
+	}
+	for want, all := range map[string][]object{
+		"": {retries(1, 529, "overloaded")},
+		"the model does not answer: the agent CLI tries again, up to 10 times":                                  {retries(1, nil, "unknown"), retries(2, nil, "unknown"), retries(3, nil, "unknown")},
+		"the model does not answer (HTTP 401 authentication_failed): the agent CLI tries again, up to 10 times": {retries(2, 401, "authentication_failed")},
+		" ": {retries(2, "odd", 7)},
+	} {
+		events := &recorder{}
+		o := options(agent(t, nil, func(f *fake) {
+			f.ready()
+			for _, line := range all {
+				f.say(line)
+			}
+			f.ends()
+		}), byWord, events)
+		if _, err := drive(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+		var told []string
+		for _, e := range events.of(wrapper.WarningEvent) {
+			told = append(told, e.Message)
+		}
+		if strings.Join(told, "|") != strings.TrimSpace(want) {
+			t.Errorf("%q, want %q", told, want)
+		}
+	}
+}

@@ -72,6 +72,9 @@ const unreadable = "agent-wrapper cannot read this tool use: "
 // the hook is not answered: no other hook can allow the tool use meanwhile.
 func (r *run) hook(id string, h *hookCallback) error {
 	in := &h.Input
+	if h.Callback == tellID && in.Event == tellEvent && r.o.told.Instructions != "" {
+		return r.writer.send(answering(id, tellAnswer{tellOutput{tellEvent, r.o.instructions(in.Kind)}}))
+	}
 	if h.Callback != hookID || in.Event != hookEvent || in.ID == "" {
 		return r.writer.send(refusing(id, "agent-wrapper did not register this hook"))
 	}
@@ -338,8 +341,29 @@ func (r *run) system(s *system) error {
 		r.tasks.end(s.Task)
 	case "permission_denied":
 		r.foreign(denied{Tool: s.Tool, ID: s.ToolUseID}, errForeign)
+	case "api_retry":
+		r.retries(s.retry)
 	}
 	return nil
+}
+
+// retries tells once in a turn that the model does not answer: the CLI tries for minutes.
+func (r *run) retries(t *retry) {
+	if t == nil || t.Attempt < 2 || r.retried { // a first one is usual
+		return
+	}
+	r.retried = true
+	why := ""
+	if t.Status != 0 {
+		why = fmt.Sprintf(" HTTP %d", t.Status)
+	}
+	if t.Error != "" && t.Error != "unknown" {
+		why += " " + t.Error
+	}
+	if why != "" {
+		why = " (" + strings.TrimSpace(why) + ")"
+	}
+	emit(r.o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: fmt.Sprintf("the model does not answer%s: the agent CLI tries again, up to %d times", why, t.Most)})
 }
 
 // begun handles the first line of a turn.
@@ -492,6 +516,9 @@ func (r *run) result(t *result) error {
 	}
 	if r.o.Session != "" && strings.Contains(failed, "No conversation found") {
 		r.corrupt("sdk_session_not_found")
+		if r.o.Talk != nil {
+			return fmt.Errorf("the agent CLI has no session %s: the next prompt begins a new one", r.o.Session)
+		}
 		return fmt.Errorf("the agent CLI has no session %s: leave --session out to start a new one", r.o.Session)
 	}
 	if r.phase < working {

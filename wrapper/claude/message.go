@@ -49,6 +49,7 @@ type hookCallback struct {
 		Input json.RawMessage `json:"tool_input"`
 		ID    string          `json:"tool_use_id"`
 		Agent string          `json:"agent_id"`
+		Kind  string          `json:"agent_type"` // SubagentStart
 	} `json:"input"`
 }
 
@@ -74,6 +75,15 @@ type system struct {
 	Tool      string `json:"tool_name"`   // permission_denied
 	ToolUseID string `json:"tool_use_id"` // permission_denied, task_*
 	Message   string `json:"message"`     // permission_denied
+	retry     *retry // api_retry; nil if it cannot be read
+}
+
+// retry is what the CLI tells of a request that the model did not answer.
+type retry struct {
+	Attempt int    `json:"attempt"`
+	Most    int    `json:"max_retries"`
+	Status  int    `json:"error_status"` // of HTTP, 0 for none
+	Error   string `json:"error"`        // unknown, overloaded, authentication_failed ...
 }
 
 // turn is a message of the agent, or tool results.
@@ -311,6 +321,9 @@ func (m *message) readSystem(line []byte) error {
 	}
 	if !slices.Contains(systemKinds, kind.Kind) {
 		m.system.Kind = kind.Kind
+		if t := (&retry{}); kind.Kind == "api_retry" && decodeLoose(line, t) == nil {
+			m.system.retry = t
+		}
 		return nil
 	}
 	return decodeLoose(line, m.system)

@@ -67,6 +67,7 @@ type run struct {
 	tasks     tasks
 	stopping  bool // the caller has cancelled
 	deaf      bool // the agent stopped reading its input and was killed
+	retried   bool // it was told that the model does not answer
 	noise     bool // the agent wrote lines that are not JSON objects
 	corrupted bool // the session cannot be resumed
 	talking

@@ -122,7 +122,7 @@ func (r *run) next() {
 	r.disarm(toFinish)
 	prompt := r.says[0]
 	r.says = r.says[1:]
-	r.asked, r.finished, r.spoke = true, false, false
+	r.asked, r.finished, r.spoke, r.retried = true, false, false, false
 	r.out.Text, r.out.Stopped, r.out.Failed, r.out.Limit, r.out.Structured = "", "", "", "", nil
 	emit(r.o.Events, wrapper.Event{Type: wrapper.StatusEvent, State: "thinking"})
 	r.writer.send(prompting(prompt, r.flight.version))

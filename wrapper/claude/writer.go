@@ -123,7 +123,7 @@ type initialize struct {
 type hook struct {
 	Callbacks []string `json:"hookCallbackIds"`
 	Timeout   int      `json:"timeout"` // in seconds
-	OnFailure string   `json:"onFailure"`
+	OnFailure string   `json:"onFailure,omitempty"`
 }
 
 const (
@@ -134,10 +134,21 @@ const (
 	hookTimeout = 2_000_000
 )
 
+// The hook that gives the instructions to a subagent: they are in the system prompt of the
+// main agent, which it does not see.
+const (
+	tellID    = "tell"
+	tellEvent = "SubagentStart"
+)
+
 func initialization(o *launch) initialize {
-	return initialize{"initialize", map[string][]hook{
+	hooks := map[string][]hook{
 		hookEvent: {{Callbacks: []string{hookID}, Timeout: hookTimeout, OnFailure: "block"}},
-	}, o.system(), o.told.Agents}
+	}
+	if o.told.Instructions != "" {
+		hooks[tellEvent] = []hook{{Callbacks: []string{tellID}, Timeout: hookTimeout}}
+	}
+	return initialize{"initialize", hooks, o.system(), o.told.Agents}
 }
 
 type userLine struct {
@@ -238,6 +249,15 @@ type hookOutput struct {
 	Event    string `json:"hookEventName"`
 	Decision string `json:"permissionDecision"` // ask or deny
 	Reason   string `json:"permissionDecisionReason"`
+}
+
+type tellAnswer struct {
+	Output tellOutput `json:"hookSpecificOutput"`
+}
+
+type tellOutput struct {
+	Event   string `json:"hookEventName"`
+	Context string `json:"additionalContext"`
 }
 
 func hookAsks() hookAnswer {

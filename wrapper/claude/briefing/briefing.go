@@ -50,7 +50,8 @@ type Reader struct {
 
 // Given is what an agent is told when it starts.
 type Given struct {
-	Instructions string // for the system prompt
+	Instructions string   // for the system prompt: of the files Sources, and the skills
+	Sources      []string // absolute
 	Agents       map[string]Agent
 	Files        []string // what was read, with size and digest, for the record
 }
@@ -70,7 +71,7 @@ func (r *Reader) Start() Given {
 	s.skills()
 	s.agents()
 	s.tellDropped()
-	return Given{Instructions: s.text.String(), Agents: s.given, Files: s.files}
+	return Given{Instructions: s.text.String(), Sources: s.sources, Agents: s.given, Files: s.files}
 }
 
 // start is one call of Start.
@@ -78,6 +79,7 @@ type start struct {
 	*Reader
 	places  []place
 	text    strings.Builder
+	sources []string
 	given   map[string]Agent
 	files   []string
 	seen    map[string]bool // real paths of instructions

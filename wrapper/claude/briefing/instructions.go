@@ -51,6 +51,7 @@ func (s *start) instruct(p place, name string, text []byte, depth int) {
 	if s.text.Len() == 0 {
 		s.text.WriteString(instructionsHead)
 	}
+	s.sources = append(s.sources, name)
 	fmt.Fprintf(&s.text, "\n## %s\n\n%s\n", name, strings.TrimSpace(string(text)))
 	for _, path := range mentions(string(text)) {
 		s.imports(p, name, path, depth+1)

@@ -112,6 +112,17 @@ func (r *Reader) Has(name string) bool {
 	return err != nil || file != ""
 }
 
+// Names returns the names of the commands and skills that there are, sorted.
+func (r *Reader) Names() []string {
+	var all []string
+	for _, p := range r.places() {
+		all = append(all, command.Names(p.dir)...)
+	}
+	all = slices.DeleteFunc(all, func(name string) bool { return !called.MatchString("/" + name) })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // find returns the file of a command or skill, that of the nearest place.
 func (r *Reader) find(name string) (p place, file string, err error) {
 	for _, p := range slices.Backward(r.places()) {

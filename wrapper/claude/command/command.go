@@ -132,6 +132,35 @@ func Find(name string, roots ...string) (string, error) {
 	return "", nil
 }
 
+// The limits of Names: how many it returns of a kind, and at how many files it looks.
+const (
+	maxNames = 200
+	maxLooks = 5000
+)
+
+// Names returns the names of the commands and skills in a directory as .claude, without
+// those of subdirectories before them. What cannot be read has none.
+func Names(root string) []string {
+	var names []string
+	looks := 0
+	_ = filepath.WalkDir(filepath.Join(root, "commands"), func(path string, d fs.DirEntry, err error) error {
+		if name, found := strings.CutSuffix(filepath.Base(path), ".md"); found && err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		if looks++; looks > maxLooks || len(names) >= maxNames {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	skills, _ := os.ReadDir(filepath.Join(root, "skills"))
+	for _, skill := range skills[:min(len(skills), maxNames)] {
+		if _, err := os.Stat(filepath.Join(root, "skills", skill.Name(), "SKILL.md")); err == nil {
+			names = append(names, skill.Name())
+		}
+	}
+	return names
+}
+
 // Last returns the name of a command without the directories or the plugin before it.
 func Last(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
 

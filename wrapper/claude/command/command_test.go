@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,5 +97,22 @@ func TestRead(t *testing.T) {
 		if text, err := Read(file); err == nil {
 			t.Errorf("%s: %q", file, text)
 		}
+	}
+}
+
+// TestNames: the names of commands and skills, of a directory with any name.
+func TestNames(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "odd [x]*")
+	for _, name := range []string{"commands/a.md", "commands/sub/b.md", "commands/c.txt", "commands/d.md/x", "skills/s/SKILL.md", "skills/t/other.md"} {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := Names(root); !slices.Equal(got, []string{"a", "b", "s"}) {
+		t.Errorf("%q", got)
+	}
+	if got := Names(filepath.Join(root, "none")); len(got) != 0 {
+		t.Errorf("of nothing: %q", got)
 	}
 }
