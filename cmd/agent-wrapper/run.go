@@ -333,6 +333,9 @@ func (f *runFlags) handed() error {
 			return usage("--add-dir: there is no directory %s: name one that exists", dir)
 		}
 	}
+	if err := claude.CheckSession(f.session); err != nil {
+		return usage("%w", err)
+	}
 	if err := ifGiven("--fail-on", f.failOn, failOnDeny, failOnAsk); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -59,6 +60,9 @@ func (f *runFlags) mode(e *engine.Engine, name string) (string, error) {
 func rulesText(e *engine.Engine) string {
 	var out strings.Builder
 	showText(&out, e.Rules)
+	if !slices.ContainsFunc(e.Rules.Sources, func(s policy.Source) bool { return len(s.Spec.Show()) > 0 }) {
+		fmt.Fprintf(&out, "no rules are set; the mode is %s\n", e.Session.Modes(e.Policy)[0])
+	}
 	if all := e.Session.Grants(); len(all) > 0 {
 		out.WriteString("\nanswered for longer (/revoke N ends one)\n")
 		for _, g := range all {

@@ -121,6 +121,7 @@ func (a *app) talks(ctx context.Context, f *runFlags, r *driven, out *report) (e
 		Idle:     agent.Interrupt,
 		Prompt:   func(typed string) (string, error) { return f.composed(typed, e.Place.Workspace, commands) },
 		Commands: commands,
+		Texts:    func() []string { return f.texts(e.Place.Workspace) },
 		Mode:     func() string { return e.Session.Modes(e.Policy)[0].String() },
 		Doing:    r.events.live.doing,
 		Colour:   r.events.colour,
@@ -143,6 +144,9 @@ func (a *app) talks(ctx context.Context, f *runFlags, r *driven, out *report) (e
 	}
 	err = talk.Serve(ctx, "")
 	r.events.ends(out.outcome.Spent, time.Since(a.began))
+	if agent.Session() != "" {
+		r.events.note("\nrun --continue goes on with this conversation\n")
+	}
 	if lost := r.screen.Failed(); lost != nil {
 		return lost
 	}
@@ -159,23 +163,39 @@ func (f *runFlags) turn(ctx context.Context, r *driven, agent *wrapper.Conversat
 	outcome, err := agent.Turn(ctx, now)
 	out.outcome = outcome
 	r.events.flush()
+	if err == nil && outcome.Failed != "" {
+		return turnFailed(outcome)
+	}
 	return err
+}
+
+// turnFailed tells a person why the agent gave up, but for what it has written itself.
+func turnFailed(o wrapper.Outcome) error {
+	if o.Failed == o.Text {
+		return errors.New("the agent gave up")
+	}
+	return errors.New(o.Failed)
 }
 
 // composed returns what is sent for what was typed: the driver fills in what that stands
 // for. The conversation's own commands come before those of the project.
 func (f *runFlags) composed(typed, dir string, commands []chat.Command) (string, error) {
-	err := chat.Unknown(typed, commands)
-	if err != nil && !f.bare {
-		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(typed, "\n"), "/"), " ")
-		if claude.HasCommand(dir, name) {
-			err = nil
-		}
+	if chat.Unknown(typed, commands) == nil {
+		return typed, nil
 	}
-	if err != nil {
-		return "", err
+	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(typed, "\n"), "/"), " ")
+	if !f.bare && claude.HasCommand(dir, name) {
+		return typed, nil
 	}
-	return typed, nil
+	return "", chat.Unknown(typed, commands, f.texts(dir)...)
+}
+
+// texts returns the names of the commands and skills of the person and the project.
+func (f *runFlags) texts(dir string) []string {
+	if f.bare {
+		return nil
+	}
+	return claude.Commands(dir)
 }
 
 // asksBeside sets who is asked: the person in the conversation, and those of --approvals.

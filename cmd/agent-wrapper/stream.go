@@ -37,9 +37,9 @@ type stream struct {
 	// columns returns the width of the terminal; nil: out is none.
 	columns func() int
 	err     error // the first write error
-	// denied are the reasons of the tool uses that were denied. In text, a result
-	// that repeats one is left out.
-	denied map[string]string
+	// decided and denied are the tool uses that were told of. In text, the failure of one
+	// that was denied is left out: it is the denial, in the words for the agent.
+	decided, denied map[string]bool
 	// quiet has nothing written: the result is all (--output json).
 	quiet bool
 	tally tally
@@ -216,12 +216,13 @@ func (s *stream) text(e wrapper.Event) string {
 	case wrapper.ChunkEvent:
 		return "\n" + s.prose(visible.Text(e.Text))
 	case wrapper.DecisionEvent:
+		s.keep(e)
 		return s.decision(e)
 	case wrapper.ToolResultEvent:
-		if why := s.denied[e.ToolUseID]; why != "" && strings.Contains(e.Text, why) {
+		if s.denied[e.ToolUseID] && e.IsError { // the denial stands above
 			return ""
 		}
-		return s.result(e)
+		return s.undecided(e) + s.result(e)
 	case wrapper.WarningEvent:
 		return s.sentence("warning: " + visible.Line(e.Message))
 	case wrapper.ErrorEvent:
@@ -261,9 +262,6 @@ func (s *stream) prose(text string) string {
 // decision returns the decision in a line, and below it why; both are broken at blanks to
 // the width of the terminal.
 func (s *stream) decision(e wrapper.Event) string {
-	if e.Behavior == "deny" {
-		s.deny(e.ToolUseID, e.Reason)
-	}
 	word := fmt.Sprintf("%-5s", strings.ToUpper(e.Behavior))
 	agent := ""
 	if e.Agent != "" {
@@ -328,11 +326,26 @@ var unquoted = strings.NewReplacer("'", "", `"`, "")
 // column is the column behind the line of a place, which nobody counts.
 var column = lazyregexp.New(`(:[0-9]+):[0-9]+$`)
 
-func (s *stream) deny(id, reason string) {
-	if s.denied == nil {
-		s.denied = map[string]string{}
+// keep notes a tool use that is told of.
+func (s *stream) keep(e wrapper.Event) {
+	if s.decided == nil {
+		s.decided, s.denied = map[string]bool{}, map[string]bool{}
 	}
-	s.denied[id] = reason
+	s.decided[e.ToolUseID] = true
+	if e.Behavior == "deny" {
+		s.denied[e.ToolUseID] = true
+	}
+}
+
+// undecided returns the line above the result of a tool use that was not told of: the agent
+// CLI has turned it away by itself.
+func (s *stream) undecided(e wrapper.Event) string {
+	told := s.decided[e.ToolUseID]
+	delete(s.decided, e.ToolUseID)
+	if told || !e.IsError {
+		return ""
+	}
+	return visible.Line(e.Tool) + "  the agent CLI did not ask about it\n"
 }
 
 // paint colours a word for a behavior.

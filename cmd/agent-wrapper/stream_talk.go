@@ -37,6 +37,7 @@ func (s *stream) delta(text string) {
 		s.tail(nil)
 		s.put(s.prose(visible.Text(whole)))
 	}
+	s.wholeRows()
 	if s.partial == "" {
 		return
 	}
@@ -45,6 +46,26 @@ func (s *stream) delta(text string) {
 		rows[i] = within(row, max(s.width()-1, 1))
 	}
 	s.tail(rows[max(len(rows)-max(s.height()/2-1, 1), 0):])
+}
+
+// wholeRows shows for good the rows of the last line that are full. What a terminal draws
+// again with each word, it may break otherwise when its width changes. A row with characters
+// that are spelled out stays.
+func (s *stream) wholeRows() {
+	done := ""
+	for {
+		row, rest, more := strings.Cut(s.prose(visible.Text(s.partial)), "\n")
+		after, same := strings.CutPrefix(s.partial, row+" ")
+		if !more || rest == "" || !same || strings.TrimSpace(row) == "" {
+			break
+		}
+		done += row + "\n"
+		s.partial = strings.TrimLeft(after, " ")
+	}
+	if done != "" {
+		s.tail(nil)
+		s.put(done)
+	}
 }
 
 // complete shows what is left of the agent's text for good.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -250,5 +252,75 @@ func TestFolded(t *testing.T) {
 		if got != strings.TrimSpace(c.want) && got != c.want {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
 		}
+	}
+}
+
+// shownFor is an output that keeps what is shown for good, and the rows that are drawn again.
+type shownFor struct {
+	strings.Builder
+	tail, most int
+}
+
+func (s *shownFor) Tail(rows []string) { s.tail, s.most = len(rows), max(s.most, len(rows)) }
+
+// TestDeltas: what is written piece by piece ends up as it does in one, and of a plain
+// paragraph no more than a row is drawn again.
+func TestDeltas(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		most int // rows that are drawn again
+	}{
+		{"The kettle boils at 100 degrees unless it is on a mountain, where it boils earlier.", 1},
+		{"One.\n\nA second paragraph that is longer than a row.\n    code stays as it is, whatever its length is\n- end", 1},
+		{"A word that is averyveryveryveryverylongword/with/a/slash.and more of it", 2},
+		{"blanks   between    words   and   at   the   end   of   rows   ", 1},
+		{"| a | table | that is wider than the terminal is |\nand text", 1},
+		{"some words that come before a | sign in the same paragraph", 1},
+		{"spelled \u202eout in a paragraph that is longer than\x1b[2J a row", 9},
+		{"日本語の文章です。 日本語の文章です。 日本語の文章です。 日本語の文章です。", 1},
+	} {
+		for _, size := range []int{1, 3, 7, 1000} {
+			out := &shownFor{}
+			s := &stream{out: out, columns: func() int { return 30 }, height: func() int { return 24 }}
+			for rest := tt.text; rest != ""; {
+				n := min(size, len(rest))
+				for n < len(rest) && !utf8.RuneStart(rest[n]) {
+					n++
+				}
+				s.event(wrapper.Event{Type: wrapper.DeltaEvent, Text: rest[:n]})
+				rest = rest[n:]
+			}
+			s.event(wrapper.Event{Type: wrapper.ChunkEvent, Text: tt.text})
+			want := "\n" + s.prose(visible.Text(tt.text))
+			got := out.String()
+			if strings.Contains(tt.text, "before a |") { // what was shown before it stays broken
+				got, want = strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")
+			}
+			if got != want || out.tail != 0 || out.most > tt.most {
+				t.Errorf("in pieces of %d:\n%q\nwant\n%q\n%d rows are left, %d were drawn again", size, got, want, out.tail, out.most)
+			}
+		}
+	}
+}
+
+// TestStreamRefused: of a denied tool use the words for the agent are left out, and what the
+// agent CLI turned away by itself has a name.
+func TestStreamRefused(t *testing.T) {
+	var out strings.Builder
+	s := &stream{out: &out}
+	for _, e := range []wrapper.Event{
+		{Type: wrapper.DecisionEvent, Tool: "Bash", InputSummary: "rm x", ToolUseID: "1", Behavior: "deny", Reason: "interrupted"},
+		{Type: wrapper.ToolResultEvent, Tool: "Bash", ToolUseID: "1", Text: "The user doesn't want to proceed.", IsError: true},
+		{Type: wrapper.DecisionEvent, Tool: "Bash", InputSummary: "ls", ToolUseID: "2", Behavior: "allow", Reason: "safe"},
+		{Type: wrapper.ToolResultEvent, Tool: "Bash", ToolUseID: "2", Text: "no such file", IsError: true},
+		{Type: wrapper.ToolResultEvent, Tool: "Ba\x1b[2Jsh", ToolUseID: "3", Text: "Blocked: sleep", IsError: true},
+		{Type: wrapper.DecisionEvent, Tool: "Bash", InputSummary: "cp x y", ToolUseID: "4", Behavior: "deny", Reason: "no"},
+		{Type: wrapper.ToolResultEvent, Tool: "Bash", ToolUseID: "4", Text: "it ran all the same"},
+	} {
+		s.event(e)
+	}
+	want := "DENY   Bash  rm x\n       interrupted\nALLOW  Bash  ls\n       safe\n       | no such file\nBa<U+001B>[2Jsh  the agent CLI did not ask about it\n       | Blocked: sleep\nDENY   Bash  cp x y\n       no\n       | it ran all the same\n"
+	if out.String() != want {
+		t.Errorf("%s\nwant\n%s", out.String(), want)
 	}
 }

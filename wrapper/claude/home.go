@@ -79,13 +79,21 @@ var (
 	sessionScript = lazyregexp.New(`-hook-[0-9]+\.sh$`)
 )
 
+// CheckSession rejects what is no ID of a session, nor "".
+func CheckSession(session string) error {
+	if session == "" || sessionID.MatchString(session) {
+		return nil
+	}
+	return fmt.Errorf("--session %q is no session id: they look like 5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90", session)
+}
+
 // noScripts rejects a session for which hooks have left scripts.
 func noScripts(dir, session string) error {
 	if session == "" {
 		return nil
 	}
-	if !sessionID.MatchString(session) {
-		return fmt.Errorf("--session %q is no session id: they look like 5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90", session)
+	if err := CheckSession(session); err != nil {
+		return err
 	}
 	dir = filepath.Join(dir, session)
 	entries, err := os.ReadDir(dir)
