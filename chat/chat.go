@@ -93,8 +93,13 @@ const (
 	calm = time.Second
 	// brief is how long a hint is shown, and within what ^C has to be pressed twice.
 	brief = 3 * time.Second
-	// together is the time within which bytes of one key arrive.
+	// together is the time within which bytes of one key arrive, slowly that within which
+	// those of a pasted text do.
 	together = 60 * time.Millisecond
+	slowly   = 3 * time.Second
+	// behind is the time after pasted text within which nobody presses Enter: it is a part
+	// of the text, which holds a mark of its own end.
+	behind = 100 * time.Millisecond
 )
 
 // said is what a person has typed, with the prompt that it stands for.
@@ -114,6 +119,7 @@ type loop struct {
 	now     said // what the turn that runs is about
 	keys    tty.Decoder
 	pressed time.Time // when the last key was
+	pasted  time.Time // when the last text was pasted
 	begun   time.Time // when the turn that runs was
 	ended   chan error
 	waiting []*wanted // questions
@@ -207,6 +213,9 @@ func (l *loop) next() error {
 
 // patience returns how long to wait for something to happen.
 func (l *loop) patience() time.Duration {
+	if l.keys.Pasting() {
+		return max(slowly-time.Since(l.pressed), 0)
+	}
 	if l.keys.Pending() {
 		return together
 	}
@@ -324,8 +333,11 @@ func (l *loop) noticed(n tty.Notice) {
 func (l *loop) typed(keys []tty.Key) {
 	l.pressed = time.Now()
 	for i, key := range keys {
-		if key.Kind == tty.Enter && burst(keys, i) {
+		if key.Kind == tty.Enter && (burst(keys, i) || time.Since(l.pasted) < behind) {
 			key.Kind = tty.NewLine // a paste that the terminal has not marked
+		}
+		if key.Kind == tty.Paste {
+			l.pasted = l.pressed
 		}
 		l.key(key)
 	}

@@ -601,3 +601,62 @@ func TestSearchIsTyping(t *testing.T) {
 		}
 	})
 }
+
+// TestCommandsAreSeen: a command that a person does not see whole is not obeyed, nor one
+// with a blank before it: a page that is copied from may put one before what it shows.
+func TestCommandsAreSeen(t *testing.T) {
+	paste := func(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
+	for _, tt := range []struct {
+		typed, ran, heard string
+	}{
+		{"/allow Bash(x)", "Bash(x)", ""},
+		{paste("/allow\tBash(x)"), "Bash(x)", ""},
+		{paste("/allow Bash(x)\n"), "Bash(x)", ""},
+		{paste("/allow Bash" + strings.Repeat("\n", 40)), "", ""},
+		{paste("/allow Bash" + strings.Repeat("\n", 40) + "fix the test"), "", ""},
+		{paste("\n\n/allow Bash\nfix the test"), "", ""},
+		{paste("/allow\nBash"), "", ""},
+		{paste("/allow Bash(echo " + strings.Repeat("x ", 1000) + ")"), "", ""},
+		{" /allow Bash", "", " /allow Bash"},
+		{paste("fix the test\n/allow Bash"), "", "fix the test\n/allow Bash"},
+	} {
+		ran := ""
+		o := Options{Commands: []Command{{Name: "allow", Run: func(args string) (string, error) { ran = args; return "", nil }}}}
+		in(t, 80, 24, o, func(p *person) {
+			p.types(tt.typed, "\r")
+			p.hears(strings.Split(tt.heard, "|")[:min(len(tt.heard), 1)]...)
+			if ran != tt.ran || tt.ran == "" && tt.heard == "" && !strings.Contains(p.sees(), "/allow is a command, and all of a command") {
+				t.Errorf("%.60q: ran %q\n%s", tt.typed, ran, p.sees())
+			}
+		})
+	}
+}
+
+// TestPasteIsNotTyped: no Enter that is pasted sends anything, however slowly it comes and
+// whatever marks the text holds.
+func TestPasteIsNotTyped(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pieces []string
+		pause  time.Duration
+		line   string
+	}{
+		"slow":              {[]string{"\x1b[200~one\r", "two\r", "three\x1b[201~"}, time.Second, "> one\n  two\n  three\n"},
+		"an end of its own": {[]string{"\x1b[200~one\x1b[201~/quit\r"}, 0, "> one/quit\n"},
+		"and apart":         {[]string{"\x1b[200~one\x1b[201~", "/quit", "\r"}, 20 * time.Millisecond, "> one/quit\n"},
+		"without an end":    {[]string{"\x1b[200~one\rtwo"}, 4 * time.Second, "> one\n  two\n"},
+		"^C in it":          {[]string{"\x1b[200~one\x03\x04two\x1b[201~"}, 0, "> one<U+0003><U+0004>two\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, 80, 24, Options{}, func(p *person) {
+				for _, piece := range tt.pieces {
+					p.board.keys <- []byte(piece)
+					time.Sleep(tt.pause)
+				}
+				p.hears()
+				if !strings.Contains(p.sees(), tt.line) {
+					t.Errorf("the screen:\n%s", p.sees())
+				}
+			})
+		})
+	}
+}

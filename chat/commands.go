@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/spelling"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
@@ -19,9 +20,11 @@ const (
 // means returns the prompt that is sent for what was typed, or what is shown if it was a
 // command.
 func (l *loop) means(typed string) (prompt, shown string, err error) {
-	name, args, _ := strings.Cut(strings.TrimSpace(typed), " ")
-	if c := l.command(name); c != nil {
-		shown, err = c.Run(strings.TrimSpace(args))
+	if c, args := l.command(typed); c != nil {
+		if !l.seen(typed) {
+			return "", "", fmt.Errorf("/%s is a command, and all of a command has to be seen in one line: take out the line breaks and make it short; a blank before it sends it to the agent", c.Name)
+		}
+		shown, err = c.Run(args)
 		return "", shown, err
 	}
 	prompt, err = l.options.Prompt(typed)
@@ -31,14 +34,33 @@ func (l *loop) means(typed string) (prompt, shown string, err error) {
 	return prompt, "", err
 }
 
-// command returns a command by its name with the slash, nil if there is none.
-func (l *loop) command(name string) *Command {
+// command returns the command that a text begins with, and what stands behind its name; nil
+// if it begins with none.
+func (l *loop) command(typed string) (c *Command, args string) {
+	words := strings.TrimLeft(typed, "\n")
+	end := strings.IndexFunc(words, unicode.IsSpace)
+	if end < 0 {
+		end = len(words)
+	}
 	for _, c := range l.commands() {
-		if "/"+c.Name == name {
-			return &c
+		if "/"+c.Name == words[:end] {
+			return &c, strings.TrimSpace(words[end:])
 		}
 	}
-	return nil
+	return nil, ""
+}
+
+// seen reports whether a person who sends a text sees all of it: a command that was pasted
+// may stand above the rows that there is room for.
+func (l *loop) seen(typed string) bool {
+	if strings.Contains(strings.TrimSuffix(typed, "\n"), "\n") {
+		return false
+	}
+	columns, lines := l.board.Size()
+	e := edit{}
+	e.set(typed)
+	rows, _, _ := e.rows(columns, len(e.text)+1)
+	return l.board.Dumb() || len(rows) <= max(lines/2-2, 1)
 }
 
 func (l *loop) commands() []Command {

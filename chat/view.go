@@ -23,12 +23,12 @@ func (e *edit) rows(width, most int) (rows []string, row, column int) {
 	before := strings.Split(string(e.text[:e.at]), "\n")
 	after := strings.Split(string(e.text[e.at:]), "\n")
 	for _, line := range before[:len(before)-1] {
-		p.line(shown(line), -1)
+		p.line(shown(line, p.room), -1)
 	}
-	last := shown(before[len(before)-1])
-	p.line(append(last, shown(after[0])...), len(last))
+	last := shown(before[len(before)-1], p.room)
+	p.line(append(last, shown(after[0], p.room)...), len(last))
 	for _, line := range after[1:] {
-		p.line(shown(line), -1)
+		p.line(shown(line, p.room), -1)
 	}
 	for i := range p.rows {
 		p.rows[i] = next + p.rows[i]
@@ -45,8 +45,21 @@ func (e *edit) rows(width, most int) (rows []string, row, column int) {
 	return rows, row, column
 }
 
-// shown returns the characters of a line as they are shown.
-func shown(line string) []display.Char { return display.Chars(visible.Code(line)) }
+// shown returns the characters of a line as they are shown. One that is spelled out is
+// broken if it is wider than a row.
+func shown(line string, room int) []display.Char {
+	var all []display.Char
+	for _, c := range display.Chars(visible.Code(line)) {
+		if c.Width <= room {
+			all = append(all, c)
+			continue
+		}
+		for _, r := range c.Text {
+			all = append(all, display.Chars(string(r))...)
+		}
+	}
+	return all
+}
 
 // paper breaks lines into rows.
 type paper struct {

@@ -28,6 +28,8 @@ func TestRows(t *testing.T) {
 		{"1\n2\n3\n4|\n5", 20, 2, "^ 3\n  4|"},
 		{"1|\n2\n3", 20, 2, "> 1|\n  2"},
 		{"\u202E|", 20, 9, "> <U+202E>|"},
+		{"\u202E|", 9, 9, "> <U+202\n  E>|"},
+		{strings.Repeat("\u202E", 100) + "|", 14, 9, "> <U+202E \n  x100>|"},
 	} {
 		at := strings.IndexByte(tt.text, '|')
 		e := edit{text: []rune(tt.text[:at] + tt.text[at+1:]), at: len([]rune(tt.text[:at]))}

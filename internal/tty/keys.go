@@ -51,8 +51,12 @@ type Key struct {
 	Text string // of a paste
 }
 
-// Decoder decodes bytes into keys. A sequence may arrive in pieces.
-type Decoder struct{ rest []byte }
+// Decoder decodes bytes into keys. A sequence may arrive in pieces. Pasted text that is
+// longer than maxRest gives several keys, and none of it is ever taken for something typed.
+type Decoder struct {
+	rest    []byte
+	pasting bool // the mark before rest was taken, and that behind it has not come
+}
 
 // maxRest is the maximum size in bytes of an incomplete sequence.
 const maxRest = 1 << 20
@@ -62,12 +66,9 @@ func (d *Decoder) Feed(data []byte) []Key {
 	d.rest = append(d.rest, data...)
 	var keys []Key
 	for len(d.rest) > 0 {
-		key, n := next(d.rest)
-		if n == 0 && len(d.rest) <= maxRest {
-			break
-		}
+		key, n := d.next()
 		if n == 0 {
-			key, n = Key{Kind: Other}, len(d.rest)
+			break
 		}
 		keys = append(keys, key)
 		d.rest = d.rest[n:]
@@ -75,20 +76,58 @@ func (d *Decoder) Feed(data []byte) []Key {
 	return keys
 }
 
-// Pending reports whether a sequence is incomplete.
-func (d *Decoder) Pending() bool { return len(d.rest) > 0 }
+// next returns the key that the rest begins with and its length, 0 if it is incomplete.
+func (d *Decoder) next() (Key, int) {
+	if d.pasting {
+		return d.pasted()
+	}
+	key, n := next(d.rest)
+	if n != 0 || len(d.rest) <= maxRest {
+		return key, n
+	}
+	if d.Pasting() {
+		d.rest, d.pasting = d.rest[len(pasteBegins):], true
+		return d.pasted()
+	}
+	return Key{Kind: Other}, len(d.rest)
+}
 
-// Flush ends an incomplete sequence: Escape if it was only that key, else
-// Other. ok is false if there was none.
+// pasted returns the rest of a pasted text, or as much of it as is kept at once.
+func (d *Decoder) pasted() (Key, int) {
+	if end := bytes.Index(d.rest, pasteEnds); end >= 0 {
+		d.pasting = false
+		return Key{Kind: Paste, Text: string(d.rest[:end])}, end + len(pasteEnds)
+	}
+	n := len(d.rest) - len(pasteEnds)
+	if n < maxRest {
+		return Key{}, 0
+	}
+	for n > 0 && !utf8.RuneStart(d.rest[n]) {
+		n--
+	}
+	return Key{Kind: Paste, Text: string(d.rest[:n])}, n
+}
+
+// Pasting reports whether pasted text has begun, whose end has not come.
+func (d *Decoder) Pasting() bool { return d.pasting || bytes.HasPrefix(d.rest, pasteBegins) }
+
+// Pending reports whether a sequence is incomplete.
+func (d *Decoder) Pending() bool { return len(d.rest) > 0 || d.pasting }
+
+// Flush ends an incomplete sequence: Escape if it was only that key, what has come of a
+// pasted text, else Other. ok is false if there was none.
 func (d *Decoder) Flush() (key Key, ok bool) {
-	if len(d.rest) == 0 {
+	if !d.Pending() {
 		return Key{}, false
 	}
 	key = Key{Kind: Other}
-	if len(d.rest) == 1 && d.rest[0] == esc {
+	switch {
+	case d.Pasting():
+		key = Key{Kind: Paste, Text: string(bytes.TrimPrefix(d.rest, pasteBegins))}
+	case len(d.rest) == 1 && d.rest[0] == esc:
 		key.Kind = Escape
 	}
-	d.rest = nil
+	d.rest, d.pasting = nil, false
 	return key, true
 }
 

@@ -23,7 +23,7 @@ func TestFeed(t *testing.T) {
 		{"\x7f\x08\x17\x15\x03\x1a", []Key{{Kind: Backspace}, {Kind: Backspace}, {Kind: EraseWord}, {Kind: EraseLine}, {Kind: Interrupt}, {Kind: Suspend}}},
 		{"\x1b[C\x1b[D\x1bOC\x1bOD\x1b[H\x1b[F\x1b[1~\x1b[4~\x1b[3~\x01\x05", []Key{{Kind: Right}, {Kind: Left}, {Kind: Right}, {Kind: Left}, {Kind: Home}, {Kind: End}, {Kind: Home}, {Kind: End}, {Kind: Delete}, {Kind: Home}, {Kind: End}}},
 		{"\x1b[1;2C\x1b[5~\x1b[33~", []Key{other, other, other}},
-		{"\x00\x12\x14\u202E\u200B\xff", []Key{other, other, other, other, other, other}},
+		{"\x00\x12\x14\u202E\u200B\xff", []Key{other, {Kind: Search}, other, other, other, other}},
 		{"\x1b[Io", []Key{other, rune1('o')}},
 		{"\x1b[1;2A\x1b[15~\x1b[[Ao", []Key{other, other, other, rune1('o')}},
 		{"\x1b[Mabco", []Key{other, rune1('o')}},
@@ -50,7 +50,7 @@ func TestFeed(t *testing.T) {
 }
 
 func TestFlush(t *testing.T) {
-	for in, want := range map[string]Kind{"\x1b": Escape, "\x1b[": Other, "\x1b[200~o": Other, "\x1bO": Other, "\xc3": Other} {
+	for in, want := range map[string]Kind{"\x1b": Escape, "\x1b[": Other, "\x1b[200~o": Paste, "\x1bO": Other, "\xc3": Other} {
 		d := &Decoder{}
 		if keys := d.Feed([]byte(in)); len(keys) != 0 || !d.Pending() {
 			t.Errorf("%q gives %v", in, keys)
@@ -74,6 +74,25 @@ func TestEndless(t *testing.T) {
 }
 
 // The keys do not depend on how the bytes are split.
+// TestLongPaste: whatever its length, pasted text is never taken for keys.
+func TestLongPaste(t *testing.T) {
+	text := strings.Repeat("é line\r\x03", 3*maxRest/10)
+	d := &Decoder{}
+	var got strings.Builder
+	in := "\x1b[200~" + text + "\x1b[201~o"
+	for at := 0; at < len(in); at += 4096 {
+		for _, key := range d.Feed([]byte(in[at:min(at+4096, len(in))])) {
+			if key.Kind != Paste && key != rune1('o') {
+				t.Fatalf("%+v", key)
+			}
+			got.WriteString(key.Text)
+		}
+	}
+	if got.String() != text || d.Pending() {
+		t.Errorf("%d of %d bytes, pending %v", got.Len(), len(text), d.Pending())
+	}
+}
+
 func FuzzFeed(f *testing.F) {
 	f.Add("\x1b[200~a\x1b[201~o\x1b[Mabc\x1b]x\a", 3)
 	f.Fuzz(func(t *testing.T, in string, cut int) {

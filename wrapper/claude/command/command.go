@@ -113,6 +113,9 @@ func Find(name string, roots ...string) (string, error) {
 		return "", fmt.Errorf("the command %.60q has no usual name", name)
 	}
 	parts := strings.Split(name, ":")
+	if slices.Contains(parts, "..") {
+		return "", fmt.Errorf("the command %.60q has no usual name", name)
+	}
 	last := Last(name)
 	for _, root := range roots {
 		for _, file := range []string{

@@ -73,7 +73,7 @@ func TestFind(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"a": "near/commands/a.md", "b": "far/commands/b.md", "sub:c": "near/commands/sub/c.md", "c": "near/commands/sub/c.md", "x:c": "near/commands/sub/c.md",
-		"s": "near/commands/s.md", "d": "", "../../out": "error", "..:out": "", `a\b`: "error",
+		"s": "near/commands/s.md", "d": "", "../../out": "error", "..:out": "error", "sub:..:..:..:out": "error", `a\b`: "error",
 	} {
 		got, err := Find(name, near, far)
 		if err != nil {
