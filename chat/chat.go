@@ -35,8 +35,8 @@ type Options struct {
 	Idle func()
 	// Commands are the commands besides /help and /quit.
 	Commands []Command
-	// Texts returns the names of the commands that Prompt knows besides; nil: there are
-	// none.
+	// Texts returns the names of the commands that Prompt knows besides; nil: it takes what
+	// is typed literally.
 	Texts func() []string
 	// Folder keeps the prompts; the zero value keeps none.
 	Folder Folder

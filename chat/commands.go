@@ -76,11 +76,13 @@ func (l *loop) help() string {
 	for _, c := range l.commands() {
 		fmt.Fprintf(&out, "%-18s %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)
 	}
-	if texts := l.texts(); texts != "" {
-		fmt.Fprintf(&out, "%-18s %s\n", "/NAME [WORDS]", "a text of yours or the project: "+texts)
+	if l.options.Texts != nil {
+		if texts := l.texts(); texts != "" {
+			fmt.Fprintf(&out, "%-18s %s\n", "/NAME [WORDS]", "a text of yours or the project: "+texts)
+		}
+		fmt.Fprintf(&out, "%-18s %s\n", "@PATH", "gives the agent a file or a picture")
 	}
 	for _, key := range [][2]string{
-		{"@PATH", "gives the agent a file or a picture"},
 		{"Enter", "sends; while the agent works it waits for its turn"},
 		{"^J, Alt-Enter, \\", "begin a new line"},
 		{"Up, Down", "what waits, and earlier prompts"},
@@ -98,9 +100,6 @@ const maxTexts = 8
 
 // texts returns the names of commands that stand for a text.
 func (l *loop) texts() string {
-	if l.options.Texts == nil {
-		return ""
-	}
 	names := l.options.Texts()
 	out := ""
 	for i, name := range names {

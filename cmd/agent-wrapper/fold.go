@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/display"
+)
 
 // folded breaks a line at blanks so that each line takes at most width cells. The first
 // line begins with first, the others with next. A word that is longer than a line is
@@ -38,34 +42,24 @@ func folded(first, next, text string, width int) string {
 	return out.String()
 }
 
-// cells returns how many cells of a terminal text takes, or more: a character that may
-// be a wide one counts as one.
+// cells returns how many cells of a terminal text takes, or more.
 func cells(text string) int {
 	n := 0
-	for _, r := range text {
-		n += cellsOf(r)
+	for _, c := range display.Chars(text) {
+		n += c.Width
 	}
 	return n
-}
-
-// firstWide is the first character that terminals draw two cells wide.
-const firstWide = 0x1100
-
-func cellsOf(r rune) int {
-	if r >= firstWide && (r < 0x2010 || r > 0x27bf) { // punctuation, arrows and signs between are narrow
-		return 2
-	}
-	return 1
 }
 
 // within returns the longest beginning of text that takes at most width cells, and at
 // least one character.
 func within(text string, width int) string {
-	used := 0
-	for at, r := range text {
-		if used += cellsOf(r); used > width && at > 0 {
+	used, at := 0, 0
+	for _, c := range display.Chars(text) {
+		if used += c.Width; used > width && at > 0 {
 			return text[:at]
 		}
+		at += len(c.Text)
 	}
 	return text
 }

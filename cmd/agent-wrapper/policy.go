@@ -78,7 +78,11 @@ func showText(out io.Writer, c *engine.Rules) {
 		}
 		fmt.Fprintf(out, "\n%s (%s)\n", visible.Line(src.Name), says(src))
 		for _, item := range src.Spec.Show() {
-			fmt.Fprintf(out, "  %-13s %s  [%s]\n", item.Key, visible.Line(item.Text), visible.Line(item.Place))
+			place := ""
+			if item.Place != "" {
+				place = "  [" + visible.Line(item.Place) + "]"
+			}
+			fmt.Fprintf(out, "  %-13s %s%s\n", item.Key, visible.Line(item.Text), place)
 		}
 	}
 	if len(c.Warnings) > 0 {

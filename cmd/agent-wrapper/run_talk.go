@@ -121,10 +121,12 @@ func (a *app) talks(ctx context.Context, f *runFlags, r *driven, out *report) (e
 		Idle:     agent.Interrupt,
 		Prompt:   func(typed string) (string, error) { return f.composed(typed, e.Place.Workspace, commands) },
 		Commands: commands,
-		Texts:    func() []string { return f.texts(e.Place.Workspace) },
 		Mode:     func() string { return e.Session.Modes(e.Policy)[0].String() },
 		Doing:    r.events.live.doing,
 		Colour:   r.events.colour,
+	}
+	if !f.bare {
+		o.Texts = func() []string { return claude.Commands(e.Place.Workspace) }
 	}
 	if f.talk.keep != "off" {
 		o.Folder = folderOf(e)
@@ -187,15 +189,11 @@ func (f *runFlags) composed(typed, dir string, commands []chat.Command) (string,
 	if !f.bare && claude.HasCommand(dir, name) {
 		return typed, nil
 	}
-	return "", chat.Unknown(typed, commands, f.texts(dir)...)
-}
-
-// texts returns the names of the commands and skills of the person and the project.
-func (f *runFlags) texts(dir string) []string {
-	if f.bare {
-		return nil
+	var texts []string
+	if !f.bare {
+		texts = claude.Commands(dir)
 	}
-	return claude.Commands(dir)
+	return "", chat.Unknown(typed, commands, texts...)
 }
 
 // asksBeside sets who is asked: the person in the conversation, and those of --approvals.

@@ -43,7 +43,7 @@ func (s *stream) delta(text string) {
 	}
 	rows := strings.Split(strings.TrimSuffix(s.prose(visible.Text(s.partial)), "\n"), "\n")
 	for i, row := range rows { // a line that is kept as it is may be too long
-		rows[i] = within(row, max(s.width()-1, 1))
+		rows[i] = within(strings.ReplaceAll(row, "\t", "    "), max(s.width()-1, 1))
 	}
 	s.tail(rows[max(len(rows)-max(s.height()/2-1, 1), 0):])
 }

@@ -259,9 +259,17 @@ func TestFolded(t *testing.T) {
 type shownFor struct {
 	strings.Builder
 	tail, most int
+	broad      string // a row that is drawn again, and may be as wide as the terminal
 }
 
-func (s *shownFor) Tail(rows []string) { s.tail, s.most = len(rows), max(s.most, len(rows)) }
+func (s *shownFor) Tail(rows []string) {
+	s.tail, s.most = len(rows), max(s.most, len(rows))
+	for _, row := range rows {
+		if cells(row) >= 30 || strings.Contains(row, "\t") {
+			s.broad = row
+		}
+	}
+}
 
 // TestDeltas: what is written piece by piece ends up as it does in one, and of a plain
 // paragraph no more than a row is drawn again.
@@ -277,6 +285,8 @@ func TestDeltas(t *testing.T) {
 		{"| a | table | that is wider than the terminal is |\nand text", 1},
 		{"some words that come before a | sign in the same paragraph", 1},
 		{"spelled \u202eout in a paragraph that is longer than\x1b[2J a row", 9},
+		{"✅ built ✅ vetted ✅ tested ⚡ fast ⭐ good ✅ and ✅ all ✅ of ✅ it ✅", 1},
+		{"a\tb\tc\td\te\tf\tg\th", 1},
 		{"日本語の文章です。 日本語の文章です。 日本語の文章です。 日本語の文章です。", 1},
 	} {
 		for _, size := range []int{1, 3, 7, 1000} {
@@ -295,6 +305,9 @@ func TestDeltas(t *testing.T) {
 			got := out.String()
 			if strings.Contains(tt.text, "before a |") { // what was shown before it stays broken
 				got, want = strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")
+			}
+			if out.broad != "" {
+				t.Errorf("%q is drawn again", out.broad)
 			}
 			if got != want || out.tail != 0 || out.most > tt.most {
 				t.Errorf("in pieces of %d:\n%q\nwant\n%q\n%d rows are left, %d were drawn again", size, got, want, out.tail, out.most)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -153,4 +154,50 @@ func TestTalkMode(t *testing.T) {
 	if code, shown := x.end(); code != 0 || strings.Contains(shown, "ran with") {
 		t.Errorf("exit code %d:\n%s", code, shown)
 	}
+}
+
+// What a person learns by typing: which rules there are, which texts, and what is wrong.
+func TestTalkMistakes(t *testing.T) {
+	home := t.TempDir()
+	if code, out := startedAndOver(t, home, "run", "--agent-command", "pretend-agent", "--session", "nonsense"); code != 2 || !strings.Contains(out, "is no session id") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	for name, text := range map[string]string{".claude/commands/state.md": "state !`touch ran`", ".claude/skills/tidy/SKILL.md": "---\ndescription: d\n---\ntidy"} {
+		path := filepath.Join(home, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := talking(t, home, "--deny", "Bash(touch:*)")
+	x.sends("/help")
+	x.wait("a text of yours or the project: /state /tidy")
+	x.sends("/staet")
+	x.wait("did you mean /state?")
+	x.types("\x15")
+	x.sends("hello")
+	x.wait("\nhello")
+	x.wait("  /help")
+	x.sends("/state") // in a later turn: the agent runs
+	x.wait("/state is not sent")
+	x.wait("your prompt is in the line again")
+	x.types("\x03")
+	x.sends("/quit")
+	x.wait("run --continue goes on with this conversation")
+	if code, shown := x.end(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+	if _, err := os.Stat(filepath.Join(home, "ran")); err == nil {
+		t.Error("a denied command line ran")
+	}
+	x = talking(t, t.TempDir())
+	x.sends("/rules")
+	x.wait("no rules are set; the mode is default")
+	x.sends("/quit")
+	x.end()
+}
+
+// startedAndOver runs the program at a terminal to its end.
+func startedAndOver(t *testing.T, home string, args ...string) (code int, shown string) {
+	t.Helper()
+	return started(t, home, args...).end()
 }

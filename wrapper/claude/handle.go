@@ -497,12 +497,20 @@ func (r *run) gave(b *block, t *turn) error {
 		r.tellOutcome(o.id, e, b, "")
 	}
 	e.input = nil // no longer needed
+	text := plain(b.Content)
+	if r.stopping && b.Error {
+		text = stoppedText
+	}
 	emit(r.o.Events, wrapper.Event{
 		Type: wrapper.ToolResultEvent, Tool: e.tool, ToolUseID: o.id, Agent: e.agent,
-		Text: plain(b.Content), IsError: b.Error,
+		Text: text, IsError: b.Error,
 	})
 	return nil
 }
+
+// stoppedText stands for what the CLI writes for the model about a tool that ran when the turn
+// was interrupted.
+const stoppedText = "stopped: the turn was interrupted"
 
 // result handles the end of a turn.
 func (r *run) result(t *result) error {
