@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +101,23 @@ func newBoxIn(t testing.TB, dir string) *box {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return boxIn(t, dir)
+}
+
+// newShownBox returns a box whose path has always the same length, so that a screen with it
+// always breaks at the same places.
+func newShownBox(t testing.TB) *box {
+	t.Helper()
+	dir := fmt.Sprintf("/tmp/aw-%08x", rand.Uint32())
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return boxIn(t, dir)
+}
+
+func boxIn(t testing.TB, dir string) *box {
+	t.Helper()
 	t.Cleanup(func() { end(descendants()) }) // before the folder is removed
 	b := &box{t: t, Dir: dir, Home: dir + "/home", Work: dir + "/repo", Marks: dir + "/marks", Out: dir + "/out"}
 	for _, d := range []string{b.Home, b.Work, b.Marks, b.Out, dir + "/tmp"} {

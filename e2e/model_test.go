@@ -261,6 +261,20 @@ func (m *model) heard(text string) bool {
 	return slices.ContainsFunc(m.bodies, func(body string) bool { return strings.Contains(body, text) })
 }
 
+// heardBy returns the requests of the conversation that a key has begun.
+func (m *model) heardBy(key string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all strings.Builder
+	for _, body := range m.bodies {
+		var req request
+		if json.Unmarshal([]byte(body), &req) == nil && len(req.Messages) > 0 && strings.Contains(plain(req.Messages[0].Content), "[["+key+"]]") {
+			all.WriteString(body)
+		}
+	}
+	return all.String()
+}
+
 // reply streams one assistant message: the calls of the turn, or "ok".
 func reply(w http.ResponseWriter, req *request, t turn) {
 	stop := "end_turn"
