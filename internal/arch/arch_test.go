@@ -93,6 +93,7 @@ var mayImport = map[string][]string{
 	"internal/test/brokertest": {"approval"},
 	"internal/test/manuals":    {"program"},
 	"internal/test/sessions":   {"*"},
+	"internal/test/effectbox":  {"process", "walls", "walls/kernel"},
 	"internal/mask":            {"program"},
 	"internal/":                {},
 	"docs/":                    {},

@@ -39,6 +39,7 @@ var steps = []step{
 	{"walls", walls},
 	{"differential", differential},
 	{"effects", effects},
+	{"within", within},
 	{"mutants", mutants},
 	{"manuals", manuals},
 	{"fuzz", fuzz},
@@ -333,6 +334,24 @@ func effects(r *runner) {
 		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
 	r.goTest("-count=1", "-timeout", "1h", "-tags", "oracle", "-run", "^TestHarmless$", "./internal/test/effects",
 		"-args", "-lines", harmless, "-seed", fmt.Sprint(r.seed))
+}
+
+// within runs generated command lines that are allowed within walls, with real programs
+// in a disposable root, as an ordinary user and as root, and looks from outside for what
+// they did: changes, secrets that were read, packets, processes. It shows that each of
+// these is seen without walls.
+func within(r *runner) {
+	if why := noWalls(); why != "" {
+		r.Skip("within", why)
+		return
+	}
+	lines := "150"
+	if r.long {
+		lines = "200000"
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "24h", "-tags", "oracle", "-run", "^TestWithin", "./internal/test/effects", "-args", "-within", lines, "-seed", fmt.Sprint(r.seed))
 }
 
 // mutants removes guards of the analyser and checks that a test then fails: for

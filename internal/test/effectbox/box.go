@@ -28,13 +28,19 @@ import (
 // boxEnv marks the process that is the box.
 const boxEnv = "AGENT_WRAPPER_EFFECT_BOX"
 
-// Main turns the process into the box if it was started as one; call it first
-// in TestMain.
-func Main() {
-	if os.Getenv(boxEnv) == "" {
+// Main turns the process into the box if it was started as one, or into the agent of a
+// box, which new makes; call it first in TestMain. Without Config.Agent new may be nil.
+func Main(new func() (Agent, error)) {
+	var serving func() error
+	switch {
+	case os.Getenv(agentEnv) != "":
+		serving = func() error { return serveAgent(new, os.Stdin, os.Stdout) }
+	case os.Getenv(boxEnv) != "":
+		serving = func() error { return serve(os.Getenv(boxEnv), os.Stdin, os.Stdout) }
+	default:
 		return
 	}
-	if err := serve(os.Getenv(boxEnv), os.Stdin, os.Stdout); err != nil {
+	if err := serving(); err != nil {
 		fmt.Fprintln(os.Stderr, "effect box:", err)
 		os.Exit(1)
 	}
@@ -51,6 +57,25 @@ type Config struct {
 	Tree      []File
 	Dir, Home string
 	Timeout   time.Duration // of one line; 0 is 2 s
+	// Agent has lines decided and run by an Agent: see Box.Session. Every program of
+	// the machine is then itself, and no start is logged. Scripts are more programs.
+	Agent   bool
+	Scripts map[string]string
+	// User runs the lines and owns the tree; 0 is an unprivileged user, -1 is root.
+	User int
+	// Secrets are files of the tree: each of them has Secret in it.
+	Secrets []string
+}
+
+// user returns the id of the user that runs lines.
+func (c *Config) user() int {
+	switch c.User {
+	case 0:
+		return nobody
+	case -1:
+		return 0
+	}
+	return c.User
 }
 
 // File is one entry of the tree.
@@ -92,12 +117,14 @@ type Result struct {
 	Changes  []Change
 	TimedOut bool
 	Err      string // the box is broken
+	Session  *Outcome
 }
 
-// Request is one line.
+// Request is one line, or a session of several.
 type Request struct {
-	Line  string
-	Extra []File // in addition to the tree
+	Line    string
+	Session *Session `json:",omitempty"`
+	Extra   []File   // in addition to the tree
 	// Bare disables the shell's own echo, printf, test …, so that the programs
 	// with these names are started and logged.
 	Bare bool
@@ -127,8 +154,10 @@ func Open(conf Config, dir string) (*Box, error) {
 		return nil, err
 	}
 	logger := filepath.Join(dir, "logger")
-	if err := buildLogger(logger); err != nil {
-		return nil, err
+	if !conf.Agent {
+		if err := buildLogger(logger); err != nil {
+			return nil, err
+		}
 	}
 	root := filepath.Join(dir, "root")
 	if err := os.Mkdir(root, 0o755); err != nil {
@@ -192,6 +221,18 @@ func (b *Box) call(req, answer any) error {
 		return fmt.Errorf("the box ended: %w", err)
 	}
 	return json.Unmarshal(line, answer)
+}
+
+// Hold has lines decided and run by the agent of the box.
+func (b *Box) Hold(s *Session, extra []File) (*Outcome, error) {
+	var r Result
+	if err := b.call(Request{Session: s, Extra: extra}, &r); err != nil {
+		return nil, err
+	}
+	if r.Err != "" {
+		return nil, errors.New(r.Err)
+	}
+	return r.Session, nil
 }
 
 // Close ends the box and everything in it.

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	Main()
+	Main(nil)
 	os.Exit(m.Run())
 }
 

@@ -3,6 +3,7 @@
 package effectbox
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +34,7 @@ func build(root string, s *setup) (real []string, err error) {
 	if err := syscall.Mount("box", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=128m,mode=755"); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
-	for _, d := range []string{"usr/bin", "usr/lib", "usr/lib64", "usr/libexec", "usr/share", "real/bin", "real/name", "proc", "dev", "log"} {
+	for _, d := range []string{"usr/bin", "usr/lib", "usr/lib64", "usr/libexec", "usr/share", "usr/local/bin", "real/bin", "real/name", "proc", "dev", "log", "srv", "run"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
 			return nil, err
 		}
@@ -43,8 +44,10 @@ func build(root string, s *setup) (real []string, err error) {
 			return nil, err
 		}
 	}
-	if err := bind("/usr/bin", filepath.Join(root, "real/bin")); err != nil {
-		return nil, err
+	for _, d := range s.programDirs() {
+		if err := bind("/usr/bin", filepath.Join(root, d)); err != nil {
+			return nil, err
+		}
 	}
 	for link, to := range map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64"} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
@@ -63,7 +66,28 @@ func build(root string, s *setup) (real []string, err error) {
 	if err := os.WriteFile(filepath.Join(root, "log/bare"), []byte(bare), 0o644); err != nil {
 		return nil, err
 	}
+	if s.Agent {
+		return nil, errors.Join(scripts(root, s.Scripts), connect())
+	}
 	return programs(root, s)
+}
+
+// programDirs returns where the programs of the machine are in the root.
+func (s *setup) programDirs() []string {
+	if s.Agent {
+		return []string{"real/bin", "usr/bin"}
+	}
+	return []string{"real/bin"}
+}
+
+// scripts installs programs of the box's own.
+func scripts(root string, texts map[string]string) error {
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(root, "usr/local/bin", name), []byte(text), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bare disables the builtins that exist as programs.
@@ -85,12 +109,14 @@ func bind(from, to string) error {
 }
 
 func devices(root string) error {
-	null := filepath.Join(root, "dev/null")
-	if err := os.WriteFile(null, nil, 0o666); err != nil {
-		return err
-	}
-	if err := syscall.Mount("/dev/null", null, "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("show /dev/null: %w", err)
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		node := filepath.Join(root, "dev", name)
+		if err := os.WriteFile(node, nil, 0o666); err != nil {
+			return err
+		}
+		if err := syscall.Mount("/dev/"+name, node, "", syscall.MS_BIND, ""); err != nil {
+			return fmt.Errorf("show /dev/%s: %w", name, err)
+		}
 	}
 	for link, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
 		if err := os.Symlink(to, filepath.Join(root, "dev", link)); err != nil {

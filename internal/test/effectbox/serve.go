@@ -16,9 +16,11 @@ import (
 
 // server is the box: the first process of its namespace.
 type server struct {
-	conf Config
-	tree *tree
-	null *os.File
+	conf   Config
+	tree   *tree
+	null   *os.File
+	agent  *agentEnd
+	around *around
 }
 
 // serve builds the root and runs the lines that come in.
@@ -38,7 +40,12 @@ func serve(root string, stdin io.Reader, stdout io.Writer) error {
 	if err := enter(root); err != nil {
 		return err
 	}
-	s := &server{conf: first.Config, tree: newTree(first.Tree)}
+	s := &server{conf: first.Config, tree: newTree(first.Tree, first.user())}
+	if first.Agent {
+		if s.around, err = surround(); err != nil {
+			return err
+		}
+	}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return err
 	}
@@ -55,7 +62,12 @@ func serve(root string, stdin io.Reader, stdout io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		r, err := s.run(&req)
+		var r Result
+		if req.Session != nil {
+			r.Session, err = s.session(&req)
+		} else {
+			r, err = s.run(&req)
+		}
 		if err != nil {
 			r.Err = err.Error()
 		}
@@ -65,11 +77,17 @@ func serve(root string, stdin io.Reader, stdout io.Writer) error {
 	}
 }
 
-// enter makes the root that of the process: nothing outside has a path any
-// longer.
+// enter makes the root that of the namespace: nothing outside has a path any longer.
+// In a root made by chroot(2) there could be no walls.
 func enter(root string) error {
-	if err := syscall.Chroot(root); err != nil {
+	if err := os.Chdir(root); err != nil {
+		return err
+	}
+	if err := syscall.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("enter the root: %w", err)
+	}
+	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave the root of the machine: %w", err)
 	}
 	return os.Chdir("/")
 }
@@ -79,7 +97,7 @@ const rlimitNproc = 6
 // limit limits the resources of a line, and of the box itself.
 func limit() error {
 	for what, to := range map[int]uint64{
-		syscall.RLIMIT_FSIZE: 4 << 20, syscall.RLIMIT_CORE: 0, syscall.RLIMIT_NOFILE: 256, syscall.RLIMIT_DATA: 2 << 30,
+		syscall.RLIMIT_FSIZE: 4 << 20, syscall.RLIMIT_CORE: 1 /* as walls want it */, syscall.RLIMIT_NOFILE: 256, syscall.RLIMIT_DATA: 2 << 30,
 		rlimitNproc: 2000, // threads of that user on the whole machine
 	} {
 		if err := syscall.Setrlimit(what, &syscall.Rlimit{Cur: to, Max: to}); err != nil {

@@ -21,6 +21,7 @@ type tree struct {
 	extra  []File   // the additional files that exist now
 	before map[string]state
 	dirty  bool
+	owner  int
 }
 
 // state is the part of a file's state that is compared.
@@ -40,8 +41,8 @@ const maxData = 64 << 10
 // old is the modification time of every file of the tree.
 var old = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func newTree(base []File) *tree {
-	t := &tree{base: base, dirty: true}
+func newTree(base []File, owner int) *tree {
+	t := &tree{base: base, dirty: true, owner: owner}
 	for _, f := range base {
 		top := "/" + strings.Split(f.Path, "/")[1]
 		if !slices.Contains(t.tops, top) {
@@ -145,7 +146,7 @@ func (t *tree) make(f File) error {
 	if err != nil {
 		return err
 	}
-	return os.Lchown(f.Path, nobody, nobody)
+	return os.Lchown(f.Path, t.owner, t.owner)
 }
 
 // age sets the time of a path, so that any later change is visible.
@@ -207,7 +208,10 @@ func (t *tree) changes() ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Change
+	return t.compare(after), nil
+}
+
+func (t *tree) compare(after map[string]state) (out []Change) {
 	for name := range t.before {
 		if _, ok := after[name]; !ok {
 			out = append(out, Change{name, "removed"})
@@ -230,7 +234,7 @@ func (t *tree) changes() ([]Change, error) {
 	}
 	t.dirty = t.dirty || len(out) > 0
 	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return out, nil
+	return out
 }
 
 // differs returns what changed. The time of a directory means nothing by

@@ -4,4 +4,9 @@
 // oracle:
 //
 //	go test -tags oracle ./internal/test/effects -run Effects -args -lines 1000 -seed 1
+//
+// TestWithin does the reverse: it runs lines that are allowed because the kernel's walls
+// are around them, whatever they do, and looks from outside whether anything got out:
+//
+//	go test -tags oracle ./internal/test/effects -run Within -args -within 1000 -seed 1
 package effects

@@ -34,7 +34,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	effectbox.Main()
+	effectbox.Main(newAgent)
 	os.Exit(m.Run())
 }
 

@@ -15,9 +15,11 @@ import (
 
 // generator generates command lines and policies that fit them.
 type generator struct {
-	r     *rand.Rand
-	names []string        // of the programs of the templates
-	taken map[string]bool // paths of the tree
+	r         *rand.Rand
+	templates map[string][]string
+	often     []string
+	names     []string        // of the programs of the templates
+	taken     map[string]bool // paths of the tree
 
 	// The state of the current line:
 	depth    int
@@ -28,7 +30,7 @@ type generator struct {
 }
 
 func newGenerator(seed uint64, tree []effectbox.File) *generator {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 3)), taken: map[string]bool{}}
+	g := &generator{r: rand.New(rand.NewPCG(seed, 3)), taken: map[string]bool{}, templates: templates, often: often}
 	for _, f := range tree {
 		g.taken[f.Path] = true
 	}
@@ -98,7 +100,7 @@ func (g *generator) compound() string {
 	case 13, 14, 15:
 		feed := g.one("cat list", "find . -type f -print0", "ls", "printf '%s\\n' -rf a.txt", "printf '%s\\0' --output=n40 b.txt", "echo a.txt -o n41", "find sub", "git ls-files -z", "rg -l a", "grep -l a *.txt", "echo")
 		g.feed(feed)
-		return feed + " | xargs " + strings.Join(g.note("xargs", g.fill(g.pick(templates["xargs"]), "xargs")), " ")
+		return feed + " | xargs " + strings.Join(g.note("xargs", g.fill(g.pick(g.templates["xargs"]), "xargs")), " ")
 	case 16, 17:
 		d := g.fill("%d")[0]
 		g.commands = append(g.commands, []string{"cd"})
@@ -175,12 +177,12 @@ func (g *generator) command() []string {
 	defer func() { g.depth-- }()
 	name := g.pick(g.names)
 	if g.in(3) {
-		name = g.pick(often)
+		name = g.pick(g.often)
 	}
 	if g.depth > 4 {
 		name = g.one("c1", "echo", "cat", "rm", "touch")
 	}
-	args := g.fill(g.pick(templates[name]), name)
+	args := g.fill(g.pick(g.templates[name]), name)
 	if g.in(12) {
 		g.trap(name)
 	}
@@ -270,6 +272,18 @@ func (g *generator) token(token string) string {
 			sb.WriteString(g.pick(anything))
 		case 't':
 			sb.WriteString(g.quoted(g.text()))
+		case 'y':
+			sb.WriteString(g.quoted(g.python()))
+		case 'l':
+			sb.WriteString(g.quoted(g.perl()))
+		case 'j':
+			sb.WriteString(g.quoted(g.javascript()))
+		case 'w':
+			sb.WriteString(g.quoted(g.hostileShell()))
+		case 'h':
+			sb.WriteString(g.hidden())
+		case 'A':
+			sb.WriteString(g.quoted(g.pick(hostileAwk)))
 		case 's':
 			sb.WriteString(g.quoted(g.raw(g.pick(sedScripts))))
 		case 'a':

@@ -1,0 +1,270 @@
+//go:build linux
+
+package effectbox
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/agent-wrapper/agent-wrapper/walls"
+)
+
+// Secret is in every file that must not be read.
+const Secret = "cAnArY7f3a9c"
+
+// Session is several lines, of which some are run, one after the other within the same
+// walls.
+type Session struct {
+	Lines []string
+	// Run has the lines run whose Verdict.Walls is one of these; all if it is empty.
+	Run []string
+	// Without is a part that is left out.
+	Without string
+}
+
+// Outcome is what became of a session.
+type Outcome struct {
+	Verdicts []Verdict
+	Ran      []Ran
+	Changes  []Change // everywhere
+	Breaches []Breach
+	Plan     *walls.Plan // nil if nothing was run
+	Output   string      // its beginning
+}
+
+// Ran is a line that was run. Exit is -1 if the line ended the whole session.
+type Ran struct{ Line, Exit int }
+
+// Breach is an effect that walls should have held.
+type Breach struct{ Kind, What string }
+
+// The kinds of breaches.
+const (
+	Outside   = "outside"   // something was changed outside what can be written
+	Protected = "protected" // something was changed that is read-only in the workspace
+	Read      = "read"      // a file was opened for reading that is masked
+	Shown     = "shown"     // its content is in the output, or in a file
+	Reached   = "reached"   // a service outside was
+	Packets   = "packets"   // an interface outside saw some
+	Left      = "left"      // a process was
+)
+
+func (s *server) session(req *Request) (*Outcome, error) {
+	ses := req.Session
+	if err := s.tree.reset(req.Extra); err != nil {
+		return nil, fmt.Errorf("make the tree: %w", err)
+	}
+	if s.agent == nil {
+		var err error
+		if s.agent, err = startAgent(&s.conf); err != nil {
+			return nil, err
+		}
+	}
+	said, err := s.agent.do(errand{Decide: ses.Lines})
+	if err != nil {
+		return nil, err
+	}
+	o := &Outcome{Verdicts: said.Verdicts}
+	for i := range ses.Lines {
+		if len(ses.Run) == 0 || said.Verdicts[i].Behavior == "allow" && slices.Contains(ses.Run, said.Verdicts[i].Walls) {
+			o.Ran = append(o.Ran, Ran{Line: i})
+		}
+	}
+	if len(o.Ran) == 0 {
+		return o, nil
+	}
+	watched, names, err := s.watch()
+	if err != nil {
+		return nil, err
+	}
+	net, err := s.around.seen()
+	if err != nil {
+		return nil, err
+	}
+	printed, err := s.lines(ses, o)
+	if err != nil {
+		return nil, err
+	}
+	s.left(o)
+	if err := s.network(o, net); err != nil {
+		return nil, err
+	}
+	if err := o.opened(watched, names); err != nil {
+		return nil, err
+	}
+	o.Output = string(printed[:min(len(printed), 4<<10)])
+	return o, s.files(o, printed)
+}
+
+func (o *Outcome) breach(kind, what string) { o.Breaches = append(o.Breaches, Breach{kind, what}) }
+
+// lines runs what is to be run, and returns what it printed.
+func (s *server) lines(ses *Session, o *Outcome) (printed []byte, err error) {
+	for done := 0; done < len(o.Ran); {
+		var run []string
+		for _, r := range o.Ran[done:] {
+			run = append(run, ses.Lines[r.Line])
+		}
+		said, err := s.agent.do(errand{Run: run, Without: ses.Without, Dir: s.conf.Dir, Timeout: s.conf.Timeout})
+		if err != nil {
+			return nil, err
+		}
+		if o.Plan == nil {
+			o.Plan = said.Plan
+		}
+		printed = append(printed, said.Output...)
+		for _, code := range said.Exits[:min(len(said.Exits), len(run))] {
+			o.Ran[done].Exit = code
+			done++
+		}
+		if len(said.Exits) < len(run) {
+			o.Ran[done].Exit = -1
+			done++
+		}
+	}
+	return printed, nil
+}
+
+// watch begins to look for whoever opens a secret, by any mount.
+func (s *server) watch() (fd int, names map[int32]string, err error) {
+	if fd, err = syscall.InotifyInit1(syscall.IN_NONBLOCK | syscall.IN_CLOEXEC); err != nil {
+		return 0, nil, err
+	}
+	names = map[int32]string{}
+	for _, name := range s.conf.Secrets {
+		id, err := syscall.InotifyAddWatch(fd, name, syscall.IN_OPEN|syscall.IN_ACCESS)
+		if err != nil {
+			syscall.Close(fd)
+			return 0, nil, fmt.Errorf("watch %s: %w", name, err)
+		}
+		names[int32(id)] = name
+	}
+	return fd, names, nil
+}
+
+// opened ends a watch, and finds the secrets that were opened.
+func (o *Outcome) opened(fd int, names map[int32]string) error {
+	defer syscall.Close(fd)
+	found := map[string]bool{}
+	for buf := make([]byte, 16<<10); ; {
+		n, err := syscall.Read(fd, buf)
+		if err == syscall.EAGAIN {
+			break
+		} else if err != nil {
+			return err
+		}
+		for at := 0; at+syscall.SizeofInotifyEvent <= n; at += syscall.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[at+12:])) {
+			if mask := binary.NativeEndian.Uint32(buf[at+4:]); mask&(syscall.IN_OPEN|syscall.IN_ACCESS|syscall.IN_Q_OVERFLOW) != 0 {
+				found[names[int32(binary.NativeEndian.Uint32(buf[at:]))]] = true
+			}
+		}
+	}
+	for name := range found {
+		o.breach(Read, name)
+	}
+	return nil
+}
+
+// left finds the processes that are left, and ends them.
+func (s *server) left(o *Outcome) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if pid == 1 || pid == s.agent.cmd.Process.Pid {
+			continue
+		}
+		stat, _ := os.ReadFile(dir + "/stat")
+		if len(stat) > 0 && !bytes.Contains(stat, []byte(") Z ")) {
+			line, _ := os.ReadFile(dir + "/cmdline")
+			o.breach(Left, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_, _ = syscall.Wait4(pid, nil, 0, nil) // if it is ours
+	}
+}
+
+// files compares the files.
+func (s *server) files(o *Outcome, printed []byte) error {
+	after, err := s.tree.look()
+	if err != nil {
+		return err
+	}
+	o.Changes = s.tree.compare(after)
+	for name, was := range s.tree.before {
+		if now, ok := after[name]; ok && was.kind == Dir && now.kind == Dir && !was.time.Equal(now.time) {
+			s.tree.dirty = true
+			if in(o.Plan, name) != writable {
+				o.Changes = append(o.Changes, Change{name, "time"})
+			}
+		}
+	}
+	for _, c := range o.Changes {
+		switch in(o.Plan, c.Path) {
+		case elsewhere:
+			o.breach(Outside, c.What+" "+c.Path)
+		case kept:
+			o.breach(Protected, c.What+" "+c.Path)
+		}
+		if s.shows(after[c.Path].data) && !slices.Contains(s.conf.Secrets, c.Path) {
+			o.breach(Shown, c.Path)
+		}
+	}
+	if s.shows(printed) {
+		o.breach(Shown, "output")
+	}
+	return nil
+}
+
+func (s *server) shows(data []byte) bool {
+	lower := bytes.ToLower(data)
+	return slices.ContainsFunc(spellings, func(text string) bool { return bytes.Contains(lower, []byte(text)) })
+}
+
+// spellings are what may show that a secret was read, in lower case.
+var spellings = func() []string {
+	back := []byte(Secret)
+	slices.Reverse(back)
+	all := []string{Secret, hex.EncodeToString([]byte(Secret)), string(back)}
+	for i := range 3 {
+		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", i) + Secret))
+		all = append(all, text[4:len(text)-4])
+	}
+	for i := range all {
+		all[i] = strings.ToLower(all[i])
+	}
+	return all
+}()
+
+// place is what a plan says of a path.
+type place uint8
+
+const (
+	elsewhere place = iota
+	writable
+	kept
+)
+
+// in returns what a plan says of a path: its longest entry counts.
+func in(p *walls.Plan, name string) place {
+	at, longest := elsewhere, 0
+	for _, list := range []struct {
+		paths []walls.Path
+		place place
+	}{{p.Writable, writable}, {p.ReadOnly, kept}, {p.Denied, kept}, {p.Empty, elsewhere}} {
+		for _, path := range walls.Paths(list.paths) {
+			if len(path) >= longest && (name == path || strings.HasPrefix(name, path+"/")) {
+				at, longest = list.place, len(path)
+			}
+		}
+	}
+	return at
+}
