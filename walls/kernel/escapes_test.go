@@ -528,12 +528,9 @@ func TestEscapes(t *testing.T) {
 // nestedEnv says that root is only called so.
 const nestedEnv = "AW_WALLS_NESTED"
 
-// TestEscapesOfOthers tries them as an ordinary user, and in the long form (AW_LONG) in a
-// namespace of users and with capabilities that are inherited.
-func TestEscapesOfOthers(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can become somebody else")
-	}
+// forOthers returns a copy of this test that others can start.
+func forOthers(t *testing.T) string {
+	t.Helper()
 	exe := filepath.Join(t.TempDir(), "escapes")
 	data, err := os.ReadFile("/proc/self/exe")
 	must(t, err)
@@ -541,6 +538,33 @@ func TestEscapesOfOthers(t *testing.T) {
 	for dir := filepath.Dir(exe); dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
 		must(t, os.Chmod(dir, 0o755))
 	}
+	return exe
+}
+
+// TestBounded: whoever is held to lower limits than those of walls has walls, with his own.
+func TestBounded(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	core := "--core=0:0"
+	if pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern"); err != nil || strings.HasPrefix(string(pattern), "|") {
+		core = "--core=1:1" // a program handles core files here, which a limit of 0 does not prevent
+	}
+	cmd := exec.CommandContext(t.Context(), "prlimit", core, "--data=3000000000:3000000000", "--nproc=250:250",
+		"setpriv", "--reuid=64998", "--regid=64998", "--clear-groups", "--inh-caps=-all", forOthers(t), "-test.run=^TestProbe$")
+	cmd.Dir = "/tmp"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestEscapesOfOthers tries them as an ordinary user, and in the long form (AW_LONG) in a
+// namespace of users and with capabilities that are inherited.
+func TestEscapesOfOthers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	exe := forOthers(t)
 	const some = "+sys_admin,+net_admin,+dac_override,+sys_ptrace,+sys_chroot"
 	all := []struct {
 		name  string

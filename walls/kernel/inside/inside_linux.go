@@ -191,18 +191,35 @@ func (o *Order) enter(*line) error {
 // limit sets the limits of the command. Its memory is never written to a core file,
 // which a program outside may handle.
 func (o *Order) limit(*line) error {
-	set := func(what int, most uint64) error {
-		return unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most})
-	}
 	const none = 1 // of a core file; with 0, a program outside that handles them would start
-	err := set(unix.RLIMIT_CORE, none)
-	if o.Memory > 0 {
-		err = errors.Join(err, set(unix.RLIMIT_DATA, o.Memory))
+	most, err := narrow(unix.RLIMIT_CORE, none)
+	if err == nil && most < none && coreHandled() {
+		err = errors.New("the hard limit of core files is 0, with which a program outside handles them (/proc/sys/kernel/core_pattern): it must be 1 or more (ulimit -Hc)")
 	}
-	if o.Processes > 0 {
-		err = errors.Join(err, set(unix.RLIMIT_NPROC, o.Processes))
+	if o.Memory > 0 && err == nil {
+		_, err = narrow(unix.RLIMIT_DATA, o.Memory)
+	}
+	if o.Processes > 0 && err == nil {
+		_, err = narrow(unix.RLIMIT_NPROC, o.Processes)
 	}
 	return err
+}
+
+// narrow sets a limit, unless there is a lower one already, which nobody but root can
+// raise. It returns the one that holds.
+func narrow(what int, most uint64) (uint64, error) {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(what, &now); err != nil {
+		return 0, err
+	}
+	most = min(most, now.Max)
+	return most, unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most})
+}
+
+// coreHandled reports whether a program handles core files, or it is not known.
+func coreHandled() bool {
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	return err != nil || strings.HasPrefix(string(pattern), "|")
 }
 
 // run starts the command and returns its exit code. Signals to the group are the
