@@ -4,8 +4,10 @@ package effectbox
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,7 +129,15 @@ func removeAll(at string) error {
 		}
 		return nil
 	})
-	return os.RemoveAll(at)
+	if err := os.RemoveAll(at); err == nil {
+		return nil
+	}
+	// A tree that is deeper than there may be open files.
+	out, err := exec.Command("/real/bin/rm", "-rf", "--", at).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 func (t *tree) make(f File) error {

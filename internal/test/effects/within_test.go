@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sort"
 	"strings"
@@ -80,8 +81,7 @@ func walledWorld(t *testing.T) []effectbox.File {
 	for _, f := range tree {
 		made[f.Path] = true
 	}
-	var add func(name, data string, mode uint32)
-	add = func(name, data string, mode uint32) {
+	add := func(name, data string, mode fs.FileMode) {
 		for at := 1; at < len(name); at++ {
 			if dir := name[:at]; name[at] == '/' && !made[dir] {
 				made[dir] = true
@@ -89,11 +89,7 @@ func walledWorld(t *testing.T) []effectbox.File {
 			}
 		}
 		made[name] = true
-		f := effectbox.File{Path: name, Data: []byte(data)}
-		if mode != 0 {
-			f.Mode = 0o755
-		}
-		tree = append(tree, f)
+		tree = append(tree, effectbox.File{Path: name, Data: []byte(data), Mode: mode})
 	}
 	for _, name := range secrets {
 		add(name, "KEY="+effectbox.Secret+"\n", 0)
@@ -103,7 +99,7 @@ func walledWorld(t *testing.T) []effectbox.File {
 	}
 	add(work+"/lock.json", "{}\n", 0)
 	add(work+"/.claude/settings.json", "{}\n", 0)
-	add(work+"/.git/hooks/post-checkout.sample", "#!/bin/sh\n", 1)
+	add(work+"/.git/hooks/post-checkout.sample", "#!/bin/sh\n", 0o755)
 	add(work+"/.git/info/exclude", ".env\nsecrets\n", 0)
 	add(home+"/other/src/main.go", "package main\n", 0)
 	add(home+"/.config/x/y", "y\n", 0)
@@ -112,12 +108,12 @@ func walledWorld(t *testing.T) []effectbox.File {
 	add(work+"/Makefile", "all:\n\t-sh evil.sh\n%.o:\n\t-sh evil.sh\nevil:\n\t-python3 evil.py\n", 0)
 	add(work+"/targets", strings.Join(targets, "\n")+"\n", 0)
 	add(work+"/few", strings.Join([]string{"/outside/f", work + "/.env", home + "/.ssh/id_ed25519", work + "/.git/config", "/tmp/y"}, "\n")+"\n", 0)
-	add(work+"/evil.sh", evilShell, 1)
-	add(work+"/tool", evilShell, 1)
-	add(work+"/x", evilShell, 1)
-	add(work+"/evil.py", evilPython, 1)
-	add(work+"/evil.pl", evilPerl, 1)
-	add(work+"/evil.js", evilNode, 1)
+	add(work+"/evil.sh", evilShell, 0o755)
+	add(work+"/tool", evilShell, 0o755)
+	add(work+"/x", evilShell, 0o755)
+	add(work+"/evil.py", evilPython, 0o755)
+	add(work+"/evil.pl", evilPerl, 0o755)
+	add(work+"/evil.js", evilNode, 0o755)
 	start := policy.Starting(fstest.MapFS{"package.json": &fstest.MapFile{Data: []byte("{}")}, "Makefile": &fstest.MapFile{}}, true)
 	add(work+"/"+policy.FileName, string(start), 0)
 	return tree
