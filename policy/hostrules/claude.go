@@ -526,6 +526,12 @@ func (r *claudeFile) path(e *entry, o Outcome, why Reason, tool, spec string) {
 	case strings.HasSuffix(spec, "/") && strings.Count(spec, "/") == 1:
 		specs, why = []string{"**/" + spec}, whyRewritten
 	}
+	if more := below(specs); e.list != patterns.Allow && len(more) > 0 {
+		specs = append(specs, more...)
+		if why == whySame {
+			why, note = whyRewritten, "it is about directories of such names, too"
+		}
+	}
 	if e.list == patterns.Allow {
 		if strings.ContainsAny(spec, "{}") {
 			r.leave(e, whyNeverMatches, "patterns there have no braces: write a rule for each")
@@ -543,6 +549,22 @@ func (r *claudeFile) path(e *entry, o Outcome, why Reason, tool, spec string) {
 		texts[i] = tool + "(" + s + ")"
 	}
 	r.take(e, o, why, note, texts...)
+}
+
+// below returns patterns for what lies in directories whose names patterns with a "*" match:
+// there, a pattern is about them as well.
+func below(specs []string) (more []string) {
+	for _, spec := range specs {
+		name := spec[strings.LastIndexByte(spec, '/')+1:]
+		switch {
+		case !strings.Contains(name, "*") || name == "**":
+		case name == spec:
+			more = append(more, "**/"+spec+"/**")
+		default:
+			more = append(more, spec+"/**")
+		}
+	}
+	return more
 }
 
 var windows = lazyregexp.New(`^[A-Za-z]:[\\/]`)

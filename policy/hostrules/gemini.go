@@ -20,12 +20,20 @@ var geminiDecisions = map[string]patterns.List{"allow": patterns.Allow, "ask_use
 // geminiTools are our names of its tools: of an allow, which holds in the workspace, and of
 // an ask or a deny.
 var geminiTools = map[string]struct{ allow, stop string }{
-	"run_shell_command": {"Bash", "Bash"}, "read_file": {"Read(**)", "Read"}, "read_many_files": {"Read(**)", "Read"}, "write_file": {"Write(**)", "Write"},
-	"replace": {"", "Edit"}, "glob": {"Glob(./**)", "Glob"}, "search_file_content": {"Grep(./**)", "Grep"}, "grep_search": {"Grep(./**)", "Grep"}, "list_directory": {"LS(./**)", "LS"},
+	"run_shell_command": {"Bash", "Bash"}, "read_file": {"Read(**)", "Read"}, geminiReadMany: {"Read(**)", "Read"}, "write_file": {"Write(**)", "Write"},
+	"replace": {"", "Edit"}, "glob": {"Glob(./**)", "Glob"}, "grep_search": {"Grep(./**)", "Grep"}, "list_directory": {"LS(./**)", "LS"},
 	"web_fetch": {"WebFetch", "WebFetch"}, "google_web_search": {"WebSearch", "WebSearch"}, "activate_skill": {"Skill", "Skill"}, "write_todos": {"TodoWrite", "TodoWrite"}, "enter_plan_mode": {"EnterPlanMode", "EnterPlanMode"},
 }
 
-const geminiShell = "run_shell_command"
+// geminiAliases are names that tools had, and that still mean them.
+var geminiAliases = map[string]string{"search_file_content": "grep_search"}
+
+const (
+	geminiShell = "run_shell_command"
+	// geminiReadMany reads each of several files, so that a rule for all tools which a rule
+	// for read_file overrides is overridden for it as well.
+	geminiReadMany = "read_many_files"
+)
 
 // readGemini reads policies, which count together.
 func readGemini(c *collector, files []File) error {
@@ -66,7 +74,7 @@ func readGemini(c *collector, files []File) error {
 // geminiFree is what Gemini CLI allows without a rule, the weakest rules.
 func (c *collector) geminiFree() []ordered {
 	var list []ordered
-	for _, tool := range []string{"read_file", "glob", "grep_search", "search_file_content", "list_directory", "google_web_search"} {
+	for _, tool := range []string{"read_file", "glob", "grep_search", "list_directory", "google_web_search"} {
 		list = append(list, c.freeRule(tool, geminiTools[tool].allow))
 		list[len(list)-1].e.rank = -1
 	}
@@ -113,7 +121,7 @@ func (r *geminiRule) texts(key string) (list []string, ok bool) {
 }
 
 var geminiKeys = []string{
-	"toolName", "mcpName", "argsPattern", "commandPrefix", "commandRegex", "decision", "priority", "denyMessage", "modes", "interactive", "subagent", "toolAnnotations", "allowRedirection", "name",
+	"toolName", "mcpName", "argsPattern", "commandPrefix", "commandRegex", "decision", "priority", "denyMessage", "deny_message", "modes", "interactive", "subagent", "toolAnnotations", "allowRedirection", "allow_redirection", "name",
 }
 
 // geminiConditions are keys that narrow a rule in a way that rules here do not have.
@@ -131,8 +139,15 @@ func (c *collector) gemini(r geminiRule) []ordered {
 	prefixes, okPrefixes := r.texts("commandPrefix")
 	regexes, okRegexes := r.texts("commandRegex")
 	modes, okModes := r.texts("modes")
-	if !ok || !okTools || !okPrefixes || !okRegexes || !okModes || len(prefixes) > 0 && len(regexes) > 0 {
+	if !ok || !okTools || !okPrefixes || !okRegexes || !okModes {
 		c.leave(e, whyNotARule, "Gemini CLI refuses it")
+		return nil
+	}
+	for i, name := range tools {
+		tools[i] = cmp.Or(geminiAliases[name], name)
+	}
+	if len(prefixes)+len(regexes) > 0 && len(tools) > 0 && !slices.ContainsFunc(tools, geminiRuns) {
+		c.leave(e, whyNeverMatches, "commandPrefix and commandRegex are about run_shell_command only")
 		return nil
 	}
 	if len(modes) > 0 && !slices.Contains(modes, "default") {
@@ -147,6 +162,10 @@ func (c *collector) gemini(r geminiRule) []ordered {
 	}
 	return c.geminiParts(e, &r, tools, prefixes, regexes)
 }
+
+// geminiRuns reports whether a name, which may have wildcards, is that of the tool that runs
+// commands.
+func geminiRuns(name string) bool { return wildcard(name).MatchString(geminiShell) }
 
 // shown returns the conditions of a rule for the report.
 func (r *geminiRule) shown() string {
@@ -184,7 +203,7 @@ func (c *collector) geminiParts(e *entry, r *geminiRule, tools, prefixes, regexe
 		for _, p := range prefixes {
 			add(geminiShell, p, false, func() { c.geminiPrefix(e, p) })
 		}
-	case len(regexes) > 0:
+	case len(regexes) > 0: // next to a prefix it does not count
 		for _, p := range regexes {
 			add(geminiShell, "", false, func() { c.geminiRegex(e, p) })
 		}
@@ -200,8 +219,11 @@ func (c *collector) geminiParts(e *entry, r *geminiRule, tools, prefixes, regexe
 	default:
 		for _, name := range tools {
 			if full, ok := strings.CutPrefix(name, "mcp_"); ok {
-				server, tool, _ := strings.Cut(full, "_")
-				for _, name := range mcpNames(server, []string{tool}) {
+				names := mcpTools(full, e.list)
+				if len(names) == 0 {
+					names = []string{"mcp__*"}
+				}
+				for _, name := range names {
 					add(name, "", !narrowed, func() { c.mcp(e, name) })
 				}
 				continue
@@ -215,7 +237,9 @@ func (c *collector) geminiParts(e *entry, r *geminiRule, tools, prefixes, regexe
 func geminiNames() []string {
 	var names []string
 	for name := range geminiTools {
-		names = append(names, name)
+		if name != geminiReadMany {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -285,15 +309,26 @@ func (c *collector) geminiPrefix(e *entry, prefix string) {
 	}
 }
 
-// geminiRegex takes a rule for commands by an expression, which matches at their beginning.
+// geminiRegex takes a rule for commands by an expression, which matches at their beginning:
+// it stands behind "command":" there, so that with a "^" of its own it never matches.
 func (c *collector) geminiRegex(e *entry, expression string) {
+	const behind = `it is tried behind "command":", so that nothing begins there: take the "^" away`
+	never := strings.HasPrefix(expression, "^")
+	if never && e.list == patterns.Allow {
+		c.leave(e, whyNeverMatches, behind)
+		return
+	}
 	if e.list != patterns.Allow {
 		pattern, ok := loose(expression, false)
 		if !ok {
 			c.closedBy(e, "the expression looks at more than words", longest(literals(parseExpression(expression))...))
 			return
 		}
-		c.granular(e, Tightened, whyWider, "", "^"+strings.TrimPrefix(pattern, "^"), "")
+		why, note := whyWider, ""
+		if never {
+			why, note = whyMeant, behind
+		}
+		c.granular(e, Tightened, why, note, "^"+strings.TrimPrefix(pattern, "^"), "")
 		return
 	}
 	if strings.ContainsAny(expression, "\"'^") {

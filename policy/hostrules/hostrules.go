@@ -110,7 +110,7 @@ var formats = []format{
 		[]string{"Read(**)", "Bash(cat:*)", "Bash(echo:*)", "Bash(grep:*)", "Bash(head:*)", "Bash(ls:*)", "Bash(pwd)", "Bash(tail:*)", "Bash(wc:*)", "Bash(which:*)"}, readCodex},
 	{"gemini", "Gemini CLI", []string{".toml"}, []string{".gemini/policies/*.toml"}, nil, nil, readGemini},
 	{"opencode", "OpenCode", []string{"opencode.json", "opencode.jsonc"}, []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"}, hasKey("permission"), nil, readOpenCode},
-	{"vscode", "VS Code", []string{".vscode/settings.json", ".code-workspace", "devcontainer.json"}, []string{".vscode/settings.json"}, hasVSCode, []string{"Read(**)", "Bash(pwd)", "Bash(echo:*)", "Bash(which:*)"}, readVSCode},
+	{"vscode", "VS Code", []string{".vscode/settings.json", ".code-workspace", "devcontainer.json"}, []string{".vscode/settings.json"}, hasVSCode, []string{"Read(**)"}, readVSCode},
 }
 
 // Hosts returns the names of the formats.
@@ -201,9 +201,10 @@ type collector struct {
 	out     *Import
 	first   map[string]string // "allow Bash(ls)": where it was first
 
-	allow, ask, deny    []string
-	freeAllow, freeDeny []string // what the host says without a rule
-	above               []*entry // rules about all that is above the workspace
+	allow, ask, deny []string
+	// what the host says without a rule
+	freeAllow, freeAsk, freeDeny []string
+	above                        []*entry // rules about all that is above the workspace
 }
 
 // entry is a rule of a host.
@@ -395,7 +396,7 @@ func (c *collector) finish() {
 	own, from := &c.out.Added, "from "+c.out.Host
 	own.Allow, own.Ask, own.Deny, own.Rules = group(from, c.allow), group(from, c.ask), group(from, c.deny), d.Rules
 	without := c.out.Host + " says so without a rule"
-	d.Allow, d.Ask, d.Deny = append(group(without, c.freeAllow), own.Allow...), own.Ask, append(group(without, c.freeDeny), own.Deny...)
+	d.Allow, d.Ask, d.Deny = append(group(without, c.freeAllow), own.Allow...), append(group(without, c.freeAsk), own.Ask...), append(group(without, c.freeDeny), own.Deny...)
 	d.Unlisted = cmp.Or(c.options.Unlisted, "ask")
 	if len(d.Allow) == 0 && d.Unlisted == "ask" {
 		// The list of allows is a gate: without one, what is harmless would run.
@@ -410,6 +411,48 @@ func (c *collector) finish() {
 		return cmp.Or(cmp.Compare(slices.Index(c.out.Files, a.File), slices.Index(c.out.Files, b.File)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	c.out.Rules = merged(c.out.Rules)
+	c.blanket()
+}
+
+// blanket says of a rule which asks about every command or denies it, and which did not do so
+// there, that the allows for commands never answer because of it.
+func (c *collector) blanket() {
+	commands := 0
+	for _, rule := range c.allow {
+		if strings.HasPrefix(rule, "Bash(") {
+			commands++
+		}
+	}
+	for i := range c.out.Rules {
+		r := &c.out.Rules[i]
+		if commands == 0 || r.Outcome != Tightened || !slices.ContainsFunc(r.Became, func(b string) bool {
+			return slices.Contains([]string{"ask Bash", "ask Bash(*)", "ask *", "deny Bash", "deny Bash(*)", "deny *"}, b)
+		}) {
+			continue
+		}
+		if r.Note != "" {
+			r.Note += "; "
+		}
+		r.Note += fmt.Sprintf("because of it, none of %d allows for commands answers", commands)
+	}
+}
+
+// mcpTools returns our names of a tool that a host calls by its server, "_" and its own name.
+// Either may have a "_" of its own, so that there are several; none if there is no "_". A
+// final "*" is any tool of the server: of an allow, of one whose name ends there.
+func mcpTools(name string, list patterns.List) (names []string) {
+	if server, all := strings.CutSuffix(name, "_*"); all && server != "" {
+		if list == patterns.Allow {
+			return []string{"mcp__" + server + "__*"}
+		}
+		return []string{"mcp__" + server + "_*"}
+	}
+	for i := 1; i < len(name)-1 && len(names) < maxPrefixes; i++ {
+		if name[i] == '_' {
+			names = append(names, "mcp__"+name[:i]+"__"+name[i+1:])
+		}
+	}
+	return names
 }
 
 // group returns rules under a comment.

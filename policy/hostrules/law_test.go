@@ -1,6 +1,7 @@
 package hostrules
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -31,22 +32,31 @@ const (
 // command is a command of a line, with what our rules take as the same command: a wrapper
 // and a harmless variable before it, and options that only say where.
 type command struct {
-	before string // "", "timeout 5 ", "CI=1 "
-	words  []string
-	target string // of a redirection, "" if there is none
+	before   string // "", "timeout 5 ", "CI=1 "
+	words    []string
+	inner    *command // in a substitution, its last word
+	redirect string   // " > ", " >> "
+	target   string   // of a redirection, "" if there is none
 }
 
 // text returns the command as its host compares it: quoted where it must be.
 func (c *command) text() string {
+	if c.inner != nil {
+		outer := command{words: c.words}
+		return outer.text() + " $(" + c.inner.text() + ")"
+	}
 	out := make([]string, len(c.words))
 	for i, w := range c.words {
 		out[i] = w
-		if strings.ContainsAny(w, " ") {
+		if strings.ContainsAny(w, " ;") {
 			out[i] = "'" + w + "'"
 		}
 	}
 	return strings.Join(out, " ")
 }
+
+// writes returns the redirection as it is written.
+func (c *command) writes() string { return cmp.Or(c.redirect, " > ") + c.target }
 
 // use is a use of a tool.
 type use struct {
@@ -67,10 +77,32 @@ func (u *use) line() string {
 		}
 		b.WriteString(c.before + c.text())
 		if c.target != "" {
-			b.WriteString(" > " + c.target)
+			b.WriteString(c.writes())
 		}
 	}
 	return b.String()
+}
+
+// unredirected returns the use without redirections: one is a write, unless a rule has one
+// itself.
+func (u *use) unredirected() *use {
+	v := *u
+	v.commands = slices.Clone(u.commands)
+	for i := range v.commands {
+		v.commands[i].target = ""
+	}
+	return &v
+}
+
+// all returns the commands of a line with those in substitutions.
+func (u *use) all() (all []*command) {
+	for i := range u.commands {
+		all = append(all, &u.commands[i])
+		if u.commands[i].inner != nil {
+			all = append(all, u.commands[i].inner)
+		}
+	}
+	return all
 }
 
 func (u *use) input() map[string]any {
@@ -114,11 +146,12 @@ func within(p string) (rel string, inside bool) {
 
 // The vocabulary of uses and of rules.
 var (
-	programs = []string{"git", "npm", "rm", "ls", "cat", "echo", "curl", "make", "rm-old", "sh", "mkdir"}
-	words    = []string{"status", "log", "push", "run", "test", "test:unit", "-rf", "--force", "src/a.go", ".env", "/etc/hosts", "main", "x", "a b", "build"}
-	files    = []string{"src/a.go", "src/x/b.go", ".env", "x/.env", ".env.local", "a.md", "docs/a.md", "/etc/hosts", "~/.zshrc", "../other/x", "secrets/k", "src/secrets/k", "foo", "src"}
-	hosts    = []string{"example.com", "api.example.com", "evil.com", "localhost", "github.com"}
-	servers  = []string{"mcp__github__get", "mcp__github__push", "mcp__fs__read", "mcp__a_b__c"}
+	programs = []string{"git", "git", "npm", "rm", "ls", "cat", "echo", "curl", "make", "rm-old", "sh", "mkdir", "find", "xargs", "sudo", "env", "scripts/a.sh", "./scripts/a.sh", "scripts/../x", "cp"}
+	words    = []string{"status", "log", "push", "run", "test", "test:unit", "-rf", "--force", "src/a.go", ".env", "/etc/hosts", "main", "x", "a b", "build", "git", "rm", "-exec", "-delete", "-c", "../other/x", "--", ";", "-", "$HOME/x", "~/x"}
+	files    = []string{"src/a.go", "src/x/b.go", ".env", "x/.env", ".env.local", "a.md", "docs/a.md", "/etc/hosts", "~/.zshrc", "../other/x", "secrets/k", "src/secrets/k", "foo", "src",
+		"./src/a.go", "src/../.env", lawDir + "/src/a.go", lawDir + "/../other/x", "src/x/../a.go", "SRC/a.go", ".ENV", "secretsx/k", ".env.d/k", "foo/../../other/x", "docs/x/y.md", "foo/k", "x.md/k", ".env/k"}
+	hosts   = []string{"example.com", "api.example.com", "evil.com", "localhost", "github.com"}
+	servers = []string{"mcp__github__get", "mcp__github__push", "mcp__fs__read", "mcp__a_b__c"}
 )
 
 func drawUse(t *rapid.T) *use {
@@ -133,8 +166,12 @@ func drawUse(t *rapid.T) *use {
 			for range rapid.IntRange(0, 3).Draw(t, "words") {
 				c.words = append(c.words, rapid.SampledFrom(words).Draw(t, "word"))
 			}
+			if rapid.IntRange(0, 9).Draw(t, "inner") == 0 {
+				c.inner = &command{words: []string{rapid.SampledFrom(programs).Draw(t, "program"), rapid.SampledFrom(words).Draw(t, "word")}}
+			}
 			c.before = rapid.SampledFrom([]string{"", "", "", "timeout 5 ", "CI=1 "}).Draw(t, "before")
-			c.target = rapid.SampledFrom([]string{"", "", "", "", "out", "src/a.go", ".env", "/dev/sda", "~/.zshrc"}).Draw(t, "target")
+			c.redirect = rapid.SampledFrom([]string{" > ", " >> ", " 2> ", " &> ", " >| "}).Draw(t, "redirect")
+			c.target = rapid.SampledFrom([]string{"", "", "", "", "out", "src/a.go", ".env", "/dev/sda", "~/.zshrc", "src/../../x"}).Draw(t, "target")
 			u.commands = append(u.commands, c)
 		}
 	case "WebFetch":
@@ -329,6 +366,7 @@ func claudePath(spec, p string) bool {
 var claudeRules = []string{
 	"Bash(git status)", "Bash(git:*)", "Bash(git log *)", "Bash(git push:*)", "Bash(npm run test:*)", "Bash(npm*)", "Bash(rm *)", "Bash(rm:*)", "Bash(rm-old *)", "Bash(cat:*)", "Bash(cat *)",
 	"Bash(* main)", "Bash(git * main)", "Bash(echo x)", "Bash(curl *)", "Bash(ls && git status)", "Bash(curl * | sh)", "Bash(*>.env)", "Bash(> /dev/*)", "Bash(make)", "Bash(make *)", "Bash", "Bash(*)",
+	"Bash(xargs *)", "Bash(find *)", "Bash(find:*)", "Bash(sudo *)", "Bash(env:*)", "Bash(scripts/*)", "Bash(./scripts/a.sh:*)", "Bash(cp *)", "Bash(sh -c *)", "Edit(src/**/*.go)", "Read(./**/*secret*)", "Read(secrets*)", "Edit(.env.*)", "Read(SRC/**)",
 	"Bash(rm -rf *)*", "Bash(done)", "Bash(git:* push)", "Bash(npm run test:unit)", "Bash(mkdir *)", "Bash(ls:*)", "Bash(git push --force:*)", "Bash(*x*)", "Bash(npm run 'a b')",
 	"Read", "Edit", "Write", "Read(.env)", "Read(**/.env)", "Read(./.env)", "Read(src/**)", "Read(/src/**)", "Read(//etc/**)", "Read(~/.zshrc)", "Read(secrets/)", "Read(secrets/**)", "Read(*.md)", "Edit(src/**)",
 	"Edit(/docs/*)", "Edit(*.md)", "Write(src/**)", "Edit(.env)", "Read(src)", "Edit(foo)", "Read(*)", "Edit(./**)", "Edit(src/*.{go,md})", "Read(../other/**)", "Grep", "Read(/etc/hosts)", "Read(.env*)", "Read(//**/.env)",
@@ -381,14 +419,13 @@ func (o *claudeOracle) allows(u *use) bool {
 
 // line reports whether an allow covers a line: as a whole, or each of its commands.
 func (o *claudeOracle) line(u *use) bool {
-	for i := range u.commands {
-		c := &u.commands[i]
+	for _, c := range u.all() {
 		if c.target != "" && !o.any("allow", &use{tool: "Edit", path: c.target}) && !o.bare("Bash") {
 			if _, inside := within(c.target); o.mode != "acceptEdits" || !inside {
 				return false
 			}
 		}
-		single := &use{tool: "Bash", commands: []command{{words: c.words}}}
+		single := &use{tool: "Bash", commands: []command{{words: c.words, inner: c.inner}}}
 		if !o.any("allow", single) && !readOnly.MatchString(c.text()) && !(o.mode == "acceptEdits" && regexp.MustCompile(`^(mkdir|touch|cp|mv)( |$)`).MatchString(c.text())) {
 			return o.any("allow", u) && u.commands[0].before == "" && len(u.commands) > 1 && c.target == ""
 		}
@@ -409,15 +446,18 @@ func (o *claudeOracle) bare(tool string) bool {
 // commands, or what a command that is known to read reads.
 func (o *claudeOracle) any(list string, u *use) bool {
 	for _, rule := range o.lists[list] {
-		if claudeMatches(list, rule, u) {
+		whole := u
+		if list != "allow" && !strings.Contains(rule, ">") {
+			whole = u.unredirected()
+		}
+		if claudeMatches(list, rule, whole) {
 			return true
 		}
 		if list == "allow" {
 			continue
 		}
-		for i := range u.commands {
-			c := &u.commands[i]
-			if claudeMatches(list, rule, &use{tool: "Bash", commands: []command{{words: c.words}}}) || claudeMatches(list, rule, &use{tool: "Bash", commands: []command{{words: c.words, target: c.target}}}) {
+		for _, c := range u.all() {
+			if claudeMatches(list, rule, &use{tool: "Bash", commands: []command{{words: c.words, inner: c.inner}}}) || strings.Contains(rule, ">") && claudeMatches(list, rule, &use{tool: "Bash", commands: []command{{words: c.words, inner: c.inner, redirect: c.redirect, target: c.target}}}) {
 				return true
 			}
 			if c.target != "" && claudeMatches(list, rule, &use{tool: "Edit", path: c.target}) {
@@ -549,8 +589,7 @@ func drawCodex(t *rapid.T) (string, func(u *use) bool) {
 		if u.tool != "Bash" {
 			return false
 		}
-		for i := range u.commands {
-			c := &u.commands[i]
+		for _, c := range u.all() {
 			d := decision(c)
 			if d == "" && safe.MatchString(c.text()) {
 				d = "allow"
@@ -582,16 +621,27 @@ func drawGemini(t *rapid.T) (string, func(u *use) bool) {
 			priority: rapid.IntRange(0, 4).Draw(t, "priority"),
 		}
 		b.WriteString("[[rule]]\n")
+		// A rule for commands with another tool is kept, and never matches.
+		shells := [][]string{{"run_shell_command"}, {"run_shell_command"}, {"run_shell_command"}, {"read_file"}, {"web_fetch"}, {"read_file", "run_shell_command"}}
+		tool := func() string {
+			r.tools = rapid.SampledFrom(shells).Draw(t, "shell")
+			list, _ := json.Marshal(r.tools)
+			if len(r.tools) == 1 {
+				list, _ = json.Marshal(r.tools[0])
+			}
+			return fmt.Sprintf("toolName = %s\n", list)
+		}
 		switch rapid.IntRange(0, 4).Draw(t, "form") {
 		case 0:
 			r.prefix = rapid.SampledFrom([]string{"git", "git status", "git push", "npm run test", "rm", "cat", "git ", "echo x", "ls", "make *"}).Draw(t, "prefix")
-			fmt.Fprintf(&b, "toolName = \"run_shell_command\"\ncommandPrefix = %q\n", r.prefix)
-			r.tools = []string{"run_shell_command"}
+			fmt.Fprintf(&b, "%scommandPrefix = %q\n", tool(), r.prefix)
+			if rapid.IntRange(0, 5).Draw(t, "both") == 0 { // of both, the prefix counts
+				b.WriteString("commandRegex = \"x\"\n")
+			}
 		case 1:
-			r.re = rapid.SampledFrom([]string{"git (status|log)", "git", "npm run (test|build)", "rm( -rf)?", "rm .*x", "(git|npm) ", "echo$", "git.*push", "[a-z]+ x", "cat [^/]*", "rm\\\\b"}).Draw(t, "regex")
-			fmt.Fprintf(&b, "toolName = \"run_shell_command\"\ncommandRegex = \"%s\"\n", r.re)
+			r.re = rapid.SampledFrom([]string{"git (status|log)", "git", "npm run (test|build)", "rm( -rf)?", "rm .*x", "(git|npm) ", "echo$", "git.*push", "[a-z]+ x", "cat [^/]*", "rm\\\\b", "^git (status|log)( |$)", "^rm", "(^| )rm", "scripts/.*", "find( |$)"}).Draw(t, "regex")
+			fmt.Fprintf(&b, "%scommandRegex = \"%s\"\n", tool(), r.re)
 			r.re = strings.ReplaceAll(r.re, `\\`, `\`)
-			r.tools = []string{"run_shell_command"}
 		case 2:
 			r.server = rapid.SampledFrom([]string{"github", "fs", "*"}).Draw(t, "server")
 			fmt.Fprintf(&b, "mcpName = %q\n", r.server)
@@ -600,7 +650,7 @@ func drawGemini(t *rapid.T) (string, func(u *use) bool) {
 				b.WriteString("toolName = \"get\"\n")
 			}
 		default:
-			r.tools = rapid.SliceOfN(rapid.SampledFrom([]string{"run_shell_command", "read_file", "write_file", "replace", "grep_search", "web_fetch", "google_web_search", "activate_skill", "*", "mcp_github_get", "mcp_github_*", "mcp_*"}), 1, 3).Draw(t, "tools")
+			r.tools = rapid.SliceOfN(rapid.SampledFrom([]string{"run_shell_command", "read_file", "write_file", "replace", "grep_search", "web_fetch", "google_web_search", "activate_skill", "*", "mcp_github_get", "mcp_github_*", "mcp_*", "mcp_a_*", "mcp_a_b_c", "search_file_content"}), 1, 3).Draw(t, "tools")
 			list, _ := json.Marshal(r.tools)
 			fmt.Fprintf(&b, "toolName = %s\n", list)
 			if rapid.IntRange(0, 4).Draw(t, "args") == 0 {
@@ -631,6 +681,9 @@ func drawGemini(t *rapid.T) (string, func(u *use) bool) {
 			}
 			one := false
 			for _, name := range r.tools {
+				if name == "search_file_content" { // as it was called
+					name = "grep_search"
+				}
 				one = one || name == "*" || glob(name, ".*").MatchString(full)
 			}
 			if !one {
@@ -671,8 +724,7 @@ func drawGemini(t *rapid.T) (string, func(u *use) bool) {
 	return b.String(), func(u *use) bool {
 		switch {
 		case u.tool == "Bash":
-			for i := range u.commands {
-				c := &u.commands[i]
+			for _, c := range u.all() {
 				args, _ := json.Marshal(map[string]string{"command": c.text()})
 				if c.target != "" || !decide("run_shell_command", "", "", string(args)) {
 					return false
@@ -701,13 +753,15 @@ func drawOpenCode(t *rapid.T) (string, func(u *use) bool) {
 	}
 	patternsOf := map[string][]string{
 		"bash": {"*", "git *", "git status", "git push *", "npm run test:*", "npm *", "rm *", "rm -rf *", "cat *", "git*", "* main", "echo ?", "ls", "curl * | sh", "make *", "echo *", "npm run*"},
-		"read": {"*", "*.env", "*.env.*", "src/*", "src/**", "*.md", "docs/a.md", "secrets/*", "**/secrets/**", "s*k"}, "edit": {"*", "src/**", "*.md", "docs/*.md", "*.env*", "out", "**/a.go"},
+		"read": {"*", "*.env", "*.env.*", "src/*", "src/**", "*.md", "docs/a.md", "secrets/*", "**/secrets/**", "s*k", ".env.*", "secrets*", "src/*.go", "*/a.md", "docs/**/*.md", "s*/x/*"},
+		"edit": {"*", "src/**", "*.md", "docs/*.md", "*.env*", "out", "**/a.go", "src/*", "s*/*.go", "src/x/*", ".e*v", "doc?/a.md"}, "write": {"*", "src/*"},
 		"webfetch": {"*", "https://example.com/*", "https://*.example.com/*"}, "skill": {"*", "deploy", "dep*"}, "external_directory": {"*", "~/other/**"}, "grep": {"*", "x"},
 	}
 	var b strings.Builder
 	b.WriteString(`{"permission": {`)
-	keys := rapid.Permutation([]string{"*", "bash", "read", "edit", "webfetch", "skill", "github_*", "external_directory", "grep", "websearch", "github_get"}).Draw(t, "keys")
-	for i, key := range keys[:rapid.IntRange(0, 7).Draw(t, "n")] {
+	keys := rapid.Permutation([]string{"*", "bash", "read", "edit", "webfetch", "skill", "github_*", "external_directory", "grep", "websearch", "github_get", "a_*", "a_b_c", "own-tool", "write", "glob"}).Draw(t, "keys")
+	keys = keys[:rapid.IntRange(0, 8).Draw(t, "n")]
+	for i, key := range keys {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -729,7 +783,35 @@ func drawOpenCode(t *rapid.T) (string, func(u *use) bool) {
 		}
 		b.WriteString("}")
 	}
-	b.WriteString("}}")
+	b.WriteString("}")
+	// The older tools count where there is no permission of the same name, before the others.
+	var older []rule
+	b.WriteString(`, "tools": {`)
+	for i, name := range rapid.Permutation([]string{"bash", "write", "webfetch", "github_get", "read"}).Draw(t, "tools")[:rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "older")] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		on, key := rapid.Bool().Draw(t, "on"), name
+		if name == "write" {
+			key = "edit"
+		}
+		fmt.Fprintf(&b, "%q: %t", name, on)
+		if !slices.Contains(keys, key) {
+			older = append(older, rule{key, "*", map[bool]string{true: "allow", false: "deny"}[on]})
+		}
+	}
+	b.WriteString("}")
+	rules = append(older, rules...)
+	// What one agent asks about or denies counts for all.
+	var agent []rule
+	if rapid.IntRange(0, 4).Draw(t, "agent") == 0 {
+		key := rapid.SampledFrom([]string{"bash", "edit", "webfetch", "*"}).Draw(t, "key")
+		a := action()
+		agent = append(agent, rule{key, "*", a})
+		fmt.Fprintf(&b, `, "agent": {"review": {"permission": {%q: %q}, "tools": {"read": false}}}`, key, a)
+		agent = append([]rule{{"read", "*", "deny"}}, agent...)
+	}
+	b.WriteString("}")
 	match := func(pattern, text string) bool {
 		if rest, ok := strings.CutPrefix(pattern, "~"); ok {
 			pattern = lawHome + rest
@@ -753,7 +835,13 @@ func drawOpenCode(t *rapid.T) (string, func(u *use) bool) {
 				last = r.action
 			}
 		}
-		return last == "allow"
+		all := last
+		for _, r := range agent {
+			if match(r.key, key) && match(r.pattern, text) {
+				last = r.action
+			}
+		}
+		return all == "allow" && last == "allow"
 	}
 	file := func(key, p string) bool {
 		rel, inside := within(p)
@@ -766,10 +854,9 @@ func drawOpenCode(t *rapid.T) (string, func(u *use) bool) {
 	return b.String(), func(u *use) bool {
 		switch u.tool {
 		case "Bash":
-			for i := range u.commands {
-				c := &u.commands[i]
+			for _, c := range u.all() {
 				// A redirection is part of the command there, or an edit.
-				if !decide("bash", c.text()) || c.target != "" && !file("edit", c.target) && !decide("bash", c.text()+" > "+c.target) {
+				if !decide("bash", c.text()) || c.target != "" && !file("edit", c.target) && !decide("bash", c.text()+c.writes()) {
 					return false
 				}
 				for _, w := range c.words[1:] {
@@ -804,6 +891,7 @@ func drawVSCode(t *rapid.T) (string, func(u *use) bool) {
 	keys := []string{
 		"git", "git status", "npm run test", "rm", "rm-old", "cat", "echo", "ls", "make", "/^git (status|log)\\b/", "/^git push\\b/", "/x/", "/.*/", "/^rm( |$)/", "/^npm run (test|build)$/", "/^cat [^/]*$/", "/git/i",
 		"/^echo .*$/", "/^(git|npm) /", "/push/", "/^make\\s+x/", "/-rf/", "*", "git *", "/^/", "/^curl.*x$/", "/[/", "/(?!x)/", "/main$/", "npm run test:unit",
+		"/^$/", "/$/", "/^rm/", "/^find/", "/^curl/", "find", "xargs", "scripts/", "scripts/a", "./scripts", `scripts\a.sh`, "git -", "npm run ", "curl", "env", "sudo", "pwd", "which", "cp",
 	}
 	type rule struct {
 		key     string
@@ -829,6 +917,16 @@ func drawVSCode(t *rapid.T) (string, func(u *use) bool) {
 		}
 	}
 	settings := map[string]any{"editor.tabSize": 2, "chat.tools.terminal.autoApprove": config}
+	off, without, writes := rapid.IntRange(0, 9).Draw(t, "off") == 0, rapid.IntRange(0, 4).Draw(t, "without") == 0, rapid.IntRange(0, 4).Draw(t, "writes") == 0
+	if off {
+		settings["chat.tools.terminal.enableAutoApprove"] = false
+	}
+	if without {
+		settings["chat.tools.terminal.ignoreDefaultAutoApproveRules"] = true
+	}
+	if writes {
+		settings["chat.tools.terminal.blockDetectedFileWrites"] = "all"
+	}
 	edits := map[string]bool{}
 	for _, g := range []string{"**/*", "**/.env", "**/*.md", "**/src/**"} {
 		if v := rapid.IntRange(0, 2).Draw(t, g); v > 0 {
@@ -848,12 +946,32 @@ func drawVSCode(t *rapid.T) (string, func(u *use) bool) {
 				m[1] = "(?i)" + m[1]
 			}
 			re, err := regexp.Compile(m[1])
-			if err != nil || re.MatchString("") {
+			special := m[1] == "^" || m[1] == "$" || m[1] == "^$"
+			if err != nil || re.MatchString("") && !special {
 				return never
 			}
 			return re
 		}
+		if strings.ContainsAny(key, `/\`) {
+			var parts []string
+			for _, part := range strings.FieldsFunc(key+"\x00", func(c rune) bool { return c == '/' || c == '\\' }) {
+				parts = append(parts, regexp.QuoteMeta(strings.TrimSuffix(part, "\x00")))
+			}
+			return regexp.MustCompile(`^(?:\.[/\\])?` + strings.Join(parts, `[/\\]`) + `\b`)
+		}
 		return regexp.MustCompile("^" + regexp.QuoteMeta(key) + `\b`)
+	}
+	if !without {
+		for _, key := range []string{"rm", "curl", "xargs", "/^find\\b.*\\s-(delete|exec|execdir|fprint|fprintf|fls|ok|okdir)\\b/"} {
+			if _, own := config[key]; !own {
+				rules = append(rules, rule{key, false, false})
+			}
+		}
+		for _, key := range []string{"cd", "echo", "ls", "pwd", "cat", "head", "tail", "wc", "which", "find"} {
+			if _, own := config[key]; !own {
+				rules = append(rules, rule{key, true, false})
+			}
+		}
 	}
 	decide := func(text string, line bool) int {
 		approved := 0
@@ -868,7 +986,6 @@ func drawVSCode(t *rapid.T) (string, func(u *use) bool) {
 		}
 		return approved
 	}
-	defaults := regexp.MustCompile(`^(cd|echo|ls|pwd|cat|head|tail|wc|which)\b`)
 	edit := func(p string) bool {
 		rel, inside := within(p)
 		if !inside {
@@ -891,14 +1008,13 @@ func drawVSCode(t *rapid.T) (string, func(u *use) bool) {
 		switch u.tool {
 		case "Bash":
 			whole, each := decide(u.line(), true), 1
-			for i := range u.commands {
-				c := &u.commands[i]
+			if off {
+				return false
+			}
+			for _, c := range u.all() {
 				d := decide(c.text(), false)
-				if d == 0 && defaults.MatchString(c.text()) {
-					d = 1
-				}
-				// It asks about the writes that it detects outside.
-				if _, inside := within(c.target); d < 0 || c.target != "" && !inside {
+				// It asks about the writes that it detects outside, or about all.
+				if _, inside := within(c.target); d < 0 || c.target != "" && (writes || !inside) {
 					return false
 				}
 				each = min(each, d)

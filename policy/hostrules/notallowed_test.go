@@ -63,6 +63,25 @@ func TestNotAllowed(t *testing.T) {
 		{"an expression for a line", "vscode", `{"chat.tools.terminal.autoApprove":{"echo":true,"/(^|\\s)sudo\\b/":{"approve":false,"matchCommandLine":true}}}`, bash("echo sudo")},
 		{"a key is no pattern", "vscode", `{"chat.tools.terminal.autoApprove":{"git *":true}}`, bash("git push")},
 		{"an allow for a line", "vscode", `{"chat.tools.terminal.autoApprove":{"rm":true,"git":{"approve":true,"matchCommandLine":true}}}`, &use{tool: "Bash", joints: []string{" && "}, commands: []command{{words: []string{"rm"}}, {words: []string{"git"}}}}},
+		{"a directory of such a name", "claude", `{"permissions":{"allow":["Read"],"deny":["Read(.env*)"]}}`, &use{tool: "Read", path: ".env.d/k"}},
+		{"a directory below", "claude", `{"permissions":{"allow":["Edit"],"ask":["Edit(/docs/*)"]}}`, &use{tool: "Edit", path: "docs/x/y.md"}},
+		{"an expression for commands of another tool", "gemini", "[[rule]]\ntoolName='web_fetch'\ncommandRegex='github'\ndecision='allow'\npriority=1\n", bash("github x")},
+		{"a prefix and an expression", "gemini", "[[rule]]\ncommandPrefix='git'\ndecision='allow'\npriority=1\n[[rule]]\ncommandPrefix='git push'\ncommandRegex='x'\ndecision='deny'\npriority=2\n", bash("git push")},
+		{"a server with an underscore", "gemini", "[[rule]]\nmcpName='a_b'\ndecision='allow'\npriority=1\n[[rule]]\ntoolName='mcp_a_*'\ndecision='deny'\npriority=2\n", &use{tool: "mcp__a_b__c"}},
+		{"a directory of a default", "opencode", `{"permission":{"bash":"ask"}}`, &use{tool: "Read", path: ".env.d/x.env.y/k"}},
+		{"servers that begin so", "opencode", `{"permission":{"a_b_*":"allow","a_*":"deny"}}`, &use{tool: "mcp__a_b__c"}},
+		{"a tool of some server", "opencode", `{"permission":{"a_*":"allow","a_b_c":"deny"}}`, &use{tool: "mcp__a__b_c"}},
+		{"every tool, of one agent", "opencode", `{"permission":{"a_*":"allow"},"agent":{"review":{"permission":{"*":"deny"}}}}`, &use{tool: "mcp__a__b"}},
+		{"a tool that one agent has not", "opencode", `{"permission":{"bash":"allow"},"agent":{"review":{"tools":{"bash":false}}}}`, bash("make")},
+		{"the older write", "opencode", `{"tools":{"write":false},"permission":{"*":"allow"}}`, &use{tool: "Write", path: "x"}},
+		{"defaults that do not count", "vscode", `{"chat.tools.terminal.ignoreDefaultAutoApproveRules":true}`, bash("echo x")},
+		{"no default where nothing is approved", "vscode", `{"chat.tools.terminal.enableAutoApprove":false}`, bash("echo x")},
+		{"a default that is taken away", "vscode", `{"chat.tools.terminal.autoApprove":{"echo":null}}`, bash("echo x")},
+		{"what is always asked about", "vscode", `{"chat.tools.terminal.autoApprove":{"/^rm/":true}}`, bash("rm x")},
+		{"and with some options", "vscode", `{"chat.tools.terminal.autoApprove":{"find":true}}`, bash("find . -delete")},
+		{"an expression for every command", "vscode", `{"chat.tools.terminal.autoApprove":{"make":true,"/^/":false}}`, bash("make")},
+		{"a word has to begin", "vscode", `{"chat.tools.terminal.autoApprove":{"scripts/":true}}`, bash("scripts/../x")},
+		{"all that is written", "vscode", `{"chat.tools.terminal.blockDetectedFileWrites":"all","chat.tools.edits.autoApprove":{"**/*":true}}`, &use{tool: "Bash", commands: []command{{words: []string{"echo", "x"}, target: "out"}}}},
 		{"nothing is approved", "vscode", `{"chat.tools.terminal.enableAutoApprove":false,"chat.tools.terminal.autoApprove":{"make":true}}`, bash("make")},
 	} {
 		l := hostNamed(c.host)
@@ -89,6 +108,12 @@ func TestAllowed(t *testing.T) {
 		{"opencode", `{"permission":{"edit":{"*":"deny","docs/*.md":"allow"}}}`, &use{tool: "Edit", path: "docs/a.md"}},
 		{"vscode", `{"chat.tools.terminal.autoApprove":{"/^git (log|show)\\b/":true}}`, bash("git show x")},
 		{"vscode", `{"chat.tools.terminal.autoApprove":{"/^make( |$)/":true}}`, bash("make x")},
+		{"vscode", `{"chat.tools.terminal.autoApprove":{".specify/scripts/bash/":true}}`, bash(".specify/scripts/bash/check.sh --json")},
+		{"vscode", `{"chat.tools.terminal.autoApprove":{"scripts/build":true}}`, bash("./scripts/build x")},
+		{"vscode", `{"chat.tools.terminal.autoApprove":{"rm":true}}`, bash("rm x")},
+		{"opencode", `{"permission":{"edit":{"*":"deny","src/*":"allow"}}}`, &use{tool: "Edit", path: "src/x/b.go"}},
+		{"opencode", `{"permission":{"github_get":"allow"}}`, &use{tool: "mcp__github__get"}},
+		{"gemini", "[[rule]]\ntoolName='read_file'\ndecision='allow'\npriority=9\n[[rule]]\ntoolName='*'\ndecision='deny'\npriority=1\n", &use{tool: "Read", path: "x"}},
 	} {
 		l := hostNamed(c.host)
 		if d := imported(t, &l, c.text)(c.use); d.Behavior != permission.Allow {

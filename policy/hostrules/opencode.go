@@ -34,12 +34,11 @@ func readOpenCode(c *collector, files []File) error {
 			return err
 		}
 		r.settings = s
-		r.permission(s.root.Member("permission"), "")
-		r.legacy(s.root.Member("tools"))
+		r.all(s.root, "")
 		for _, key := range []string{"agent", "mode"} {
 			if agents := s.root.Member(key); agents != nil {
 				for j := range agents.Members {
-					r.permission(agents.Members[j].Value.Member("permission"), agents.Members[j].Name)
+					r.all(&agents.Members[j].Value, agents.Members[j].Name)
 				}
 			}
 		}
@@ -62,10 +61,9 @@ func (c *collector) openCodeFree(r *openCode) {
 	for _, tool := range []string{"read", "glob", "grep", "list"} {
 		r.rules = append(r.rules, c.freeRule(tool, openCodeTools[tool]+"(./**)"))
 	}
-	for _, name := range []string{"*.env", "*.env.*"} {
-		e := &entry{list: patterns.Deny}
-		r.rules = append(r.rules, ordered{e: e, tool: "read", take: func() {
-			c.freeDeny = append(c.freeDeny, "Read("+name+")")
+	for _, rules := range [][]string{{"Read(*.env)"}, {"Read(*.env.*)", "Read(**/*.env.*/**)"}} {
+		r.rules = append(r.rules, ordered{e: &entry{list: patterns.Deny}, tool: "read", take: func() {
+			c.freeDeny = append(c.freeDeny, rules...)
 		}})
 	}
 }
@@ -74,6 +72,16 @@ func (c *collector) openCodeFree(r *openCode) {
 func (r *openCode) outside() {
 	e := &entry{list: patterns.Ask}
 	r.granularRule(e, openCodeOutside, "")
+}
+
+// all reads what is permitted to all agents, or to one. An older tools entry does not count
+// where there is a permission of the same name. Nothing says how it stands to one for "*", so
+// that one which denies is read as the stronger, and one which allows as the weaker.
+func (r *openCode) all(n *jsonc.Node, agent string) {
+	permission, tools := n.Member("permission"), n.Member("tools")
+	r.legacy(tools, permission, true, agent)
+	r.permission(permission, agent)
+	r.legacy(tools, permission, false, agent)
 }
 
 // permission reads the permissions of all agents, or of one.
@@ -99,15 +107,36 @@ func (r *openCode) permission(n *jsonc.Node, agent string) {
 	}
 }
 
-// legacy reads the older {"tools": {"bash": false}}.
-func (r *openCode) legacy(n *jsonc.Node) {
+// openCodeChanges are tools about which OpenCode asks as edit.
+var openCodeChanges = []string{"write", "patch", "multiedit", "apply_patch"}
+
+// legacy reads entries of the older {"tools": {"bash": false}} that allow, or the others.
+func (r *openCode) legacy(n, permission *jsonc.Node, allow bool, agent string) {
 	if n == nil {
 		return
 	}
 	for i := range n.Members {
-		if m := &n.Members[i]; isFalse(&m.Value) {
-			r.add(&entry{at: r.key(m), text: m.Name}, m.Name, "*", &jsonc.Node{Kind: '"', Text: "deny"}, "")
+		m := &n.Members[i]
+		if isTrue(&m.Value) != allow {
+			continue
 		}
+		key, action := m.Name, "deny"
+		if slices.Contains(openCodeChanges, key) {
+			key = "edit"
+		}
+		e := &entry{at: r.key(m), word: shown(&m.Value), text: "tools " + m.Name}
+		switch {
+		case isTrue(&m.Value):
+			action = "allow"
+		case !isFalse(&m.Value):
+			r.leave(e, whyNotARule, "write true or false")
+			continue
+		}
+		if permission != nil && permission.Kind == '{' && permission.Member(key) != nil {
+			r.leave(e, whyOverridden, "")
+			continue
+		}
+		r.add(e, key, "*", &jsonc.Node{Kind: '"', Text: action}, agent)
 	}
 }
 
@@ -125,7 +154,11 @@ func (r *openCode) add(e *entry, key, pattern string, action *jsonc.Node, agent 
 	case agent != "": // of one agent, so that it overrides nothing; others are asked about it
 		e.list = patterns.Ask
 		before := len(r.out.Rules)
-		for _, tool := range r.tools(key) {
+		names := r.tools(key)
+		if key == "*" {
+			names = append(names, "mcp_*")
+		}
+		for _, tool := range names {
 			r.one(e, tool, pattern)
 		}
 		for i := range r.out.Rules[before:] {
@@ -136,8 +169,13 @@ func (r *openCode) add(e *entry, key, pattern string, action *jsonc.Node, agent 
 		return
 	}
 	names := r.tools(key)
-	if key == "*" && e.list != patterns.Allow {
+	switch {
+	case key == "*" && e.list != patterns.Allow:
 		names = append(names, "mcp_*")
+	case key == "*" && pattern == "*":
+		r.rules = append(r.rules, ordered{e: e, tool: "mcp_*", all: true, take: func() {
+			r.report(e, Tightened, whyNarrower, "not the tools of MCP servers: add mcp__server__* of each")
+		}})
 	}
 	for _, tool := range names {
 		fixed, exact := begin(pattern)
@@ -190,7 +228,7 @@ func (r *openCode) one(e *entry, tool, pattern string) {
 	ours, known := openCodeTools[tool]
 	switch {
 	case !known:
-		r.other(e, tool)
+		r.other(e, tool, pattern)
 	case tool == "external_directory":
 		r.external(e, pattern)
 	case ours == "":
@@ -213,18 +251,45 @@ func (r *openCode) one(e *entry, tool, pattern string) {
 }
 
 // other takes a rule for a tool that is none of OpenCode's own: one of an MCP server, whose
-// name is its server, "_" and the tool.
-func (r *openCode) other(e *entry, name string) {
+// name is its server, "_" and the tool, or one that somebody has added, which has no "_".
+func (r *openCode) other(e *entry, name, pattern string) {
 	server, isServer := strings.CutSuffix(name, "_*")
+	_, bad := parse(name, e.list)
 	switch {
-	case isServer && server == "mcp":
+	case slices.Contains(openCodeChanges, name):
+		r.change(e, pattern)
+	case isServer && server == "mcp" && e.list != patterns.Allow:
 		r.take(e, Taken, whyRewritten, "", "mcp__*")
 	case isServer && !strings.ContainsAny(server, "*?"):
-		r.take(e, Tightened, whyNarrower, "the server "+server, "mcp__"+server+"__*")
+		o, why, note := Taken, whyRewritten, ""
+		if e.list == patterns.Allow {
+			o, why, note = Tightened, whyNarrower, "the server "+server
+		}
+		r.take(e, o, why, note, mcpTools(name, e.list)...)
+	case !strings.ContainsAny(name, "*?") && len(mcpTools(name, e.list)) > 0:
+		r.take(e, Taken, whyRewritten, "", mcpTools(name, e.list)...)
 	case e.list == patterns.Allow:
 		r.leave(e, whyNoEquivalent, "a tool of an MCP server is mcp__server__tool here")
+	case !strings.ContainsAny(name, "*?") && bad == nil:
+		r.take(e, Taken, whySame, "", name)
 	default:
 		r.take(e, Tightened, whyWider, "it may be a tool of any server", "mcp__*")
+	}
+}
+
+// change takes a rule for a tool that changes files, of which OpenCode never asks by its name.
+func (r *openCode) change(e *entry, pattern string) {
+	const note = "OpenCode asks about every tool that changes files as edit"
+	if e.list == patterns.Allow {
+		r.leave(e, whyNeverMatches, note)
+		return
+	}
+	before := len(r.out.Rules)
+	r.files(e, "Edit", pattern)
+	for i := range r.out.Rules[before:] {
+		if got := &r.out.Rules[before+i]; got.Outcome != LeftOut {
+			got.Outcome, got.Reason, got.Note = Tightened, whyMeant, note
+		}
 	}
 }
 
@@ -249,8 +314,7 @@ func (r *openCode) bash(e *entry, pattern string) {
 	}
 }
 
-// files takes a rule for files. An allow holds in the workspace; where "*" of OpenCode
-// crosses "/", it does not here.
+// files takes a rule for files. An allow holds in the workspace.
 func (r *openCode) files(e *entry, tool, pattern string) {
 	pattern = strings.TrimPrefix(strings.Replace(pattern, "$HOME", "~", 1), "./")
 	switch {
@@ -262,23 +326,75 @@ func (r *openCode) files(e *entry, tool, pattern string) {
 		r.leave(e, whyCannotBeSaid, "its characters mean something else here")
 	case e.list == patterns.Allow && (strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~")):
 		r.leave(e, whyNeverMatches, "paths are relative to the project there")
-	case e.list == patterns.Allow && strings.HasPrefix(pattern, "**/"):
-		r.take(e, Tightened, whyNarrower, `"**/" is at least one directory there`, tool+"(*/"+pattern+")")
-	case e.list == patterns.Allow && !strings.ContainsAny(pattern, "*?"):
-		r.take(e, Taken, whySame, "", tool+"(./"+pattern+")")
-	case e.list == patterns.Allow && strings.HasPrefix(pattern, "*") && !strings.Contains(pattern, "/"):
+	case e.list == patterns.Allow && suffix.MatchString(pattern):
 		r.take(e, Taken, whySame, "", tool+"("+pattern+")")
-	case e.list == patterns.Allow && !strings.Contains(pattern, "/"):
-		r.take(e, Tightened, whyNarrower, `"*" stays in one name here`, tool+"(./"+pattern+")")
+	case e.list == patterns.Allow && strings.Contains(pattern, "?"):
+		r.take(e, Tightened, whyNarrower, `"*" and "?" stay in one name here`, tool+"("+anchored(pattern)+")")
 	case e.list == patterns.Allow:
-		r.take(e, Tightened, whyNarrower, `"*" stays in one name here`, tool+"("+pattern+")")
+		r.crossing(e, tool, pattern)
 	default:
 		r.stopFiles(e, tool, pattern)
 	}
 }
 
-// stopFiles takes an ask or a deny for files: all below the directory in which a "*" may
-// cross "/", and the names that it ends in.
+// crossing takes a rule for files whose "*" may cross "/".
+func (r *openCode) crossing(e *entry, tool, pattern string) {
+	texts, ok := crossings(anchored(pattern))
+	if !ok {
+		if e.list == patterns.Allow {
+			r.leave(e, whyCannotBeSaid, `it has too many "*"`)
+			return
+		}
+		r.closed(e, `it has too many "*"`, tool)
+		return
+	}
+	why := whySame
+	if len(texts) > 1 || texts[0] != pattern {
+		why = whyRewritten
+	}
+	for i, text := range texts {
+		texts[i] = tool + "(" + text + ")"
+	}
+	r.take(e, Taken, why, "", texts...)
+}
+
+// crossings returns the patterns in which "*" stays in one name that together are a pattern
+// in which it may cross "/"; ok is false if they are too many.
+func crossings(pattern string) (all []string, ok bool) {
+	pieces := strings.Split(stars.ReplaceAllString(pattern, "*"), "*")
+	all = []string{pieces[0]}
+	for i, piece := range pieces[1:] {
+		last := i == len(pieces)-2 && piece == ""
+		ways := []string{"*", "*/**/*"}
+		switch whole := strings.HasSuffix(pieces[i], "/"); {
+		case whole && last:
+			ways = []string{"**"}
+		case whole:
+			ways = []string{"**/*"}
+		case last:
+			ways = []string{"*", "*/**"}
+		}
+		if len(all)*len(ways) > maxCrossings {
+			return nil, false
+		}
+		var next []string
+		for _, head := range all {
+			for _, way := range ways {
+				next = append(next, head+way+piece)
+			}
+		}
+		all = next
+	}
+	return all, true
+}
+
+// maxCrossings is how many patterns one may become.
+const maxCrossings = 8
+
+var stars = lazyregexp.New(`\*+`)
+
+// stopFiles takes an ask or a deny for files. Where our patterns have no equal, it is all below
+// the directory in which a name is no longer known.
 func (r *openCode) stopFiles(e *entry, tool, pattern string) {
 	at := strings.IndexAny(pattern, "*?[]{}!\\")
 	switch {
@@ -288,23 +404,25 @@ func (r *openCode) stopFiles(e *entry, tool, pattern string) {
 		r.take(e, Taken, whySame, "", tool+"("+pattern+")")
 	case infix.MatchString(pattern):
 		r.take(e, Taken, whyRewritten, "", tool+"("+pattern+")", tool+"(**/"+pattern+"/**)")
-	case below.MatchString(pattern):
+	case beneath.MatchString(pattern):
 		r.take(e, Taken, whySame, "", tool+"("+pattern+")")
+	case !strings.ContainsAny(pattern, `?[]{}!\`):
+		r.crossing(e, tool, pattern)
 	default:
 		dir := pattern[:strings.LastIndexByte(pattern[:at], '/')+1]
 		if dir == "" {
-			r.take(e, Tightened, whyWider, `"*" may cross "/" there`, tool)
+			r.closed(e, "its characters mean something else here", tool)
 			return
 		}
-		r.take(e, Tightened, whyWider, `"*" may cross "/" there`, tool+"("+anchored(dir)+"**)")
+		r.take(e, Tightened, whyWider, "its characters mean something else here", tool+"("+anchored(dir)+"**)")
 	}
 }
 
 // Patterns for files that mean the same here, or less there.
 var (
-	suffix = lazyregexp.New(`^\*[^*?/\[\]{}!\\]+$`)
-	infix  = lazyregexp.New(`^\*[^*?/\[\]{}!\\]+\*$`)
-	below  = lazyregexp.New(`^\*\*/[^*?\[\]{}!\\]+(/\*\*)?$`)
+	suffix  = lazyregexp.New(`^\*[^*?/\[\]{}!\\]+$`)
+	infix   = lazyregexp.New(`^\*[^*?/\[\]{}!\\]+\*$`)
+	beneath = lazyregexp.New(`^\*\*/[^*?\[\]{}!\\]+(/\*\*)?$`)
 )
 
 // anchored returns a path that begins in the workspace.

@@ -78,7 +78,7 @@ func (c *collector) takeOrdered(rules []ordered) {
 				continue
 			}
 			kept := &c.out.Rules[before]
-			kept.Outcome, kept.Reason, kept.Note = Tightened, whyOverruled, "where a rule that overrides it there allows, too"
+			kept.Outcome, kept.Reason, kept.Note = Tightened, whyOverruled, ""
 		case r.e.list == patterns.Ask:
 			c.leave(r.e, whyIsDefault, "what no rule allows is asked about")
 		default:

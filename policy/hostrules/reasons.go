@@ -38,7 +38,7 @@ var reasons = map[Reason]string{
 	whyMeant:        "never matched there; here it does what it seems to say",
 	whyAsksAll:      "cannot be said here, so everything that the tool does is asked about",
 	whyWider:        "asks about or denies more here",
-	whyOverruled:    "a rule that asks or denies, and that it overrides there, still counts here",
+	whyOverruled:    "also counts where a rule that overrides it there allows",
 	whyNeverMatches: "never matches anything",
 	whyNotARule:     "is no rule that the host reads",
 	whyUnknownTool:  "names a tool that does not exist",

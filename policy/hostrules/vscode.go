@@ -1,7 +1,9 @@
 package hostrules
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/jsonc"
@@ -52,25 +54,107 @@ func hasVSCode(f *File) bool {
 }
 
 func readVSCode(c *collector, files []File) error {
+	r := vscode{collector: c, own: map[string]bool{}}
+	var read []*settings
 	for i := range files {
 		s, err := tree(&files[i])
 		if err != nil {
 			return err
 		}
-		r := vscode{collector: c, settings: s, off: isFalse(vscodeSettings(s.root).Member("chat.tools.terminal.enableAutoApprove"))}
+		read = append(read, s)
+		n := vscodeSettings(s.root)
+		r.off = r.off || isFalse(n.Member("chat.tools.terminal.enableAutoApprove"))
+		r.without = r.without || isTrue(n.Member("chat.tools.terminal.ignoreDefaultAutoApproveRules"))
+		if writes := n.Member("chat.tools.terminal.blockDetectedFileWrites"); writes != nil && writes.Text == "all" {
+			r.writes = true
+		}
+		for _, name := range vscodeTerminals {
+			if list := n.Member(name); list != nil {
+				for _, m := range list.Members {
+					r.own[m.Name] = true
+				}
+			}
+		}
+	}
+	for _, s := range read {
+		r.settings = s
 		for j := range vscodeSettings(s.root).Members {
 			r.setting(&vscodeSettings(s.root).Members[j])
 		}
-		r.prefixes()
 	}
+	r.defaults()
+	r.prefixes()
 	return nil
 }
 
 type vscode struct {
 	*collector
-	*settings
-	off   bool // nothing in the terminal is approved
-	stops []string
+	*settings                 // the file that is read
+	off       bool            // nothing in the terminal is approved
+	without   bool            // its default rules do not count
+	writes    bool            // it asks about all that commands write
+	own       map[string]bool // the keys for commands, which replace its defaults
+	stops     []string
+}
+
+// vscodeFree are keys that VS Code approves by default, as our rules.
+var vscodeFree = map[string]string{"pwd": "Bash(pwd)", "echo": "Bash(echo:*)", "which": "Bash(which:*)"}
+
+// vscodeAsks are keys that VS Code asks about by default, whatever else approves. For those
+// that are expressions, words is one for the words of a command.
+var vscodeAsks = []struct{ key, words string }{
+	{key: "rm"}, {key: "rmdir"}, {key: "del"}, {key: "ri"}, {key: "rd"}, {key: "erase"}, {key: "dd"}, {key: "kill"}, {key: "ps"}, {key: "top"}, {key: "curl"}, {key: "wget"}, {key: "irm"}, {key: "iwr"},
+	{key: "chmod"}, {key: "chown"}, {key: "sp"}, {key: "jq"}, {key: "xargs"}, {key: "eval"}, {key: "iex"},
+	{`/^git(\s+(-C\s+\S+|--no-pager))*\s+log\b.*\s--output(=|\s|$)/`, `^git .*\blog\b.* --output`},
+	{`/^git(\s+(-C\s+\S+|--no-pager))*\s+branch\b.*\s-(d|D|m|M|-delete|-force)\b/`, `^git .*\bbranch\b.* -(?:d|D|m|M|-delete|-force)\b`},
+	{`/^column\b.*\s-c\s+[0-9]{4,}/`, `^column\b.* -c [0-9]{4,}`},
+	{`/^date\b.*\s(-s|--set)\b/`, `^date\b.* (?:-s|--set)\b`},
+	{`/^find\b.*\s-(delete|exec|execdir|fprint|fprintf|fls|ok|okdir)\b/`, `^find\b.* -(?:delete|exec|execdir|fprint|fprintf|fls|ok|okdir)\b`},
+	{`/^rg\b.*\s(--pre|--hostname-bin)\b/`, `^rg\b.* (?:--pre|--hostname-bin)\b`},
+	{`/^sed\b.*\s(-[a-zA-Z]*(e|f)[a-zA-Z]*|--expression|--file)\b/`, `^sed\b.* (?:-[a-zA-Z]*[ef][a-zA-Z]*|--expression|--file)\b`},
+	{`/^sed\b.*s\/.*\/.*\/[ew]/`, `^sed\b.*s/.*/.*/[ew]`},
+	{`/^sort\b.*\s-(o|S)\b/`, `^sort\b.* -[oS]\b`},
+	{`/^tree\b.*\s-o\b/`, `^tree\b.* -o\b`},
+}
+
+// defaults adds what VS Code says without a rule: what it approves, unless a key of the same
+// name says otherwise, and what it asks about, where a rule of ours may allow it.
+func (r *vscode) defaults() {
+	if r.off || r.without {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(vscodeFree)) {
+		if !r.own[key] {
+			r.freeAllow = append(r.freeAllow, vscodeFree[key])
+		}
+	}
+	for _, asks := range vscodeAsks {
+		program := strings.TrimPrefix(asks.key, "/^")
+		program = program[:strings.IndexFunc(program+".", func(c rune) bool { return c < 'a' || c > 'z' })]
+		switch {
+		case r.own[asks.key] || !slices.ContainsFunc(r.allow, func(rule string) bool { return mayAllow(rule, program) }):
+		case asks.words != "":
+			r.granularRule(&entry{list: patterns.Ask}, asks.words, "")
+		default:
+			r.stops = append(r.stops, asks.key)
+			r.freeAsk = append(r.freeAsk, "Bash("+asks.key+":*)")
+		}
+	}
+}
+
+// mayAllow reports whether a rule may allow commands whose text begins with the name of a
+// program.
+func mayAllow(rule, program string) bool {
+	spec, ok := strings.CutPrefix(rule, "Bash(")
+	first := strings.FieldsFunc(spec, func(c rune) bool { return c == ' ' || c == ':' || c == ')' })
+	switch {
+	case rule == "Bash" || ok && len(first) == 0:
+		return true
+	case !ok:
+		return false
+	}
+	fixed, _, star := strings.Cut(first[0], "*")
+	return strings.HasPrefix(fixed, program) || star && strings.HasPrefix(program, fixed)
 }
 
 // setting reads a setting.
@@ -145,9 +229,9 @@ func (r *vscode) command(e *entry, key string, line bool) {
 		r.leave(e, whyOverridden, "chat.tools.terminal.enableAutoApprove is false")
 	case key == "":
 		r.leave(e, whyNeverMatches, "")
-	case m != nil && m[1] == ".*" && e.list == patterns.Allow:
+	case m != nil && slices.Contains(anyCommand, m[1]) && e.list == patterns.Allow:
 		r.leave(e, whyTooMuch, "here it would allow writes outside the workspace too: add Bash to the allow list where you mean it")
-	case m != nil && m[1] == ".*":
+	case m != nil && slices.Contains(anyCommand, m[1]):
 		r.take(e, Taken, whyRewritten, "", "Bash")
 	case m != nil:
 		r.expression(e, m[1], m[2], line)
@@ -159,17 +243,63 @@ func (r *vscode) command(e *entry, key string, line bool) {
 		r.closedBy(e, "it is compared with the text of a command there, and with its words here", longest(key))
 	case e.list == patterns.Allow && line:
 		r.leave(e, whyCannotBeSaid, "it is about lines that begin so, and a rule here is about each command")
+	case e.list == patterns.Allow:
+		r.beginning(e, key)
 	default:
-		if e.list != patterns.Allow {
-			r.stops = append(r.stops, key)
+		r.stops = append(r.stops, key)
+		var rules []string
+		for _, text := range written(key) {
+			if wordByte(text[len(text)-1]) {
+				rules = append(rules, "Bash("+text+":*)")
+			} else {
+				rules = append(rules, "Bash("+text+"*)")
+			}
 		}
-		r.take(e, Taken, whyRewritten, "", "Bash("+key+":*)")
+		r.take(e, Taken, whyRewritten, "", rules...)
 	}
+}
+
+// anyCommand are expressions that match every command.
+var anyCommand = []string{".*", "^", "$"}
+
+// written returns the texts that a key stands for: of a path, also the one behind "./". Either
+// slash separates its names.
+func written(key string) []string {
+	if !strings.ContainsAny(key, `/\`) {
+		return []string{key}
+	}
+	key = strings.ReplaceAll(key, `\`, "/")
+	return []string{key, "./" + key}
+}
+
+// beginning takes an allow for commands that begin with a key, up to the end of a word. Behind
+// a key that ends in no word, a word has to begin: what does not is asked about.
+func (r *vscode) beginning(e *entry, key string) {
+	var rules []string
+	for _, text := range written(key) {
+		switch {
+		case wordByte(text[len(text)-1]):
+			rules = append(rules, "Bash("+text+":*)")
+			continue
+		case strings.HasSuffix(text, " "):
+			r.leave(e, whyCannotBeSaid, "take the blank at its end away")
+			return
+		}
+		rules = append(rules, "Bash("+text+"*)")
+	}
+	if texts := written(key); !wordByte(key[len(key)-1]) {
+		pattern := regexp.QuoteMeta(texts[0]) + `(?:\W|$)`
+		if len(texts) > 1 {
+			pattern = `(?:\./)?` + pattern
+		}
+		r.granularRule(&entry{list: patterns.Ask}, "^"+pattern, "")
+	}
+	r.take(e, Taken, whyRewritten, "", rules...)
 }
 
 // expression takes a rule by an expression.
 func (r *vscode) expression(e *entry, text, flags string, line bool) {
-	if matchesNothing(text) {
+	if matchesNothing(text) || slices.Contains([]string{"^$", `^\s*$`}, text) {
 		r.leave(e, whyNeverMatches, "VS Code ignores an expression that matches the empty text")
 		return
 	}
@@ -206,13 +336,15 @@ func (r *vscode) expression(e *entry, text, flags string, line bool) {
 // "rm-old", if an allow may be.
 func (r *vscode) prefixes() {
 	for _, key := range r.stops {
-		continued := false
-		for _, rule := range r.allow {
-			rest, ok := strings.CutPrefix(rule, "Bash("+key)
-			continued = continued || ok && !wordByte(rest[0]) && !strings.HasPrefix(rest, ":*") && rest[0] != ' ' && rest[0] != ')'
-		}
-		if continued {
-			r.granularRule(&entry{list: patterns.Ask}, "^"+regexp.QuoteMeta(key)+`\b`, "")
+		for _, text := range written(key) {
+			continued := false
+			for _, rule := range r.allow {
+				rest, ok := strings.CutPrefix(rule, "Bash("+text)
+				continued = continued || ok && !wordByte(rest[0]) && !strings.HasPrefix(rest, ":*") && rest[0] != ' ' && rest[0] != ')'
+			}
+			if continued {
+				r.granularRule(&entry{list: patterns.Ask}, "^"+regexp.QuoteMeta(text)+`\b`, "")
+			}
 		}
 	}
 }
@@ -220,6 +352,8 @@ func (r *vscode) prefixes() {
 // edit takes a rule for files that are edited.
 func (r *vscode) edit(e *entry, glob string, _ bool) {
 	switch {
+	case e.list == patterns.Allow && r.writes:
+		r.leave(e, whyCannotBeSaid, "a rule for Edit is about what commands write as well, and VS Code asks about that here")
 	case e.list == patterns.Allow && (glob == "**/*" || glob == "**" || glob == "*"):
 		r.take(e, Taken, whyWorkspace, "", "Edit(./**)")
 	case e.list == patterns.Allow && !strings.HasPrefix(glob, "**/"):
