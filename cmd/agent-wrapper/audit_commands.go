@@ -272,7 +272,15 @@ func (a *app) auditSearchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show.ended(scan(args, filter, show.one))
+			found := false
+			err = show.ended(scan(args, filter, func(e *audit.Entry, line []byte) error {
+				found = true
+				return show.one(e, line)
+			}))
+			if err == nil && !found && isTerminal(a.out) {
+				fmt.Fprintln(a.err, "No record meets all conditions.")
+			}
+			return err
 		},
 	}
 	f.add(cmd)

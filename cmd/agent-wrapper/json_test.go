@@ -140,6 +140,16 @@ func withJSON() map[string]*cobra.Command {
 	return found
 }
 
+// jsonSchema returns the schema that is published.
+func jsonSchema(t *testing.T) *protocol.Schema {
+	t.Helper()
+	schema, err := protocol.ReadFile("json.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
 // defName returns the name of a command's definition in the schema.
 func defName(command string) string { return strings.ReplaceAll(command, " ", "-") }
 
@@ -178,10 +188,7 @@ func TestJSONSchema(t *testing.T) {
 
 // TestJSON: each command prints one object by its schema, and one by that of errors.
 func TestJSON(t *testing.T) {
-	schema, err := protocol.ReadFile("json.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := jsonSchema(t)
 	for name, row := range jsonCommands {
 		t.Run(name, func(t *testing.T) {
 			jsonPlace(t)

@@ -75,7 +75,9 @@ func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 func manPage(cmd *cobra.Command, date string) string {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"%s\"\n", roff(strings.ToUpper(manName(cmd))), date, roff("agent-wrapper "+thisBuild().Version))
+	// Without the name of a manual, for which there is no room beside a long title; and names
+	// of commands are neither parted nor spaced out.
+	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"%s\" \"\"\n.nh\n.ad l\n", roff(strings.ToUpper(manName(cmd))), date, roff("agent-wrapper "+thisBuild().Version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.nf\n", roff(manName(cmd)), roff(cmd.Short))
 	for _, use := range synopses(cmd) {
 		fmt.Fprintf(&b, "%s\n", roff(use))

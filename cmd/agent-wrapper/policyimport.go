@@ -56,6 +56,8 @@ or left out, with its place and why.`,
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write the policy to a `file`")
 	cmd.Flags().StringVar(&o.unlisted, "unlisted", "", "`what` no rule allows: ask (default), or risk, which runs what is harmless")
 	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
+	complete(cmd, "from", hostrules.Hosts()...)
+	complete(cmd, "unlisted", "ask", "risk")
 	o.json = a.addJSON(cmd, jsonOnce)
 	return cmd
 }
@@ -167,13 +169,24 @@ func importJSONOf(i *hostrules.Import, text []byte) *importJSON {
 // importReport says what became of the rules that are not taken as they are.
 func importReport(w io.Writer, i *hostrules.Import) {
 	for _, o := range []hostrules.Outcome{hostrules.Tightened, hostrules.LeftOut} {
-		for j := range i.Rules {
-			if r := &i.Rules[j]; r.Outcome == o {
-				reportRule(w, r)
+		for j := 0; j < len(i.Rules); j++ {
+			r := &i.Rules[j]
+			if r.Outcome != o {
+				continue
 			}
+			first := j
+			for j+1 < len(i.Rules) && sameFate(r, &i.Rules[j+1]) {
+				j++
+			}
+			reportRule(w, r, i.Rules[first+1:j+1])
 		}
 	}
 	fmt.Fprintf(w, "%s: %s taken, %d tightened, %d left out.\n", i.Host, ruleCount(i.Count(hostrules.Taken)), i.Count(hostrules.Tightened), i.Count(hostrules.LeftOut))
+}
+
+// sameFate reports whether nothing came of two rules of a list, for the same reason.
+func sameFate(r, s *hostrules.Rule) bool {
+	return r.File == s.File && r.List == s.List && r.Outcome == s.Outcome && r.Reason == s.Reason && r.Note == s.Note && len(r.Became)+len(s.Became) == 0
 }
 
 func ruleCount(n int) string {
@@ -183,7 +196,8 @@ func ruleCount(n int) string {
 	return fmt.Sprintf("%d rules", n)
 }
 
-func reportRule(w io.Writer, r *hostrules.Rule) {
+// reportRule says what became of a rule, and of more that share its fate.
+func reportRule(w io.Writer, r *hostrules.Rule, more []hostrules.Rule) {
 	width, indent := columns(w), strings.Repeat(" ", 4)
 	fmt.Fprintf(w, "%s: %s: %s %s\n", visible.Line(r.Place()), r.Outcome, r.List, visible.Line(cut(r.Rule, maxRuleShown)))
 	why := "it " + r.Reason.String()
@@ -193,6 +207,13 @@ func reportRule(w io.Writer, r *hostrules.Rule) {
 	fmt.Fprint(w, folded(indent, indent, visible.Line(why), width))
 	if len(r.Became) > 0 && len(r.Became) <= maxBecame {
 		fmt.Fprint(w, folded(indent+"now: ", indent, visible.Line(strings.Join(r.Became, ", ")), width))
+	}
+	var also []string
+	for i := range more {
+		also = append(also, fmt.Sprintf("%d:%d %s", more[i].Line, more[i].Col, cut(more[i].Rule, maxRuleShown)))
+	}
+	if len(also) > 0 {
+		fmt.Fprint(w, folded(indent+"also: ", indent, visible.Line(strings.Join(also, ", ")), width))
 	}
 }
 

@@ -203,18 +203,22 @@ func (a *app) trust(t *trusting, path string) error {
 		return err
 	}
 	before := t.list.Settings(real)
-	if !t.json.on {
-		a.showTrusted(src.Spec.Lines(), before, known)
-	}
 	if !known {
+		if !t.json.on {
+			a.showTrusted(src.Spec.Lines(), before)
+		}
 		if err := a.agreeToTrust(t, real, src.Spec); err != nil {
 			return err
 		}
 	}
-	if t.json.on {
+	switch {
+	case t.json.on:
 		return t.json.put(&trustJSON{File: real, Already: known, Settings: src.Spec.Show(), Before: before})
+	case known:
+		fmt.Fprintf(a.out, "You already trust %s with exactly these settings.\n", visible.Line(path))
+	default:
+		fmt.Fprintf(a.out, "\nYou trust %s with exactly these settings.\n", visible.Line(path))
 	}
-	fmt.Fprintf(a.out, "\nYou%s trust %s with exactly these settings.\n", map[bool]string{true: " already"}[known], visible.Line(path))
 	return nil
 }
 
@@ -237,8 +241,8 @@ func (a *app) agreeToTrust(t *trusting, real string, settings *policy.Spec) erro
 
 // showTrusted shows settings, a line each, so that no text can pass for another setting;
 // if others were trusted before, what differs from these.
-func (a *app) showTrusted(now, before []string, known bool) {
-	if known || before == nil {
+func (a *app) showTrusted(now, before []string) {
+	if before == nil {
 		fmt.Fprintln(a.out, strings.Join(now, "\n"))
 		return
 	}
