@@ -125,10 +125,11 @@ func (s *Schema) fields(schema map[string]any, at string, v map[string]any) erro
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		property, known := properties[name].(map[string]any)
+		field, known := properties[name]
 		if !known {
 			return fmt.Errorf("%s has no field %s", at, name)
 		}
+		property, _ := field.(map[string]any) // none of what may be anything: true
 		s.seen[at+"."+name] = true
 		if err := s.look(property, at+"."+name, v[name]); err != nil {
 			return err
