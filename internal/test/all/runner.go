@@ -22,6 +22,7 @@ type runner struct {
 	long     bool
 	fuzztime time.Duration
 	began    time.Time
+	computed time.Duration // by the commands of the current step, on all processors
 }
 
 func newRunner(ctx context.Context, out io.Writer, seed int64) *runner {
@@ -38,9 +39,10 @@ func (r *runner) step(s step) {
 	if r.long {
 		defer r.keep(s.name)()
 	}
+	r.computed = 0
 	r.printf("\n== %s\n", s.name)
 	s.run(r)
-	r.printf("-- %s took %s\n", s.name, time.Since(began).Round(time.Second))
+	r.printf("-- %s took %s, and computed for %s\n", s.name, time.Since(began).Round(time.Second), r.computed.Round(time.Second))
 }
 
 // keep also writes the output to docs/proof/NAME.txt until the returned
@@ -91,8 +93,17 @@ func (r *runner) command(name string, args ...string) *exec.Cmd {
 
 // output runs a command and returns its output, including standard error.
 func (r *runner) output(name string, args ...string) (string, error) {
-	out, err := r.command(name, args...).CombinedOutput()
+	cmd := r.command(name, args...)
+	out, err := cmd.CombinedOutput()
+	r.count(cmd)
 	return string(out), err
+}
+
+// count adds what a command that has ended, and the commands that it waited for, computed.
+func (r *runner) count(cmd *exec.Cmd) {
+	if ended := cmd.ProcessState; ended != nil {
+		r.computed += ended.UserTime() + ended.SystemTime()
+	}
 }
 
 // quiet runs a command for its effect.
@@ -141,6 +152,7 @@ func (r *runner) goTest(args ...string) {
 	}
 	readErr := r.Read(stdout, r.out)
 	err = cmd.Wait()
+	r.count(cmd)
 	r.out.Write(stderr.Bytes())
 	if (err != nil || readErr != nil) && r.Failed == before {
 		r.Fail(fmt.Sprintf("go test %s: %v", strings.Join(args, " "), err))
