@@ -37,20 +37,18 @@ func page(r *runner) {
 	r.counted("server/page", tapCounts, append(namespace, "sh", "-c", test)...)
 }
 
-// binary builds an agent-wrapper for tests that are not Go's, and names it in AW_BINARY
-// until the returned function is called.
+// binary builds an agent-wrapper for tests that are not Go's, and names it in AW_BINARY. The
+// returned function removes it.
 func (r *runner) binary(who string) func() {
 	dir, err := os.MkdirTemp("", "agent-wrapper-test")
 	if err != nil {
 		r.Fail(err.Error())
 		return func() {}
 	}
-	os.Setenv("AW_BINARY", filepath.Join(dir, "agent-wrapper"))
-	r.check("agent-wrapper for "+who, "go", "build", "-o", os.Getenv("AW_BINARY"), "./cmd/agent-wrapper")
-	return func() {
-		os.Unsetenv("AW_BINARY")
-		os.RemoveAll(dir)
-	}
+	path := filepath.Join(dir, "agent-wrapper")
+	r.check("agent-wrapper for "+who, "go", "build", "-o", path, "./cmd/agent-wrapper")
+	r.env = append(r.env, "AW_BINARY="+path)
+	return func() { os.RemoveAll(dir) }
 }
 
 // namespace returns the command that starts another in a network namespace of its own,

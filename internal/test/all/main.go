@@ -1,10 +1,11 @@
-// Command all runs every check of the project, one after the other. It
-// continues after a failure and ends with the line "N passed, N failed, N
-// skipped".
+// Command all runs every check of the project. It continues after a failure and
+// ends with the line "N passed, N failed, N skipped".
 //
 //	go run ./internal/test/all [-long] [-fuzztime D] [-seed N] [step ...]
 //
-// Without arguments it runs all steps. A check that cannot run in this
+// Without arguments it runs all steps, those that mostly wait beside those that
+// compute; the output of a step is shown when it ends. Named steps, and all of
+// the long form, run one after the other and show their output as it comes. A check that cannot run in this
 // environment is skipped with a reason; with CI=true in the environment a skip
 // is a failure. With -long it runs the long forms (AW_LONG=1 for the tests) and
 // keeps the raw output, with commit and seed, under docs/proof/. The exit code
@@ -48,15 +49,15 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	if *seed == 0 {
 		*seed = newSeed(ctx, ci)
 	}
-	r := newRunner(ctx, out, *seed)
-	r.long, r.fuzztime = *long, fuzzTime(*fuzz, *long)
-	r.Verbose = *long
-	r.CI = ci
+	began := time.Now()
+	p := &plan{console: out, runner: runner{ctx: ctx, seed: *seed, long: *long, fuzztime: fuzzTime(*fuzz, *long), Tally: Tally{CI: ci, Verbose: *long}}}
 	fmt.Fprintf(out, "seed %d\n", *seed)
-	for _, s := range chosen {
-		r.step(s)
+	if *long || len(flags.Args()) > 0 {
+		p.inOrder(chosen)
+	} else {
+		p.inLanes(chosen)
 	}
-	return r.summary()
+	return p.summary(began)
 }
 
 // newSeed returns a seed. In CI it comes from the commit, so that a commit that has passed

@@ -12,21 +12,16 @@ import (
 	"time"
 )
 
-// runner runs commands and counts their results.
+// runner runs the commands of a step and counts their results.
 type runner struct {
 	Tally
 	ctx      context.Context
-	out      io.Writer // of the current step
-	console  io.Writer
+	out      io.Writer
 	seed     int64
 	long     bool
 	fuzztime time.Duration
-	began    time.Time
-	computed time.Duration // by the commands of the current step, on all processors
-}
-
-func newRunner(ctx context.Context, out io.Writer, seed int64) *runner {
-	return &runner{ctx: ctx, out: out, console: out, seed: seed, began: time.Now()}
+	env      []string      // of the commands, beside that of this process
+	computed time.Duration // by the commands, on all processors
 }
 
 // step runs one step. In the long form it keeps the output.
@@ -39,7 +34,6 @@ func (r *runner) step(s step) {
 	if r.long {
 		defer r.keep(s.name)()
 	}
-	r.computed = 0
 	r.printf("\n== %s\n", s.name)
 	s.run(r)
 	r.printf("-- %s took %s, and computed for %s\n", s.name, time.Since(began).Round(time.Second), r.computed.Round(time.Second))
@@ -59,21 +53,8 @@ func (r *runner) keep(name string) func() {
 	}
 	commit, _ := r.output("git", "rev-parse", "HEAD")
 	fmt.Fprintf(file, "commit %s\nseed %d\n", strings.TrimSpace(commit), r.seed)
-	r.out = io.MultiWriter(r.console, file)
-	return func() {
-		r.out = r.console
-		file.Close()
-	}
-}
-
-// summary writes the end of the output and returns the exit code.
-func (r *runner) summary() int {
-	fmt.Fprintf(r.console, "\nthe whole took %s\n", time.Since(r.began).Round(time.Second))
-	r.Print(r.console)
-	if !r.OK() {
-		return 1
-	}
-	return 0
+	r.out = io.MultiWriter(r.out, file)
+	return func() { file.Close() }
 }
 
 func (r *runner) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
@@ -88,6 +69,7 @@ func (r *runner) command(name string, args ...string) *exec.Cmd {
 	if r.long {
 		cmd.Env = append(cmd.Env, "AW_LONG=1", "AW_E2E_LONG=1")
 	}
+	cmd.Env = append(cmd.Env, r.env...)
 	return cmd
 }
 

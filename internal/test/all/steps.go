@@ -19,36 +19,37 @@ const (
 // step is one group of checks.
 type step struct {
 	name string
+	lane lane
 	run  func(*runner)
 }
 
-// steps holds the steps in the order in which they run.
+// steps holds the steps in the order in which those of a lane begin.
 var steps = []step{
-	{"install", install},
-	{"lint", lint},
-	{"vuln", vuln},
-	{"release", release},
-	{"unit", func(r *runner) { r.goTest("./...") }},
-	{"race", race},
-	{"audit", audit},
-	{"store", store},
-	{"execute", execute},
-	{"whitelist", whitelist},
-	{"programs", programs},
-	{"hooks", hooks},
-	{"walls", walls},
-	{"differential", differential},
-	{"effects", effects},
-	{"within", within},
-	{"mutants", mutants},
-	{"manuals", manuals},
-	{"fuzz", fuzz},
-	{"clients", clients},
-	{"page", page},
-	{"nvim", nvim},
-	{"postgres", postgres},
-	{"serve", serve},
-	{"e2e", e2e},
+	{"install", alone, install},
+	{"lint", computes, lint},
+	{"vuln", computes, vuln},
+	{"release", computes, release},
+	{"unit", computes, func(r *runner) { r.goTest("./...") }},
+	{"race", computes, race},
+	{"audit", computes, audit},
+	{"store", computes, store},
+	{"execute", computes, execute},
+	{"whitelist", computes, whitelist},
+	{"programs", computes, programs},
+	{"hooks", computes, hooks},
+	{"differential", computes, differential},
+	{"effects", computes, effects},
+	{"within", computes, within},
+	{"mutants", computes, mutants},
+	{"manuals", computes, manuals},
+	{"fuzz", computes, fuzz},
+	{"e2e", waits, e2e},
+	{"page", waits, page},
+	{"walls", waits, walls},
+	{"postgres", waits, postgres},
+	{"nvim", waits, nvim},
+	{"serve", waits, serve},
+	{"clients", waits, clients},
 }
 
 // debian holds the programs with which tests compare, and their packages.
@@ -175,7 +176,6 @@ func release(r *runner) {
 	} else {
 		args = append(args, "-skip", "^TestInstall$") // which compiles everything once more
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest(args...)
 }
@@ -200,7 +200,6 @@ func audit(r *runner) {
 		r.printf("audit: every change, cut and kill in the long form only\n")
 		return
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Every|Sampled|TwoProcesses|Kill|Full|ReadOnly|Planted", "./audit", "-args", "-every", "-rapid.checks=20000")
 	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./audit")
@@ -223,7 +222,6 @@ func execute(r *runner) {
 		r.printf("execute and exec: 200 kills each in the long form only\n")
 		return
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Unauthorised|SameBytes|PlanRefused|KilledExecute", "./cmd/agent-wrapper", "-args", "-execute-kills", "200")
 	r.goTest("-count=1", "-timeout", "1h", "-run", "KilledExec$|TestExec[A-Z]", "./cmd/agent-wrapper", "-args", "-exec-kills", "200")
@@ -237,7 +235,6 @@ func whitelist(r *runner) {
 	if r.long {
 		kills = "200"
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows|TestKill$", "./whitelist", "-args", "-kills", kills)
 }
@@ -250,7 +247,6 @@ func programs(r *runner) {
 		r.printf("programs that ask: 200 faults of each kind in the long form only\n")
 		return
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "TestDecide|TestEditor", "./cmd/agent-wrapper")
 	r.goTest("-count=1", "-run", "TestConversation", "./decide")
@@ -265,7 +261,6 @@ func hooks(r *runner) {
 		r.printf("hooks: 10,000 mutated payloads a host, 200 at once and 200 kills in the long form only\n")
 		return
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Mutated|AtOnce|Killed", "./hook")
 }
@@ -282,11 +277,9 @@ func walls(r *runner) {
 	if r.long {
 		kills, turns = "200", "100"
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	// As the program is built; with cgo a library reads /proc, which a test leaves out.
-	defer os.Setenv("CGO_ENABLED", os.Getenv("CGO_ENABLED"))
-	os.Setenv("CGO_ENABLED", "0")
+	r.env = append(r.env, "CGO_ENABLED=0")
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./walls/kernel")
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
 }
@@ -311,7 +304,6 @@ func differential(r *runner) {
 		bash, dash, zsh, shown, repositories = "100000", "50000", "50000", "20000", "5000"
 		tests += "|^TestObeyedByGit$"
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-tags", "oracle", "./internal/test/realshell")
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", tests, "./shell",
@@ -327,7 +319,6 @@ func effects(r *runner) {
 	if r.long {
 		lines, harmless = "100000", "20000"
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-tags", "oracle", "./internal/test/effectbox")
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestEffects$", "./internal/test/effects",
@@ -357,7 +348,6 @@ func within(r *runner) {
 // mutants removes guards of the analyser and checks that a test then fails: for
 // a few of them, or in the long form for all.
 func mutants(r *runner) {
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "mutants", "-run", "^TestMutants$", "./internal/test/mutants")
 }
@@ -369,7 +359,6 @@ func manuals(r *runner) {
 		r.printf("manuals: compared in the long form only\n")
 		return
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.quiet("apt-get", "update") // as root; otherwise the present lists are used
 	r.goTest("-count=1", "-timeout", "30m", "-tags", "manuals", "-run", "^TestManuals$", "./internal/test/manuals")
@@ -428,7 +417,6 @@ func serve(r *runner) {
 	} else {
 		r.Skip("serve with PostgreSQL", "it is not installed")
 	}
-	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-tags", tags, "-timeout", "1h", "./internal/test/serve", "-args", "-kills", kills, "-seed", fmt.Sprint(r.seed))
 }

@@ -35,6 +35,15 @@ func (t *Tally) Skip(where, why string) {
 	t.Skips = append(t.Skips, where+": "+why)
 }
 
+// Add adds what another tally counted.
+func (t *Tally) Add(other Tally) {
+	t.Passed += other.Passed
+	t.Failed += other.Failed
+	t.Skipped += other.Skipped
+	t.Failures = append(t.Failures, other.Failures...)
+	t.Skips = append(t.Skips, other.Skips...)
+}
+
 // OK reports whether nothing failed and something ran.
 func (t *Tally) OK() bool { return t.Failed == 0 && t.Passed > 0 }
 
