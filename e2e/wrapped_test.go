@@ -21,7 +21,7 @@ import (
 var buildDir string
 
 var buildOnce = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("AW_E2E_BINARY"); path != "" {
+	if path := os.Getenv("AW_BINARY"); path != "" {
 		return filepath.Abs(path)
 	}
 	out, err := exec.Command("go", "build", "-o", buildDir+"/", "../cmd/agent-wrapper", "../cmd/agent-wrapper-walls").CombinedOutput()

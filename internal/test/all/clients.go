@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,7 +10,7 @@ import (
 // SDKs of npm are real, with scripted models, in a network namespace that has only
 // loopback; those of Python are not to be had everywhere, and have stand-ins.
 func clients(r *runner) {
-	defer r.binary("the clients")()
+	r.needProgram()
 	r.check("tsc", "npm", "--prefix", "clients/typescript", "run", "pretest")
 	if namespace, why := r.namespace(); why != "" {
 		r.Skip("clients/typescript", why)
@@ -27,7 +25,7 @@ func clients(r *runner) {
 // page tests the page of serve in a real Chromium, in a network namespace that has only
 // loopback.
 func page(r *runner) {
-	defer r.binary("the page")()
+	r.needProgram()
 	namespace, why := r.namespace()
 	if why != "" {
 		r.Skip("server/page", why)
@@ -35,20 +33,6 @@ func page(r *runner) {
 	}
 	test := "cd server/page/test && ip link set lo up && exec node --test --test-timeout=300000 --test-reporter=tap *.test.mjs"
 	r.counted("server/page", tapCounts, append(namespace, "sh", "-c", test)...)
-}
-
-// binary builds an agent-wrapper for tests that are not Go's, and names it in AW_BINARY. The
-// returned function removes it.
-func (r *runner) binary(who string) func() {
-	dir, err := os.MkdirTemp("", "agent-wrapper-test")
-	if err != nil {
-		r.Fail(err.Error())
-		return func() {}
-	}
-	path := filepath.Join(dir, "agent-wrapper")
-	r.check("agent-wrapper for "+who, "go", "build", "-o", path, "./cmd/agent-wrapper")
-	r.env = append(r.env, "AW_BINARY="+path)
-	return func() { os.RemoveAll(dir) }
 }
 
 // namespace returns the command that starts another in a network namespace of its own,

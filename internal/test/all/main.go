@@ -50,13 +50,14 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		*seed = newSeed(ctx, ci)
 	}
 	began := time.Now()
-	p := &plan{console: out, runner: runner{ctx: ctx, seed: *seed, long: *long, fuzztime: fuzzTime(*fuzz, *long), Tally: Tally{CI: ci, Verbose: *long}}}
+	p := &plan{console: out, runner: runner{ctx: ctx, program: &program{}, seed: *seed, long: *long, fuzztime: fuzzTime(*fuzz, *long), Tally: Tally{CI: ci, Verbose: *long}}}
 	fmt.Fprintf(out, "seed %d\n", *seed)
 	if *long || len(flags.Args()) > 0 {
 		p.inOrder(chosen)
 	} else {
 		p.inLanes(chosen)
 	}
+	p.runner.program.remove()
 	return p.summary(began)
 }
 

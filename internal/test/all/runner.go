@@ -20,6 +20,7 @@ type runner struct {
 	seed     int64
 	long     bool
 	fuzztime time.Duration
+	program  *program
 	env      []string      // of the commands, beside that of this process
 	computed time.Duration // by the commands, on all processors
 }
@@ -62,7 +63,8 @@ func (r *runner) printf(format string, args ...any) { fmt.Fprintf(r.out, format,
 // command returns a command with the environment of the tests.
 func (r *runner) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(r.ctx, name, args...)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("AW_SEED=%d", r.seed), fmt.Sprintf("AW_E2E_SEED=%d", r.seed))
+	cmd.Env = append(os.Environ(), oneWay()...)
+	cmd.Env = append(cmd.Env, fmt.Sprintf("AW_SEED=%d", r.seed), fmt.Sprintf("AW_E2E_SEED=%d", r.seed))
 	// Otherwise a program that is built with -race sleeps for a second when it ends, and
 	// tests start hundreds.
 	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0")
@@ -71,6 +73,12 @@ func (r *runner) command(name string, args ...string) *exec.Cmd {
 	}
 	cmd.Env = append(cmd.Env, r.env...)
 	return cmd
+}
+
+// oneWay has all steps compile as release does, static and with paths trimmed: then they
+// share what is compiled. (With cgo a library also reads /proc, which walls leave out.)
+func oneWay() []string {
+	return []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")}
 }
 
 // output runs a command and returns its output, including standard error.

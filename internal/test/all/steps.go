@@ -187,10 +187,16 @@ var concurrent = []string{"./permission", "./audit", "./process", "./execution",
 
 func race(r *runner) {
 	if r.long {
-		r.goTest("-race", "./...")
+		r.goRace("./...")
 		return
 	}
-	r.goTest(append([]string{"-race"}, concurrent...)...)
+	r.goRace(concurrent...)
+}
+
+// goRace is goTest with the race detector, which needs cgo.
+func (r *runner) goRace(args ...string) {
+	r.env = append(r.env, "CGO_ENABLED=1")
+	r.goTest(append([]string{"-race"}, args...)...)
 }
 
 // audit alters, truncates and interrupts the record of decisions in many ways,
@@ -212,7 +218,7 @@ func store(r *runner) {
 		r.printf("store: every request and kill in the long form only\n")
 		return
 	}
-	r.goTest("-race", "-count=1", "-timeout", "1h", "-run", "Race|Kill", "./store/sqlite", "-args", "-every")
+	r.goRace("-count=1", "-timeout", "1h", "-run", "Race|Kill", "./store/sqlite", "-args", "-every")
 }
 
 // execute kills the runner of plans while it runs, and compares each program
@@ -278,8 +284,7 @@ func walls(r *runner) {
 		kills, turns = "200", "100"
 	}
 	r.Verbose = true
-	// As the program is built; with cgo a library reads /proc, which a test leaves out.
-	r.env = append(r.env, "CGO_ENABLED=0")
+	r.needProgram()
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./walls/kernel")
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
 }
@@ -391,6 +396,7 @@ func endedByTheClock(output string) bool {
 
 // nvim tests the Neovim client in real Neovims. Its tests mostly wait.
 func nvim(r *runner) {
+	r.needProgram()
 	r.check("luacheck", "luacheck", "--config", "editors/nvim/.luacheckrc", "editors/nvim")
 	r.goTest("-count=1", "-tags", "nvim", "-parallel", "8", "./internal/test/neovim")
 }
@@ -417,12 +423,16 @@ func serve(r *runner) {
 	} else {
 		r.Skip("serve with PostgreSQL", "it is not installed")
 	}
+	r.needProgram()
 	r.Verbose = true
 	r.goTest("-count=1", "-tags", tags, "-timeout", "1h", "./internal/test/serve", "-args", "-kills", kills, "-seed", fmt.Sprint(r.seed))
 }
 
 // e2e tests with the real agent CLI.
-func e2e(r *runner) { r.goTest("-count=1", "-tags", "e2e", "-timeout", "2h", "./e2e") }
+func e2e(r *runner) {
+	r.needProgram()
+	r.goTest("-count=1", "-tags", "e2e", "-timeout", "2h", "./e2e")
+}
 
 type target struct{ pkg, name string }
 

@@ -33,7 +33,7 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(built)
-	if path := os.Getenv("AW_NVIM_BINARY"); path != "" {
+	if path := os.Getenv("AW_BINARY"); path != "" {
 		err = os.Symlink(path, filepath.Join(built, "agent-wrapper"))
 	} else {
 		var out []byte

@@ -18,7 +18,6 @@ import (
 var (
 	kills = flag.Int("kills", 10, "how often servers are killed in each test")
 	seed  = flag.Uint64("seed", fromEnv(), "of the moments")
-	given = flag.String("binary", "", "the `file` to test, in place of one that is built")
 )
 
 // fromEnv returns the seed of internal/test/all.
@@ -46,8 +45,8 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "agent-wrapper")
-	if *given != "" {
-		binary = *given
+	if path := os.Getenv("AW_BINARY"); path != "" {
+		binary = path
 	} else if err := build(binary); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

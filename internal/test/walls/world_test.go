@@ -30,16 +30,25 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	program = filepath.Join(dir, "agent-wrapper")
+	program = os.Getenv("AW_BINARY")
+	if program == "" {
+		program = built(dir)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// built builds agent-wrapper into a directory.
+func built(dir string) string {
+	path := filepath.Join(dir, "agent-wrapper")
 	build := exec.Command("go", "build", "-o", dir, commands+"agent-wrapper", commands+"agent-wrapper-walls")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 		os.Exit(1)
 	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	return path
 }
 
 // world is a project of a user, in a home outside the directories for temporary files,
