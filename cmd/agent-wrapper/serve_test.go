@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -66,7 +67,7 @@ func TestServe(t *testing.T) {
 	}
 	decode(t, told(t, "POST", at.Listening+"/api/agent-terminal/sessions", secret, `{"conversation_id":"talk"}`), &begun)
 	decode(t, told(t, "POST", at.Listening+"/api/agent-terminal/sessions/"+begun.Session+"/execute", secret, `{"command":"test \"$AGENT_WRAPPER_RUN\" = 1","description":"why not"}`), &command)
-	for tries := 0; command.Exit == nil && tries < 1000; tries++ {
+	for patience := time.Now().Add(time.Minute); command.Exit == nil && time.Now().Before(patience); {
 		decode(t, told(t, "GET", at.Listening+"/api/agent-terminal/commands/"+command.Command, secret, ""), &command)
 	}
 	if command.Exit == nil || *command.Exit != 0 {
