@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -72,6 +75,38 @@ func TestChoose(t *testing.T) {
 		t.Errorf("choose(unti): %v", err)
 	}
 }
+
+// TestSequential: what the race detector does not see starts no goroutine, and is one test.
+func TestSequential(t *testing.T) {
+	source := map[string][]string{}
+	for _, pkg := range concurrent {
+		root, deep := strings.CutSuffix(pkg, "/...")
+		filepath.WalkDir(filepath.Join("../../..", root), func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.IsDir() && !deep && path != filepath.Join("../../..", root) {
+				return filepath.SkipDir
+			}
+			if err == nil && strings.HasSuffix(path, "_test.go") {
+				data, _ := os.ReadFile(path)
+				for _, found := range regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`).FindAllStringSubmatch(string(data), -1) {
+					source[found[1]] = append(source[found[1]], found[0])
+				}
+			}
+			return err
+		})
+	}
+	for _, name := range sequential {
+		if n := len(source[name]); n != 1 {
+			t.Errorf("there are %d tests %s", n, name)
+		} else if concurrency.MatchString(source[name][0]) {
+			t.Errorf("%s is not sequential", name)
+		}
+	}
+	if !concurrency.MatchString(source["TestConcurrent"][0]) {
+		t.Error("TestConcurrent is not recognized")
+	}
+}
+
+var concurrency = regexp.MustCompile(`\bgo \w|\.Go\(|\.Parallel\(|synctest`)
 
 func TestFuzzNames(t *testing.T) {
 	if d := cmp.Diff([]string{"FuzzLine"}, fuzzNames("../../visible/visible_test.go")); d != "" {
