@@ -15,6 +15,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/store"
 )
 
+var (
+	anna  = approval.Principal{Role: approval.Person, Name: "anna"}
+	asker = approval.Principal{Role: approval.Agent, Name: "agent"}
+)
+
 // shown is a question of a usual size.
 var shown = json.RawMessage(`{"title":"` + strings.Repeat("word ", 400) + `"}`)
 

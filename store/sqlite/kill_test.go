@@ -34,11 +34,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-var (
-	anna  = approval.Principal{Role: approval.Person, Name: "anna"}
-	asker = approval.Principal{Role: approval.Agent, Name: "agent"}
-)
-
 // server writes, and says what it did after each step: on a line, what and which.
 func server(name, path string) error {
 	ctx := context.Background()
