@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 var all = flag.Bool("all", false, "build all platforms twice, not only this one")
@@ -92,24 +94,80 @@ func says(t *testing.T, cmd *exec.Cmd, version, commit string) {
 	}
 }
 
-// TestPlatforms: the programs compile and pass vet on each system, with -all all of it on
-// each platform.
+// TestPlatforms: the programs compile and pass vet on each system. Without -all all packages
+// and their tests are type-checked for a system of each kind, which is what a compiler finds
+// fault with and takes a tenth of its time: what is compiled would be thrown away.
 func TestPlatforms(t *testing.T) {
-	chosen := []string{"darwin/arm64", "windows/amd64"} // and this one, by go vet
-	if *all {
-		chosen = platforms
-	}
-	for _, platform := range chosen {
-		goos, goarch, _ := strings.Cut(platform, "/")
-		packages := "./cmd/..." // with all that they are made of
-		if *all {
-			packages = "./..."
+	if !*all {
+		for _, platform := range []string{"darwin/arm64", "windows/amd64"} {
+			if faults := faultsOf(t, platform, root, "./..."); len(faults) > 0 {
+				t.Errorf("%s:\n%s", platform, strings.Join(faults, "\n"))
+			}
 		}
-		cmd := exec.Command("go", "vet", "-gcflags=all=-N -l", packages) // what is compiled is thrown away
+		return
+	}
+	for _, platform := range platforms {
+		cmd := exec.Command("go", "vet", "-gcflags=all=-N -l", "./...")
 		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+		cmd.Env = on(platform)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", platform, err, out)
+		}
+	}
+}
+
+// on is the environment in which go builds for a platform.
+func on(platform string) []string {
+	goos, goarch, _ := strings.Cut(platform, "/")
+	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+}
+
+// faultsOf type-checks packages and their tests for a platform, and returns what is wrong
+// with them or with what they import.
+func faultsOf(t *testing.T, platform, dir, pattern string) (faults []string) {
+	t.Helper()
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedModule,
+		Dir:  dir, Env: on(platform), Tests: true,
+	}, pattern)
+	if err != nil || len(loaded) == 0 {
+		t.Fatalf("%d packages: %v", len(loaded), err)
+	}
+	packages.Visit(loaded, nil, func(p *packages.Package) {
+		for _, e := range p.Errors {
+			faults = append(faults, e.Error())
+		}
+	})
+	return faults
+}
+
+// TestFaultsOfAPlatform: what does not compile on one system only is found there.
+func TestFaultsOfAPlatform(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":            "module small\n\ngo 1.26\n",
+		"p.go":              "package small\n",
+		"p_windows.go":      "package small\n\nimport \"syscall\"\n\nfunc stop() error { return syscall.Kill(1, 9) }\n",
+		"q_darwin_test.go":  "package small\n\nfunc unused() { x := 1 }\n",
+		"q_windows_test.go": "package small\n\nimport \"os\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for platform, want := range map[string][]string{
+		"linux/amd64":   nil,
+		"darwin/arm64":  {"declared and not used: x"},
+		"windows/amd64": {"undefined: syscall.Kill", `"os" imported and not used`},
+	} {
+		got := strings.Join(faultsOf(t, platform, dir, "./..."), "\n")
+		for _, fault := range want {
+			if !strings.Contains(got, fault) {
+				t.Errorf("%s: %q is not found: %s", platform, fault, got)
+			}
+		}
+		if want == nil && got != "" {
+			t.Errorf("%s: %s", platform, got)
 		}
 	}
 }
