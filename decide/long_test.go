@@ -72,7 +72,7 @@ func heap() uint64 {
 // TestSlowReader: a client that reads nothing until it has written much gets all of it.
 func TestSlowReader(t *testing.T) {
 	c := start(t, options{rules: "allow = [\"Bash\", \"Write\"]"})
-	const n, size = 40, 256 << 10
+	const n, size = 16, 256 << 10
 	for i := range n { // much more than a pipe holds
 		c.plain(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"canUseTool","params":{"tool":"Write","input":{"file_path":"a","content":"%s"}}}`, i, strings.Repeat("x", size)))
 	}

@@ -210,7 +210,7 @@ func children(pid int) []int {
 // TestEditorFaults: whatever happens at a random moment, no tool use runs that was not
 // decided and recorded, everything ends, and the next start works.
 func TestEditorFaults(t *testing.T) {
-	n := 10
+	n := 4
 	if os.Getenv("AW_LONG") != "" {
 		n = 200
 	}
