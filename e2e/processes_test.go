@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// patience is how long what ends by itself, or was killed, may take on a busy machine.
+const patience = 30 * time.Second
+
 // adoptOrphans makes every process that our runs leave behind a child of ours.
 func adoptOrphans() error {
 	const prSetChildSubreaper = 36
@@ -106,7 +109,7 @@ func gone(path string, limit time.Duration) (time.Duration, bool) {
 // is on disk then.
 func settled(t testing.TB) {
 	t.Helper()
-	if _, all := allEnded(descendants, 5*time.Second); !all {
+	if _, all := allEnded(descendants, patience); !all {
 		t.Errorf("processes of the run live on: %v", descendants())
 	}
 }
@@ -116,7 +119,7 @@ func end(pids []int) {
 	for _, pid := range pids {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for _, pid := range pids {
 		ended(pid, deadline)
 	}

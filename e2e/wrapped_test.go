@@ -114,7 +114,7 @@ func (x wrapped) run(t testing.TB, b *box, m *model, w *web) result {
 		t.Fatal(err)
 	}
 	reap()
-	if took, dead := gone(x.Path, 5*time.Second); !dead { // one that was killed takes a moment
+	if took, dead := gone(x.Path, patience); !dead { // one that was killed takes a moment
 		t.Errorf("the agent CLI is still there %v after the run", took)
 		end(agents(x.Path))
 	}
