@@ -47,7 +47,7 @@ const thinks = 2 * time.Second
 // TestSlowPerson has managed settings with a hook that allows everything appear in
 // mid-run: it does not answer a question that a person still thinks about.
 func TestSlowPerson(t *testing.T) {
-	for _, r := range allReleases() {
+	for _, r := range releases() {
 		t.Run(r.Version, func(t *testing.T) {
 			sc := newScene(t, r, profile{})
 			nothingManaged(t)
