@@ -14,7 +14,7 @@ type lane int
 const (
 	alone    lane = iota // before all others: they need what it makes
 	computes             // one after the other: each takes all processors
-	waits                // two at a time, beside what computes: most of it is other programs' time
+	waits                // two at a time, beside what computes: they take as long as other programs or the clock
 )
 
 // width is how many steps of a lane run at the same time.

@@ -42,7 +42,6 @@ var steps = []step{
 	{"within", computes, within},
 	{"mutants", computes, mutants},
 	{"manuals", computes, manuals},
-	{"fuzz", computes, fuzz},
 	{"e2e", waits, e2e},
 	{"page", waits, page},
 	{"walls", waits, walls},
@@ -50,6 +49,7 @@ var steps = []step{
 	{"nvim", waits, nvim},
 	{"serve", waits, serve},
 	{"clients", waits, clients},
+	{"fuzz", waits, fuzz},
 }
 
 // debian holds the programs with which tests compare, and their packages.
