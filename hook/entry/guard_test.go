@@ -53,13 +53,16 @@ var fakeHooks = []fakeHook{
 	{"answers and hangs", `echo '{}'; exec sleep 60`, 2, "{}\n", "failed"},
 }
 
-// limit is how long the hook may take: a second if it hangs, else so long that a machine
-// with much to do does not end one that answers.
+// limit is how long the hook may take: a second if it hangs, five if it answers first, else
+// so long that a machine with much to do does not end one that answers.
 func (w fakeHook) limit() time.Duration {
-	if strings.Contains(w.name, "hangs") {
-		return time.Second
+	switch {
+	case !strings.Contains(w.name, "hangs"):
+		return time.Minute
+	case w.out != "":
+		return 5 * time.Second
 	}
-	return time.Minute
+	return time.Second
 }
 
 // TestGuard: with a real bash, with GNU timeout and without, a hook that fails in
