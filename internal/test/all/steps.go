@@ -166,9 +166,9 @@ func vuln(r *runner) {
 	}
 }
 
-// release builds this platform's release twice and compares the bytes, and compiles and vets
-// the programs for another system of each kind. In the long form it does so for all
-// platforms, and installs a tagged version from a module proxy.
+// release builds this platform's release twice and compares the bytes, and type-checks
+// everything for another system of each kind. In the long form it builds, compiles and vets
+// for all platforms, and installs a tagged version from a module proxy.
 func release(r *runner) {
 	args := []string{"-count=1", "-tags", "release", "-timeout", "2h", "./internal/release"}
 	if r.long {
