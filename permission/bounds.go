@@ -191,6 +191,23 @@ func (b *Bounds) Files() []string {
 	return slices.DeleteFunc(slices.Compact(files), func(file string) bool { return file == "" })
 }
 
+// Protected returns the names, relative to a directory of the workspace, that the tables
+// and the policy protect from being written, sorted.
+func (b *Bounds) Protected() []string {
+	all := slices.Concat(protectedPaths, settingsPaths)
+	for _, p := range b.policies {
+		for i := range p.Protect {
+			for _, table := range p.Protect[i].names {
+				for _, name := range table {
+					all = append(all, strings.Join(name, "/"))
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Root is a directory or file that holds something that a rule is about. Write says that
 // the rule is about writing there.
 type Root struct {

@@ -72,6 +72,9 @@ func Make(p *permission.Policy, s *permission.Session, m *Machine, files Files) 
 	for _, socket := range m.Sockets {
 		k.socket(socket)
 	}
+	for _, root := range k.plan.Workspace {
+		k.absent(root)
+	}
 	k.settle()
 	k.named()
 	k.held()
@@ -109,6 +112,7 @@ func hosts(p *permission.Policy) []string {
 func (k *maker) writable() {
 	for _, root := range k.plan.Workspace {
 		if k.kept = k.bounds.ReadOnly(); k.kept != "" {
+			k.add(&k.plan.Writable, root, "the workspace, but for what stays as it is")
 			k.add(&k.plan.ReadOnly, root, k.kept)
 			continue
 		}
@@ -306,6 +310,30 @@ func (k *maker) root(root permission.Root) {
 		k.unheld = append(k.unheld, root.Rule)
 		k.add(&k.plan.Gaps, real, root.Rule+": there are too many names")
 	}
+}
+
+// absent notes the protected names that are not in a directory of the workspace, since
+// what is made under one of them may change what other programs do later.
+func (k *maker) absent(root string) {
+	if k.kept != "" {
+		return
+	}
+	last := ""
+	for _, name := range k.bounds.Protected() {
+		at := path.Join(root, name)
+		if last != "" && below(at, last) || k.files.Kind(at) != Nothing {
+			continue
+		}
+		if why := k.bounds.At(at, false).Write; why != "" && !k.readOnly(at) {
+			k.add(&k.plan.Absent, at, why)
+			last = at
+		}
+	}
+}
+
+// readOnly reports whether a path lies in what stays as it is.
+func (k *maker) readOnly(name string) bool {
+	return slices.ContainsFunc(k.plan.ReadOnly, func(p Path) bool { return below(name, p.Path) })
 }
 
 // held lists the rules that are held whole.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -120,7 +121,7 @@ func TestMake(t *testing.T) {
 		{"read-only", p.ReadOnly, []string{ws + ".claude", ws + ".git/config", ws + ".git/hooks", ws + ".vscode", ws + "bare/config", ws + "sub/.git/config"}},
 		{"denied", p.Denied, []string{ws + ".claude/worktrees/x/.env", ws + ".env", ws + ".vscode/.env", ws + "secrets", "/home/me/dot/npmrc", "/opt/agent.sock", "/srv/a"}},
 		{"empty", p.Empty, []string{"/home/me/.aws", "/home/me/.local/state/agent-wrapper/credentials.json", "/home/me/.ssh"}},
-		{"absent", p.Absent, []string{ws + ".git/commondir", ws + "bare/commondir", ws + "bare/hooks", ws + "sub/.git/commondir", ws + "sub/.git/hooks"}},
+		{"absent", gitsOf(p.Absent), []string{ws + ".git/commondir", ws + "bare/commondir", ws + "bare/hooks", ws + "sub/.git/commondir", ws + "sub/.git/hooks"}},
 		{"gaps", p.Gaps, []string{"/home/me", ws + ".npmrc"}},
 	} {
 		got := Paths(part.got)
@@ -187,5 +188,68 @@ func TestNames(t *testing.T) {
 	}
 	if !slices.Equal(found, []string{"/home/me/ws/copied.key"}) || !slices.Contains(Paths(p.Denied), "/home/me/ws/copied.key") {
 		t.Errorf("%v", p.Gaps)
+	}
+}
+
+// gitsOf returns what git obeys, of paths that are not there.
+func gitsOf(absent []Path) []Path {
+	return slices.DeleteFunc(slices.Clone(absent), func(p Path) bool { return p.Why != "it changes what git does" })
+}
+
+// TestAbsent: what is protected and not there is looked for, and what is there is not.
+func TestAbsent(t *testing.T) {
+	p, err := Make(policy(t, "", "Edit(.envrc)"), nil, machine(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		".mcp.json": true, "agent-wrapper.toml": true, "agent-wrapper.local.toml": true, ".idea": true, ".github/workflows": true,
+		".vscode": false, ".vscode/tasks.json": false, ".claude/settings.json": false, // it is read-only as a whole
+		".envrc": false, // a rule lets it be written
+		"a.go":   false,
+	} {
+		if got := slices.Contains(Paths(p.Absent), "/home/me/ws/"+name); got != want {
+			t.Errorf("%s is looked for: %v", name, got)
+		}
+	}
+}
+
+// TestHeld: a rule is held if nothing inside can act against it, whatever appears there.
+func TestHeld(t *testing.T) {
+	for _, tt := range []struct {
+		rule string
+		want bool
+	}{
+		{"Read(.env)", true}, {"Read(secrets/**)", true}, {"Read(~/.ssh/**)", true}, {"Read(/srv/a/**)", true}, {"Read(nothing/**)", true},
+		{"Edit(secrets/**)", true}, {"Edit(.vscode/**)", true}, {"Edit(/srv/**)", true}, {"Edit(~/.ssh/**)", true}, {"Edit(a.go)", false}, // at any depth
+		{"Edit(./a.go)", true}, {"Edit(./nothing)", false}, {"Edit(*.lock)", false}, {"Edit(**/*.go)", false},
+		{"Read(~/**/*.kdbx)", false}, {"Read(/**)", false}, {"Edit(.npmrc)", false}, {"Edit(./.npmrc)", false}, // more than the workspace; a link
+	} {
+		p, err := Make(policy(t, tt.rule, ""), nil, machine(), files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(p.Held, "deny "+tt.rule); got != tt.want {
+			t.Errorf("%s is held: %v (%v)", tt.rule, got, p.Held)
+		}
+	}
+}
+
+// TestReadOnly: in mode plan, and where a rule denies all edits, nothing in the workspace
+// can be written, git's own files included.
+func TestReadOnly(t *testing.T) {
+	plan := policy(t, "", "")
+	plan.Mode, _ = modes.Parse("plan")
+	for name, p := range map[string]*permission.Policy{"mode": plan, "rule": policy(t, "Edit", ""), "edit of a file": policy(t, "Edit(a.go)", "")} {
+		made, err := Make(p, nil, machine(), files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(Paths(made.ReadOnly), "/home/me/ws"); got != (name != "edit of a file") {
+			t.Errorf("%s: the workspace is read-only: %v", name, got)
+		}
+		if got := slices.Contains(Paths(made.Writable), "/home/me/ws/.git"); got != (name == "edit of a file") {
+			t.Errorf("%s: git writes: %v", name, got)
+		}
 	}
 }

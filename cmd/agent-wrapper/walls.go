@@ -87,7 +87,7 @@ func (a *app) showWalls(p *walls.Plan, missing string) {
 		{"stays as it is, in the middle of that", "", p.ReadOnly},
 		{"cannot be read", "nothing is withheld", p.Denied},
 		{"looks empty", "", p.Empty},
-		{"is not there, and is looked for afterwards", "", p.Absent},
+		{"is not there, and is looked for afterwards", "", abridged(p.Absent, p.Workspace)},
 		{"is not held", "", p.Gaps},
 	} {
 		writePaths(&out, part.title, part.none, part.paths)
@@ -107,6 +107,46 @@ func (a *app) showWalls(p *walls.Plan, missing string) {
 		fmt.Fprintf(&out, "this machine cannot build walls: %s\n", visible.Line(missing))
 	}
 	_, _ = io.WriteString(a.out, out.String()) // as all that is printed
+}
+
+// abridged returns the paths that are not there, with a line for all that are missing in a
+// directory of the workspace for the same reason, but for git's.
+func abridged(paths []walls.Path, roots []string) []walls.Path {
+	const most = 4 // on a line
+	type key struct{ root, why string }
+	var out []walls.Path
+	at, names := map[key]int{}, map[key]int{}
+	for _, p := range paths {
+		root := inside(p.Path, roots)
+		k := key{root, p.Why}
+		if root == "" || strings.HasPrefix(p.Path, root+"/.git/") {
+			out = append(out, p)
+			continue
+		}
+		switch names[k]++; {
+		case names[k] == 1:
+			at[k] = len(out)
+			out = append(out, p)
+		case names[k] <= most:
+			out[at[k]].Path += ", " + strings.TrimPrefix(p.Path, root+"/")
+		}
+	}
+	for k, i := range at {
+		if more := names[k] - most; more > 0 {
+			out[i].Path += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return out
+}
+
+// inside returns the first of the roots that a path is below, "" if there is none.
+func inside(name string, roots []string) string {
+	for _, root := range roots {
+		if strings.HasPrefix(name, root+"/") {
+			return root
+		}
+	}
+	return ""
 }
 
 func writePaths(out io.Writer, title, none string, paths []walls.Path) {
