@@ -424,6 +424,8 @@ func (j *job) run(ctx context.Context, line string) error {
 	switch {
 	case res.TimedOut:
 		j.say("ended after %v: the time limit (%s)", j.flags.limit, cmp.Or(j.limitedBy, "--timeout"))
+	case res.Exit != 0 && j.walled:
+		j.say("it ran inside walls: agent-wrapper policy walls shows what it could do there")
 	case res.Exit != 0 && len(j.left) > 0:
 		j.say("cloud credentials withheld: %s; use --keep-env to pass them", strings.Join(j.left, ", "))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
+	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // settings are the settings that we pass to the CLI. Apart from managed settings
@@ -98,6 +99,9 @@ func (o *launch) system() string {
 	parts := []string{o.told.Instructions, o.AppendSystemPrompt}
 	if o.Scratch != "" {
 		parts = append(parts, fmt.Sprintf("Put temporary files into %s, which is also $TMPDIR. It is private to this session, you may write, read and remove there without being asked, and it is removed at the end of the session.", o.Scratch))
+	}
+	if o.Walls != nil {
+		parts = append(parts, "Commands run inside walls that the kernel holds: they write only in the workspace, in caches of tools and in temporary files; protected files, files with secrets and what the policy denies cannot be changed or read; other processes, services and hosts are not there, and loopback is each command's own. One that meets a wall fails, mostly with \"Read-only file system\", \"Permission denied\" or a failed connection. Start a server in the same command as what uses it. If a command needs more, repeat it on its own with "+tools.Unsandboxed+" set to true: a person is then asked.")
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 }
