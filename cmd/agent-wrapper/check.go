@@ -55,6 +55,7 @@ the file system.
 		},
 	}
 	rules.add(cmd)
+	rules.addWalls(cmd)
 	form = a.addJSON(cmd, jsonOnce)
 	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input and answer each")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask, 11 for deny (with --jsonl: the strictest)")

@@ -100,6 +100,7 @@ it could not be run or recorded. A message on standard error says which.`,
 // add defines the flags.
 func (f *execFlags) add(cmd *cobra.Command) {
 	f.policyFlags.add(cmd)
+	f.addWalls(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.shell, "shell", "bash", "the shell `program` that runs the command: bash, sh, dash or zsh")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "give the command a private copy of this `file` as KUBECONFIG")

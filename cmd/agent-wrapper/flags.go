@@ -52,8 +52,6 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&p.chat, "frontmatter", "", "chat `file` (Markdown) with permission settings in its front matter; see agent-wrapper trust")
 	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
 	flags.StringVar(&p.unlisted, "unlisted", "", "what to do if no rule matches: `ask|deny|risk`; risk lets harmless commands run (default: risk, or deny in mode dontAsk)")
-	flags.StringVar(&p.walls, "walls", "", "whether the kernel holds commands to the policy, so that fewer are asked about: `off|on|require`; on where it can (Linux), require (also --walls alone) else runs none (default: off)")
-	flags.Lookup("walls").NoOptDefVal = "require"
 	flags.StringVar(&p.risk, "risk", "", "rate commands by how dangerous they are: `on|off` (default: on)")
 	flags.Var((*list)(&p.allow), "allow", "allow `rules`, separated by commas: 'Read,Bash(git status)'; repeatable")
 	flags.Var((*list)(&p.ask), "ask", "`rules` that ask you first: 'Bash(git push:*)'; repeatable")
@@ -65,6 +63,12 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	complete(cmd, "mode", modes.Names()...)
 	complete(cmd, "unlisted", "ask", "deny", "risk")
 	complete(cmd, "risk", "on", "off")
+}
+
+// addWalls defines the flag about walls, for commands that build them or say what they do.
+func (p *policyFlags) addWalls(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.walls, "walls", "", "hold commands to the policy by the kernel (Linux), and ask about fewer, `how`: off, on (where it can), or require, as --walls alone: else nothing runs (default: off)")
+	cmd.Flags().Lookup("walls").NoOptDefVal = "require"
 	complete(cmd, "walls", "off", "on", "require")
 }
 

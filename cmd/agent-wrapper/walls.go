@@ -50,7 +50,7 @@ func wallsJSONOf(p *walls.Plan, missing string) *wallsJSON {
 	for _, list := range []*[]walls.Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
 		*list = append([]walls.Path{}, *list...)
 	}
-	p.Hosts = append([]string{}, p.Hosts...)
+	p.Hosts, p.Held = append([]string{}, p.Hosts...), append([]string{}, p.Held...)
 	return &wallsJSON{Plan: p, Missing: missing}
 }
 
