@@ -60,7 +60,7 @@ func TestWithinWalls(t *testing.T) {
 		{spec{allow: "Bash"}, "git push", nil, "inside"}, {spec{mode: "bypassPermissions"}, "curl https://evil.example/", nil, "inside"}, {spec{mode: "bypassPermissions"}, "ps aux", nil, "inside"},
 		{spec{rules: []patterns.GranularSpec{{Tools: []string{"Bash"}, Action: patterns.Allow}}}, "git push", nil, "inside"},
 		// Tier 3, what is destructive, and what a person guards.
-		{tiers, "rm -rf src", nil, "deny"}, {tiers, "python3 x.py; rm -rf src", nil, "deny"}, {tiers, "rm x", nil, "ask"}, {tiers, "git branch -D x", nil, "ask"},
+		{tiers, "rm -rf src", nil, "deny"}, {tiers, "python3 x.py; rm -rf src", nil, "deny"}, {tiers, "rm x", nil, "ask"}, {tiers, "cat x.sh | bash", nil, "ask"}, {tiers, "bash < x.sh", nil, "ask"}, {tiers, "git branch -D x", nil, "ask"},
 		{tiers, "cat .env", nil, "ask"}, {tiers, "python3 -c \"open('.env')\"", nil, "ask"}, {tiers, "unheard-of .env", nil, "ask"}, {tiers, "cat .env*", nil, "ask"}, {tiers, "printenv", nil, "ask"}, {tiers, "env", nil, "ask"},
 		{tiers, "echo x > .git/hooks/pre-commit", nil, "ask"}, {tiers, "unheard-of > .git/config", nil, "ask"}, {tiers, "echo x > agent-wrapper.toml", nil, "ask"}, {tiers, "tee .claude/settings.json", nil, "ask"},
 		// Rules.

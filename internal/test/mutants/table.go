@@ -5034,7 +5034,7 @@ func tellsWord`,
 	{
 		Guard: "what is named is asked about within walls too", File: "permission/walls.go",
 		Old:  `return e.names(i, about) || e.begins(&e.acts[i], about)`,
-		New:  `return false`,
+		New:  `return about == nil`,
 		Test: "TestWithinWalls",
 	},
 	{
