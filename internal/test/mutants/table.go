@@ -5040,7 +5040,7 @@ func tellsWord`,
 	{
 		Guard: "without a plan nothing is allowed within walls", File: "permission/walls.go",
 		Old:  "\tif err != nil {\n\t\treturn d\n\t}\n\tdoubts",
-		New:  `	doubts`,
+		New:  "\t_ = err\n\tdoubts",
 		Test: "TestNoWalls",
 	},
 	{
