@@ -77,7 +77,7 @@ var described = map[string]string{
 // values holds the permitted values of the keys. A key that only one table has
 // is preceded by the name of the table.
 var values = map[string][]string{
-	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"}, "walls": {"off", "on", "require"},
+	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "advice": {"on", "off"}, "table.walls": {"off", "on", "require"},
 	"risksTable.safe": riskKeys[0].answers, "risksTable.moderate": riskKeys[1].answers, "risksTable.high": riskKeys[2].answers,
 	"then": atLimits, "overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
 	"profile": {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "inline_code": {"off", "as-files"}, "action": {"allow", "ask", "deny"},

@@ -23,6 +23,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
 // stream writes the events of a run, as JSON lines or as text for a person. It is
@@ -37,9 +38,11 @@ type stream struct {
 	// columns returns the width of the terminal; nil: out is none.
 	columns func() int
 	err     error // the first write error
-	// decided and denied are the tool uses that were told of. In text, the failure of one
-	// that was denied is left out: it is the denial, in the words for the agent.
-	decided, denied map[string]bool
+	// decided are the tool uses that were told of, denied the reasons of those that were
+	// denied. In text, a result that repeats one is left out, and so are the words that the
+	// agent CLI has for the model in its place.
+	decided map[string]bool
+	denied  map[string]string
 	// quiet has nothing written: the result is all (--output json).
 	quiet bool
 	tally tally
@@ -219,8 +222,8 @@ func (s *stream) text(e wrapper.Event) string {
 		s.keep(e)
 		return s.decision(e)
 	case wrapper.ToolResultEvent:
-		if s.denied[e.ToolUseID] && e.IsError { // the denial stands above
-			return ""
+		if why := s.denied[e.ToolUseID]; why != "" && (strings.Contains(e.Text, why) || claude.TurnedAway(e.Text)) {
+			return "" // it stands above
 		}
 		return s.undecided(e) + s.result(e)
 	case wrapper.WarningEvent:
@@ -329,11 +332,11 @@ var column = lazyregexp.New(`(:[0-9]+):[0-9]+$`)
 // keep notes a tool use that is told of.
 func (s *stream) keep(e wrapper.Event) {
 	if s.decided == nil {
-		s.decided, s.denied = map[string]bool{}, map[string]bool{}
+		s.decided, s.denied = map[string]bool{}, map[string]string{}
 	}
 	s.decided[e.ToolUseID] = true
 	if e.Behavior == "deny" {
-		s.denied[e.ToolUseID] = true
+		s.denied[e.ToolUseID] = e.Reason
 	}
 }
 

@@ -17,17 +17,18 @@ var prose = []string{"Reason", "Reasons", "Message", "Detail"}
 
 // mayReadProse lists the files that compare or search text, with the reason.
 var mayReadProse = map[string]string{
-	"cmd/agent-wrapper/security.go":   "a Reason of the whitelist is its code",
-	"cmd/agent-wrapper/stream.go":     "shows a decision, and leaves out what the reason has said",
-	"desk/reply.go":                   "a person's own words, which must not be missing",
-	"display/cause.go":                "leaves out of a reason the action that stands before it",
-	"display/text.go":                 "shows an ask, and leaves out what the reason has said",
-	"internal/plain/plain.go":         "puts the words of a library into others",
-	"internal/test/sessions/tally.go": "groups questions for people to read",
-	"permission/advice.go":            "leaves out of a message what it says already",
-	"policy/rules.go":                 "tells once what is wrong with a policy and with those below it",
-	"policy/validate.go":              "shows an error without its place, which stands before it",
-	"whitelist/gate.go":               "a Reason of the whitelist is its code",
+	"cmd/agent-wrapper/policyimport.go": "shows rules, and tells once what is the same of several",
+	"cmd/agent-wrapper/security.go":     "a Reason of the whitelist is its code",
+	"cmd/agent-wrapper/stream.go":       "shows a decision, and leaves out what the reason has said",
+	"desk/reply.go":                     "a person's own words, which must not be missing",
+	"display/cause.go":                  "leaves out of a reason the action that stands before it",
+	"display/text.go":                   "shows an ask, and leaves out what the reason has said",
+	"internal/plain/plain.go":           "puts the words of a library into others",
+	"internal/test/sessions/tally.go":   "groups questions for people to read",
+	"permission/advice.go":              "leaves out of a message what it says already",
+	"policy/rules.go":                   "tells once what is wrong with a policy and with those below it",
+	"policy/validate.go":                "shows an error without its place, which stands before it",
+	"whitelist/gate.go":                 "a Reason of the whitelist is its code",
 }
 
 // searches are the functions that search a text, by package. In strings and

@@ -508,6 +508,10 @@ func (r *run) gave(b *block, t *turn) error {
 	return nil
 }
 
+// TurnedAway reports whether a result is what the CLI writes for the model in place of one,
+// when the turn has ended with a denial.
+func TurnedAway(result string) bool { return strings.HasPrefix(result, "The user doesn't want to ") }
+
 // stoppedText stands for what the CLI writes for the model about a tool that ran when the turn
 // was interrupted.
 const stoppedText = "stopped: the turn was interrupted"

@@ -336,7 +336,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a credential of a person is not read unasked", File: "permission/layers.go",
-		Old:  `if e.takesCredential(a) {`,
+		Old:  `if e.wards(a) && e.takesCredential(a) {`,
 		New:  `if false {`,
 		Test: "TestCredentials",
 	},
@@ -2665,7 +2665,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "the file that sets TMPDIR is guarded", File: "engine/scratch.go",
-		Old:  `		e.Guard(place.env)`,
+		Old:  `		e.Guard(place.env, place.own)`,
 		New:  ``,
 		Test: "TestScratch",
 	},
