@@ -96,7 +96,10 @@ func TestAgentBeside(t *testing.T) {
 				run.profile.Env = network
 				run.run(t, b, m, startWeb(t, b))
 				v := judge(b, m, rows, before, record(t, b), func(r row) bool { return r.Name == "ls" })
-				if got := slices.Contains(v.Faults, "cat: ran without a decision of ours (alpha secret-of-a)"); got != x.open || !x.open && len(v.Faults) > 0 {
+				undecided := func(name string) bool {
+					return slices.ContainsFunc(v.Faults, func(f string) bool { return strings.HasPrefix(f, name+": ran without a decision of ours") })
+				}
+				if got := undecided("note"); got != x.open || !x.open && len(v.Faults) > 0 || undecided("cat") { // a command asks once more
 					t.Errorf("open %v, want %v: %q", got, x.open, v.Faults)
 				}
 			})

@@ -103,7 +103,8 @@ func TestShellInside(t *testing.T) {
 	})
 }
 
-// insideRows are commands that meet a wall.
+// insideRows are commands that meet a wall. What they name outside would run outside, since
+// the person says yes.
 func insideRows(b *box) []shellRow {
 	b.write("repo/.gitignore", ".env\nsecrets\n")
 	b.write("repo/.env", "KEY=secret-of-env\n")
@@ -112,12 +113,12 @@ func insideRows(b *box) []shellRow {
 	b.write("home/notes", "notes\n")
 	return []shellRow{
 		{Name: "write-out", Command: "echo x > " + b.Out + "/x", Fails: true, Exit: "Read-only file system"},
-		{Name: "write-home", Command: "echo x >> ~/.bashrc", Fails: true, Exit: "Read-only file system"},
+		{Name: "write-home", Command: `eval "$(echo 'echo x >> ~/.bashrc')"`, Fails: true, Exit: "Read-only file system"},
 		{Name: "read-home", Command: "cat ~/notes", Says: "notes"},
 		{Name: "read-denied", Command: "cat $(echo secrets)/x", Fails: true, Exit: "Permission denied"},
 		{Name: "read-env", Command: "cat .e*", Fails: true, Exit: "Permission denied"},
 		{Name: "read-ssh", Command: "cat ~/.ssh/*", Fails: true, Exit: "No such file"},
-		{Name: "hooks", Command: "echo x > .git/hooks/pre-commit", Fails: true, Exit: "Read-only file system"},
+		{Name: "hooks", Command: `eval "$(echo 'echo x > .git/hooks/pre-commit')"`, Fails: true, Exit: "Read-only file system"},
 		{Name: "network", Command: "exec 3<>/dev/tcp/127.0.0.1/" + listening(b.t), Fails: true, Exit: "Connection refused"},
 		{Name: "temporary", Command: "echo t > /tmp/t && mktemp -p /tmp >/dev/null && echo kept > $TMPDIR/kept && cat /tmp/t", Says: "t"},
 		{Name: "temporary-gone", Command: "cat $TMPDIR/kept; ls /tmp/t 2>/dev/null", Fails: true, Exit: "kept"},

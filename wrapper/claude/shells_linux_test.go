@@ -170,11 +170,15 @@ func TestShellsOver(t *testing.T) {
 		g.allows("other", "a", "", "")
 		g.over("front")
 		g.over("back")
+		g.mu.Lock()
 		if len(g.allowed["a"]) != 1 || g.allowed["a"][0].id != "other" || len(g.allowed["b"]) != 1 {
 			t.Errorf("%v", g.allowed)
 		}
+		g.mu.Unlock()
 		time.Sleep(lateLimit)
 		synctest.Wait()
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		if len(g.allowed) != 1 || len(g.allowed["a"]) != 1 {
 			t.Errorf("%v", g.allowed)
 		}
