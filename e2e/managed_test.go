@@ -67,9 +67,6 @@ func TestManagedSettings(t *testing.T) {
 // TestManagedHook: a managed hook that was accepted still runs, in front of a command that
 // is decided by us.
 func TestManagedHook(t *testing.T) {
-	if !long() {
-		t.Skip("a long form")
-	}
 	eachRelease(t, func(t *testing.T, r release) {
 		b := newBox(t)
 		managedSettings["accepted"] = func(b *box) string {
