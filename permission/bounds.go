@@ -208,6 +208,34 @@ func (b *Bounds) Protected() []string {
 	return slices.Compact(all)
 }
 
+// Through returns the rules with paths that may be about something below a link to a
+// directory, and need not be about it by the name of its target. A rule for a name at any
+// depth is about both if the target is in the workspace (inside).
+func (b *Bounds) Through(link string, inside bool) []string {
+	var rules []string
+	for _, p := range b.policies {
+		asIs := func(name string) (string, bool) { return name, true }
+		path := patterns.NewPath(shell.Word{Text: link}, "", p.Place, asIs)
+		for _, kind := range []patterns.Kind{patterns.ReadPath, patterns.WritePath} {
+			sub := patterns.Subject{Kind: kind, Tool: tools.Bash, Path: path}
+			for _, set := range []*patterns.Set{b.session.deny, p.Deny} {
+				for _, rule := range set.Near(path) {
+					deep := p.Place.Workspace + "/x/x/x/" + rule.Last()
+					if !rule.Bare() && path.Below(rule, &sub) && !(inside && rule.Last() != "" && rule.Covers(deep)) {
+						rules = append(rules, nameOfRule(rule))
+					}
+				}
+			}
+		}
+		for _, g := range p.Rules {
+			if g.Paths() && g.Action() == patterns.Deny {
+				rules = append(rules, g.String()) // not looked at closely
+			}
+		}
+	}
+	return rules
+}
+
 // Root is a directory or file that holds something that a rule is about. Write says that
 // the rule is about writing there.
 type Root struct {

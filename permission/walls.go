@@ -217,7 +217,7 @@ func isLocal(url shell.Word) bool {
 // outwardPath returns why a read or write cannot be done inside walls. What is not
 // certain is tried there.
 func (e *evaluation) outwardPath(a *act) string {
-	if a.does.Unnamed || !a.certain() {
+	if !a.certain() {
 		return ""
 	}
 	writes := a.sub.Kind == patterns.WritePath
@@ -252,7 +252,27 @@ func (a *act) certain() bool {
 
 // wards reports whether the evaluator, rather than walls, wards off what act a may do to
 // files: walls do where it is not said which ones those are.
-func (e *evaluation) wards(a *act) bool { return e.holding == nil || a.certain() }
+func (e *evaluation) wards(a *act) bool {
+	return e.holding == nil || a.certain() || e.namesHeld(a)
+}
+
+// namesHeld reports whether what is known of the path of a read or write, or the
+// directory that it is about as a whole, is held: .vscode/$f, $d/.envrc, cp -r x .vscode.
+// Walls let such a file be made where there is none.
+func (e *evaluation) namesHeld(a *act) bool {
+	return a.does != nil && a.sub.Path != nil && slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool {
+		said := shell.Word{Text: path.Clean(form.Filled(filler))}
+		if a.sub.Kind == patterns.ReadPath {
+			return e.credentialAt(said, false)
+		}
+		w := act{action: &action{sub: a.sub, does: &shell.Action{Kind: shell.Write}, parent: -1, forms: []shell.Word{said}}}
+		return e.guarded(&w) != "" || e.protects(&w)
+	})
+}
+
+// filler stands for what is known only when the line runs, where what is said beside it
+// counts. No table has it.
+const filler = "x"
 
 // unheld returns a deny rule of a set that may match act i and that the walls do not
 // hold, nil if they hold all of them. rule is one that may match.
@@ -315,20 +335,24 @@ func (e *evaluation) namesOf(set *patterns.Set, i int) bool {
 			return !r.Bare() && sub.Path.Below(r, sub) && sub.Path.All(r)
 		})
 	}
-	return e.names(i, about) || e.begins(&e.acts[i], about)
+	return e.names(i, about) || e.begins(&e.acts[i].sub, about)
 }
 
 // begins reports whether the path of a read or write, or the directory in which it is as
-// far as that is known, is what about says.
-func (e *evaluation) begins(a *act, about func(sub *patterns.Subject) bool) bool {
-	return a.does != nil && a.sub.Path != nil && slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool {
-		sub := a.sub
-		at := knownPath(form)
-		if at == "" {
-			return false
+// far as that is known, is what about says, whatever stands for the rest.
+func (e *evaluation) begins(of *patterns.Subject, about func(sub *patterns.Subject) bool) bool {
+	return of.Path != nil && slices.ContainsFunc(of.Path.Forms(), func(form shell.Word) bool {
+		sub := *of
+		for _, said := range []string{knownPath(form), form.Filled(filler)} {
+			if said == "" {
+				continue
+			}
+			sub.Path = patterns.NewPath(shell.Word{Text: said}, e.dir, e.policy.Place, e.resolve)
+			if about(&sub) {
+				return true
+			}
 		}
-		sub.Path = patterns.NewPath(shell.Word{Text: path.Clean(at)}, "", e.policy.Place, e.resolve)
-		return about(&sub)
+		return false
 	})
 }
 
@@ -341,14 +365,14 @@ func (e *evaluation) names(i int, about func(sub *patterns.Subject) bool) bool {
 	}
 	for _, subs := range [2][]patterns.Subject{e.mayRead(a), e.mayWrite(a)} {
 		for k := range subs {
-			if about(&subs[k]) {
+			if about(&subs[k]) || e.begins(&subs[k], about) {
 				return true
 			}
 		}
 	}
 	supposed := e.mayDo(a)
 	for k := range supposed {
-		if e.begins(&act{action: &supposed[k]}, about) {
+		if e.begins(&supposed[k].sub, about) {
 			return true
 		}
 	}
@@ -377,7 +401,7 @@ func (e *evaluation) worded(i int) *act {
 // whether the walls hold it.
 func (e *evaluation) holdsGranular(g *patterns.Granular, i int) bool {
 	about := func(sub *patterns.Subject) bool { return g.Match(sub) == patterns.Yes }
-	return e.holding != nil && g.Paths() && slices.Contains(e.holding.rules, g.String()) && !e.names(i, about) && !e.begins(&e.acts[i], about)
+	return e.holding != nil && g.Paths() && slices.Contains(e.holding.rules, g.String()) && !e.names(i, about) && !e.begins(&e.acts[i].sub, about)
 }
 
 // contained reports whether act i, which nothing else allows, is one that walls hold: it

@@ -63,6 +63,8 @@ func TestWithinWalls(t *testing.T) {
 		{tiers, "rm -rf src", nil, "deny"}, {tiers, "python3 x.py; rm -rf src", nil, "deny"}, {tiers, "rm x", nil, "ask"}, {tiers, "cat x.sh | bash", nil, "ask"}, {tiers, "bash < x.sh", nil, "ask"}, {tiers, "git branch -D x", nil, "ask"},
 		{tiers, "cat .env", nil, "ask"}, {tiers, "python3 -c \"open('.env')\"", nil, "ask"}, {tiers, "unheard-of .env", nil, "ask"}, {tiers, "cat .env*", nil, "ask"}, {tiers, "printenv", nil, "ask"}, {tiers, "env", nil, "ask"},
 		{tiers, "echo x > .git/hooks/pre-commit", nil, "ask"}, {tiers, "unheard-of > .git/config", nil, "ask"}, {tiers, "echo x > agent-wrapper.toml", nil, "ask"}, {tiers, "tee .claude/settings.json", nil, "ask"},
+		{tiers, "echo x > .vscode/$f", nil, "ask"}, {tiers, "echo x > $d/.envrc", nil, "ask"}, {tiers, "cp -r evil .vscode", nil, "ask"}, {tiers, "unzip a.zip -d .vscode", nil, "ask"}, {tiers, "tar xf a.tar -C .husky", nil, "ask"},
+		{tiers, "sed -i s/a/b/ .github/workflows/*", nil, "ask"}, {tiers, "for d in */; do echo x > \"$d/.mcp.json\"; done", nil, "ask"}, {tiers, "unzip a.zip -d out", nil, "within"}, {tiers, "cp -r src out", nil, "within"},
 		// Rules.
 		{spec{risk: true, unlisted: UnlistedRisk, ask: "Bash(python3:*)"}, "python3 x.py", nil, "ask"}, {spec{risk: true, unlisted: UnlistedRisk, ask: "Bash"}, "python3 x.py", nil, "ask"},
 		{spec{risk: true, allow: "Bash(ls)", unlisted: UnlistedAsk}, "python3 x.py", nil, "ask"}, {spec{risk: true, unlisted: UnlistedRisk, mode: "plan"}, "python3 x.py", nil, "deny"},
@@ -73,6 +75,7 @@ func TestWithinWalls(t *testing.T) {
 		{denies, "sed -i s/a/b/ \"$f\"", all, "within"}, {denies, "sed -i s/a/b/ \"$f\"", []string{envs, keys}, "ask"},
 		{denies, "cat keys/a", all, "deny"}, {denies, "unheard-of keys/a", all, "deny"}, {denies, "git push", all, "deny"}, {denies, "echo > lock.json", all, "deny"},
 		{denies, "tar cf x.tar keys", all, "ask"}, {denies, "cp -r keys x", all, "ask"}, {denies, "find keys -type f -exec cat {} +", all, "ask"}, {denies, "rg x keys", all, "ask"}, {denies, "cd keys; cat \"./$f\"", all, "ask"},
+		{denies, "cat $d/lock.json; echo x > $d/lock.json", all, "ask"}, {denies, "cat $d/x", all, "within"},
 		{denies, "awk -f x.awk --opt=keys/a", all, "ask"}, {denies, "cat \"$f\" keys/$g", all, "ask"},
 	}
 	for _, tt := range tests {

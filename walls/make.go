@@ -210,13 +210,17 @@ func (k *maker) entry(name string, kind Kind, kept bool) error {
 
 // link looks at a symbolic link. Its target is what is held; the link itself cannot be.
 func (k *maker) link(name string) {
-	bound := k.bounds.At(name, false)
+	real, ok := k.files.Resolve(name)
+	dir := ok && k.files.Kind(real) == Dir
+	if dir {
+		k.unheld = append(k.unheld, k.bounds.Through(name, k.within(real))...)
+	}
+	bound := k.bounds.At(name, dir)
 	if bound.Read == "" && bound.Write == "" {
 		return
 	}
 	k.add(&k.plan.Gaps, name, "it is a link, which a command may replace by a file of its own")
 	k.unheld = append(k.unheld, bound.Write)
-	real, ok := k.files.Resolve(name)
 	if !ok || k.files.Kind(real) == Nothing {
 		return
 	}
@@ -293,6 +297,9 @@ func (k *maker) within(name string) bool {
 // root looks at what a rule is about outside the workspace.
 func (k *maker) root(root permission.Root) {
 	real, ok := k.files.Resolve(root.Path)
+	if real != root.Path {
+		k.unheld = append(k.unheld, root.Rule) // it is not about the target by its own name
+	}
 	switch {
 	case !ok, k.within(real), k.files.Kind(real) == Nothing:
 		return

@@ -235,6 +235,30 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestHeldThroughLinks: what a rule is about by a link is not held, unless the rule is about
+// its target too.
+func TestHeldThroughLinks(t *testing.T) {
+	linked := append(slices.Clone(files), "/home/me/ws/data -> /srv/deep", "/home/me/ws/src -> /home/me/ws/sub", "/home/me/ws/src2/x")
+	for _, tt := range []struct {
+		with []string
+		rule string
+		want bool
+	}{
+		{linked, "Read(data/**)", false}, {linked, "Read(data/1/*)", false}, {linked, "Read(src/*.key)", false}, {linked, "Read(secrets/**)", true},
+		{linked, "Read(src2/**)", true}, {linked, "Read(.env)", false}, // data leads out of the workspace
+		{append(slices.Clone(files), "/home/me/ws/src -> /home/me/ws/sub"), "Read(.env)", true}, {files, "Read(data/**)", true},
+		{append(slices.Clone(files), "/home/me/.kept -> /srv/deep"), "Read(~/.kept/**)", false},
+	} {
+		p, err := Make(policy(t, tt.rule, ""), nil, machine(), fake(tt.with))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(p.Held, "deny "+tt.rule); got != tt.want {
+			t.Errorf("%s is held: %v", tt.rule, got)
+		}
+	}
+}
+
 // TestReadOnly: in mode plan, and where a rule denies all edits, nothing in the workspace
 // can be written, git's own files included.
 func TestReadOnly(t *testing.T) {

@@ -260,6 +260,9 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 	if s == nil || tool == nil || tool.Does != tools.Command {
 		return
 	}
+	if res.Walls == permission.Within && s.o.Walls == nil {
+		return // nothing allows it without walls
+	}
 	p := &permit{
 		id: use.ID, forms: shelltext.Forms(field(res.UpdatedInput, tool.Field)), dir: use.Dir,
 		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res),

@@ -194,6 +194,10 @@ func TestShellsTools(t *testing.T) {
 	if len(g.allowed) > 0 {
 		t.Errorf("%v", g.allowed)
 	}
+	g.allow(&permission.ToolUse{ID: "x", Tool: "Bash"}, &permission.Result{Decision: permission.Decision{Walls: permission.Within}, UpdatedInput: json.RawMessage(`{"command":"a"}`)})
+	if len(g.allowed) > 0 {
+		t.Errorf("allowed within walls, where there are none: %v", g.allowed)
+	}
 	g.allow(&permission.ToolUse{ID: "x", Tool: "Monitor"}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	if len(g.allowed) != 1 {
 		t.Errorf("%v", g.allowed)
