@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,7 @@ type trial struct {
 	env    []string
 	hook   bool
 	typed  bool
-	slow   time.Duration // how long a denial takes
+	slow   func(*box, ask) // how long a denial takes
 }
 
 func (x trial) run(t *testing.T) verdict {
@@ -77,7 +78,9 @@ func (x trial) run(t *testing.T) verdict {
 		Release: x.release, Args: append(append([]string{}, x.args...), "--mcp-config", b.mcpConfig()), Hook: x.hook, Typed: x.typed,
 		Env:    slices.Concat(w.env(), shut, []string{"CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}, x.env),
 		Answer: func(a ask) (bool, string) { return x.policy(ids[a.ID]), "shut" },
-		Slow:   x.slow,
+	}
+	if x.slow != nil {
+		d.Slow = func(a ask) { x.slow(b, a) }
 	}
 	before := b.snapshot()
 	prompt := x.Prompt
@@ -128,7 +131,7 @@ func TestControl(t *testing.T) {
 		{"no settings", trial{args: noSettings}, "cat: ran without a decision"},
 		{"no settings, no hook in simple mode", trial{args: noSettings, profile: profiles[2], env: profiles[2].Env, hook: true}, "cat: ran without a decision"},
 		{"no isolation", trial{profile: profiles[1], hook: true}, "marks/evil-user-pre: changed"},
-		{"no isolation, a hook answers before us", trial{profile: profiles[1], slow: 60 * time.Millisecond}, "ran although it was denied"},
+		{"no isolation, a hook answers before us", trial{profile: profiles[1], slow: outrun}, "ran although it was denied"},
 		{"skills on", trial{profile: profiles[1], policy: allowAll}, "marks/evil-skill: changed"},
 		{"typed @file", trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
 		{"typed /command", trial{profile: profiles[3], typed: true}, "marks/evil-"},
@@ -147,6 +150,18 @@ func TestControl(t *testing.T) {
 			})
 		}
 	}
+}
+
+// lasts waits as long.
+func lasts(d time.Duration) func(ask) { return func(ask) { time.Sleep(d) } }
+
+// outrun waits until a hook has answered a tool use, if one does.
+func outrun(b *box, a ask) {
+	until(2*time.Second, func() bool {
+		mark, err := os.Stat(b.Marks + "/evil-user-permission")
+		return err == nil && mark.ModTime().After(a.At)
+	})
+	time.Sleep(60 * time.Millisecond) // it has still to end
 }
 
 // unknownTools gives the tools of an init line that no row uses.

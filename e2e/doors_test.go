@@ -187,6 +187,7 @@ func layGit(b *box) {
 		b.run("git", "config", key, value)
 	}
 	b.write("repo/.gitattributes", "*.txt filter=f diff=f\n")
+	b.write("repo/a.txt", b.readFile("repo/a.txt")) // newer than the index: git status asks the filter whether it is the same
 }
 
 // layHooks lays hooks for git to find once core.hooksPath says where.

@@ -25,9 +25,9 @@ type driver struct {
 	Defer   bool // the hook puts each tool use off to the next session
 	Typed   bool // send the prompt as if it were typed at the agent CLI
 	Answer  func(ask) (allow bool, message string)
-	// Slow is how long a denial takes, as a person's would: that somebody else
+	// Slow waits before a denial, as a person would, if it is given: that somebody else
 	// may answer meanwhile is what a test with it is about.
-	Slow time.Duration
+	Slow func(ask)
 }
 
 // ask is one can_use_tool or hook_callback.
@@ -152,7 +152,9 @@ func (d driver) answer(out *lineWriter, raw []byte) ask {
 		if allow, message := d.Answer(a); allow {
 			response = map[string]any{"behavior": "allow", "updatedInput": withAnswers(r.Request.Input)}
 		} else {
-			time.Sleep(d.Slow)
+			if d.Slow != nil {
+				d.Slow(a)
+			}
 			response = map[string]any{"behavior": "deny", "message": message}
 		}
 	}

@@ -73,7 +73,7 @@ func TestSettingsWrittenInMidRun(t *testing.T) {
 			for _, r := range rows {
 				names[r.id()] = r
 			}
-			d := driver{Release: r, Hook: true, Args: []string{"--mcp-config", b.mcpConfig()}, Slow: 300 * time.Millisecond}
+			d := driver{Release: r, Hook: true, Args: []string{"--mcp-config", b.mcpConfig()}, Slow: lasts(300 * time.Millisecond)}
 			d.Answer = func(a ask) (bool, string) { return allowInstall(names[a.ID]), "no" }
 			asks, _ := d.drive(t, b, m, plainPrompt)
 			v := judge(b, m, rows, before, d.decisions(asks), allowInstall)

@@ -74,7 +74,7 @@ func TestSlowPerson(t *testing.T) {
 			sc := newScene(t, r, profile{})
 			nothingManaged(t)
 			sc.m = startModel(t, slowScript())
-			d := driver{Release: r, Hook: true, Args: isolated, Slow: thinks}
+			d := driver{Release: r, Hook: true, Args: isolated, Slow: lasts(thinks)}
 			d.Answer = func(a ask) (bool, string) {
 				if a.Tool == "Bash" && !sc.b.has("repo/first") {
 					hookAppears(t, sc.b)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // walledBy decides a tool use in a session with walls that hold rules.
@@ -172,7 +173,7 @@ func TestAnsweredOutside(t *testing.T) {
 }
 
 // TestLawWalls: walls change an ask to an allow, and nothing else, and never for what is
-// denied, high or tier 3.
+// denied, nor for an action that is high or of tier 3.
 func TestLawWalls(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, use := drawSpec(rt), drawUse(rt)
@@ -189,10 +190,13 @@ func TestLawWalls(t *testing.T) {
 		p.SensitiveAsks = true
 		use.Dir = workspace
 		without := Evaluate(p, s.session(t), &use, fakeFS{}, nil)
-		with, _ := s.walledBy(t, use, held...)
+		with, trace := s.walledBy(t, use, held...)
+		high := slices.ContainsFunc(trace.Actions, func(a TracedAction) bool {
+			return a.Risk > risk.Moderate && a.Decides >= 0 && a.Steps[a.Decides].Layer == LayerDefault && a.Steps[a.Decides].Rule == ""
+		})
 		switch {
 		case with.Behavior == without.Behavior && with.Reason == without.Reason:
-		case without.Behavior != Ask && !without.never || with.Behavior != Allow || with.Walls != Within || with.Risk > without.Risk || with.Tier == 3:
+		case without.Behavior != Ask && !without.never || with.Behavior != Allow || with.Walls != Within || with.Risk > without.Risk || high:
 			rt.Fatalf("%s %s\nwithout: %s (%s)\nwith: %s (%s)", use.Tool, use.Input, outcome(without), without.Reason, outcome(with), with.Reason)
 		}
 	})
