@@ -152,16 +152,13 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// lasts waits as long.
-func lasts(d time.Duration) func(ask) { return func(ask) { time.Sleep(d) } }
-
 // outrun waits until a hook has answered a tool use, if one does.
 func outrun(b *box, a ask) {
 	until(2*time.Second, func() bool {
 		mark, err := os.Stat(b.Marks + "/evil-user-permission")
 		return err == nil && mark.ModTime().After(a.At)
 	})
-	time.Sleep(60 * time.Millisecond) // it has still to end
+	lasts(60 * time.Millisecond)(a) // it has still to end
 }
 
 // unknownTools gives the tools of an init line that no row uses.

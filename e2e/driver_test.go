@@ -30,6 +30,9 @@ type driver struct {
 	Slow func(ask)
 }
 
+// lasts waits as long.
+func lasts(d time.Duration) func(ask) { return func(ask) { time.Sleep(d) } }
+
 // ask is one can_use_tool or hook_callback.
 type ask struct {
 	Kind  string // "can_use_tool", "hook"

@@ -54,7 +54,7 @@ func TestManagedSettings(t *testing.T) {
 			}
 			t.Run(r.Version+"/"+kind+"/control", func(t *testing.T) {
 				p := profile{Lay: func(b *box) { layManaged(t, b, kind) }}
-				v := trial{release: r, profile: p, policy: allowAgents, args: isolated, slow: func(*box, ask) { time.Sleep(60 * time.Millisecond) }}.run(t)
+				v := trial{release: r, profile: p, policy: allowAgents, args: isolated, slow: func(_ *box, a ask) { lasts(60 * time.Millisecond)(a) }}.run(t)
 				if len(v.Faults) == 0 {
 					t.Error("these settings did nothing, so this test shows nothing")
 				}

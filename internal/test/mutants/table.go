@@ -1031,7 +1031,7 @@ var Table = []Mutant{
 	{
 		Guard: "anchors of YAML", File: "frontmatter/yaml.go",
 		Old:  `	case n.Anchor != "":`,
-		New:  `	case v.ApprovalID == "-":`,
+		New:  `	case n.Anchor == "-":`,
 		Test: "TestRefused",
 	},
 	{

@@ -11,6 +11,7 @@ export async function scene(world) {
   for (const command of ["echo safe: unit tests; seq 1 5", "ls -la", "git --version"]) {
     const told = await agent.execute(session, command, { description: "looks around" });
     await agent.command(told.command_id, "completed", "failed");
+    await agent.idle(session); // its output is in the recording
   }
   const waits = await agent.execute(session, "chmod -R 755 dist && cp -r dist /srv/www", { description: "puts the site where it is served" });
   const other = await world.agent("fixer");
