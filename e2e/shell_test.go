@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -126,6 +127,8 @@ func insideRows(b *box) []shellRow {
 		{Name: "us", Command: "ls $TMPDIR/../own $TMPDIR/cc-socks/ 2>&1; echo end", Not: ".sock", Exit: "end"},
 		{Name: "commit", Command: "git add made.txt && git -c user.name=a -c user.email=a@example.com commit -q -m x && git log --oneline | wc -l", Says: "2"},
 		{Name: "pid", Command: "echo $PPID", Says: "1"},
+		{Name: "serve", Command: "python3 -m http.server --bind 127.0.0.1 8123", More: in{"run_in_background": true}},
+		{Name: "served", Command: `until exec 3<>/dev/tcp/127.0.0.1/8123; do sleep 0.05; done 2>/dev/null; printf 'GET /a.txt HTTP/1.0\r\n\r\n' >&3; cat <&3`, Exit: "secret-of-a"},
 	}
 }
 
@@ -275,8 +278,9 @@ func testShell(t *testing.T, r release, more func(b *box) []shellRow) {
 	}
 }
 
-// TestShellTime measures many commands in a row, of this agent-wrapper and, in turn with
-// it, of another one (AW_E2E_BEFORE), which may be one without the shell's prefix.
+// TestShellTime measures many commands in a row, of this agent-wrapper, without and with
+// walls, and, in turn with it, of another one (AW_E2E_BEFORE), which may be one without
+// the shell's prefix.
 func TestShellTime(t *testing.T) {
 	count, turns := 5, 1
 	if long() {
@@ -285,18 +289,21 @@ func TestShellTime(t *testing.T) {
 	r := allReleases()[0]
 	need(t, r)
 	for range turns {
-		for _, path := range []string{os.Getenv("AW_E2E_BEFORE"), binary(t)} {
-			if path == "" {
+		for _, way := range []struct {
+			path  string
+			flags []string
+		}{{os.Getenv("AW_E2E_BEFORE"), nil}, {binary(t), nil}, {binary(t), []string{"--walls"}}} {
+			if way.path == "" {
 				continue
 			}
-			b := newBox(t)
+			b := newBoxIn(t, elsewhere(t))
 			s := script{}
 			for i := range count {
 				s["main"] = append(s["main"], turn{shellRow{Name: fmt.Sprintf("n%d", i), Command: fmt.Sprintf("echo %d", i)}.call()})
 			}
 			m := startModel(t, s)
-			cmd := wrapped{release: r, Policy: openPolicy}.command(t, b, m, startWeb(t, b))
-			cmd.Path = path
+			cmd := wrapped{release: r, Policy: slices.Concat(openPolicy, way.flags)}.command(t, b, m, startWeb(t, b))
+			cmd.Path = way.path
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, lastOf(string(out)))
 			}
@@ -306,7 +313,7 @@ func TestShellTime(t *testing.T) {
 				t.Fatal("not all ran")
 			}
 			used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-			t.Logf("%s: %d commands in %v; CPU of the whole run %v", path, count, last.At.Sub(first.At).Round(time.Millisecond), used)
+			t.Logf("%s %s: %d commands in %v; CPU of the whole run %v", way.path, way.flags, count, last.At.Sub(first.At).Round(time.Millisecond), used)
 			reap()
 		}
 	}

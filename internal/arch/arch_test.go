@@ -135,7 +135,6 @@ var fences = map[string][]string{
 
 	"github.com/landlock-lsm/go-landlock/landlock":         {"walls/kernel/inside", "wrapper/claude/prefix"},
 	"github.com/landlock-lsm/go-landlock/landlock/syscall": {"walls/kernel/inside", "wrapper/claude/prefix"},
-	"kernel.org/pub/linux/libs/security/libcap/psx":        {"walls/kernel/inside", "wrapper/claude/prefix"},
 
 	"github.com/jackc/pgx/v5/pgconn": {"store/postgres"},
 	"github.com/jackc/pgx/v5/stdlib": {"store/postgres"},

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -60,32 +61,53 @@ type around struct {
 
 // prepare has the first process inside started in place of the program.
 func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
-	o := a.held.order()
-	o.Path, o.Args, o.Env = cmd.Path, cmd.Args, append(cmd.Env[:len(cmd.Env):len(cmd.Env)], a.held.env()...)
-	if err := begin(o, cmd.Dir); err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(o)
+	o, err := a.held.orderFor(cmd)
 	if err != nil {
 		return nil, err
+	}
+	ours, theirs, err := newLine()
+	if err != nil {
+		return nil, err
+	}
+	if err := give(int(ours.Fd()), o); err != nil {
+		return nil, errors.Join(err, ours.Close(), theirs.Close())
+	}
+	a.line, a.args = ours, cmd.Args[0]
+	cmd.Path, cmd.Args, cmd.Dir, cmd.Env = first(), []string{inside.Name}, "/", inside.FirstEnv
+	cmd.ExtraFiles = []*os.File{theirs}
+	separate(cmd.SysProcAttr, a.held.omit, slices.Collect(maps.Keys(spaces))...)
+	go a.listen(int(ours.Fd()))
+	return func() { theirs.Close() }, nil
+}
+
+// newLine returns the two ends of a line.
+func newLine() (ours, theirs *os.File, err error) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(ends[0]), "line"), os.NewFile(uintptr(ends[1]), "line"), nil
+}
+
+// give sends an order on a line, with the streams of the command.
+func give(line int, o *inside.Order, streams ...int) error {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
 	}
 	file, err := inMemory(text)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	theirs := os.NewFile(uintptr(ends[1]), "line")
-	a.line, a.args = os.NewFile(uintptr(ends[0]), "line"), cmd.Args[0]
-	cmd.Path, cmd.Args, cmd.Dir = first(), []string{inside.Name}, "/"
-	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // of the first process, which does one thing after the other
-	cmd.ExtraFiles = []*os.File{file, theirs}
-	separate(cmd.SysProcAttr, a.held.omit)
-	go a.listen(ends[0])
-	return func() { file.Close(); theirs.Close() }, nil
+	defer file.Close()
+	return inside.Say(line, "order", append([]int{int(file.Fd())}, streams...)...)
+}
+
+// orderFor returns the order for a command that is about to be started.
+func (h *Held) orderFor(cmd *exec.Cmd) (*inside.Order, error) {
+	o := h.order()
+	o.Path, o.Args, o.Env = cmd.Path, cmd.Args, append(cmd.Env[:len(cmd.Env):len(cmd.Env)], h.env()...)
+	return o, begin(o, cmd.Dir)
 }
 
 // first returns the program that is the first process inside: the small one beside ours,
@@ -144,13 +166,13 @@ func inMemory(text []byte) (*os.File, error) {
 // mounts, by the names by which tests omit them.
 var spaces = map[string]uintptr{"pid": unix.CLONE_NEWPID, "net": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC}
 
-// separate adds the namespaces to the attributes of a program. Inside, the user is whom
-// he is outside, and nobody else is anybody.
-func separate(a *syscall.SysProcAttr, omit []string) {
+// separate adds namespaces to the attributes of a program, beside those of users and of
+// mounts. Inside, the user is whom he is outside, and nobody else is anybody.
+func separate(a *syscall.SysProcAttr, omit []string, names ...string) {
 	a.Cloneflags |= unix.CLONE_NEWNS
-	for name, flag := range spaces {
+	for _, name := range names {
 		if !slices.Contains(omit, name) {
-			a.Cloneflags |= flag
+			a.Cloneflags |= spaces[name]
 		}
 	}
 	if slices.Contains(omit, "users") {
@@ -180,7 +202,8 @@ func (a *around) listen(fd int) {
 			default: // one that nobody has heard of yet says the same
 			}
 		case "listener":
-			a.held.serve(os.NewFile(uintptr(said.FD), "listener"))
+			serve(a.held.Proxy, said.FDs)
+		case "ended": // our child says so too
 		case "missing":
 			a.err = &missing{said.Of, why}
 		case "notrun":
@@ -191,10 +214,14 @@ func (a *around) listen(fd int) {
 	}
 }
 
-func (h *Held) serve(file *os.File) {
-	defer file.Close()
-	if listener, err := net.FileListener(file); err == nil && h.Proxy != nil {
-		h.Proxy(listener)
+// serve gives a proxy the listener that has come.
+func serve(proxy func(net.Listener), fds []int) {
+	for _, fd := range fds {
+		file := os.NewFile(uintptr(fd), "listener")
+		if listener, err := net.FileListener(file); err == nil && proxy != nil {
+			proxy(listener)
+		}
+		file.Close()
 	}
 }
 

@@ -5,10 +5,13 @@ package kernel
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 
 	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // Run starts nothing: there are no walls on this system.
@@ -21,10 +24,33 @@ func Probe(context.Context) error {
 	return &missing{runtime.GOOS + "/" + runtime.GOARCH, errors.New("only Linux on amd64 and arm64 has them")}
 }
 
-// Hand prepares nothing.
-func (h *Held) Hand(*exec.Cmd) (wait func() error, err error) {
+// Room has no commands here.
+type Room struct{}
+
+// OpenRoom opens none.
+func OpenRoom(func(ctx context.Context, host, port string) error) (*Room, error) {
 	return nil, Probe(context.Background())
 }
+
+// Gone reports that.
+func (r *Room) Gone() bool { return true }
+
+// Close does nothing.
+func (r *Room) Close() {}
+
+// Start starts nothing.
+func (r *Room) Start(*walls.Plan, *exec.Cmd, [3]*os.File) (*Process, error) {
+	return nil, Probe(context.Background())
+}
+
+// Process is none.
+type Process struct{}
+
+// Wait does not wait.
+func (p *Process) Wait() (int, error) { return 0, Probe(context.Background()) }
+
+// Signal does nothing.
+func (p *Process) Signal(syscall.Signal) {}
 
 // Small returns the small program of the walls, which is not there.
 func Small() string { return "" }

@@ -4,6 +4,8 @@ package kernel
 
 import (
 	"flag"
+	"os"
+	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -25,9 +27,11 @@ func TestCost(t *testing.T) {
 		name string
 		omit []string
 		bare bool
+		room bool
 	}{
 		{name: "bash", bare: true},
 		{name: "bash in walls"},
+		{name: "bash in a room", room: true},
 		{name: "without landlock", omit: []string{"landlock"}},
 		{name: "without seccomp", omit: []string{"seccomp"}},
 		{name: "without masks and what is protected", omit: []string{"masks", "protected"}},
@@ -37,6 +41,10 @@ func TestCost(t *testing.T) {
 		{name: "without IPC", omit: []string{"ipc"}},
 		{name: "without any but users and processes", omit: []string{"mounts", "net", "network", "ipc", "landlock", "seccomp", "limits"}},
 	}
+	room := openRoom(t)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	must(t, err)
+	defer null.Close()
 	type cost struct{ took, cpu time.Duration }
 	costs := make([][]cost, len(ways))
 	for range *turns {
@@ -46,6 +54,16 @@ func TestCost(t *testing.T) {
 			run := func() (process.Result, error) { return (&Held{Plan: plan, omit: way.omit}).Run(t.Context(), c) }
 			if way.bare {
 				run = func() (process.Result, error) { return c.Run(t.Context()) }
+			}
+			if way.room { // whose processes are not ours: the CPU is only that of the room's start
+				run = func() (process.Result, error) {
+					p, err := room.Start(plan, &exec.Cmd{Path: c.Args[0], Args: c.Args, Dir: c.Dir, Env: c.Env}, [3]*os.File{null, null, null})
+					if err != nil {
+						return process.Result{}, err
+					}
+					code, err := p.Wait()
+					return process.Result{Exit: code}, err
+				}
 			}
 			res, err := run()
 			if err != nil || res.Exit != 0 {

@@ -474,7 +474,9 @@ var escapes = []escape{
 	{name: "a directory as the input", without: []string{"descriptors", "landlock"}, stdin: func(w *world) string { return w.Out }, try: func(*world) error {
 		return opened(unix.Openat(0, "new", unix.O_CREAT|unix.O_WRONLY, 0o600))
 	}},
-	{name: "the input opened again for writing", without: []string{"landlock"}, stdin: func(w *world) string { return w.Out + "/victim" }, try: func(*world) error {
+	{name: "another mode of the input", without: []string{"streams"}, stdin: func(w *world) string { return w.Out + "/readable" }, try: func(*world) error { return unix.Fchmod(0, 0o777) }},
+	{name: "another mode of the input's device", without: []string{"streams"}, root: true, stdin: func(w *world) string { return w.Out + "/null" }, try: func(*world) error { return unix.Fchmod(0, 0o600) }},
+	{name: "the input opened again for writing", without: []string{"landlock", "streams"}, stdin: func(w *world) string { return w.Out + "/victim" }, try: func(*world) error {
 		return put("/proc/self/fd/0", "x", os.O_WRONLY)
 	}},
 
@@ -512,6 +514,9 @@ func TestEscapes(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			if out, said := attack(t, e, nil); out {
 				t.Fatalf("it gets out of the walls: %s", said)
+			}
+			if out, said := attackInRoom(t, e); out {
+				t.Fatalf("it gets out of the walls of a room: %s", said)
 			}
 			if out, said := attack(t, e, e.without); !out {
 				t.Fatalf("it does not get out without %v either, so it shows nothing: %s", e.without, said)

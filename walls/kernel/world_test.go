@@ -64,6 +64,7 @@ func newWorld(t *testing.T) *world {
 	}
 	if os.Getuid() == 0 && os.Getenv(nestedEnv) == "" {
 		data, err := os.ReadFile("/usr/bin/id")
+		must(t, unix.Mknod(w.Out+"/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))))
 		must(t, errors.Join(err, os.WriteFile(w.Work+"/id", data, 0o755), os.Chown(w.Work+"/id", 1234, 1234), os.Chmod(w.Work+"/id", 0o755|os.ModeSetuid)))
 	}
 	w.serve(t)
@@ -217,13 +218,9 @@ func TestMain(m *testing.M) {
 func attack(t *testing.T, e *escape, omit []string) (out bool, said string) {
 	t.Helper()
 	w := newWorld(t)
-	text, err := json.Marshal(map[string]any{"Name": e.name, "World": w})
-	must(t, err)
-	exe, err := os.Executable()
-	must(t, err)
 	h := &Held{Plan: w.plan(), omit: omit}
 	var output bytes.Buffer
-	c := &process.Command{Args: []string{exe}, Dir: w.Work, Env: append(os.Environ(), attackEnv+"="+string(text)), Stdout: &output, Stderr: &output, Limit: time.Minute}
+	c := &process.Command{Args: []string{self(t)}, Dir: w.Work, Env: e.env(t, w), Stdout: &output, Stderr: &output, Limit: time.Minute}
 	if e.stdin != nil {
 		f, err := os.Open(e.stdin(w))
 		must(t, err)
@@ -231,15 +228,57 @@ func attack(t *testing.T, e *escape, omit []string) (out bool, said string) {
 		c.Stdin = f
 	}
 	res, err := h.Run(context.Background(), c)
-	said = strings.TrimSpace(output.String())
+	return got(t, e, res.Exit, err, output.String())
+}
+
+// attackInRoom tries an escape from the walls of a room.
+func attackInRoom(t *testing.T, e *escape) (out bool, said string) {
+	t.Helper()
+	w := newWorld(t)
+	input := os.DevNull
+	if e.stdin != nil {
+		input = e.stdin(w)
+	}
+	in, err := os.Open(input)
+	must(t, err)
+	defer in.Close()
+	output, err := os.Create(t.TempDir() + "/output")
+	must(t, err)
+	defer output.Close()
+	room := openRoom(t)
+	p, err := room.Start(w.plan(), &exec.Cmd{Path: self(t), Args: []string{"attack"}, Dir: w.Work, Env: e.env(t, w)}, [3]*os.File{in, output, output})
+	must(t, err)
+	code, err := p.Wait()
+	text, _ := os.ReadFile(output.Name())
+	return got(t, e, code, err, string(text))
+}
+
+// got returns whether an escape got out.
+func got(t *testing.T, e *escape, code int, err error, said string) (bool, string) {
+	t.Helper()
 	if err != nil {
 		if no := new(missing); errors.As(err, &no) && e.stdin != nil && no.layer == "descriptors" {
 			return false, err.Error()
 		}
 		t.Fatalf("%v: %s", err, said)
 	}
-	if res.Exit != 0 && res.Exit != 9 {
-		t.Fatalf("exit code %d: %s", res.Exit, said)
+	if code != 0 && code != 9 {
+		t.Fatalf("exit code %d: %s", code, said)
 	}
-	return res.Exit == 0, said
+	return code == 0, strings.TrimSpace(said)
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	must(t, err)
+	return exe
+}
+
+// env has this program try an escape.
+func (e *escape) env(t *testing.T, w *world) []string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"Name": e.name, "World": w})
+	must(t, err)
+	return append(os.Environ(), attackEnv+"="+string(text))
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
@@ -45,6 +46,7 @@ type shells struct {
 	mu      sync.Mutex
 	events  []wrapper.Event // for the run to emit
 	session string
+	place   *kernel.Room         // nil before a command runs inside walls
 	hooks   []string             // the commands of managed hooks that were accepted
 	allowed map[string][]*permit // by command line
 }
@@ -138,6 +140,9 @@ func (s *shells) close() {
 		s.listener.Close()
 	}
 	s.serving.Wait()
+	if s.place != nil {
+		s.place.Close()
+	}
 	_ = os.RemoveAll(s.dir) // it is not in the way
 }
 
@@ -154,21 +159,22 @@ func (s *shells) serve() {
 		s.serving.Go(func() {
 			defer conn.Close()
 			defer context.AfterFunc(s.ctx, func() { conn.Close() })()
-			s.attend(conn)
+			s.attend(&stream{UnixConn: conn})
 		})
 	}
 }
 
 // attend answers one question.
-func (s *shells) attend(conn *net.UnixConn) {
+func (s *shells) attend(conn *stream) {
 	var asked prefix.Asked
+	defer conn.closeFiles()
 	conn.SetReadDeadline(time.Now().Add(askLimit))
 	if err := prefix.Read(conn, &asked); err != nil {
 		return // it does not run then
 	}
 	a, p, err := s.answer(&asked)
 	if err == nil && p != nil && p.inside {
-		a, err = &prefix.Answer{}, s.within(conn, &asked, a, p)
+		a, err = s.within(conn, &asked, a, p)
 	}
 	words := ""
 	if err != nil {
@@ -269,7 +275,7 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 	}
 	if p.inside {
 		p.plan = sync.OnceValues(s.o.Walls.Plan)
-		s.serving.Go(func() { _, _ = p.plan() }) // while the CLI starts its shell
+		s.serving.Go(func() { _, _ = s.room(); _, _ = p.plan() }) // while the CLI starts its shell
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -354,33 +360,93 @@ func (s *shells) emit() {
 	}
 }
 
-// within has a command run inside walls, and returns when it has ended.
-func (s *shells) within(conn *net.UnixConn, asked *prefix.Asked, a *prefix.Answer, p *permit) error {
+// within has a command run inside walls, and returns the answer when it has ended. It is
+// ended when whoever asks is.
+func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, error) {
+	if len(conn.files) != streams {
+		return nil, fmt.Errorf("it came with %d streams, and not with %d", len(conn.files), streams)
+	}
 	plan, err := p.plan()
 	if err != nil {
-		return fmt.Errorf("the walls cannot be planned: %w", err)
+		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
+	}
+	room, err := s.room()
+	if err != nil {
+		return nil, err
 	}
 	own := *plan
 	own.Denied = append(slices.Clone(plan.Denied), s.own()...)
-	held, done := kernel.Around(&own, func(ctx context.Context, host, port string) error {
-		return s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
-	})
-	defer done()
 	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: without(asked.Env, a.Drop), Dir: asked.Dir}
-	wait, err := held.Hand(cmd)
+	process, err := room.Start(&own, cmd, [streams]*os.File(conn.files))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = hand(conn, &prefix.Answer{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Process: cmd.SysProcAttr}, cmd.ExtraFiles)
-	if ended := wait(); err == nil {
-		err = ended
+	conn.closeFiles()
+	limited := endIn(process, plan.Limits.Time(0))
+	s.serving.Go(func() { pass(conn, process) })
+	code, err := process.Wait()
+	if limited() && err == nil {
+		err = fmt.Errorf("it was ended after %v: limits.walls.timeout_seconds of the policy", plan.Limits.Time(0))
 	}
 	for _, path := range plan.Absent {
 		if _, missing := os.Lstat(path.Path); missing == nil {
 			s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: p.id, Message: fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", path.Path, path.Why)})
 		}
 	}
-	return err
+	return &prefix.Answer{Ran: true, Code: code}, err
+}
+
+// streams is how many a command has: input, output and errors.
+const streams = 3
+
+func (s *stream) closeFiles() {
+	for _, f := range s.files {
+		f.Close()
+	}
+	s.files = nil
+}
+
+// pass sends a command the signals of whoever has asked, and ends it with that.
+func pass(conn *stream, process *kernel.Process) {
+	conn.SetReadDeadline(time.Time{})
+	for {
+		var got prefix.Signal
+		if err := prefix.Read(conn, &got); err != nil {
+			process.Signal(syscall.SIGKILL)
+			return
+		}
+		process.Signal(syscall.Signal(got.Number))
+	}
+}
+
+// endIn ends a command after a time, if that is not 0. over is to be called when it has
+// ended, and reports whether that was why.
+func endIn(process *kernel.Process, limit time.Duration) (over func() bool) {
+	if limit == 0 {
+		return func() bool { return false }
+	}
+	timer := time.AfterFunc(limit, func() { process.Signal(syscall.SIGKILL) })
+	return func() bool { return !timer.Stop() }
+}
+
+// room returns the room of the session, in which its commands share a network. If it is
+// gone, nothing of what ran there is left, and there is a new one.
+func (s *shells) room() (*kernel.Room, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.place != nil && !s.place.Gone() {
+		return s.place, nil
+	}
+	if s.ctx.Err() != nil {
+		return nil, errors.New("the run is over")
+	}
+	room, err := kernel.OpenRoom(func(ctx context.Context, host, port string) error {
+		return s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
+	})
+	if err == nil {
+		s.place = room
+	}
+	return room, err
 }
 
 // own are the paths by which somebody could speak to us, or to the agent CLI.

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"syscall"
 
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
 
 // program is what the agent CLI starts: the small program beside this one, which starts
@@ -18,20 +16,21 @@ func program() string {
 	return cmp.Or(kernel.Small(), fmt.Sprintf("/proc/%d/exe", os.Getpid()))
 }
 
-// hand writes an answer with descriptors.
-func hand(conn *net.UnixConn, a *prefix.Answer, files []*os.File) error {
-	defer runtime.KeepAlive(files)
-	var fds []int
-	for _, f := range files {
-		fds = append(fds, int(f.Fd()))
+// stream reads from a connection, and keeps the descriptors that come.
+type stream struct {
+	*net.UnixConn
+	files []*os.File
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	side := make([]byte, syscall.CmsgSpace(4*streams))
+	n, m, _, _, err := s.ReadMsgUnix(p, side)
+	all, _ := syscall.ParseSocketControlMessage(side[:max(m, 0)]) // what is no descriptor is none
+	for i := range all {
+		fds, _ := syscall.ParseUnixRights(&all[i])
+		for _, fd := range fds {
+			s.files = append(s.files, os.NewFile(uintptr(fd), "stream"))
+		}
 	}
-	data, err := prefix.Encode(a)
-	if err != nil {
-		return err
-	}
-	n, _, err := conn.WriteMsgUnix(data, syscall.UnixRights(fds...), nil)
-	if err == nil {
-		_, err = conn.Write(data[n:])
-	}
-	return err
+	return n, err
 }

@@ -3,15 +3,15 @@
 package claude
 
 import (
-	"errors"
 	"net"
 	"os"
-
-	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
 
-// hand is for walls, which only Linux has.
-func hand(*net.UnixConn, *prefix.Answer, []*os.File) error { return errors.ErrUnsupported }
+// stream is a connection: only Linux has programs that ask.
+type stream struct {
+	*net.UnixConn
+	files []*os.File
+}
 
 // program is nothing here: the agent CLI starts none.
 func program() string { return "" }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -23,9 +24,8 @@ const Name = "agent-wrapper-walls"
 
 // The descriptors with which it is started, beside the three of the command.
 const (
-	orderFD = 3 // the order, to be read to its end
-	lineFD  = 4 // the line to whoever has started it
-	firstFD = 5 // the first that it was not started with
+	lineFD  = 3 // the line to whoever has started it
+	firstFD = 4 // the first that it was not started with
 )
 
 // Order is what the first process is told to do.
@@ -40,10 +40,19 @@ type Order struct {
 	Temp, Services     []string // empty; Temp is written, in memory
 	Denied, Empty      []string // masks: nothing may be read, or there is nothing to read
 	Proxy              int      // the port on which a proxy listens, 0 for none
+	Shared             bool     // the network is that of a room
 	Memory             uint64   // bytes of data of one process, 0 for no limit
 	Processes          uint64   // 0 for no limit
 
 	Omit []string `json:",omitempty"` // layers, for the tests, which show what each is for
+
+	ahead ahead
+}
+
+// ahead is what has been done before the order came.
+type ahead struct {
+	filter  *unix.SockFprog
+	bounded bool // dropBounds
 }
 
 func (o *Order) has(layer string) bool { return !slices.Contains(o.Omit, layer) }
@@ -59,6 +68,7 @@ const (
 	services     = "services"     // an empty /run
 	protected    = "protected"    // read-only in the middle of what is writable
 	masks        = "masks"        // what may not be read
+	streams      = "streams"      // what the command is given to read cannot be changed
 	network      = "network"      // loopback only
 	directory    = "directory"    // the command begins inside the tree
 	limits       = "limits"       // of memory and processes, and no core dumps
@@ -84,12 +94,23 @@ func (m *missing) Unwrap() error { return m.err }
 // speed: most others of the program are not initialized before. All of init is done by the
 // first thread, as the rights that the command gets are those of one.
 func init() {
-	if len(os.Args) != 1 || os.Args[0] != Name {
+	if len(os.Args) == 0 || os.Args[0] != Name {
 		return
 	}
 	line := &line{fd: lineFD}
-	code, err := inside(line)
-	if err != nil && line.failed(err) != nil {
+	switch {
+	case len(os.Args) == 1:
+		line.exit(inside(line, ahead{}))
+	case len(os.Args) == 2 && os.Args[1] == RoomArg:
+		line.exit(room(line))
+	case len(os.Args) == 2 && os.Args[1] == waitsArg:
+		line.exit(waits(line))
+	}
+}
+
+// exit ends the process.
+func (l *line) exit(code int, err error) {
+	if err != nil && l.failed(err) != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v: it is agent-wrapper that starts this program, for commands inside walls\n", Name, err)
 	}
 	if err != nil {
@@ -99,11 +120,13 @@ func init() {
 }
 
 // inside builds the walls, runs the command and returns its exit code.
-func inside(l *line) (int, error) {
-	o, err := readOrder()
+func inside(l *line, done ahead) (int, error) {
+	unix.CloseOnExec(lineFD)
+	o, err := l.order()
 	if err != nil {
 		return 0, err
 	}
+	o.ahead = done
 	for _, s := range stages {
 		if !o.has(s.layer) {
 			continue
@@ -121,15 +144,36 @@ func inside(l *line) (int, error) {
 	return o.run(l)
 }
 
-func readOrder() (*Order, error) {
-	defer unix.Close(orderFD)
-	unix.CloseOnExec(lineFD)
+// order waits for the order, which comes with the streams of the command if the process
+// was not started with them.
+func (l *line) order() (*Order, error) {
+	said, err := hear(l.fd)
+	if errors.Is(err, errOver) {
+		os.Exit(0) // it is not needed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if said.Word != "order" || len(said.FDs) != 1 && len(said.FDs) != 4 {
+		return nil, fmt.Errorf("%q with %d descriptors is no order", said.Word, len(said.FDs))
+	}
+	for i, fd := range said.FDs[1:] {
+		if err := unix.Dup3(fd, i, 0); err != nil {
+			return nil, err
+		}
+		unix.Close(fd)
+	}
+	defer unix.Close(said.FDs[0])
+	return readOrder(said.FDs[0])
+}
+
+func readOrder(fd int) (*Order, error) {
 	var at unix.Stat_t
-	if err := unix.Fstat(orderFD, &at); err != nil {
+	if err := unix.Fstat(fd, &at); err != nil {
 		return nil, err
 	}
 	data := make([]byte, at.Size)
-	if n, err := unix.Pread(orderFD, data, 0); err != nil || n < len(data) {
+	if n, err := unix.Pread(fd, data, 0); err != nil || n < len(data) {
 		return nil, fmt.Errorf("the order is cut off: %v", err)
 	}
 	o := &Order{}
@@ -151,13 +195,14 @@ var stages = []struct {
 	{namespaces, func(*Order, *line) error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
 	{descriptors, (*Order).closeDescriptors},
 	{mounts, (*Order).mountTree},
+	{streams, (*Order).reopen},
 	{network, (*Order).loopback},
 	{directory, (*Order).enter},
 	{limits, (*Order).limit},
 	{privileges, func(*Order, *line) error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
 	{landlocked, (*Order).restrict},
-	{seccomp, func(*Order, *line) error { return filterSyscalls() }},
-	{capabilities, func(*Order, *line) error { return dropCapabilities() }},
+	{seccomp, (*Order).filterSyscalls},
+	{capabilities, (*Order).dropCapabilities},
 }
 
 // closeDescriptors has the command inherit no descriptor but its streams, of which none
@@ -223,7 +268,8 @@ func coreHandled() bool {
 }
 
 // run starts the command and returns its exit code. Signals to the group are the
-// command's affair; whatever has lost its parent is reaped.
+// command's affair, and in a room they come on the line; whatever has lost its parent is
+// reaped.
 func (o *Order) run(l *line) (int, error) {
 	if err := defaultSignals(); err != nil {
 		return 0, err
@@ -237,6 +283,16 @@ func (o *Order) run(l *line) (int, error) {
 	if err != nil {
 		return 0, &notRun{o.Path, err}
 	}
+	if !o.Shared {
+		return l.wait(pid)
+	}
+	closeStreams()
+	go func() { l.exit(l.wait(pid)) }()
+	return 0, l.obey()
+}
+
+// wait waits for the end of the command and returns its exit code.
+func (l *line) wait(pid int) (int, error) {
 	for {
 		var how unix.WaitStatus
 		switch got, err := unix.Wait4(-1, &how, unix.WUNTRACED, nil); {
@@ -246,9 +302,58 @@ func (o *Order) run(l *line) (int, error) {
 		case how.Stopped():
 			_ = l.say("stopped") // whoever has started us may be gone, and we soon too
 		case how.Signaled():
-			return 128 + int(how.Signal()), nil
+			return l.ended(128 + int(how.Signal()))
 		default:
-			return how.ExitStatus(), nil
+			return l.ended(how.ExitStatus())
+		}
+	}
+}
+
+// ended ends whatever the command has left behind, and says how it has ended.
+func (l *line) ended(code int) (int, error) {
+	endAll()
+	_ = l.say(fmt.Sprintf("ended %d", code)) // as with stopped
+	return code, nil
+}
+
+// endAll ends all other processes of the namespace, if we are its first. The kernel does
+// so when we end, but takes its time to do away with the mounts before anybody hears of it.
+func endAll() {
+	if os.Getpid() != 1 {
+		return // without a namespace of our own, that would be all that the user has
+	}
+	_ = unix.Kill(-1, unix.SIGKILL) // there may be none
+	for {
+		if _, err := unix.Wait4(-1, nil, unix.WALL, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// closeStreams lets go of the streams of the command, whose end is not ours.
+func closeStreams() {
+	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	for fd := range 3 {
+		if err != nil || unix.Dup3(null, fd, 0) != nil {
+			unix.Close(fd)
+		}
+	}
+}
+
+// obey passes signals on to the command and what it has started in its group, until nobody
+// is on the line any more. It is done by the thread that has started the command, which
+// Landlock lets it do.
+func (l *line) obey() error {
+	for {
+		said, err := hear(l.fd)
+		if errors.Is(err, errOver) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n, err := strconv.Atoi(said.Of); err == nil && said.Word == "signal" {
+			_ = unix.Kill(0, unix.Signal(n)) // us too, who heed none
 		}
 	}
 }

@@ -9,18 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// line is the line between the first process inside and whoever has started it: packets
-// of a word, and of what belongs to it.
+// line is the line between a process inside and whoever has started it: packets of a
+// word, and of what belongs to it.
 type line struct{ fd int }
 
 // say sends a packet.
-func (l *line) say(text string) error {
-	return unix.Send(l.fd, []byte(text), unix.MSG_NOSIGNAL)
-}
+func (l *line) say(text string) error { return Say(l.fd, text) }
 
-// hand sends a packet with a descriptor.
-func (l *line) hand(text string, fd int) error {
-	return unix.Sendmsg(l.fd, []byte(text), unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
+// Say sends a packet, with descriptors.
+func Say(fd int, text string, fds ...int) error {
+	var side []byte
+	if len(fds) > 0 {
+		side = unix.UnixRights(fds...)
+	}
+	return unix.Sendmsg(fd, []byte(text), side, nil, unix.MSG_NOSIGNAL)
 }
 
 // failed tells why there are no walls, or no command.
@@ -36,44 +38,59 @@ func (l *line) failed(err error) error {
 	return l.say("failed\n" + err.Error())
 }
 
-// Said is a packet that the first process has sent.
+// Said is a packet.
 type Said struct {
-	Word string // "ready", "stopped", "listener", "missing", "notrun", "failed"
-	Of   string // of "missing": the layer
+	// Word is "order" or "signal" for the first process; "next" for a room; "ready",
+	// "stopped", "listener", "process", "ended", "missing", "notrun" or "failed" from them.
+	Word string
+	Of   string // of "missing": the layer; of "signal" and "ended": the number
 	Why  string
-	FD   int // of "listener"; -1 otherwise
+	FDs  []int
 }
 
-// longest is the most that a packet has. What is longer is cut off: it is an error's text.
-const longest = 4 << 10
+const (
+	longest = 4 << 10 // the most that a packet has; what is longer is an error's text, and cut off
+	mostFDs = 4
+)
 
-// Hear waits for the next packet on the other end of the line. It is not ok when nobody
-// is on the line any more.
+// Hear waits for the next packet on an end of a line. It is not ok when nobody is on the
+// line any more.
 func Hear(fd int) (s Said, ok bool) {
-	data, side := make([]byte, longest), make([]byte, unix.CmsgSpace(4))
+	s, err := hear(fd)
+	return s, err == nil
+}
+
+// errOver is the error that nobody is on the line any more.
+var errOver = errors.New("nobody is on the line")
+
+func hear(fd int) (Said, error) {
+	data, side := make([]byte, longest), make([]byte, unix.CmsgSpace(4*mostFDs))
 	for {
 		n, m, _, _, err := unix.Recvmsg(fd, data, side, unix.MSG_CMSG_CLOEXEC)
-		if errors.Is(err, unix.EINTR) {
+		switch {
+		case errors.Is(err, unix.EINTR):
 			continue
-		}
-		if err != nil || n == 0 {
-			return Said{}, false
+		case err != nil:
+			return Said{}, err
+		case n == 0:
+			return Said{}, errOver
 		}
 		head, why, _ := strings.Cut(string(data[:n]), "\n")
 		word, of, _ := strings.Cut(head, " ")
-		return Said{word, of, why, descriptor(side[:m])}, true
+		return Said{word, of, why, handed(side[:m])}, nil
 	}
 }
 
-// descriptor returns the one that comes with a packet, or -1.
-func descriptor(side []byte) int {
+// handed returns the descriptors that come with a packet.
+func handed(side []byte) []int {
 	all, err := unix.ParseSocketControlMessage(side)
-	if err != nil || len(all) == 0 {
-		return -1
+	if err != nil {
+		return nil
 	}
-	fds, err := unix.ParseUnixRights(&all[0])
-	if err != nil || len(fds) != 1 {
-		return -1
+	var fds []int
+	for i := range all {
+		came, _ := unix.ParseUnixRights(&all[i]) // what is no descriptor is none
+		fds = append(fds, came...)
 	}
-	return fds[0]
+	return fds
 }

@@ -13,12 +13,18 @@ import (
 	llsyscall "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
-	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
 // loopback switches loopback on, which is all there is, and hands out the listener of the
-// proxy.
+// proxy. In a room that is done.
 func (o *Order) loopback(l *line) error {
+	if o.Shared {
+		return nil
+	}
+	return l.loopback(o.Proxy)
+}
+
+func (l *line) loopback(port int) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -32,7 +38,7 @@ func (o *Order) loopback(l *line) error {
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req); err != nil {
 		return fmt.Errorf("switch on loopback: %w", err)
 	}
-	if o.Proxy == 0 {
+	if port == 0 {
 		return nil
 	}
 	listener, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -40,10 +46,10 @@ func (o *Order) loopback(l *line) error {
 		return err
 	}
 	defer unix.Close(listener)
-	if err := unix.Bind(listener, &unix.SockaddrInet4{Port: o.Proxy, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := unix.Bind(listener, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return err
 	}
-	return errors.Join(unix.Listen(listener, unix.SOMAXCONN), l.hand("listener", listener))
+	return errors.Join(unix.Listen(listener, unix.SOMAXCONN), Say(l.fd, "listener", listener))
 }
 
 // configs are what Landlock handles, by the version of its ABI.
@@ -52,7 +58,9 @@ var configs = [...]landlock.Config{
 }
 
 // restrict lets the command write only to what is writable, and to its own /dev. The
-// network has a namespace of its own.
+// network has a namespace of its own. Before version 8 of Landlock's ABI only this thread
+// is restricted, which starts the command: to have the others do so by signals, as the
+// library's Restrict does in programs with C in them, hangs once in some thousand times.
 func (o *Order) restrict(*line) error {
 	abi, err := llsyscall.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
@@ -67,21 +75,40 @@ func (o *Order) restrict(*line) error {
 	if abi >= 5 {
 		write, device = write.WithIoctlDev(), device.WithIoctlDev()
 	}
-	return conf.Restrict(landlock.RODirs("/"), write, device)
+	rules, flags, err := conf.NewRulesetFD(landlock.RODirs("/"), write, device)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(rules)
+	if abi >= 8 {
+		flags |= llsyscall.FlagRestrictSelfTSync
+	}
+	return llsyscall.LandlockRestrictSelf(rules, flags)
 }
 
-// dropCapabilities gives up all capabilities, for good.
-func dropCapabilities() error {
+// dropBounds sees to it that no program gives capabilities back.
+func dropBounds() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropCapabilities gives up all capabilities of this thread, which starts the command, for
+// good. Layer first keeps everybody from those of the others.
+func (o *Order) dropCapabilities(*line) error {
+	if !o.ahead.bounded {
+		if err := dropBounds(); err != nil {
 			return err
 		}
 	}
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err
 	}
-	// Of all threads: none of those that stay with us may be worth taking over.
-	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&noCapabilities.head)), uintptr(unsafe.Pointer(&noCapabilities.sets)), 0); errno != 0 {
+	head, sets := uintptr(unsafe.Pointer(&noCapabilities.head)), uintptr(unsafe.Pointer(&noCapabilities.sets))
+	if _, _, errno := unix.RawSyscall(unix.SYS_CAPSET, head, sets, 0); errno != 0 {
 		return errno
 	}
 	return nil
@@ -170,18 +197,28 @@ func filter() []bpf.Instruction {
 	return append(code, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 
-// filterSyscalls puts the filter on all threads.
-func filterSyscalls() error {
+// program returns the filter as the kernel has it.
+func program() (*unix.SockFprog, error) {
 	raw, err := bpf.Assemble(filter())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	code := make([]unix.SockFilter, len(raw))
 	for i, in := range raw {
 		code[i] = unix.SockFilter{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
 	}
-	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	return &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}, nil
+}
+
+// filterSyscalls puts the filter on all threads.
+func (o *Order) filterSyscalls(*line) (err error) {
+	prog := o.ahead.filter
+	if prog == nil {
+		if prog, err = program(); err != nil {
+			return err
+		}
+	}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(prog)))
 	if errno != 0 {
 		return os.NewSyscallError("seccomp", errno)
 	}

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 )
 
 // Name is the name by which the program is started; Socket is that of the socket beside it.
@@ -27,7 +26,7 @@ const (
 // that cannot be executed.
 const refused = 126
 
-// Asked is what is asked.
+// Asked is what is asked. The streams of the command come with it.
 type Asked struct {
 	Build string   // of the program that asks; see build.Name
 	Text  string   // what the agent CLI would have its shell run
@@ -35,19 +34,22 @@ type Asked struct {
 	Env   []string // with what environment
 }
 
-// Answer is the answer.
+// Signal is sent after it, for each signal that comes.
+type Signal struct{ Number int }
+
+// Answer is the answer: the command does not run, or it runs in place of this process, or
+// whoever decides has run it.
 type Answer struct {
 	Refused string `json:",omitempty"` // why it does not run; "" if it does
 
+	Ran  bool `json:",omitempty"`
+	Code int  `json:",omitempty"` // the exit code of what has run
+
 	// The program in its place, with its arguments, and the names of variables that it
-	// does not get. If Process is not nil it is started as a child, in the root directory,
-	// with the environment Env, those attributes and the descriptors that come with the
-	// answer; a second answer says, when it has ended, whether it was refused after all.
-	Path    string
-	Args    []string
-	Drop    []string             `json:",omitempty"`
-	Env     []string             `json:",omitempty"`
-	Process *syscall.SysProcAttr `json:",omitempty"`
+	// does not get.
+	Path string   `json:",omitempty"`
+	Args []string `json:",omitempty"`
+	Drop []string `json:",omitempty"`
 }
 
 // maxMessage is the size of the longest message, in bytes.
@@ -55,15 +57,15 @@ const maxMessage = 16 << 20
 
 // Write writes a message.
 func Write(w io.Writer, message any) error {
-	data, err := Encode(message)
+	data, err := encode(message)
 	if err == nil {
 		_, err = w.Write(data)
 	}
 	return err
 }
 
-// Encode returns a message with its length before it.
-func Encode(message any) ([]byte, error) {
+// encode returns a message with its length before it.
+func encode(message any) ([]byte, error) {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,7 +22,6 @@ func init() {
 	if len(os.Args) == 0 || filepath.Base(os.Args[0]) != Name {
 		return
 	}
-	runtime.LockOSThread() // the child is killed when the thread that started it ends
 	code, err := front(os.Args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "agent-wrapper: this did not run: %v\n", err)
@@ -46,20 +44,46 @@ func front(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	signals := make(chan os.Signal, 8)
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	l.rights = unix.UnixRights(0, 1, 2)
 	if err := Write(l, &Asked{Build: build.Name(), Text: args[1], Dir: dir, Env: os.Environ()}); err != nil {
 		return 0, err
 	}
-	var a Answer
-	if err := Read(l, &a); err != nil {
-		return 0, fmt.Errorf("there was no answer: %w", err)
-	}
+	a, err := l.answer(signals)
 	switch {
+	case err != nil:
+		return 0, fmt.Errorf("there was no answer: %w", err)
 	case a.Refused != "":
 		return 0, errors.New(a.Refused)
-	case a.Process != nil:
-		return l.start(&a)
+	case a.Ran:
+		return a.Code, nil
 	}
-	return 0, fmt.Errorf("%s: %w", a.Path, syscall.Exec(a.Path, a.Args, a.environ()))
+	select {
+	case s := <-signals:
+		return 128 + int(s.(syscall.Signal)), nil // what has reached us was for the command
+	default:
+		return 0, fmt.Errorf("%s: %w", a.Path, syscall.Exec(a.Path, a.Args, a.environ()))
+	}
+}
+
+// answer waits for the answer, and passes signals on until it comes. A signal may not come
+// to an end with the command: whoever runs it there decides.
+func (l *line) answer(signals <-chan os.Signal) (*Answer, error) {
+	a, heard := &Answer{}, make(chan error, 1)
+	go func() { heard <- Read(l, a) }()
+	for {
+		select {
+		case err := <-heard:
+			return a, err
+		case s := <-signals:
+			_ = Write(l, &Signal{int(s.(syscall.Signal))}) // if nobody is there, the answer fails
+		}
+	}
 }
 
 // environ returns our environment without what is to be dropped, byte by byte.
@@ -72,8 +96,8 @@ func (a *Answer) environ() []string {
 
 // line is the connection to whoever decides.
 type line struct {
-	fd   int
-	came []int // descriptors
+	fd     int
+	rights []byte // descriptors for what is written next
 }
 
 func dial(dir string) (*line, error) {
@@ -93,7 +117,10 @@ func (l *line) Write(data []byte) (int, error) {
 	n, err := 0, error(nil)
 	for n < len(data) && err == nil {
 		var more int
-		more, err = unix.SendmsgN(l.fd, data[n:], nil, nil, unix.MSG_NOSIGNAL)
+		more, err = unix.SendmsgN(l.fd, data[n:], l.rights, nil, unix.MSG_NOSIGNAL)
+		if err == nil {
+			l.rights = nil
+		}
 		if errors.Is(err, unix.EINTR) {
 			err = nil
 		}
@@ -103,81 +130,14 @@ func (l *line) Write(data []byte) (int, error) {
 }
 
 func (l *line) Read(p []byte) (int, error) {
-	side := make([]byte, unix.CmsgSpace(4*4))
 	for {
-		n, m, _, _, err := unix.Recvmsg(l.fd, p, side, unix.MSG_CMSG_CLOEXEC)
-		if errors.Is(err, unix.EINTR) {
+		n, err := unix.Read(l.fd, p)
+		switch {
+		case errors.Is(err, unix.EINTR):
 			continue
-		}
-		if err == nil && n == 0 && len(p) > 0 {
+		case err == nil && n == 0 && len(p) > 0:
 			err = io.EOF
 		}
-		if all, bad := unix.ParseSocketControlMessage(side[:max(m, 0)]); bad == nil {
-			for i := range all {
-				fds, _ := unix.ParseUnixRights(&all[i]) // what is no descriptor is none
-				l.came = append(l.came, fds...)
-			}
-		}
 		return max(n, 0), err
-	}
-}
-
-// start starts the child, waits for its end and returns its exit code. Signals reach it
-// by the group, as they would without us; we wait for what it makes of them.
-func (l *line) start(a *Answer) (int, error) {
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
-	files := []uintptr{0, 1, 2}
-	for _, fd := range l.came {
-		files = append(files, uintptr(fd))
-	}
-	child := -1
-	a.Process.PidFD = &child
-	pid, err := syscall.ForkExec(a.Path, a.Args, &syscall.ProcAttr{Dir: "/", Env: a.Env, Files: files, Sys: a.Process})
-	if err != nil {
-		return 0, fmt.Errorf("there are no walls here: namespaces: %w", err)
-	}
-	for _, fd := range l.came {
-		unix.Close(fd)
-	}
-	var last Answer
-	heard := make(chan error, 1)
-	go func() {
-		err := Read(l, &last)
-		if err != nil { // whoever decides has ended, and so does what it has allowed
-			_ = unix.PidfdSendSignal(child, unix.SIGKILL, nil, 0) // it may have ended too
-		}
-		heard <- err
-	}()
-	code, err := ended(pid)
-	if err != nil {
-		return 0, err
-	}
-	if err := <-heard; err != nil {
-		return 0, fmt.Errorf("whoever decided it has ended: %w", err)
-	}
-	if last.Refused != "" {
-		return 0, errors.New(last.Refused)
-	}
-	return code, nil
-}
-
-// ended waits for a child and returns its exit code, as a shell has it.
-func ended(pid int) (int, error) {
-	for {
-		var how unix.WaitStatus
-		switch _, err := unix.Wait4(pid, &how, 0, nil); {
-		case errors.Is(err, unix.EINTR):
-		case err != nil:
-			return 0, err
-		case how.Signaled():
-			return 128 + int(how.Signal()), nil
-		default:
-			return how.ExitStatus(), nil
-		}
 	}
 }

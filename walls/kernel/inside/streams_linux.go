@@ -1,0 +1,73 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// reopen opens the streams of the command anew that are devices of everybody or files to
+// read: by those that were opened outside, whoever owns such a file could change its mode.
+func (o *Order) reopen(*line) error {
+	for fd := range 3 {
+		if err := reopen(fd); err != nil {
+			return fmt.Errorf("descriptor %d: %w", fd, err)
+		}
+	}
+	return nil
+}
+
+func reopen(fd int) error {
+	var at unix.Stat_t
+	if err := unix.Fstat(fd, &at); err != nil {
+		return nil // it is closed
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil {
+		return err
+	}
+	switch mode := flags & unix.O_ACCMODE; {
+	case at.Mode&unix.S_IFMT == unix.S_IFCHR:
+		for _, name := range nodes {
+			var own unix.Stat_t
+			if err := unix.Stat("/dev/"+name, &own); err == nil && own.Rdev == at.Rdev {
+				return replace(fd, "/dev/"+name, mode, nil)
+			}
+		}
+	case at.Mode&unix.S_IFMT == unix.S_IFREG && mode == unix.O_RDONLY:
+		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
+			return replace(fd, name, mode, &at)
+		}
+	}
+	return nil
+}
+
+// replace puts a file in place of a descriptor. If it has to be another file, which may be
+// withheld or gone, nothing happens.
+func replace(fd int, name string, flags int, same *unix.Stat_t) error {
+	own, err := unix.Open(name, flags|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil && same != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(own)
+	if same != nil {
+		var at unix.Stat_t
+		if err := unix.Fstat(own, &at); err != nil || at.Dev != same.Dev || at.Ino != same.Ino {
+			return nil
+		}
+		offset, err := unix.Seek(fd, 0, unix.SEEK_CUR)
+		if err != nil {
+			return err
+		}
+		if _, err := unix.Seek(own, offset, unix.SEEK_SET); err != nil {
+			return err
+		}
+	}
+	return unix.Dup3(own, fd, 0)
+}
