@@ -283,7 +283,7 @@ var givenFromHome = []string{"agent-home", "plugin-skill-home", "skill-home"}
 // the model or runs a program, but the start-up files of the user's own shell, and
 // the texts that the wrapper gives back.
 func TestDoors(t *testing.T) {
-	for _, r := range allReleases() {
+	for _, r := range releases() {
 		lay := func(t *testing.T) (*box, *model) {
 			need(t, r)
 			b := newBox(t)

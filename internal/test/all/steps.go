@@ -312,7 +312,7 @@ func noWalls() string {
 // with the analysis. It also runs git in generated repositories whose configuration
 // names programs. It shows the figures.
 func differential(r *runner) {
-	bash, dash, zsh, shown, repositories := "2000", "500", "1000", "500", "150"
+	bash, dash, zsh, shown, repositories := "1000", "300", "500", "300", "80"
 	tests := "(Runs|Show)NothingUnseen$|^TestVariables$"
 	if r.long {
 		bash, dash, zsh, shown, repositories = "100000", "50000", "50000", "20000", "5000"
@@ -329,7 +329,7 @@ func differential(r *runner) {
 // and checks that the rules cover their effects. So it does with programs that the
 // catalogue calls safe, given words that they may run or write. It shows the figures.
 func effects(r *runner) {
-	lines, harmless := "1000", "1000"
+	lines, harmless := "500", "500"
 	if r.long {
 		lines, harmless = "100000", "20000"
 	}
@@ -378,12 +378,12 @@ func manuals(r *runner) {
 	r.goTest("-count=1", "-timeout", "30m", "-tags", "manuals", "-run", "^TestManuals$", "./internal/test/manuals")
 }
 
-// fuzz runs every fuzz target for a while, or in the short form every third one, by the
+// fuzz runs every fuzz target for a while, or in the short form every fifth one, by the
 // seed. Minimizing an interesting input could take a minute by default, during which
 // nothing else is tried.
 func fuzz(r *runner) {
 	for i, target := range r.fuzzTargets() {
-		if !r.long && (int64(i)+r.seed)%3 != 0 {
+		if !r.long && (int64(i)+r.seed)%5 != 0 {
 			continue
 		}
 		r.again(2, endedByTheClock, func() {
