@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -46,6 +47,7 @@ type shells struct {
 	events  []wrapper.Event // for the run to emit
 	session string
 	hooks   []string             // the commands of managed hooks that were accepted
+	met     map[string][]string  // the walls that commands met, by tool use without a result
 	allowed map[string][]*permit // by command line
 }
 
@@ -57,6 +59,8 @@ type permit struct {
 	later  bool     // its result may come before it has begun
 	inside bool     // inside walls
 	plan   func() (*walls.Plan, error)
+	// line is the command line, and outward why something in it cannot be done inside.
+	line, outward string
 }
 
 const (
@@ -71,7 +75,7 @@ func (o *launch) guarded(bash string) bool {
 
 // openShells begins to answer. env is the environment of the agent CLI, bash its shell.
 func openShells(o *launch, env []string, bash string) (_ *shells, err error) {
-	s := &shells{o: o, bash: bash, told: make(chan struct{}, 1), allowed: map[string][]*permit{}}
+	s := &shells{o: o, bash: bash, told: make(chan struct{}, 1), allowed: map[string][]*permit{}, met: map[string][]string{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if s.servers, err = mcpCommands(o.MCPConfig, env); err != nil {
 		return nil, err
@@ -168,7 +172,7 @@ func (s *shells) attend(conn *net.UnixConn) {
 	}
 	a, p, err := s.answer(&asked)
 	if err == nil && p != nil && p.inside {
-		a, err = &prefix.Answer{}, s.within(conn, &asked, a, p)
+		a, err = s.within(conn, &asked, a, p)
 	}
 	words := ""
 	if err != nil {
@@ -268,12 +272,16 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res),
 	}
 	if p.inside {
+		p.line, p.outward = p.forms[0], res.WallsWhy
 		p.plan = sync.OnceValues(s.o.Walls.Plan)
 		s.serving.Go(func() { _, _ = p.plan() }) // while the CLI starts its shell
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session = use.Session
+	if p.inside {
+		s.met[p.id] = nil // until its result
+	}
 	for _, form := range p.forms {
 		s.allowed[form] = append(s.allowed[form], p)
 	}
@@ -354,33 +362,90 @@ func (s *shells) emit() {
 	}
 }
 
-// within has a command run inside walls, and returns when it has ended.
-func (s *shells) within(conn *net.UnixConn, asked *prefix.Asked, a *prefix.Answer, p *permit) error {
+// within has a command run inside walls. It returns, when that has ended, what is to be
+// answered last.
+func (s *shells) within(conn *net.UnixConn, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, error) {
 	plan, err := p.plan()
 	if err != nil {
-		return fmt.Errorf("the walls cannot be planned: %w", err)
+		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
 	}
 	own := *plan
 	own.Denied = append(slices.Clone(plan.Denied), s.own()...)
+	var refused walls.Refusals
 	held, done := kernel.Around(&own, func(ctx context.Context, host, port string) error {
-		return s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
+		return refused.Note(host, port, s.o.Walls.Reaches(ctx, s.sessionID(), host, port))
 	})
 	defer done()
 	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: without(asked.Env, a.Drop), Dir: asked.Dir}
 	wait, err := held.Hand(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	err = hand(conn, &prefix.Answer{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Process: cmd.SysProcAttr}, cmd.ExtraFiles)
+	handed := err == nil
 	if ended := wait(); err == nil {
 		err = ended
+	}
+	var last prefix.Answer
+	if handed {
+		last.Says = s.advice(conn, &own, p, &walls.End{Dir: asked.Dir, Line: p.line, Outward: p.outward}, &refused)
 	}
 	for _, path := range plan.Absent {
 		if _, missing := os.Lstat(path.Path); missing == nil {
 			s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: p.id, Message: fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", path.Path, path.Why)})
 		}
 	}
-	return err
+	return &last, err
+}
+
+// advice hears how a command has ended, and returns what is written behind its output, if
+// it has failed and met a wall. The walls are kept for the record of the tool use.
+func (s *shells) advice(conn *net.UnixConn, plan *walls.Plan, p *permit, end *walls.End, refused *walls.Refusals) string {
+	var ended prefix.Ended
+	conn.SetReadDeadline(time.Now().Add(askLimit))
+	if prefix.Read(conn, &ended) != nil || ended.Exit == 0 || s.o.Walls.Meets == nil {
+		return ""
+	}
+	end.Output, end.Refused = ended.Output, refused.All()
+	met, advice := s.o.Walls.Meets(plan, end)
+	s.meets(p.id, met)
+	if advice == "" {
+		return ""
+	}
+	says := "agent-wrapper: " + visible.Line(advice) + "\n"
+	if n := len(end.Output); n > 0 && end.Output[n-1] != '\n' {
+		says = "\n" + says
+	}
+	return says
+}
+
+// meets notes the walls that the command of a tool use met. If that has its result already,
+// since it went on in the background, the record has them in a note.
+func (s *shells) meets(id string, met []string) {
+	s.mu.Lock()
+	_, waits := s.met[id]
+	if waits {
+		s.met[id] = met
+	}
+	s.mu.Unlock()
+	if waits || len(met) == 0 || s.o.Note == nil {
+		return
+	}
+	if err := s.o.Note("walls", "a command in the background met a wall: "+strings.Join(met, ", ")); err != nil {
+		s.tell(wrapper.Event{Type: wrapper.ErrorEvent, ToolUseID: id, Message: err.Error()})
+	}
+}
+
+// took returns the walls that the command of a tool use met, which has its result now.
+func (s *shells) took(id string) []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	met := s.met[id]
+	delete(s.met, id)
+	return met
 }
 
 // own are the paths by which somebody could speak to us, or to the agent CLI.

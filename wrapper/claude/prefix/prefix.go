@@ -35,14 +35,22 @@ type Asked struct {
 	Env   []string // with what environment
 }
 
+// Ended is what is told of a command that was started as a child, when it has ended.
+type Ended struct {
+	Exit   int
+	Output []byte `json:",omitempty"` // of one that has failed: the end of what it has written, as far as that can be read
+}
+
 // Answer is the answer.
 type Answer struct {
 	Refused string `json:",omitempty"` // why it does not run; "" if it does
+	Says    string `json:",omitempty"` // of the second: what is written behind the command's output
 
 	// The program in its place, with its arguments, and the names of variables that it
 	// does not get. If Process is not nil it is started as a child, in the root directory,
 	// with the environment Env, those attributes and the descriptors that come with the
-	// answer; a second answer says, when it has ended, whether it was refused after all.
+	// answer. When it has ended, an Ended tells so, and a second answer says whether it
+	// was refused after all.
 	Path    string
 	Args    []string
 	Drop    []string             `json:",omitempty"`

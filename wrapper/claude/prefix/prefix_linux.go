@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
+	"github.com/agent-wrapper/agent-wrapper/internal/outputs"
 )
 
 // init takes over if the program was started by the agent CLI, and does not return then.
@@ -135,6 +136,7 @@ func (l *line) start(a *Answer) (int, error) {
 	for _, fd := range l.came {
 		files = append(files, uintptr(fd))
 	}
+	written := outputs.Of(os.Stdout, os.Stderr)
 	child := -1
 	a.Process.PidFD = &child
 	pid, err := syscall.ForkExec(a.Path, a.Args, &syscall.ProcAttr{Dir: "/", Env: a.Env, Files: files, Sys: a.Process})
@@ -157,12 +159,18 @@ func (l *line) start(a *Answer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	end := Ended{Exit: code}
+	if code != 0 {
+		end.Output = written.Read()
+	}
+	_ = Write(l, &end) // or whoever decides has ended, as is heard
 	if err := <-heard; err != nil {
 		return 0, fmt.Errorf("whoever decided it has ended: %w", err)
 	}
 	if last.Refused != "" {
 		return 0, errors.New(last.Refused)
 	}
+	_, _ = os.Stderr.WriteString(last.Says) // the command has ended
 	return code, nil
 }
 
