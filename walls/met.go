@@ -18,6 +18,7 @@ type End struct {
 	Line string // its command line
 	// Output is the end of what it has written. It may be written to look like anything.
 	Output []byte
+	Unread bool // it cannot be read
 	// Outward is why something in its line cannot be done inside walls, by its words
 	// (permission.Decision.WallsWhy); "" if it can.
 	Outward string
@@ -98,7 +99,7 @@ var wallPhrases = [...]phrases{
 	scratch:  {"read", "it is not there inside walls, where each command has temporary files of its own", "put it into $TMPDIR or the workspace", "put it into the workspace"},
 	host:     {"fetch", "the policy does not let this host be reached from inside walls", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let it be reached by a rule (--allow 'WebFetch(HOST)'), or run it with --walls=off"},
 	network:  {"fetch", "inside walls no host is reached but those that rules allow, and these by the proxy in HTTPS_PROXY", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let the host be reached by a rule (--allow 'WebFetch(HOST)'), or run it with --walls=off"},
-	outward:  {"run", "%", again, "run it with --walls=off"},
+	outward:  {"", "%", again, "run it with --walls=off"},
 }
 
 // String names the wall as the record does: "write /etc".
@@ -147,7 +148,7 @@ func Meets(p *Plan, e *End, files Files) []Met {
 	if r.unreached && len(e.Refused) == 0 {
 		r.add(Met{wall: network, what: r.host})
 	}
-	if r.unproven && len(r.found) == 0 && e.Outward != "" {
+	if (r.unproven || e.Unread) && len(r.found) == 0 && e.Outward != "" {
 		r.add(Met{wall: outward, why: visible.Line(e.Outward)})
 	}
 	return r.found

@@ -282,7 +282,7 @@ func (j *job) inWalls(ctx context.Context, c *process.Command, line string) (pro
 	res, err := held.Run(ctx, c)
 	err = heard.passed(err)
 	if err == nil && res.Exit != 0 && !res.TimedOut && !res.Cancelled {
-		j.met, j.blind = j.engine.Meets(plan, &walls.End{Dir: j.use.Dir, Line: line, Output: heard.read(), Outward: j.outward, Refused: refused.All()}), heard.blind
+		j.met, j.blind = j.engine.Meets(plan, &walls.End{Dir: j.use.Dir, Line: line, Output: heard.read(), Unread: heard.blind, Outward: j.outward, Refused: refused.All()}), heard.blind
 	}
 	for _, p := range plan.Absent {
 		if _, err := os.Lstat(p.Path); err == nil {

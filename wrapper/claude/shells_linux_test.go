@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
 
@@ -314,4 +317,99 @@ func TestShellsPlace(t *testing.T) {
 	if filepath.Base(g.prefix()) != prefix.Name {
 		t.Errorf("%s", g.prefix())
 	}
+}
+
+// TestShellsMet: the walls that a command met are for the outcome of its tool use, or for a
+// note if that has its result already.
+func TestShellsMet(t *testing.T) {
+	var notes []string
+	o := &launch{}
+	o.Walls = &wrapper.Walls{Plan: func() (*walls.Plan, error) { return &walls.Plan{}, nil }}
+	o.Note = func(name, words string) error {
+		notes = append(notes, name+": "+words)
+		return nil
+	}
+	g := &guard{t: t, shells: &shells{o: o, allowed: map[string][]*permit{}, met: map[string][]string{}}}
+	for _, id := range []string{"front", "back", "well"} {
+		g.allows(id, "a", "", "")
+	}
+	g.serving.Wait()
+	g.meets("front", []string{"write /etc"})
+	if got := g.took("front"); !slices.Equal(got, []string{"write /etc"}) || len(g.took("front")) > 0 {
+		t.Errorf("%q", got)
+	}
+	if got := g.took("back"); len(got) > 0 { // its result is there before it ends
+		t.Errorf("%q", got)
+	}
+	g.meets("well", nil)
+	g.meets("back", nil)
+	g.meets("back", []string{"write /etc", "fetch a.example:443"})
+	if want := []string{"walls: a command in the background met a wall: write /etc, fetch a.example:443"}; !slices.Equal(notes, want) {
+		t.Errorf("%q", notes)
+	}
+	if got := (*shells)(nil).took("x"); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestShellsAdvice: what is written behind the output of a command that failed is one line of
+// its own, whatever the output and the advice are like; behind any other nothing is.
+func TestShellsAdvice(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		ended  any
+		advice string
+		want   string
+		asked  bool
+	}{
+		{"well", prefix.Ended{}, "advice", "", false},
+		{"failed", prefix.Ended{Exit: 1, Output: []byte("x\n")}, "advice", "agent-wrapper: advice\n", true},
+		{"without an end of line", prefix.Ended{Exit: 1, Output: []byte("x")}, "advice", "\nagent-wrapper: advice\n", true},
+		{"without output", prefix.Ended{Exit: 1}, "advice", "agent-wrapper: advice\n", true},
+		{"with several lines", prefix.Ended{Exit: 1}, "a\nb\x1b[2J", "agent-wrapper: a<U+000A>b<U+001B>[2J\n", true},
+		{"no wall", prefix.Ended{Exit: 1, Output: []byte("FAIL\n")}, "", "", true},
+		{"gone", nil, "advice", "", false},
+		{"another message", []int{1}, "advice", "", false},
+	} {
+		ours, theirs := unixPair(t)
+		if x.ended != nil {
+			if err := prefix.Write(theirs, x.ended); err != nil {
+				t.Fatal(err)
+			}
+		}
+		theirs.Close()
+		asked := false
+		o := &launch{}
+		o.Walls = &wrapper.Walls{Meets: func(_ *walls.Plan, end *walls.End) ([]string, string) {
+			asked = true
+			if end.Line != "the line" || len(end.Refused) != 1 {
+				t.Errorf("%s: %+v", x.name, end)
+			}
+			return nil, x.advice
+		}}
+		s := &shells{o: o, met: map[string][]string{}}
+		var refused walls.Refusals
+		refused.Note("a.example", "443", errors.New("no"))
+		if got := s.advice(ours, &walls.Plan{}, &permit{}, &walls.End{Line: "the line"}, &refused); got != x.want || asked != x.asked {
+			t.Errorf("%s: %q, asked %v", x.name, got, asked)
+		}
+	}
+}
+
+// unixPair returns two ends of a connection.
+func unixPair(t *testing.T) (a, b *net.UnixConn) {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if b, err = net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr)); err == nil {
+		a, err = l.AcceptUnix()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
 }
