@@ -30,7 +30,8 @@ func TestConversationKilled(t *testing.T) {
 		midst := 0
 		for i := range times {
 			s.says("[[main]] go on")
-			s.writes(1 + random.IntN(120))
+			s.sees("working")
+			s.writes(random.IntN(100))
 			for _, pid := range agents(r.Path) {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -61,13 +62,16 @@ func (s *seat) told() int {
 	return strings.Count(s.all(), "the agent CLI broke off") + strings.Count(s.all(), "the agent CLI has ended by itself")
 }
 
-// writes waits until the screen has changed so many times.
+// writes waits until the screen has changed so many times, or the agent idles.
 func (s *seat) writes(times int) {
 	limit := time.After(30 * time.Second)
 	for range times {
 		s.mu.Lock()
 		wrote := s.wrote
 		s.mu.Unlock()
+		if strings.HasSuffix(strings.TrimSpace(s.shown()), "/help") {
+			return
+		}
 		select {
 		case <-wrote:
 		case <-s.over:

@@ -327,11 +327,15 @@ func (p *Plan) wallOf(name string) Met {
 	return found
 }
 
-// hostIn returns a host in a line of the output that the command line has too.
+// hostIn returns a host in a line of the output that the command line has too, and that is
+// no file.
 func (r *reader) hostIn(line string) string {
 	for _, word := range strings.FieldsFunc(line, apart) {
 		word, _, _ = strings.Cut(word, "/")
 		if isHost(word) && strings.Contains(word, ".") && strings.Contains(r.end.Line, word) {
+			if r.looks--; r.looks < 0 || r.files.Kind(path.Join(r.end.Dir, word)) != Nothing {
+				continue
+			}
 			return word
 		}
 	}
@@ -340,7 +344,7 @@ func (r *reader) hostIn(line string) string {
 
 // isHost reports whether a text is like the name or number of a host, and nothing else.
 func isHost(text string) bool {
-	return text != "" && len(text) <= 253 && strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789.-") == ""
+	return text != "" && len(text) <= 253 && !strings.ContainsRune(".-", rune(text[0])) && strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789.-") == ""
 }
 
 // names returns what in a line may be the name of a file, the likeliest first: what is in

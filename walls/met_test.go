@@ -124,6 +124,7 @@ func TestMeetsByLine(t *testing.T) {
 		{"and a missing file", End{Line: "x; ps", Outward: "ps works by what is not there inside walls", Output: []byte("cat: x: No such file or directory")}, ""},
 		{"and no output", End{Line: "x; ps", Outward: "ps works by what is not there inside walls"}, ""},
 		{"a host of the line", End{Line: "curl https://example.com/x", Output: []byte("curl: (6) Could not resolve host: example.com")}, "fetch example.com"},
+		{"a file of that name", End{Dir: "/w/src", Line: "go run a.go", Output: []byte("a.go: Temporary failure in name resolution")}, "fetch"},
 		{"another host", End{Line: "npm ci", Output: []byte("getaddrinfo EAI_AGAIN evil.example")}, "fetch"},
 		{"refused", End{Refused: []Refusal{{"a.example", "443"}, {"b.example", "8443"}}}, "fetch a.example:443, fetch b.example:8443"},
 		{"refused, and its words", End{Refused: []Refusal{{"a.example", "443"}}, Output: []byte("Could not resolve host: a.example")}, "fetch a.example:443"},
