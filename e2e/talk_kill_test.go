@@ -27,22 +27,25 @@ func TestConversationKilled(t *testing.T) {
 		m := startModel(t, script{"main": slices.Repeat([]turn{{slow}}, 3*times)})
 		s := wrapped{release: r}.converses(t, b, m, startWeb(t, b))
 		s.idle("/help lists")
-		midst := 0
+		midst, lost := 0, 0
 		for i := range times {
 			s.says("[[main]] go on")
-			s.sees("working")
 			s.writes(random.IntN(100))
+			if n := s.lost(); n > lost { // it was killed before it had kept it
+				lost = n
+				s.types("\r")
+				s.writes(random.IntN(100))
+			}
 			for _, pid := range agents(r.Path) {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
 			s.until("what became of the agent", func() bool { return s.told() == i+1 })
 			if strings.Count(s.all(), "broke off") > midst {
 				midst++
-				s.sees("your prompt is in the line again")
-				s.sees("> [[main]] go on")
+				s.until("the prompt again", func() bool { return strings.HasSuffix(s.line(), "> [[main]] go on") && !s.works() })
 				s.types("\x15")
 			}
-			s.until("an empty line", func() bool { return strings.Contains(s.shown(), "> \n") || strings.Contains(s.shown(), ">\n") })
+			s.until("an empty line", func() bool { return s.line() == ">" })
 		}
 		s.says("the last") // a conversation that the script does not know the end of
 		s.until("an answer", func() bool { return strings.HasSuffix(strings.TrimSpace(s.shown()), "/help") })
@@ -62,16 +65,38 @@ func (s *seat) told() int {
 	return strings.Count(s.all(), "the agent CLI broke off") + strings.Count(s.all(), "the agent CLI has ended by itself")
 }
 
-// writes waits until the screen has changed so many times, or the agent idles.
+// lost counts how often the screen said that a session is not there.
+func (s *seat) lost() int { return strings.Count(s.all(), "the agent CLI has no session") }
+
+// line returns the row in which the person types, above the status.
+func (s *seat) line() string {
+	rows := strings.Split(strings.TrimSpace(s.shown()), "\n")
+	return strings.TrimSpace(rows[max(len(rows)-2, 0)])
+}
+
+// works reports whether the status says that the agent works.
+func (s *seat) works() bool {
+	shown := strings.TrimSpace(s.shown())
+	return strings.Contains(shown[strings.LastIndex(shown, "\n")+1:], "working")
+}
+
+// writes waits until the agent works, and until the screen has changed so many times since,
+// or the agent works no more.
 func (s *seat) writes(times int) {
+	s.t.Helper()
+	begun, lost := false, s.lost()
 	limit := time.After(30 * time.Second)
-	for range times {
+	for n := 0; n <= times; {
+		if begun {
+			n++
+		}
 		s.mu.Lock()
 		wrote := s.wrote
 		s.mu.Unlock()
-		if strings.HasSuffix(strings.TrimSpace(s.shown()), "/help") {
+		if begun && !s.works() || s.lost() > lost {
 			return
 		}
+		begun = begun || s.works()
 		select {
 		case <-wrote:
 		case <-s.over:
