@@ -71,10 +71,11 @@ type Entry struct {
 
 	Note string `json:"note,omitempty"`
 
-	Of      uint64 `json:"of,omitempty"`
-	Outcome string `json:"outcome,omitempty"`
-	Exit    *int   `json:"exit,omitempty"`
-	TookMS  *int64 `json:"took_ms,omitempty"`
+	Of      uint64   `json:"of,omitempty"`
+	Outcome string   `json:"outcome,omitempty"`
+	Exit    *int     `json:"exit,omitempty"`
+	TookMS  *int64   `json:"took_ms,omitempty"`
+	Met     []string `json:"met,omitempty"`
 }
 
 // grant is a lasting answer of a person.

@@ -47,6 +47,7 @@ var columns = []struct {
 	{"answered", (*Entry).people},
 	{"comment", func(e *Entry) string { return e.Comment }},
 	{"walls", func(e *Entry) string { return e.Walls }},
+	{"met", func(e *Entry) string { return strings.Join(e.Met, "\n") }},
 }
 
 func number(n uint64) string {

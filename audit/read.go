@@ -33,6 +33,7 @@ type Filter struct {
 	// Behavior is allow or deny, as it was decided; ask, if a person was asked, whatever
 	// the answer; or advice, if the agent was told a plainer form instead.
 	Behavior     string
+	Walls        string // where a command line runs; or met, of the outcome of one that has met a wall
 	Rule         string // a substring of the rule
 	Text         string // a substring of the line, case ignored
 	Since, Until time.Time
@@ -48,7 +49,7 @@ func (f *Filter) matches(e *Entry, line []byte) bool {
 			return false
 		}
 	}
-	if !f.behaves(e) || !strings.Contains(e.Rule, f.Rule) || !f.covers(e.Time) {
+	if !f.behaves(e) || !f.encloses(e) || !strings.Contains(e.Rule, f.Rule) || !f.covers(e.Time) {
 		return false
 	}
 	return f.Text == "" || strings.Contains(strings.ToLower(e.searched(line)), strings.ToLower(f.Text))
@@ -66,6 +67,18 @@ func (f *Filter) behaves(e *Entry) bool {
 	}
 	return e.Behavior == f.Behavior
 }
+
+// encloses reports whether what a record says of walls is selected.
+func (f *Filter) encloses(e *Entry) bool {
+	if f.Walls == MetWall {
+		return len(e.Met) > 0
+	}
+	return f.Walls == "" || f.Walls == e.Walls
+}
+
+// MetWall is the value of Filter.Walls that selects the outcomes of commands that have met
+// a wall.
+const MetWall = "met"
 
 // covers reports whether a time is selected.
 func (f *Filter) covers(text string) bool {
@@ -148,6 +161,9 @@ func (e *Entry) words() string {
 		}
 		if e.Of > 0 {
 			words += fmt.Sprintf(" (of %d)", e.Of)
+		}
+		if len(e.Met) > 0 {
+			words += ", met a wall: " + strings.Join(e.Met, ", ")
 		}
 		if e.Reason != "" {
 			words += ": " + e.Reason

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
 // few returns a record of a begin, three decisions and an outcome.
@@ -248,5 +250,36 @@ func TestFilterBehavior(t *testing.T) {
 		if strings.Join(got, " ") != tt.wanted {
 			t.Errorf("%s by %s is %q, want %q", tt.behavior, tt.by, got, tt.wanted)
 		}
+	}
+}
+
+// TestMet: the record says which walls a command met, with secrets masked, and finds that.
+func TestMet(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	l := open(t, path)
+	r := record(`{"command":"make"}`, "")
+	r.Result.Walls = permission.Inside
+	if err := l.Record(context.Background(), r); err != nil {
+		t.Fatal(err)
+	}
+	code := 2
+	l.Outcome(Outcome{Session: "s", Use: "toolu_1", Tool: "Bash", Failed: true, Exit: &code, Met: []string{"write /etc", "read /w/password=hunter2hunter2"}})
+	l.Outcome(Outcome{Session: "s", Use: "toolu_2", Tool: "Bash"})
+	for _, x := range []struct {
+		f    Filter
+		want []uint64
+	}{{Filter{Walls: "inside"}, []uint64{2}}, {Filter{Walls: "outside"}, nil}, {Filter{Walls: MetWall}, []uint64{3}}, {Filter{Walls: MetWall, Text: "write /ETC"}, []uint64{3}}, {Filter{Kind: "outcome"}, []uint64{3, 4}}} {
+		if got := seqs(t, path, &x.f); !slices.Equal(got, x.want) {
+			t.Errorf("%+v: %v, want %v", x.f, got, x.want)
+		}
+	}
+	lines := logLines(t, path)
+	contains(t, lines[2], `{"kind":"outcome","exit":2,"met":["write /etc","read /w/password=REDACTED"]}`)
+	e, err := readEntry([]byte(lines[2]))
+	if err != nil || !strings.Contains(e.String(), "failed Bash, exit code 2, met a wall: write /etc, read /w/") {
+		t.Errorf("%v, %v", e, err)
+	}
+	if strings.Contains(lines[3], `"met"`) {
+		t.Errorf("%s", lines[3])
 	}
 }

@@ -29,6 +29,8 @@ type call struct {
 	// Pause is how long the model thinks before it: time for the agent CLI to
 	// take up what has changed on disk, of which it says nothing.
 	Pause time.Duration
+	// Beat is the time between the pieces of a text.
+	Beat time.Duration
 }
 
 func (c call) id() string { return "toolu_" + c.Name }
@@ -308,17 +310,25 @@ func reply(w http.ResponseWriter, req *request, t turn) {
 	message["content"], message["stop_reason"] = []any{}, nil
 	send("message_start", map[string]any{"message": message})
 	for i, b := range content {
-		sendBlock(send, i, b)
+		beat := func() {}
+		if i < len(t) && t[i].Beat > 0 {
+			beat = func() {
+				http.NewResponseController(w).Flush()
+				think(context.Background(), t[i].Beat)
+			}
+		}
+		sendBlock(send, i, b, beat)
 	}
 	send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5}})
 	send("message_stop", map[string]any{})
 }
 
-func sendBlock(send func(string, map[string]any), i int, b map[string]any) {
+func sendBlock(send func(string, map[string]any), i int, b map[string]any, beat func()) {
 	if b["type"] == "text" {
 		send("content_block_start", map[string]any{"index": i, "content_block": map[string]any{"type": "text", "text": ""}})
 		for piece := range strings.SplitAfterSeq(b["text"].(string), " ") {
 			send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "text_delta", "text": piece}})
+			beat()
 		}
 	} else {
 		input, _ := json.Marshal(b["input"])

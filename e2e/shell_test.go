@@ -133,16 +133,17 @@ func insideRows(b *box) []shellRow {
 }
 
 // walled drives an agent whose commands run inside walls; the arguments are the agent
-// CLI, the workspace, the file with the MCP servers and the record.
+// CLI, the workspace, the file with the MCP servers and the record, and "advice" if the
+// agent is advised.
 func walled(args []string) error {
 	rules := `mode = "bypassPermissions"
 allow = ["Bash", "Agent", "mcp__marks__*", "WebFetch(allowed.example)"]
-deny = ["Read(secrets/**)"]`
+deny = ["Read(secrets/**)", "WebFetch(refused.example)"]`
 	spec, err := policy.Parse([]byte(rules), "e2e")
 	if err != nil {
 		return err
 	}
-	r, err := engine.Load(engine.Options{Dir: args[1], Isolated: true, Settings: spec, Record: args[3], NoAdvice: true, Approver: agreeable{}})
+	r, err := engine.Load(engine.Options{Dir: args[1], Isolated: true, Settings: spec, Record: args[3], NoAdvice: len(args) < 5, Approver: agreeable{}})
 	if err != nil {
 		return err
 	}
@@ -197,22 +198,22 @@ func TestShellInsideKilled(t *testing.T) {
 }
 
 // walledCommand is walled as a program.
-func walledCommand(t *testing.T, r release, b *box, m *model) *exec.Cmd {
+func walledCommand(t *testing.T, r release, b *box, m *model, more ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, r.Path, b.Work, b.mcpConfig(), b.Dir+"/audit.jsonl")
+	cmd := exec.Command(self, append([]string{r.Path, b.Work, b.mcpConfig(), b.Dir + "/audit.jsonl"}, more...)...)
 	cmd.Dir, cmd.Env = b.Dir, b.env(roleVar+"=walled", "ANTHROPIC_BASE_URL="+m.URL)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
 
 // runWalled runs it.
-func runWalled(t *testing.T, r release, b *box, m *model) {
+func runWalled(t *testing.T, r release, b *box, m *model, more ...string) {
 	t.Helper()
-	cmd := walledCommand(t, r, b, m)
+	cmd := walledCommand(t, r, b, m, more...)
 	stop := time.AfterFunc(3*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	out, err := cmd.CombinedOutput()
 	stop.Stop()

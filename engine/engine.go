@@ -116,7 +116,7 @@ func (e *Engine) GateEnded(use permission.ToolUse, failed bool, exit *int) error
 // toolEnded records the outcome of a tool use that was allowed.
 func (e *Engine) toolEnded(o wrapper.ToolOutcome) error {
 	return e.Outcome(audit.Outcome{
-		Session: o.Use.Session, Agent: o.Use.Agent, Use: o.Use.ID, Tool: o.Use.Tool, Failed: o.Failed, Exit: o.Exit, Breach: o.Breach,
+		Session: o.Use.Session, Agent: o.Use.Agent, Use: o.Use.ID, Tool: o.Use.Tool, Failed: o.Failed, Exit: o.Exit, Breach: o.Breach, Met: o.Met,
 	})
 }
 

@@ -18,5 +18,12 @@ func (e *Engine) around(scratch string) *wrapper.Walls {
 		}
 		return p, err
 	}
-	return &wrapper.Walls{Plan: plan, Reaches: e.Reaches}
+	meets := func(plan *walls.Plan, end *walls.End) (met []string, advice string) {
+		all := e.Meets(plan, end)
+		if len(all) > 0 && !e.options.NoAdvice && e.Spec.Advice != "off" {
+			advice = all[0].Advice(false).String()
+		}
+		return walls.Names(all), advice
+	}
+	return &wrapper.Walls{Plan: plan, Reaches: e.Reaches, Meets: meets}
 }

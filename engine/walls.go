@@ -26,6 +26,11 @@ func (r *Rules) Walls(dir string) (*walls.Plan, error) {
 	return plan, nil
 }
 
+// Meets returns the walls of a plan that a command which has failed has met.
+func (r *Rules) Meets(plan *walls.Plan, end *walls.End) []walls.Met {
+	return walls.Meets(plan, end, workspace.Tree{Env: workspace.Env{Place: r.Place}})
+}
+
 // Supposed is Within if the policy has walls, for programs that only explain decisions.
 func (r *Rules) Supposed() error {
 	if !r.Walled() {

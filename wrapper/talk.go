@@ -9,7 +9,8 @@ import (
 
 // Conversation keeps an agent running between the turns of a conversation. One that
 // has ended, for example because it failed, is started anew for the next turn and goes
-// on with its session. Its methods may be called concurrently, except for Turn.
+// on with its session. If it failed between two turns, the next one is that error. Its
+// methods may be called concurrently, except for Turn.
 type Conversation struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
@@ -73,7 +74,8 @@ func ended(ctx context.Context) error {
 	return fmt.Errorf("the turn was interrupted: %w", context.Cause(ctx))
 }
 
-// takes gives the prompt to the agent that runs. It returns nil if none does.
+// takes gives the prompt to the agent that runs, or has failed with an error that nobody
+// was told. It returns nil if there is none.
 func (c *Conversation) takes(task Task) *talked {
 	run := c.running()
 	if run == nil {
@@ -83,6 +85,9 @@ func (c *Conversation) takes(task Task) *talked {
 	case run.say <- Say{Prompt: task.Prompt}:
 		return run
 	case <-run.over:
+		if run.err != nil {
+			return run
+		}
 		c.left(run)
 		return nil
 	}

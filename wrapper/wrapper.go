@@ -94,6 +94,9 @@ type Walls struct {
 	Plan func() (*walls.Plan, error)
 	// Reaches returns why a command may not reach a host, or nil.
 	Reaches func(ctx context.Context, session, host, port string) error
+	// Meets returns the walls of a plan that a command which has failed has met, for the
+	// record, and what the agent is told about that, "" if nothing.
+	Meets func(plan *walls.Plan, end *walls.End) (met []string, advice string)
 }
 
 // Say is what is said to an agent in a conversation.
@@ -139,8 +142,9 @@ type Spent struct {
 type ToolOutcome struct {
 	Use    permission.ToolUse // without its Input
 	Failed bool
-	Exit   *int   // exit code of a command, nil if unknown
-	Breach string // why it should not have run, "" if it was allowed to
+	Exit   *int     // exit code of a command, nil if unknown
+	Breach string   // why it should not have run, "" if it was allowed to
+	Met    []string // the walls that a command has met, as Walls.Meets names them
 }
 
 // Breach is the error of a run that was killed because a tool ran without the

@@ -30,6 +30,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // execFlags are the flags of exec.
@@ -130,7 +131,10 @@ var shells = map[string]struct {
 
 // job is one run of exec.
 type job struct {
-	walled bool // it runs inside walls
+	walled  bool   // it runs inside walls
+	outward string // why something in the line cannot be done there, "" if it can
+	met     []walls.Met
+	blind   bool // what it says of an error is only seen by the person
 	*app
 	flags    *execFlags
 	engine   *engine.Engine
@@ -386,6 +390,7 @@ func (j *job) do(ctx context.Context) error {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
 	j.walled = res.Walls == permission.Inside || res.Walls == permission.Within || res.Walls != 0 && j.flags.walls != ""
+	j.outward = res.WallsWhy
 	return j.run(ctx, in.Command)
 }
 
@@ -426,7 +431,7 @@ func (j *job) run(ctx context.Context, line string) error {
 	case res.TimedOut:
 		j.say("ended after %v: the time limit (%s)", j.flags.limit, cmp.Or(j.limitedBy, "--timeout"))
 	case res.Exit != 0 && j.walled:
-		j.say("it ran inside walls: agent-wrapper policy walls shows what it could do there")
+		j.advise()
 	case res.Exit != 0 && len(j.left) > 0:
 		j.say("cloud credentials withheld: %s; use --keep-env to pass them", strings.Join(j.left, ", "))
 	}
@@ -443,7 +448,7 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	defer dir.Close()
 	command := j.command(line, dir.Path(), env)
 	if j.walled {
-		return j.inWalls(ctx, command)
+		return j.inWalls(ctx, command, line)
 	}
 	return command.Run(ctx)
 }
@@ -469,7 +474,7 @@ func (j *job) outcome(res process.Result, err error) audit.Outcome {
 	case err != nil:
 		o.Note = plain.Text(err)
 	}
-	o.Exit, o.Took = &res.Exit, res.Took
+	o.Exit, o.Took, o.Met = &res.Exit, res.Took, walls.Names(j.met)
 	return o
 }
 

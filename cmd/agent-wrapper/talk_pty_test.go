@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,4 +201,58 @@ func TestTalkMistakes(t *testing.T) {
 func startedAndOver(t *testing.T, home string, args ...string) (code int, shown string) {
 	t.Helper()
 	return started(t, home, args...).end()
+}
+
+// An agent that is killed, in the midst of what turn ever, is told of, the prompt is in the
+// line again, and the next one starts it again.
+func TestTalkKilled(t *testing.T) {
+	t.Setenv("PRETEND_SESSION", "5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90")
+	random := rand.New(rand.NewPCG(1, 0))
+	x := talking(t, t.TempDir())
+	for i := range 20 {
+		for range random.IntN(3) {
+			x.sends("well")
+			x.wait("\nwell")
+			x.wait("  /help")
+		}
+		x.sends(fmt.Sprintf(`{"Text":"of %d","Times":1000000}`, i))
+		x.wait(fmt.Sprintf("\n%d of %d\n", random.IntN(200), i))
+		x.killAgent()
+		x.wait("the agent CLI broke off before it had finished")
+		x.wait("your prompt is in the line again")
+		x.types("\x15")
+	}
+	x.sends("well")
+	x.wait("\nwell")
+	x.wait("  /help")
+	x.killAgent()
+	x.wait("the agent CLI has ended by itself")
+	x.sends("and again")
+	x.wait("\nand again")
+	x.wait("  /help")
+	x.sends("/quit")
+	if code, shown := x.end(); code != 0 {
+		t.Errorf("exit code %d:\n%.2000s", code, shown)
+	}
+}
+
+// killAgent kills the pretend agent.
+func (x *terminal) killAgent() {
+	x.t.Helper()
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		stat, _ := os.ReadFile(name)
+		var pid, parent int
+		if at := strings.LastIndex(string(stat), ") "); at < 0 {
+			continue
+		} else if n, _ := fmt.Sscanf(string(stat[at+4:]), "%d", &parent); n != 1 || parent != x.cmd.Process.Pid {
+			continue
+		}
+		fmt.Sscanf(string(stat), "%d", &pid)
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			x.t.Error(err)
+		}
+		return
+	}
+	x.t.Error("no agent runs")
 }

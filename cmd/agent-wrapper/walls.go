@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/internal/outputs"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -199,8 +202,70 @@ func writeLimits(out io.Writer, l *walls.Limits) {
 	}
 }
 
+// heard is what a command writes, as far as it can be read again.
+type heard struct {
+	files outputs.Files
+	kept  *outputs.Kept // nil: the errors of the command go where they are not kept
+	blind bool          // they go to the terminal
+}
+
+// hear has the end of what a command writes to files, and as errors to what is no terminal,
+// kept. What goes to a pipe goes to one now too.
+func hear(c *process.Command) *heard {
+	h := &heard{blind: isTerminal(c.Stderr)}
+	out, _ := c.Stdout.(*os.File)
+	errs, _ := c.Stderr.(*os.File)
+	h.files = outputs.Of(out, errs)
+	if h.blind || errs != nil && len(outputs.Of(errs)) > 0 {
+		return h
+	}
+	h.kept = &outputs.Kept{To: c.Stderr}
+	if c.Stdout == c.Stderr || sameFile(out, errs) {
+		c.Stdout = h.kept
+	}
+	c.Stderr = h.kept
+	pipesFail()
+	return h
+}
+
+// sameFile reports whether two files are one, which may be open twice.
+func sameFile(a, b *os.File) bool {
+	first, err := a.Stat()
+	second, errSecond := b.Stat()
+	return err == nil && errSecond == nil && os.SameFile(first, second)
+}
+
+// read returns the end of what was written.
+func (h *heard) read() []byte {
+	all := h.files.Read()
+	if h.kept != nil {
+		all = append(all, h.kept.Read()...)
+	}
+	return all
+}
+
+// passed returns an error of running the command without that of a reader who has gone,
+// which the command has seen too.
+func (h *heard) passed(err error) error {
+	if h.kept != nil && errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}
+
+// advise tells a person which wall the command has met. Where its errors went to the
+// terminal, the person has read what we have not.
+func (j *job) advise() {
+	switch {
+	case len(j.met) > 0:
+		j.say("%v", j.met[0].Advice(true))
+	case j.blind:
+		j.say("it ran inside walls: agent-wrapper policy walls shows what it could do there")
+	}
+}
+
 // inWalls runs a command inside walls. Where there are none, it does not run.
-func (j *job) inWalls(ctx context.Context, c *process.Command) (process.Result, error) {
+func (j *job) inWalls(ctx context.Context, c *process.Command, line string) (process.Result, error) {
 	plan, err := j.engine.Walls(j.use.Dir)
 	if err != nil {
 		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
@@ -208,11 +273,17 @@ func (j *job) inWalls(ctx context.Context, c *process.Command) (process.Result, 
 	if most := plan.Limits.Time(j.flags.limit); most != j.flags.limit {
 		j.flags.limit, j.limitedBy = most, "limits.walls.timeout_seconds of the policy"
 	}
+	var refused walls.Refusals
 	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
-		return j.engine.Reaches(ctx, j.use.Session, host, port)
+		return refused.Note(host, port, j.engine.Reaches(ctx, j.use.Session, host, port))
 	})
 	defer done()
+	heard := hear(c)
 	res, err := held.Run(ctx, c)
+	err = heard.passed(err)
+	if err == nil && res.Exit != 0 && !res.TimedOut && !res.Cancelled {
+		j.met, j.blind = j.engine.Meets(plan, &walls.End{Dir: j.use.Dir, Line: line, Output: heard.read(), Unread: heard.blind, Outward: j.outward, Refused: refused.All()}), heard.blind
+	}
 	for _, p := range plan.Absent {
 		if _, err := os.Lstat(p.Path); err == nil {
 			j.say("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)

@@ -16,7 +16,7 @@ func (r *run) tellOutcome(id string, e *entry, b *block, breach string) {
 	}
 	o := wrapper.ToolOutcome{
 		Use:    permission.ToolUse{ID: id, Tool: e.tool, Agent: e.agent, Session: r.out.Session},
-		Failed: b.Error, Breach: breach,
+		Failed: b.Error, Breach: breach, Met: r.shells.took(id),
 	}
 	if e.tool == "Bash" && b.Error {
 		o.Exit = exitCode(plain(b.Content))

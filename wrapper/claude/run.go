@@ -63,6 +63,7 @@ type run struct {
 	started   bool // the session event was sent
 	spoke     bool // the agent has written text
 	finished  bool // a result came, and no turn since
+	done      bool // its input was closed because it had finished
 	results   int
 	tasks     tasks
 	stopping  bool // the caller has cancelled
@@ -317,10 +318,18 @@ func (r *run) over(ctx context.Context, err error) error {
 		return errDeaf
 	case err != nil:
 		return fmt.Errorf("reading from the agent CLI: %w", err)
-	case r.results > 0 && r.phase >= working:
-		return nil
+	case r.results == 0 || !r.done && r.owes():
+		return errBrokeOff
+	case !r.done && r.o.Talk != nil:
+		emit(r.o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "the agent CLI has ended by itself, with its shell and what ran in the background: the next prompt starts it again"})
 	}
-	return errBrokeOff
+	return nil
+}
+
+// owes reports whether somebody waits for the end of a turn: of a prompt that was sent, or
+// waits, or is made. In a conversation nobody does for one that the agent began by itself.
+func (r *run) owes() bool {
+	return !r.finished && (r.asked || r.o.Talk == nil) || len(r.says) > 0 || r.composing != nil
 }
 
 var (
@@ -472,7 +481,7 @@ func (r *run) patience() time.Duration {
 
 // finish closes the agent's input, so that it exits.
 func (r *run) finish() {
-	r.phase = closing
+	r.phase, r.done = closing, true
 	r.writer.close()
 	r.arm(toExit, exitLimit)
 }

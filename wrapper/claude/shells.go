@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
+	"github.com/agent-wrapper/agent-wrapper/internal/outputs"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/tools"
@@ -47,7 +49,9 @@ type shells struct {
 	events  []wrapper.Event // for the run to emit
 	session string
 	place   *kernel.Room         // nil before a command runs inside walls
+	running []*walls.Refusals    // of the commands inside walls
 	hooks   []string             // the commands of managed hooks that were accepted
+	met     map[string][]string  // the walls that commands met, by tool use without a result
 	allowed map[string][]*permit // by command line
 }
 
@@ -59,6 +63,8 @@ type permit struct {
 	later  bool     // its result may come before it has begun
 	inside bool     // inside walls
 	plan   func() (*walls.Plan, error)
+	// line is the command line, and outward why something in it cannot be done inside.
+	line, outward string
 }
 
 const (
@@ -73,7 +79,7 @@ func (o *launch) guarded(bash string) bool {
 
 // openShells begins to answer. env is the environment of the agent CLI, bash its shell.
 func openShells(o *launch, env []string, bash string) (_ *shells, err error) {
-	s := &shells{o: o, bash: bash, told: make(chan struct{}, 1), allowed: map[string][]*permit{}}
+	s := &shells{o: o, bash: bash, told: make(chan struct{}, 1), allowed: map[string][]*permit{}, met: map[string][]string{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if s.servers, err = mcpCommands(o.MCPConfig, env); err != nil {
 		return nil, err
@@ -274,12 +280,16 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res),
 	}
 	if p.inside {
+		p.line, p.outward = p.forms[0], res.WallsWhy
 		p.plan = sync.OnceValues(s.o.Walls.Plan)
 		s.serving.Go(func() { _, _ = s.room(); _, _ = p.plan() }) // while the CLI starts its shell
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session = use.Session
+	if p.inside {
+		s.met[p.id] = nil // until its result
+	}
 	for _, form := range p.forms {
 		s.allowed[form] = append(s.allowed[form], p)
 	}
@@ -376,24 +386,38 @@ func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *
 	}
 	own := *plan
 	own.Denied = append(slices.Clone(plan.Denied), s.own()...)
+	refused := &walls.Refusals{}
+	defer s.refusing(refused)()
+	written := outputs.Of(conn.files[1:]...)
 	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: without(asked.Env, a.Drop), Dir: asked.Dir}
 	process, err := room.Start(&own, cmd, [streams]*os.File(conn.files))
 	if err != nil {
 		return nil, err
 	}
-	conn.closeFiles()
+	if len(written) == 0 {
+		conn.closeFiles() // somebody may wait for the end of a pipe
+	}
 	limited := endIn(process, plan.Limits.Time(0))
 	s.serving.Go(func() { pass(conn, process) })
 	code, err := process.Wait()
 	if limited() && err == nil {
 		err = fmt.Errorf("it was ended after %v: limits.walls.timeout_seconds of the policy", plan.Limits.Time(0))
 	}
+	s.lookForAbsent(plan, p.id)
+	if err != nil || code == 0 {
+		return &prefix.Answer{Ran: true}, err
+	}
+	end := &walls.End{Dir: asked.Dir, Line: p.line, Outward: p.outward, Output: written.Read(), Refused: refused.All()}
+	return &prefix.Answer{Ran: true, Code: code, Says: s.advice(&own, p, end)}, nil
+}
+
+// lookForAbsent warns of protected files that a command has made.
+func (s *shells) lookForAbsent(plan *walls.Plan, id string) {
 	for _, path := range plan.Absent {
 		if _, missing := os.Lstat(path.Path); missing == nil {
-			s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: p.id, Message: fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", path.Path, path.Why)})
+			s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: id, Message: fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", path.Path, path.Why)})
 		}
 	}
-	return &prefix.Answer{Ran: true, Code: code}, err
 }
 
 // streams is how many a command has: input, output and errors.
@@ -440,13 +464,82 @@ func (s *shells) room() (*kernel.Room, error) {
 	if s.ctx.Err() != nil {
 		return nil, errors.New("the run is over")
 	}
-	room, err := kernel.OpenRoom(func(ctx context.Context, host, port string) error {
-		return s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
-	})
+	room, err := kernel.OpenRoom(s.reaches)
 	if err == nil {
 		s.place = room
 	}
 	return room, err
+}
+
+// refusing has the hosts that are refused noted, until it is called back: for each command
+// that runs, since they share a proxy.
+func (s *shells) refusing(r *walls.Refusals) (over func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = append(s.running, r)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running = slices.DeleteFunc(s.running, func(other *walls.Refusals) bool { return other == r })
+	}
+}
+
+// reaches decides a connection through the proxy.
+func (s *shells) reaches(ctx context.Context, host, port string) error {
+	err := s.o.Walls.Reaches(ctx, s.sessionID(), host, port)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.running {
+		_ = r.Note(host, port, err)
+	}
+	return err
+}
+
+// advice returns what is written behind the output of a command that has failed, if it met
+// a wall. The walls are kept for the record of the tool use.
+func (s *shells) advice(plan *walls.Plan, p *permit, end *walls.End) string {
+	if s.o.Walls.Meets == nil {
+		return ""
+	}
+	met, advice := s.o.Walls.Meets(plan, end)
+	s.meets(p.id, met)
+	if advice == "" {
+		return ""
+	}
+	says := "agent-wrapper: " + visible.Line(advice) + "\n"
+	if n := len(end.Output); n > 0 && end.Output[n-1] != '\n' {
+		says = "\n" + says
+	}
+	return says
+}
+
+// meets notes the walls that the command of a tool use met. If that has its result already,
+// since it went on in the background, the record has them in a note.
+func (s *shells) meets(id string, met []string) {
+	s.mu.Lock()
+	_, waits := s.met[id]
+	if waits {
+		s.met[id] = met
+	}
+	s.mu.Unlock()
+	if waits || len(met) == 0 || s.o.Note == nil {
+		return
+	}
+	if err := s.o.Note("walls", "a command in the background met a wall: "+strings.Join(met, ", ")); err != nil {
+		s.tell(wrapper.Event{Type: wrapper.ErrorEvent, ToolUseID: id, Message: err.Error()})
+	}
+}
+
+// took returns the walls that the command of a tool use met, which has its result now.
+func (s *shells) took(id string) []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	met := s.met[id]
+	delete(s.met, id)
+	return met
 }
 
 // own are the paths by which somebody could speak to us, or to the agent CLI.

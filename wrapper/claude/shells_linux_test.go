@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
 
@@ -313,5 +316,91 @@ func TestShellsPlace(t *testing.T) {
 	}
 	if filepath.Base(g.prefix()) != prefix.Name {
 		t.Errorf("%s", g.prefix())
+	}
+}
+
+// TestShellsMet: the walls that a command met are for the outcome of its tool use, or for a
+// note if that has its result already.
+func TestShellsMet(t *testing.T) {
+	var notes []string
+	o := &launch{}
+	o.Walls = &wrapper.Walls{Plan: func() (*walls.Plan, error) { return &walls.Plan{}, nil }}
+	o.Note = func(name, words string) error {
+		notes = append(notes, name+": "+words)
+		return nil
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel() // no room is opened
+	g := &guard{t: t, shells: &shells{o: o, ctx: over, allowed: map[string][]*permit{}, met: map[string][]string{}}}
+	for _, id := range []string{"front", "back", "well"} {
+		g.allows(id, "a", "", "")
+	}
+	g.serving.Wait()
+	g.meets("front", []string{"write /etc"})
+	if got := g.took("front"); !slices.Equal(got, []string{"write /etc"}) || len(g.took("front")) > 0 {
+		t.Errorf("%q", got)
+	}
+	if got := g.took("back"); len(got) > 0 { // its result is there before it ends
+		t.Errorf("%q", got)
+	}
+	g.meets("well", nil)
+	g.meets("back", nil)
+	g.meets("back", []string{"write /etc", "fetch a.example:443"})
+	if want := []string{"walls: a command in the background met a wall: write /etc, fetch a.example:443"}; !slices.Equal(notes, want) {
+		t.Errorf("%q", notes)
+	}
+	if got := (*shells)(nil).took("x"); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestShellsAdvice: what is written behind the output of a command that failed is one line of
+// its own, whatever the output and the advice are like.
+func TestShellsAdvice(t *testing.T) {
+	for _, x := range []struct{ name, output, advice, want string }{
+		{"failed", "x\n", "advice", "agent-wrapper: advice\n"},
+		{"without an end of line", "x", "advice", "\nagent-wrapper: advice\n"},
+		{"without output", "", "advice", "agent-wrapper: advice\n"},
+		{"with several lines", "", "a\nb\x1b[2J", "agent-wrapper: a<U+000A>b<U+001B>[2J\n"},
+		{"no wall", "FAIL\n", "", ""},
+	} {
+		asked := false
+		o := &launch{}
+		o.Walls = &wrapper.Walls{Meets: func(*walls.Plan, *walls.End) ([]string, string) {
+			asked = true
+			return nil, x.advice
+		}}
+		s := &shells{o: o, met: map[string][]string{}}
+		if got := s.advice(&walls.Plan{}, &permit{}, &walls.End{Line: "the line", Output: []byte(x.output)}); got != x.want || !asked {
+			t.Errorf("%s: %q, asked %v", x.name, got, asked)
+		}
+	}
+}
+
+// TestShellsRefuse: a host that is refused is noted for each command that runs then.
+func TestShellsRefuse(t *testing.T) {
+	o := &launch{}
+	o.Walls = &wrapper.Walls{Reaches: func(_ context.Context, _, host, _ string) error {
+		if host == "good.example" {
+			return nil
+		}
+		return errors.New("no rule allows it")
+	}}
+	s := &shells{o: o}
+	var first, second walls.Refusals
+	over := s.refusing(&first)
+	if s.reaches(t.Context(), "evil.example", "443") == nil || s.reaches(t.Context(), "good.example", "443") != nil {
+		t.Error("it is not decided")
+	}
+	over()
+	defer s.refusing(&second)()
+	if s.reaches(t.Context(), "other.example", "443") == nil {
+		t.Error("it is not decided")
+	}
+	if got := first.All(); len(got) != 1 || got[0].Host != "evil.example" {
+		t.Errorf("%v", got)
+	}
+	if got := second.All(); len(got) != 1 || got[0].Host != "other.example" {
+		t.Errorf("%v", got)
 	}
 }

@@ -393,3 +393,87 @@ func said(m object) string {
 	}
 	return ""
 }
+
+// TestKilledInATurn: an agent that ends in the midst of a turn is an error of the turn,
+// whichever turn it is; one that ends between two is told of, and the next begins another.
+func TestKilledInATurn(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		last   func(f *fake) // what the agent does in the second turn, and ends
+		fails  bool
+		warned bool
+	}{
+		{"at the prompt", func(f *fake) { f.hear() }, true, false},
+		{"as it begins", func(f *fake) { f.hear(); f.begin("2.1.329") }, true, false},
+		{"as it writes", func(f *fake) {
+			f.hear()
+			f.begin("2.1.329")
+			f.say(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"All"}]},"parent_tool_use_id":null}`)
+		}, true, false},
+		{"as it waits for an answer", func(f *fake) {
+			f.hear()
+			f.begin("2.1.329")
+			f.use("u1", "Bash", bash("git status"))
+		}, true, false},
+		{"before", func(f *fake) { time.Sleep(time.Minute) }, false, true},
+		{"in a turn of its own", func(f *fake) { f.begin("2.1.329"); time.Sleep(time.Minute) }, false, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			starts := 0
+			events := converse(t, byWord, nil, func(f *fake) {
+				starts++
+				f.ready()
+				if starts == 2 {
+					f.ends()
+					return
+				}
+				f.concludes("first")
+				x.last(f)
+			}, func(t *testing.T, c *wrapper.Conversation, turn func(context.Context, string) (wrapper.Outcome, error)) {
+				if out, err := turn(t.Context(), "one"); out.Text != "first" || err != nil {
+					t.Errorf("first turn: %+v, %v", out, err)
+				}
+				if x.warned {
+					time.Sleep(time.Hour)
+				}
+				out, err := turn(t.Context(), "two")
+				if x.fails && !errors.Is(err, errBrokeOff) || !x.fails && (err != nil || out.Text != "done") {
+					t.Errorf("second turn: %+v, %v", out, err)
+				}
+				if !x.fails {
+					return
+				}
+				if out, err := turn(t.Context(), "three"); err != nil || out.Text != "done" {
+					t.Errorf("third turn: %+v, %v", out, err)
+				}
+			})
+			if n := len(events.of(wrapper.WarningEvent)); n != map[bool]int{true: 1}[x.warned] {
+				t.Errorf("%d warnings", n)
+			}
+			if n := len(events.of(wrapper.ErrorEvent)); n != map[bool]int{true: 1}[x.fails] {
+				t.Errorf("%d errors", n)
+			}
+		})
+	}
+}
+
+// TestFailedBetweenTurns: a breach in a turn that the agent has begun itself, when nobody
+// waits for it, is the error of the next turn.
+func TestFailedBetweenTurns(t *testing.T) {
+	converse(t, byWord, nil, func(f *fake) {
+		f.ready()
+		f.concludes("first")
+		f.begin("2.1.329")
+		f.wants("u1", "Bash", bash("git status"))
+		f.results("u1", true, "config")
+		for f.hear() != nil {
+		}
+	}, func(t *testing.T, c *wrapper.Conversation, turn func(context.Context, string) (wrapper.Outcome, error)) {
+		turn(t.Context(), "one")
+		time.Sleep(time.Hour)
+		_, err := turn(t.Context(), "two")
+		if breach := new(wrapper.Breach); !errors.As(err, &breach) {
+			t.Errorf("error %v", err)
+		}
+	})
+}

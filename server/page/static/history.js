@@ -44,7 +44,8 @@ export function asked(e) {
   if (e.kind === 'outcome') {
     const exit = e.exit === undefined ? '' : `exit code ${e.exit}`;
     const took = e.took_ms === undefined ? '' : `${e.took_ms} ms`;
-    return [exit, took, e.of ? `of line ${e.of}` : '', e.reason].filter(Boolean).join(' · ');
+    const met = e.met ? `met a wall: ${e.met.join(', ')}` : '';
+    return [exit, took, e.of ? `of line ${e.of}` : '', met, e.reason].filter(Boolean).join(' · ');
   }
   if (e.kind === 'note') return `${e.note}: ${e.reason || ''}`;
   if (e.kind === 'begin') return 'the record begins';

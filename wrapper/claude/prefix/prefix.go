@@ -42,8 +42,9 @@ type Signal struct{ Number int }
 type Answer struct {
 	Refused string `json:",omitempty"` // why it does not run; "" if it does
 
-	Ran  bool `json:",omitempty"`
-	Code int  `json:",omitempty"` // the exit code of what has run
+	Ran  bool   `json:",omitempty"`
+	Code int    `json:",omitempty"` // the exit code of what has run
+	Says string `json:",omitempty"` // what is written behind its output
 
 	// The program in its place, with its arguments, and the names of variables that it
 	// does not get.

@@ -61,6 +61,7 @@ func front(args []string) (int, error) {
 	case a.Refused != "":
 		return 0, errors.New(a.Refused)
 	case a.Ran:
+		_, _ = os.Stderr.WriteString(a.Says) // the command has ended
 		return a.Code, nil
 	}
 	select {
