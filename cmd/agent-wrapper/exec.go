@@ -385,7 +385,7 @@ func (j *job) do(ctx context.Context) error {
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
-	j.walled = res.Walls == permission.Inside || res.Walls == permission.Within || res.Walls != 0 && j.flags.walls != ""
+	j.walled = res.Walls.Held() || res.Walls != 0 && j.flags.walls != ""
 	return j.run(ctx, in.Command)
 }
 
@@ -426,7 +426,7 @@ func (j *job) run(ctx context.Context, line string) error {
 	case res.TimedOut:
 		j.say("ended after %v: the time limit (%s)", j.flags.limit, cmp.Or(j.limitedBy, "--timeout"))
 	case res.Exit != 0 && j.walled:
-		j.say("it ran inside walls: agent-wrapper policy walls shows what it could do there")
+		j.say(insideHint)
 	case res.Exit != 0 && len(j.left) > 0:
 		j.say("cloud credentials withheld: %s; use --keep-env to pass them", strings.Join(j.left, ", "))
 	}
@@ -442,10 +442,14 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	}
 	defer dir.Close()
 	command := j.command(line, dir.Path(), env)
-	if j.walled {
-		return j.inWalls(ctx, command)
+	if !j.walled {
+		return command.Run(ctx)
 	}
-	return command.Run(ctx)
+	res, err := inWalls(ctx, j.engine, &j.use, command, j.say)
+	if command.Limit != j.flags.limit {
+		j.flags.limit, j.limitedBy = command.Limit, wallsLimit
+	}
+	return res, err
 }
 
 // command returns the shell's command for the line.

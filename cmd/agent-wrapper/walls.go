@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
@@ -199,23 +200,32 @@ func writeLimits(out io.Writer, l *walls.Limits) {
 	}
 }
 
-// inWalls runs a command inside walls. Where there are none, it does not run.
-func (j *job) inWalls(ctx context.Context, c *process.Command) (process.Result, error) {
-	plan, err := j.engine.Walls(j.use.Dir)
+// insideHint is said of a command that failed inside walls.
+const insideHint = "it ran inside walls: agent-wrapper policy walls shows what it could do there"
+
+// wallsLimit says who limits the time of a command inside walls.
+const wallsLimit = "limits.walls.timeout_seconds of the policy"
+
+// inWalls runs the command of an allowed tool use inside walls. Where there are none, it
+// does not run. Its limit is the policy's from then on, if that is shorter. say is told of
+// what is protected and was not there before.
+func inWalls(ctx context.Context, e *engine.Engine, use *permission.ToolUse, c *process.Command, say func(format string, args ...any)) (process.Result, error) {
+	plan, err := e.Walls(use.Dir)
 	if err != nil {
 		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
 	}
-	if most := plan.Limits.Time(j.flags.limit); most != j.flags.limit {
-		j.flags.limit, j.limitedBy = most, "limits.walls.timeout_seconds of the policy"
-	}
-	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
-		return j.engine.Reaches(ctx, j.use.Session, host, port)
-	})
+	return runInside(ctx, plan, func(ctx context.Context, host, port string) error { return e.Reaches(ctx, use.Session, host, port) }, c, say)
+}
+
+// runInside is inWalls with a plan. reaches decides which hosts are reached.
+func runInside(ctx context.Context, plan *walls.Plan, reaches func(ctx context.Context, host, port string) error, c *process.Command, say func(format string, args ...any)) (process.Result, error) {
+	c.Limit = plan.Limits.Time(c.Limit)
+	held, done := kernel.Around(plan, reaches)
 	defer done()
 	res, err := held.Run(ctx, c)
 	for _, p := range plan.Absent {
 		if _, err := os.Lstat(p.Path); err == nil {
-			j.say("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
+			say("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
 		}
 	}
 	return res, err
