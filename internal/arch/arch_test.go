@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"cmd/agent-wrapper-hook":   {"audit", "engine", "hook", "hook/entry", "hook/hosts", "process"},
 	"cmd/agent-wrapper-walls":  {"walls/kernel/inside", "wrapper/claude/prefix"},
 	"e2e":                      {"*"},
-	"server":                   {"server/api", "server/page", "store", "approval", "audit", "broker", "desk", "engine", "patterns", "permission", "risk", "terminal"},
+	"server":                   {"server/api", "server/page", "store", "approval", "audit", "broker", "desk", "engine", "patterns", "permission", "risk", "terminal", "walls", "walls/kernel"},
 	"server/api":               {"approval", "permission", "risk"},
 	"server/page":              {},
 	"server/client":            {"server/api", "approval"},
