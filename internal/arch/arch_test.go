@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"wrapper/claude/shelltext": {},
 	"wrapper/demo":             {"wrapper", "patterns", "policy"},
 	"wrapper/editor":           {"wrapper", "desk", "permission"},
-	"engine":                   {"approval", "wrapper", "display", "notify", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "walls", "workspace"},
+	"engine":                   {"approval", "wrapper", "display", "notify", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "whitelist", "process", "tools", "walls", "workspace"},
 	"desk":                     {"approval", "display", "permission", "patterns", "risk", "workspace"},
 	"broker":                   {"approval", "desk", "display", "permission"},
 	"mcp":                      {"permission"},
@@ -430,6 +430,7 @@ var mayName = map[string]string{
 	"whitelist/gate.go":                 "what a list has against a line, for the evaluator",
 	"whitelist/tracker.go":              "what was allowed after all is not counted",
 	"whitelist/unusable.go":             "a whitelist only takes away",
+	"engine/permits.go":                 "denies what cannot be kept for its run inside walls",
 	"engine/walls.go":                   "passes an allow on to the proxy of walls, and all else as a refusal",
 	"workspace/env.go":                  "Below looks whether a rule covers a path, for permission",
 }
