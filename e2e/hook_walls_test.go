@@ -178,3 +178,30 @@ printf '%s\n' "$out" | sed 's/,"updatedInput":{.*}}}$/}}/'
 		}
 	})
 }
+
+// TestHookOwnRules: what the agent's own settings deny is matched against what its hook
+// answers. So a session with such rules has no walls, and they hold.
+func TestHookOwnRules(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		if err := kernel.Probe(t.Context()); err != nil {
+			unable(t, err.Error())
+		}
+		b := newBox(t)
+		b.hooked(t, hookWalls)
+		b.asksNobody(t)
+		settings, err := os.ReadFile(b.Home + "/.claude/settings.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.write("home/.claude/settings.json", strings.Replace(string(settings), `"permissions":{`, `"permissions":{"deny":["Bash(echo:*)"],"ask":["Bash(ls:*)"],`, 1))
+		m := startModel(t, script{"go": {{bashCall("denied", "echo said-it")}, {bashCall("asked", "ls a.txt")}}})
+		if out, err := b.headless(t, r, m, "[[go]]").CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		for _, name := range []string{"denied", "asked"} {
+			if res, back := m.result(name); !back || !res.Error || strings.Contains(res.Text, "said-it") || strings.HasPrefix(res.Text, "a.txt") {
+				t.Errorf("%s has run: %q", name, res.Text)
+			}
+		}
+	})
+}

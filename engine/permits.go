@@ -127,6 +127,17 @@ func (p *Permits) Over(use string) (ignored bool) {
 	return ignored && !used
 }
 
+// Unused reports whether a permit was not used for a while, in a session in which none was
+// yet: where the host runs its commands there is no agent-wrapper, or it runs others.
+func (p *Permits) Unused() bool {
+	const while = 10 * time.Second
+	entries, err := os.ReadDir(p.dir)
+	return err == nil && !p.Proven() && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		info, err := e.Info()
+		return err == nil && permitID.MatchString(filepath.Base(p.dir)+"-"+e.Name()) && time.Since(info.ModTime()) > while
+	})
+}
+
 // ofUse returns the file with the names of the permits of a tool use.
 func (p *Permits) ofUse(use string) string {
 	sum := sha256.Sum256([]byte(use))

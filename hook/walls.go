@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -24,13 +25,17 @@ func (s *session) mayEnclose(e *Event, rules *engine.Rules) error {
 	if e.Kind != Use || e.Use.Tool != tools.Bash || !s.fixed.Walls && s.fixed.NoWalls == "" || s.options.Within == "" {
 		return nil
 	}
-	why, stopped := s.permits().Stopped()
-	if s.walled = s.fixed.Walls && !stopped; s.walled {
-		return nil
+	if s.fixed.Walls && s.permits().Unused() {
+		if err := s.permits().Stop(s.host.Title + " did not run a command as it was answered"); err != nil {
+			return err
+		}
 	}
-	s.noWalls = why
-	if s.noWalls == "" {
-		s.noWalls = s.fixed.NoWalls
+	why, stopped := s.permits().Stopped()
+	if s.noWalls = cmp.Or(why, s.fixed.NoWalls); s.noWalls == "" && !stopped {
+		s.noWalls = s.host.Ruled(s.fixed.Workspace, rules.Place.Home, s.env)
+	}
+	if s.walled = s.fixed.Walls && !stopped && s.noWalls == ""; s.walled {
+		return nil
 	}
 	return required(rules, s.noWalls)
 }

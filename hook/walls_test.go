@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -152,6 +154,64 @@ func TestWallsIgnored(t *testing.T) {
 	}
 	if notes != 1 {
 		t.Errorf("%d notes in the record", notes)
+	}
+}
+
+// TestWallsUnused: where nothing runs that is answered, it is not answered so for long.
+func TestWallsUnused(t *testing.T) {
+	m := newMachine(t, wallsPolicy)
+	hears := func(id string) string {
+		t.Helper()
+		got, _ := answered(t, m.inWalls(t, hook.Claude, nil, m.use("s", id, "ls")), "ls")
+		return got
+	}
+	for _, id := range []string{"t1", "t2"} { // the second may have been asked about at the same time
+		if got := hears(id); got == "ls" || got == "" {
+			t.Fatal(got)
+		}
+	}
+	files, err := filepath.Glob(m.state + "/within/*/*")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	before := time.Now().Add(-time.Minute)
+	for _, file := range files {
+		if err := os.Chtimes(file, before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := hears("t3"); got != "ls" {
+		t.Error(got)
+	}
+}
+
+// TestWallsRuled: a rule of the host's own that would be matched against what it is answered
+// leaves the session without walls, also one that comes in the middle of it.
+func TestWallsRuled(t *testing.T) {
+	for _, file := range []string{"user", "settings.json", "settings.local.json"} {
+		for text, ruled := range map[string]bool{
+			`{"permissions":{"deny":["Bash(curl:*)"]}}`: true, `{"permissions":{"ask":["Read(x)"]}}`: true, `{"permissions":`: true, `[]`: true,
+			`{"permissions":{"allow":["Bash(ls:*)"],"deny":["WebFetch"]}}`: false, `{}`: false,
+		} {
+			m := newMachine(t, wallsPolicy)
+			m.env["CLAUDE_CODE_ENTRYPOINT"], m.env["CLAUDE_CONFIG_DIR"] = "cli", m.user
+			_, id := answered(t, m.inWalls(t, hook.Claude, nil, m.use("s", "t1", "ls")), "ls")
+			m.runsIt(t, id)
+			path := m.user + "/settings.json"
+			if file != "user" {
+				path = m.project + "/.claude/" + file
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			m.write(t, path, text)
+			if got, id := answered(t, m.inWalls(t, hook.Claude, nil, m.use("s", "t2", "make")), "make"); (id == "") != ruled || got == "make" {
+				t.Errorf("%s, %s: %s", file, text, got)
+			}
+			if got, id := answered(t, m.inWalls(t, hook.Claude, nil, m.use("s", "t3", "ls")), "ls"); (id == "") != ruled {
+				t.Errorf("%s, %s: %s", file, text, got)
+			}
+		}
 	}
 }
 

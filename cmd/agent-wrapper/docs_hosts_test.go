@@ -48,12 +48,12 @@ func TestHostsPage(t *testing.T) {
 func provenTable(t *testing.T, d *diagnosis) string {
 	t.Helper()
 	var table, open strings.Builder
-	table.WriteString("| host | proven on | canaries | stopped with a hook that | ran with a hook that | commands inside walls |\n|---|---|---|---|---|---|\n")
+	table.WriteString("| host | proven on | canaries | stopped with a hook that | ran with a hook that | runs what it is answered, for walls |\n|---|---|---|---|---|---|\n")
 	for _, name := range doctor.Names() {
 		s := installed(t, name)
 		inside := "no"
 		if version := hosts.Named(name).Rewrites; version != "" {
-			inside = "measured on " + version
+			inside = version
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s |\n", s.Title, proven(t, d, name), inside)
 		fmt.Fprintf(&open, "\n%s:\n\n", s.Title)

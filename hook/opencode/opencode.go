@@ -17,7 +17,7 @@ import (
 func Host() *hook.Host {
 	return &hook.Host{
 		Name: hook.OpenCode, Title: "OpenCode", Limit: entry.Limit,
-		Tools: table, Mapped: mapped, Events: events, Read: read, Answer: answer, Rewrites: "1.18.33",
+		Tools: table, Mapped: mapped, Events: events, Read: read, Answer: answer,
 	}
 }
 

@@ -5146,9 +5146,15 @@ func tellsWord`,
 		Test: "TestWallsIgnored", Pkg: "./hook",
 	},
 	{
+		Guard: "rules of the host's own leave a session without walls", File: "hook/walls.go",
+		Old:  `s.walled = s.fixed.Walls && !stopped && s.noWalls == ""; s.walled`,
+		New:  `s.walled = s.fixed.Walls && !stopped; s.walled`,
+		Test: "TestWallsRuled", Pkg: "./hook",
+	},
+	{
 		Guard: "a session without walls stays one", File: "hook/walls.go",
-		Old:  `s.walled = s.fixed.Walls && !stopped; s.walled`,
-		New:  `s.walled = s.fixed.Walls && (!stopped || why != ""); s.walled`,
+		Old:  `s.walled = s.fixed.Walls && !stopped && s.noWalls == ""; s.walled`,
+		New:  `s.walled = s.fixed.Walls && (s.noWalls == "" || stopped); s.walled`,
 		Test: "TestWallsIgnored", Pkg: "./hook",
 	},
 	{
