@@ -5171,10 +5171,10 @@ func tellsWord`,
 	},
 	{
 		Guard: "a gate does not run without the walls that it was decided in", File: "gates/run.go",
-		Old:  `	case res.Walls == Inside && s.Inside == nil:
+		Old: `	case res.Walls == Inside && s.Inside == nil:
 		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: errNoWalls}
 `,
-		New:  `	case res.Walls == Inside && s.Inside == nil && s.run != nil:
+		New: `	case res.Walls == Inside && s.Inside == nil && s.run != nil:
 		return s.run(ctx, c)
 `,
 		Test: "TestWalls", Pkg: "./gates",
