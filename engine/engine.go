@@ -96,7 +96,11 @@ func (e *Engine) CanUseTool(ctx context.Context, use permission.ToolUse) (permis
 	if more := e.trees.madeFor(use.Dir); more != nil {
 		e.Session.Worktrees(more...)
 	}
-	return e.evaluator.CanUseTool(ctx, use)
+	res, err := e.evaluator.CanUseTool(ctx, use)
+	if err == nil && e.options.Within != "" {
+		err = e.rewrite(use, &res, e.options.Within)
+	}
+	return res, err
 }
 
 // Outcome records the outcome of a tool use that was allowed.

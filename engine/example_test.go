@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/demo"
@@ -265,4 +267,21 @@ func Example_role() {
 	// automation moderate allow
 	// automation high ask
 	// automation forbidden deny
+}
+
+// Have what runs inside walls be answered with a command line that runs it there, for a
+// program whose shell runs what it is answered.
+func Example_walls() {
+	ctx, path := context.Background(), "/usr/local/bin/agent-wrapper"
+	build, err := exec.Command(path, "within", "--build").Output()
+	if err != nil {
+		return // it is not installed here
+	}
+	rules, err := engine.Load(engine.Options{Within: path, WithinBuild: strings.TrimSpace(string(build))})
+	if err == nil && rules.Walled() && kernel.Probe(ctx) == nil {
+		err = rules.Within()
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
 }

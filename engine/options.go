@@ -70,6 +70,14 @@ type Options struct {
 	// as the policy's advice = "off" does.
 	NoAdvice bool
 
+	// Within is the path of agent-wrapper, for whoever hands command lines to the shell of
+	// another program that runs what it is told: a line that was decided to run inside walls
+	// (Rules.Within) is allowed as one that starts Within there. "": lines stay as they are.
+	Within string
+	// WithinBuild is what agent-wrapper within --build prints there; "": it is of the same
+	// build as this program.
+	WithinBuild string
+
 	// Approver asks a person. With nil there is nobody to ask, and what the
 	// policies leave to a person is denied. It must be safe for concurrent use.
 	Approver permission.Approver

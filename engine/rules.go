@@ -10,6 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
@@ -26,11 +27,13 @@ type Rules struct {
 	Session  *permission.Session
 	Warnings []string
 
-	options Options
-	within  bool                    // the session's command lines run inside walls
-	lists   []*whitelist.List       // the whitelists that bind
-	gates   permission.CommandGates // one for each of lists that is not lifted
-	look    whitelist.Look          // where the whitelists look up details; nil: nowhere
+	options  Options
+	plan     *walls.Plan             // of the only command, see WithinOnce
+	within   bool                    // the session's command lines run inside walls
+	planning bool                    // see Planning
+	lists    []*whitelist.List       // the whitelists that bind
+	gates    permission.CommandGates // one for each of lists that is not lifted
+	look     whitelist.Look          // where the whitelists look up details; nil: nowhere
 }
 
 // Load finds, reads and merges the policies that the options select, for programs

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
@@ -44,16 +45,29 @@ func (r *Rules) Walled() bool { return r.Spec.Walls == "on" || r.Spec.Walls == "
 
 // Within has the command lines of the session run inside walls from now on: whoever runs
 // them does as Decision.Walls says. The error says why there can be no walls.
-func (r *Rules) Within() error {
-	plan, err := r.Walls("")
+func (r *Rules) Within() error { return r.decideBy(func() (*walls.Plan, error) { return r.Walls("") }) }
+
+// WithinOnce is Within for a process that decides about one command, in a directory: it
+// looks at the files once.
+func (r *Rules) WithinOnce(dir string) error {
+	plan, err := r.Walls(dir)
+	if err != nil {
+		return err
+	}
+	r.plan = plan
+	return r.decideBy(func() (*walls.Plan, error) { return plan, nil })
+}
+
+func (r *Rules) decideBy(plan func() (*walls.Plan, error)) error {
+	first, err := plan()
 	if err != nil {
 		return err
 	}
 	r.within = true
 	r.Session.Walls(&permission.Walls{
-		Writable: walls.Paths(slices.Concat(plan.Writable, plan.Temp)),
+		Writable: walls.Paths(slices.Concat(first.Writable, first.Temp)),
 		Held: func() ([]string, error) {
-			now, err := r.Walls("")
+			now, err := plan()
 			if err != nil {
 				return nil, err
 			}
@@ -61,6 +75,22 @@ func (r *Rules) Within() error {
 		},
 	})
 	return nil
+}
+
+// Without undoes Within, before the next decision.
+func (r *Rules) Without() {
+	r.within, r.plan = false, nil
+	r.Session.Walls(nil)
+}
+
+// Planning has the policies deny whatever is more than looking, as a host that plans does
+// not act either. The mode of a policy counts as well: the agent chooses when it plans, and
+// dontAsk may deny what plan lets pass. It must be called before the first decision.
+func (r *Rules) Planning() {
+	more := *r.Policy
+	more.Mode, more.Further = modes.Plan, nil
+	r.Policy.Further = append(r.Policy.Further, &more)
+	r.planning = true
 }
 
 // Reaches decides whether a command inside walls reaches a host, as if the agent had

@@ -55,6 +55,7 @@ type Result struct {
 	Status    Status     `json:"status"`
 	Failure   Failure    `json:"failure_type,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
+	Walls     string     `json:"walls,omitempty"`     // Inside or Outside, "" if there are none, or it did not come to that
 	Exit      *int       `json:"exit_code,omitempty"` // nil if it did not run, or is unknown
 	Took      int64      `json:"duration_ms"`
 	Artifacts []Artifact `json:"artifacts,omitempty"` // of a gate that passed
@@ -79,7 +80,8 @@ type Recorder interface {
 
 // Watcher is notified of each gate as it runs.
 type Watcher interface {
-	Begins(item, gate string) // right before it starts
+	Begins(item, gate string)     // right before it starts
+	Says(item, gate, text string) // something that a person should know of it
 	Ends(*Result)
 }
 
@@ -99,6 +101,10 @@ type Runner struct {
 	Limit   time.Duration // of each gate
 	// Output returns the writer for a gate's output.
 	Output func(item, gate string) io.Writer
+	// Inside runs the command of an allowed gate inside walls; nil: there are none, and
+	// what was decided to run inside does not run. All has every gate run inside.
+	Inside func(ctx context.Context, use *permission.ToolUse, c *process.Command, say func(format string, args ...any)) (process.Result, error)
+	All    bool
 
 	run func(context.Context, *process.Command) (process.Result, error) // for tests; nil runs the command
 }
@@ -189,8 +195,8 @@ func (s *state) gate(ctx context.Context, g *Gate, res *Result) {
 	if line, err := lineOf(decided.UpdatedInput); err != nil {
 		res.fail(NotStarted, err.Error())
 	} else {
-		res.Command = line // a person may have edited it
-		s.start(ctx, g, dir, res)
+		res.Command, res.Walls = line, s.walls(decided.Walls) // a person may have edited it
+		s.start(ctx, g, &use, res)
 	}
 	if err := s.Recorder.GateEnded(use, res.Status != Pass, res.Exit); err != nil {
 		s.errs = append(s.errs, err)
@@ -235,8 +241,42 @@ func (res *Result) fail(why Failure, reason string) {
 	res.Status, res.Failure, res.Reason = Fail, why, reason
 }
 
+// Where a gate runs, if there are walls.
+const (
+	Inside  = "inside"
+	Outside = "outside"
+)
+
+// walls returns where a gate runs.
+func (r *Runner) walls(decided permission.Walled) string {
+	switch {
+	case decided == 0:
+		return ""
+	case decided.Held() || r.All:
+		return Inside
+	}
+	return Outside
+}
+
+// errNoWalls is the error for a gate that was decided to run inside walls that nobody builds.
+var errNoWalls = errors.New("it was decided to run inside walls, and there are none")
+
+// runs runs the command of a gate where it was decided to run.
+func (s *state) runs(ctx context.Context, use *permission.ToolUse, c *process.Command, res *Result) (process.Result, error) {
+	switch {
+	case res.Walls == Inside && s.Inside == nil:
+		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: errNoWalls}
+	case res.Walls == Inside:
+		return s.Inside(ctx, use, c, func(format string, args ...any) { s.Watcher.Says(res.Item, res.Gate, fmt.Sprintf(format, args...)) })
+	case s.run != nil:
+		return s.run(ctx, c)
+	}
+	return c.Run(ctx)
+}
+
 // start runs an allowed line.
-func (s *state) start(ctx context.Context, g *Gate, dir string, res *Result) {
+func (s *state) start(ctx context.Context, g *Gate, use *permission.ToolUse, res *Result) {
+	dir := use.Dir
 	cmd, err := s.command(res.Command, g, dir)
 	if err != nil {
 		res.fail(NotStarted, err.Error())
@@ -245,12 +285,8 @@ func (s *state) start(ctx context.Context, g *Gate, dir string, res *Result) {
 	cmd.Stdout = s.Output(res.Item, g.Name)
 	cmd.Stderr = cmd.Stdout
 	s.Watcher.Begins(res.Item, g.Name)
-	run := s.run
-	if run == nil {
-		run = func(ctx context.Context, c *process.Command) (process.Result, error) { return c.Run(ctx) }
-	}
-	ended, err := run(ctx, cmd)
-	res.ended(ctx, &ended, err, s.Limit)
+	ended, err := s.runs(ctx, use, cmd, res)
+	res.ended(ctx, &ended, err, cmd.Limit)
 	if res.Status == Pass {
 		res.Artifacts = g.left(dir)
 	}
@@ -318,8 +354,10 @@ type Preview struct {
 	Would   string  `json:"would"`
 	Failure Failure `json:"failure_type,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	// Runs is the argument list of the program that would run.
-	Runs []string `json:"runs,omitempty"`
+	// Runs is the argument list of the program that would run. Walls says where, as in a
+	// result.
+	Runs  []string `json:"runs,omitempty"`
+	Walls string   `json:"walls,omitempty"`
 }
 
 // The values of Preview.Would.
@@ -370,7 +408,7 @@ func (r *Runner) preview(item string, g *Gate) Preview {
 		v.Would, v.Failure, v.Reason = WouldBlock, NotStarted, err.Error()
 		return v
 	}
-	v.Runs = cmd.Args
+	v.Runs, v.Walls = cmd.Args, r.walls(d.Walls)
 	return v
 }
 

@@ -72,9 +72,10 @@ func (r *rig) GateEnded(use permission.ToolUse, failed bool, exit *int) error {
 	return nil
 }
 
-func (r *rig) Begins(item, gate string) { r.note("begins %s/%s", item, gate) }
-func (r *rig) Ends(res *Result)         { r.note("ends %s/%s %s", res.Item, res.Gate, res.Status) }
-func (r *rig) Paused() (string, error)  { return r.paused, nil }
+func (r *rig) Begins(item, gate string)     { r.note("begins %s/%s", item, gate) }
+func (r *rig) Says(item, gate, text string) { r.note("says %s/%s %s", item, gate, text) }
+func (r *rig) Ends(res *Result)             { r.note("ends %s/%s %s", res.Item, res.Gate, res.Status) }
+func (r *rig) Paused() (string, error)      { return r.paused, nil }
 
 func (r *rig) program(_ context.Context, c *process.Command) (process.Result, error) {
 	r.note("ran %q", c.Args)

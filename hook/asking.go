@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -65,6 +64,9 @@ func (a *asking) decide(ctx context.Context, use permission.ToolUse) (permission
 	if err := a.Enter(ctx, a.session.id); err != nil {
 		return permission.Result{}, err
 	}
+	if err := a.enclose(use); err != nil {
+		return permission.Result{}, errors.Join(err, a.Exit())
+	}
 	res, err := a.CanUseTool(ctx, use)
 	for parked := new(permission.Parked); errors.As(err, &parked); {
 		if a.whole {
@@ -80,7 +82,9 @@ func (a *asking) decide(ctx context.Context, use permission.ToolUse) (permission
 		if err := a.Enter(context.WithoutCancel(ctx), a.session.id); err != nil {
 			return permission.Result{}, err
 		}
-		res, err = parked.Resume(ctx)
+		if res, err = parked.Resume(ctx); err == nil && res.Walls == permission.Within {
+			err = errors.New("it is allowed only inside walls, and was not when the question was put: try again")
+		}
 	}
 	return res, errors.Join(err, a.Exit())
 }
@@ -124,15 +128,6 @@ func (a *asking) Approve(ctx context.Context, ask permission.Request) (permissio
 	answer, id, err := asker.Park(ctx, ask, a.id)
 	a.id = id
 	return answer, err
-}
-
-// plan has the policy deny whatever is more than looking, as the host does not act either.
-// The policy's own mode counts as well: the agent chooses when it plans, and dontAsk may
-// deny what plan lets pass.
-func plan(p *permission.Policy) {
-	more := *p
-	more.Mode, more.Further = modes.Plan, nil
-	p.Further = append(p.Further, &more)
 }
 
 // Questions that wait beside a dialog of the host have a file each in the directory of

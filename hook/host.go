@@ -45,6 +45,13 @@ type Host struct {
 	// model sees it; nil: the host does not ask. The error is one of a command that
 	// cannot be found.
 	Inline func(e *Event, project, home string) ([]string, error)
+	// Rewrites is the version on which it was measured that the host runs the input of an
+	// answer in place of its own, without a sandbox of its own around it, so that a command
+	// can be answered with one that runs it inside walls; "": no command is. It needs Ruled.
+	Rewrites string
+	// Ruled returns why a host that does so must not be answered so now: rules of its own, by
+	// its settings, would be matched against what it is answered; "": there are none.
+	Ruled func(project, home string, env func(string) string) string
 	// NoInput says that the host ignores an answer's input: a tool use that a person has
 	// edited is denied.
 	NoInput bool

@@ -31,6 +31,9 @@ type Options struct {
 	// Plugin says that the hook stands in a plugin of the host: no settings file has to
 	// name it.
 	Plugin bool
+	// Walls returns why there are no walls here, or nil; it is called once in a session. A
+	// nil Walls: no command runs inside any. Engine.Within is what starts one there.
+	Walls func(ctx context.Context) error
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration
 }
@@ -57,6 +60,7 @@ type run struct {
 	options engine.Options
 	plugin  bool
 	ask     func(e *engine.Engine) (Asker, error)
+	walls   func(context.Context) error
 	// light: the policies are those that were compiled when the session began, and nobody
 	// is asked elsewhere: what needs more is errWhole, before anything was recorded or kept.
 	light bool
@@ -107,7 +111,7 @@ func respond(ctx context.Context, o Options, in io.Reader) (answer Output) {
 			answer = Block(fmt.Sprintf("agent-wrapper: internal error, so nothing was run: %v", r))
 		}
 	}()
-	r := &run{host: o.Host, env: o.Env, dir: o.Dir, options: o.Engine, ask: o.Ask, plugin: o.Plugin, now: time.Now}
+	r := &run{host: o.Host, env: o.Env, dir: o.Dir, options: o.Engine, ask: o.Ask, plugin: o.Plugin, walls: o.Walls, now: time.Now}
 	r.state = r.options.StateDir()
 	data, err := io.ReadAll(io.LimitReader(in, maxPayload+1))
 	if err != nil {
@@ -213,7 +217,7 @@ func (r *run) handle(ctx context.Context, e *Event) (Output, error) {
 	if e.Kind == About {
 		return r.host.Answer(e, left), nil
 	}
-	s, err := r.open(e)
+	s, err := r.open(ctx, e)
 	if err != nil {
 		return Output{}, err
 	}
@@ -233,7 +237,7 @@ func (r *run) handle(ctx context.Context, e *Event) (Output, error) {
 	case Turn:
 		return Output{}, s.turn(ctx)
 	case End:
-		return Output{}, s.withdraw(ctx, "", "the session has ended")
+		return Output{}, errors.Join(s.withdraw(ctx, "", "the session has ended"), s.permits().Close())
 	}
 	if err != nil {
 		return Output{}, err
@@ -248,11 +252,14 @@ type session struct {
 	fixed *fixed
 	id    string // for the engine
 	asker Asker  // nil: nobody was asked elsewhere yet
+
+	walled  bool   // the command may run inside walls
+	noWalls string // why it may not, although the policy has walls; "" if it has none
 }
 
 // open opens the session of an event.
-func (r *run) open(e *Event) (*session, error) {
-	f, err := r.fix(e)
+func (r *run) open(ctx context.Context, e *Event) (*session, error) {
+	f, err := r.fix(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -262,9 +269,12 @@ func (r *run) open(e *Event) (*session, error) {
 		return nil, err
 	}
 	if e.Plan {
-		plan(rules.Policy)
+		rules.Planning()
 	}
 	e.Use.Session = s.id
+	if err := s.mayEnclose(e, rules); err != nil {
+		return nil, err
+	}
 	s.Engine, err = rules.Open()
 	return s, err
 }
@@ -331,6 +341,9 @@ func (s *session) besides() (texts []string) {
 	for _, file := range s.fixed.changed() {
 		texts = append(texts, s.named(file)+" has changed since the session began, which goes on as it was")
 	}
+	if s.noWalls != "" {
+		texts = append(texts, "commands run without walls: "+s.noWalls)
+	}
 	return texts
 }
 
@@ -364,6 +377,7 @@ func (s *session) outcome(ctx context.Context, e *Event) error {
 	if errors.Is(err, errWhole) {
 		return err
 	}
+	err = errors.Join(err, s.ranElsewhere(e))
 	if e.Kind == Refused {
 		return errors.Join(err, s.Note(s.id, "refused", e.Use.Tool+" was refused in the window of "+s.host.Title))
 	}

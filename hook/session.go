@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -46,6 +47,10 @@ type fixed struct {
 	Texts     string    `json:"texts"`    // digest of the file with the policies
 	Compiled  string    `json:"compiled"` // digest of that with the compiled ones
 	Began     time.Time `json:"began"`
+	// Walls says that commands can run inside walls, NoWalls why not. Without both the
+	// policy has none, or the host does not run what it is answered.
+	Walls   bool   `json:"walls,omitempty"`
+	NoWalls string `json:"no_walls,omitempty"`
 	// Digest is that of the file with an empty Digest: one that was not written to its
 	// end, or changed, is no session.
 	Digest string `json:"digest"`
@@ -84,7 +89,7 @@ func place(state, host, session string) string {
 // fix returns what holds for the session of an event. If it is the first one, that is
 // found out, by the directory of the project, and written down; of several processes
 // that see a session first, one does so.
-func (r *run) fix(e *Event) (*fixed, error) {
+func (r *run) fix(ctx context.Context, e *Event) (*fixed, error) {
 	if r.state == "" {
 		return nil, engine.ErrNoState
 	}
@@ -108,11 +113,11 @@ func (r *run) fix(e *Event) (*fixed, error) {
 		return f, err
 	}
 	sweep(filepath.Dir(dir), dir)
-	return r.begin(dir, e)
+	return r.begin(ctx, dir, e)
 }
 
 // begin fixes a session.
-func (r *run) begin(dir string, e *Event) (*fixed, error) {
+func (r *run) begin(ctx context.Context, dir string, e *Event) (*fixed, error) {
 	f := &fixed{V: 2, Host: r.host.Name, Session: e.Use.Session, Workspace: r.project(e), Policies: []source{}, Began: r.now().UTC()}
 	o := r.options
 	o.Dir = f.Workspace
@@ -140,6 +145,12 @@ func (r *run) begin(dir string, e *Event) (*fixed, error) {
 		return nil, err
 	}
 	f.Texts = digest(texts)
+	if rules.Walled() && r.host.Rewrites != "" && r.walls != nil {
+		if err := r.walls(ctx); err != nil {
+			f.NoWalls = err.Error()
+		}
+		f.Walls = f.NoWalls == ""
+	}
 	return f, f.compile(dir, rules)
 }
 

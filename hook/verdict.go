@@ -70,6 +70,12 @@ func stands(d *permission.Decision) (Verdict, bool) {
 	return refuses(d.Message), true
 }
 
+// staysInside reports whether a command is to run inside walls: it is allowed there, and if
+// nothing but the walls allows it, the host is known to run what it is answered.
+func staysInside(d *permission.Decision, proven bool) bool {
+	return d.Behavior == permission.Allow && (d.Walls == permission.Inside || d.Walls == permission.Within && proven)
+}
+
 // runsAs reports whether a tool use was allowed as it is.
 func runsAs(res *permission.Result, input json.RawMessage) bool {
 	return res.Behavior == permission.Allow && string(res.UpdatedInput) == string(input)

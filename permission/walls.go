@@ -40,6 +40,9 @@ func (w Walled) String() string {
 	return [...]string{"", "outside", "inside", "within"}[w]
 }
 
+// Held reports whether a command line runs inside walls.
+func (w Walled) Held() bool { return w == Inside || w == Within }
+
 // withinWalls is the rule and the beginning of the reason of what is allowed since walls
 // are around it.
 const withinWalls = "within walls"

@@ -58,7 +58,10 @@ func ownSession(cmd *exec.Cmd) {
 // ownTerminal starts the program in a session of its own, with its standard input
 // as its controlling terminal.
 func ownTerminal(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true
 	dieWithUs(cmd.SysProcAttr)
 }
 

@@ -20,7 +20,7 @@ type Leader struct {
 }
 
 // StartLeader starts a program with a terminal as its streams and as its
-// controlling terminal. It sets the streams and the SysProcAttr of cmd. The caller
+// controlling terminal. It sets the streams of cmd, and adds to its SysProcAttr. The caller
 // closes tty, which is the side of the program.
 func StartLeader(cmd *exec.Cmd, tty *os.File) (*Leader, error) {
 	l := &Leader{cmd: cmd, ended: make(chan struct{})}

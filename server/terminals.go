@@ -2,12 +2,17 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os/exec"
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/store"
 	"github.com/agent-wrapper/agent-wrapper/terminal"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 )
 
 // handover is Interrupt or Release of a terminal.Manager.
@@ -39,6 +44,11 @@ func (t *shells) decider(s store.Session, a permission.Approver) (terminal.Decid
 	if err != nil {
 		return nil, err
 	}
+	if enclose := t.server.options.Enclose; enclose != nil {
+		if err := enclose(d.Rules); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
 	d.SetApprover(a)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,6 +76,27 @@ type shell struct {
 func (s *shell) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
 	s.recall(s.shells.server)
 	return s.decider.CanUseTool(ctx, use)
+}
+
+// Enclose prepares the program of a command for walls.
+func (s *shell) Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() error, err error) {
+	plan, err := s.Walls(use.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
+	}
+	plan.Writable = append(plan.Writable, walls.Path{Path: scratch, Why: "where the shell tells its directory"})
+	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
+		return s.Reaches(ctx, use.Session, host, port)
+	})
+	ended, err := held.Hand(cmd)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return func() error {
+		defer done()
+		return ended()
+	}, nil
 }
 
 // Close closes the decider.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,6 +83,8 @@ type command struct {
 	news    chan struct{} // closed at the next change of digest, or when it is over
 	result  Result        // what the agent is told
 	over    bool          // it runs, or never will
+	inside  bool          // inside walls
+	scratch string        // its directory for files of ours, if it runs there
 	console *console      // nil before it runs
 	ended   chan struct{} // closed when it has ended and that is stored
 }
@@ -424,7 +427,7 @@ func (s *session) allowed(c *command, res *permission.Result) {
 	if c.asks == 0 {
 		c.rec.Risk, c.rec.Reasons = res.Risk.String(), reasons(&res.Decision)
 	}
-	c.rec.Command = in.Command
+	c.rec.Command, c.inside = in.Command, res.Walls.Held()
 	if c.asks > 0 {
 		from := c.rec.State
 		c.rec.State = store.CommandApproved
@@ -462,9 +465,9 @@ func (s *session) begin(c *command) error {
 	s.decided(c, c.rec.State)
 	s.tell("$ " + line(c.rec.Command))
 	began := time.Now()
-	c.console, err = s.run(c.rec.Command, c.rec.Dir, dir)
+	c.console, err = s.run(c, dir)
 	if err != nil {
-		s.over(c, store.CommandFailed, nil, audit.Outcome{Failed: true, Note: "it was not started: " + err.Error()})
+		s.notStarted(c, err)
 		c.finish(Result{Status: statusError, Error: err.Error()})
 		close(c.ended)
 		return nil
@@ -472,6 +475,11 @@ func (s *session) begin(c *command) error {
 	c.finish(Result{Status: statusExecuted})
 	go s.await(c, began)
 	return nil
+}
+
+// notStarted stores why a command was not started.
+func (s *session) notStarted(c *command, why error) {
+	s.over(c, store.CommandFailed, nil, audit.Outcome{Failed: true, Note: "it was not started: " + why.Error()})
 }
 
 // line returns a command line as a terminal shows it.
@@ -509,11 +517,15 @@ func (s *session) plain(c *command, e *approval.Event) bool {
 	return s.before[answerer(e)] && time.Since(c.asked) >= deliberate
 }
 
-// run starts a line in a shell of its own, in the directory at, which is called dir. The line is an argument, so that what was
-// decided is what runs; the shell reads one file of ours, which has it tell the
-// directory at its end.
-func (s *session) run(text, dir string, at *process.Dir) (*console, error) {
-	told, rc := s.private(directory), s.private(startup)
+// run starts the line of a command in a shell of its own, in the directory at. The line is
+// an argument, so that what was decided is what runs; the shell reads one file of ours,
+// which has it tell the directory at its end.
+func (s *session) run(c *command, at *process.Dir) (*console, error) {
+	enclose, err := s.enclose(c)
+	if err != nil {
+		return nil, err
+	}
+	told, rc := s.ours(c, directory), s.ours(c, startup)
 	if err := os.Remove(told); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -522,8 +534,36 @@ func (s *session) run(text, dir string, at *process.Dir) (*console, error) {
 		return nil, err
 	}
 	env := append(slices.Clone(s.env), pagers...)
-	env = append(env, "PWD="+dir, "BASH_ENV="+rc)
-	return open([]string{"bash", "--norc", "-c", "--", text}, at.Path(), env, s.size, s.output)
+	env = append(env, "PWD="+c.rec.Dir, "BASH_ENV="+rc)
+	return openIn(enclose, []string{"bash", "--norc", "-c", "--", c.rec.Command}, at.Path(), env, s.size, s.output)
+}
+
+// ours returns the path of a file of ours for a command. One that runs inside walls has a
+// directory for them, since the others are withheld there.
+func (s *session) ours(c *command, name string) string {
+	if c.scratch != "" {
+		return filepath.Join(c.scratch, name)
+	}
+	return s.private(name)
+}
+
+// enclose returns what has a command run inside walls, nil if it runs without.
+func (s *session) enclose(c *command) (preparer, error) {
+	if !c.inside {
+		return nil, nil
+	}
+	e, ok := s.decider.(encloser)
+	if !ok {
+		return nil, errors.New("it was decided to run inside walls, and there are none")
+	}
+	use, err := s.use(c)
+	if err != nil {
+		return nil, err
+	}
+	if c.scratch, err = os.MkdirTemp("", "agent-wrapper-terminal-"); err != nil {
+		return nil, err
+	}
+	return func(cmd *exec.Cmd) (func() error, error) { return e.Enclose(&use, cmd, c.scratch) }, nil
 }
 
 // pagers has programs that page their output on a terminal (git, man, systemctl) write
@@ -539,8 +579,13 @@ func (s *session) await(c *command, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer close(c.ended)
-	if dir := s.left(directory); dir != "" {
+	if dir := left(s.ours(c, directory)); dir != "" {
 		s.rec.Dir = dir
+	}
+	if err := c.console.err; err != nil {
+		s.tell("agent-wrapper: it did not run: " + err.Error())
+		s.notStarted(c, err)
+		return
 	}
 	state := store.CommandCompleted
 	if exit > 128 {
@@ -550,8 +595,8 @@ func (s *session) await(c *command, began time.Time) {
 }
 
 // left returns the directory that a shell told to be in, "" if it is none.
-func (s *session) left(name string) string {
-	data, err := os.ReadFile(s.private(name))
+func left(file string) string {
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return ""
 	}
@@ -570,6 +615,9 @@ func (s *session) over(c *command, state store.CommandState, exit *int, o audit.
 		return
 	}
 	s.machine, s.at = next, nil
+	if c.scratch != "" {
+		s.warn(os.RemoveAll(c.scratch))
+	}
 	c.rec.State, c.rec.Exit = state, exit
 	o.Session, o.Use, o.Tool = s.id, c.rec.ID, "Bash"
 	s.warn(s.decider.Outcome(o))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -40,6 +41,15 @@ type Decider interface {
 	CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error)
 	Outcome(o audit.Outcome) error
 	Close() error
+}
+
+// encloser is a Decider that can have commands run inside walls. Without it, what was
+// decided to run there does not run.
+type encloser interface {
+	// Enclose prepares the program of a command for that, which writes to the directory
+	// scratch too. over is called once it was started, or could not be: it returns when the
+	// command has ended, with the error if there were no walls.
+	Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() error, err error)
 }
 
 // Options say where sessions are kept and who decides.

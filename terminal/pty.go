@@ -28,6 +28,8 @@ type console struct {
 	leader *process.Leader
 	master *os.File
 	read   chan struct{} // closed when all of its output was read
+	walls  chan error    // says why there were no walls; nil if none were wanted
+	err    error         // that, after wait: it did not run
 }
 
 const (
@@ -47,6 +49,16 @@ const (
 // program writes, in order and by one goroutine; it may keep the program waiting,
 // and must not keep the bytes.
 func open(args []string, dir string, env []string, at size, output func([]byte)) (*console, error) {
+	return openIn(nil, args, dir, env, at, output)
+}
+
+// preparer changes a program right before it is started, so that it runs inside walls. over
+// is called when that was started, or could not be: it returns when the program has ended,
+// with the error if there were no walls.
+type preparer func(cmd *exec.Cmd) (over func() error, err error)
+
+// openIn is open with a program that prepare, which may be nil, has run inside walls.
+func openIn(prepare preparer, args []string, dir string, env []string, at size, output func([]byte)) (*console, error) {
 	master, tty, err := pty.Open()
 	if err != nil {
 		return nil, fmt.Errorf("no pseudo-terminal: %w", err)
@@ -59,7 +71,7 @@ func open(args []string, dir string, env []string, at size, output func([]byte))
 	cmd.Dir, cmd.Env = dir, env
 	c := &console{master: master, read: make(chan struct{})}
 	if err = setSize(master, at.orUsual()); err == nil {
-		c.leader, err = process.StartLeader(cmd, tty)
+		err = c.start(prepare, cmd, tty)
 	}
 	if err != nil {
 		master.Close()
@@ -71,6 +83,25 @@ func open(args []string, dir string, env []string, at size, output func([]byte))
 		master.SetReadDeadline(time.Now().Add(silence))
 	}()
 	return c, nil
+}
+
+// start starts the program.
+func (c *console) start(prepare preparer, cmd *exec.Cmd, tty *os.File) (err error) {
+	if prepare == nil {
+		c.leader, err = process.StartLeader(cmd, tty)
+		return err
+	}
+	over, err := prepare(cmd)
+	if err != nil {
+		return err
+	}
+	if c.leader, err = process.StartLeader(cmd, tty); err != nil {
+		_ = over() // there is nothing to wait for
+		return err
+	}
+	c.walls = make(chan error, 1)
+	go func() { c.walls <- over() }()
+	return nil
 }
 
 // drain reads the terminal to its end: on Linux the error EIO. Once the program has
@@ -112,6 +143,9 @@ func (c *console) wait() int {
 	exit := c.leader.Wait()
 	<-c.read
 	c.master.Close()
+	if c.walls != nil {
+		c.err = <-c.walls
+	}
 	return exit
 }
 

@@ -55,6 +55,9 @@ func options(args []string) (*hook.Options, error) {
 	dirs := engine.UserDirs()
 	o := &hook.Options{Host: hosts.Named(args[1]), Env: os.Getenv, Engine: engine.Options{Dirs: &dirs, Record: *record}, Whole: whole, Plugin: *plugin}
 	var err error
+	if o.Engine.Within, err = beside(); err != nil {
+		return nil, err
+	}
 	if o.Engine.Sync, err = audit.ParseSync(*sync); err != nil {
 		return nil, err
 	}
@@ -65,11 +68,16 @@ func options(args []string) (*hook.Options, error) {
 // whole runs agent-wrapper in place of this program, with the payload that was read, nil if
 // none was. It returns only if that is not possible.
 func whole(payload []byte) error {
-	self, err := os.Executable()
+	path, err := beside()
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(filepath.Dir(self), "agent-wrapper")
 	err = process.Replace(path, append([]string{path}, os.Args[1:]...), payload, engine.UserDirs().State)
 	return fmt.Errorf("agent-wrapper must be beside agent-wrapper-hook: %w", err)
+}
+
+// beside returns the path of agent-wrapper.
+func beside() (string, error) {
+	self, err := os.Executable()
+	return filepath.Join(filepath.Dir(self), "agent-wrapper"), err
 }

@@ -8,10 +8,16 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
 )
 
-// tree returns the tree of commands for a command line: hook alone, which is started for
-// each tool use of an agent and does not wait for the others, or all.
+// tree returns the tree of commands for a command line: hook or within alone, which are
+// started for each tool use of an agent and do not wait for the others, or all.
 func (a *app) tree(args []string) *cobra.Command {
-	if len(args) < 2 || args[0] != "hook" || hosts.Named(args[1]) == nil {
+	var alone *cobra.Command
+	switch {
+	case len(args) >= 2 && args[0] == "hook" && hosts.Named(args[1]) != nil:
+		alone = a.hookCommand()
+	case len(args) >= 2 && args[0] == "within":
+		alone = a.withinCommand()
+	default:
 		return a.commands()
 	}
 	root := &cobra.Command{Use: "agent-wrapper", SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}
@@ -19,7 +25,7 @@ func (a *app) tree(args []string) *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(misused)
-	root.AddCommand(a.hookCommand())
+	root.AddCommand(alone)
 	return root
 }
 
@@ -40,7 +46,7 @@ allow, ask or deny. Without a command it does what agent-wrapper run does.`
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(misused)
-	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.hookCommand(), a.decideCommand(), a.serveCommand(), a.approvalsCommand(), a.mcpCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.doctorCommand(), a.installCommand(), a.uninstallCommand(), a.statusCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.hookCommand(), a.withinCommand(), a.decideCommand(), a.serveCommand(), a.approvalsCommand(), a.mcpCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.doctorCommand(), a.installCommand(), a.uninstallCommand(), a.statusCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
 	root.AddCommand(a.manCommand(root))
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")

@@ -18,6 +18,7 @@ type decideFlags struct {
 	audit     auditFlags
 	count     countFlags
 	stdio     bool
+	applies   bool // the program runs updatedInput
 	approvals string
 }
 
@@ -39,7 +40,9 @@ ends. See docs/reference/protocol.md.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.decide(cmd.Context(), f) },
 	}
 	f.policyFlags.add(cmd)
+	f.addWalls(cmd)
 	flags := cmd.Flags()
+	flags.BoolVar(&f.applies, "applies-input", false, "the program has its shell run updatedInput in place of the input: what is to run inside walls is answered so")
 	flags.BoolVar(&f.stdio, "stdio", false, "required: use standard input and output")
 	flags.StringVar(&f.approvals, "approvals", "none", "who answers when a policy asks, `stdio|local|URL|none`: the calling program, any terminal of yours, people at a service, or nobody")
 	complete(cmd, "approvals", "stdio", approvalsLocal, "none")
@@ -50,11 +53,33 @@ ends. See docs/reference/protocol.md.`,
 	return cmd
 }
 
+// engine opens an engine of a session.
+func (f *decideFlags) engine(ctx context.Context, o *engine.Options) (*engine.Engine, error) {
+	if !f.applies {
+		e, err := engine.Open(*o)
+		return e, opening(err)
+	}
+	var err error
+	if o.Within, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	r, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := enclose(ctx, r, o.Warn); err != nil {
+		return nil, err
+	}
+	return open(r)
+}
+
 // decide serves decisions to a program.
 func (a *app) decide(ctx context.Context, f *decideFlags) (err error) {
 	switch {
 	case !f.stdio:
 		return usage("decide speaks JSON-RPC on standard input and output: add --stdio")
+	case f.walls != "" && !f.applies:
+		return usage("--walls does nothing without --applies-input: add it if the program runs updatedInput")
 	case f.approvals != "stdio" && f.approvals != approvalsLocal && !isServer(f.approvals) && f.approvals != "none":
 		return among("--approvals", f.approvals, approvalsStdio, approvalsLocal, "the URL of a server", "none")
 	}
@@ -72,8 +97,7 @@ func (a *app) decide(ctx context.Context, f *decideFlags) (err error) {
 		Open: func(warn func(string)) (*engine.Engine, error) {
 			mine := *o
 			mine.Warn = warn
-			e, err := engine.Open(mine)
-			return e, opening(err)
+			return f.engine(ctx, &mine)
 		},
 	}
 	if f.approvals == approvalsLocal || isServer(f.approvals) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/hook/doctor"
+	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
 	"github.com/agent-wrapper/agent-wrapper/hook/install"
 	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 )
@@ -47,10 +48,14 @@ func TestHostsPage(t *testing.T) {
 func provenTable(t *testing.T, d *diagnosis) string {
 	t.Helper()
 	var table, open strings.Builder
-	table.WriteString("| host | proven on | canaries | stopped with a hook that | ran with a hook that |\n|---|---|---|---|---|\n")
+	table.WriteString("| host | proven on | canaries | stopped with a hook that | ran with a hook that | runs what it is answered, for walls |\n|---|---|---|---|---|---|\n")
 	for _, name := range doctor.Names() {
 		s := installed(t, name)
-		fmt.Fprintf(&table, "| %s | %s |\n", s.Title, proven(t, d, name))
+		inside := "no"
+		if version := hosts.Named(name).Rewrites; version != "" {
+			inside = version
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s |\n", s.Title, proven(t, d, name), inside)
 		fmt.Fprintf(&open, "\n%s:\n\n", s.Title)
 		for _, door := range s.Doors {
 			fmt.Fprintf(&open, "- %s. Closed by: %s.\n", asMarkdown(door.What), asMarkdown(door.Closes))

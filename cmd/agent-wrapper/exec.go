@@ -389,7 +389,7 @@ func (j *job) do(ctx context.Context) error {
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
-	j.walled = res.Walls == permission.Inside || res.Walls == permission.Within || res.Walls != 0 && j.flags.walls != ""
+	j.walled = res.Walls.Held() || res.Walls != 0 && j.flags.walls != ""
 	j.outward = res.WallsWhy
 	return j.run(ctx, in.Command)
 }
@@ -447,10 +447,14 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	}
 	defer dir.Close()
 	command := j.command(line, dir.Path(), env)
-	if j.walled {
-		return j.inWalls(ctx, command, line)
+	if !j.walled {
+		return command.Run(ctx)
 	}
-	return command.Run(ctx)
+	res, err := j.inWalls(ctx, command, line)
+	if command.Limit != j.flags.limit {
+		j.flags.limit, j.limitedBy = command.Limit, wallsLimit
+	}
+	return res, err
 }
 
 // command returns the shell's command for the line.

@@ -16,6 +16,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/process"
 )
 
 // executeFlags are the flags of execute.
@@ -40,7 +42,8 @@ func (a *app) executeCommand() *cobra.Command {
 before a gate starts, the whitelist and the policies of the machine, the user
 and the workspace decide it. A blocked gate is not run and not tried again; what
 a whitelist blocks is counted, and at the threshold the agent is paused (see
-agent-wrapper resume).
+agent-wrapper resume). With --walls the kernel holds each gate to the policy too
+(Linux): see agent-wrapper policy walls.
 
 The exit code is 0 if all gates passed, 1 if one failed, 3 if one was blocked,
 and 2 if the plan or the whitelist is wrong; then nothing runs.`,
@@ -57,6 +60,7 @@ and 2 if the plan or the whitelist is wrong; then nothing runs.`,
 	flags.Var((*list)(&f.ask), "ask", "ask `rules`, in addition to the policy's")
 	flags.Var((*list)(&f.deny), "deny", "deny `rules`: 'Bash(rm:*)'; repeatable")
 	flags.DurationVar(&f.limit, "timeout", gateLimit, "how long a gate may take, such as 90s or 5m")
+	f.addWalls(cmd)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: show what would run")
 	f.json = a.addJSON(cmd, jsonOnce)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: block what would be asked")
@@ -85,6 +89,9 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	}
 	plan, err := p.plan(f.path)
 	if err != nil {
+		return err
+	}
+	if err := enclose(ctx, p.Rules, a.warn); err != nil {
 		return err
 	}
 	p.tellLists(a)
@@ -116,7 +123,7 @@ func (p *planned) lift(a *app) error {
 func (f *executeFlags) runner(p *planned) *gates.Runner {
 	return &gates.Runner{
 		Workspace: p.Place.Workspace, Options: p.options(), Agent: f.agent, Session: "execute-" + rand.Text()[:12],
-		Command: p.command, Shell: p.shell(), Env: gates.Environment(os.Environ()), Limit: f.limit,
+		Command: p.command, Shell: p.shell(), Env: gates.Environment(os.Environ()), Limit: f.limit, All: f.walls != "",
 	}
 }
 
@@ -138,6 +145,9 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 		watch.every = elapsed
 	}
 	r.Decider, r.Recorder, r.Watcher, r.Output = e, e, watch, watch.output
+	r.Inside = func(ctx context.Context, use *permission.ToolUse, c *process.Command, say func(string, ...any)) (process.Result, error) {
+		return inWalls(ctx, e, use, c, say)
+	}
 	tellBlocked(s, foreseen(r, plan, person == nil))
 	results, err := r.Run(ctx, plan)
 	if err := errors.Join(a.writeResults(f, p, results), err); err != nil {
@@ -253,7 +263,7 @@ func (a *app) writeResults(f *executeFlags, p *planned, results []gates.Result) 
 	for _, r := range results {
 		t.row(r.Item, r.Gate, string(r.Status), fmt.Sprint(time.Duration(r.Took)*time.Millisecond), r.Command)
 		if r.Failure != "" {
-			t.more(string(r.Failure) + ": " + r.Reason)
+			t.more(string(r.Failure) + ": " + r.Reason + ranInside(&r))
 		}
 	}
 	if err := t.flush(); err != nil {
@@ -261,6 +271,14 @@ func (a *app) writeResults(f *executeFlags, p *planned, results []gates.Result) 
 	}
 	_, err := fmt.Fprintf(a.out, "%d passed, %d failed, %d blocked, %d skipped\n", n.Pass, n.Fail, n.Blocked, n.Skipped)
 	return err
+}
+
+// ranInside says that a gate that failed ran inside walls, which may be why.
+func ranInside(r *gates.Result) string {
+	if r.Failure != gates.Exited || r.Walls != gates.Inside {
+		return ""
+	}
+	return "; " + insideHint
 }
 
 // rehearse shows what execute would do. Nothing is recorded or counted.
@@ -300,7 +318,11 @@ func writePreview(out io.Writer, list []gates.Preview) error {
 		case v.Reason != "":
 			t.more(v.Reason)
 		case len(v.Runs) > 0:
-			t.more("runs " + strings.Join(quotedAll(v.Runs), " "))
+			where := ""
+			if v.Walls != "" {
+				where = " " + v.Walls + " walls"
+			}
+			t.more("runs " + strings.Join(quotedAll(v.Runs), " ") + where)
 		}
 	}
 	return t.flush()

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/hook/hosts"
 	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 )
 
 // hookFlags are the flags of hook.
@@ -84,8 +85,11 @@ func (f *hookFlags) options() (*hook.Options, error) {
 		return nil, err
 	}
 	dirs := userDirs()
-	o.Engine.Dirs = &dirs
+	o.Engine.Dirs, o.Walls = &dirs, kernel.Probe
 	var err error
+	if o.Engine.Within, err = os.Executable(); err != nil {
+		return nil, err
+	}
 	o.Dir, err = os.Getwd()
 	return o, err
 }

@@ -75,6 +75,11 @@ func (p *progress) Ends(r *gates.Result) {
 	}
 }
 
+// Says reports what a person should know of a gate.
+func (p *progress) Says(item, gate, text string) {
+	fmt.Fprintf(p.out, "%s: %s\n", gateName(item, gate), visible.Line(text))
+}
+
 // output returns the writer for the output of a gate.
 func (p *progress) output(item, gate string) io.Writer {
 	p.lines = &prefixed{out: p.out, prefix: gateName(item, gate) + " | "}

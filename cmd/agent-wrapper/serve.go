@@ -102,7 +102,8 @@ run commands in terminals that people can watch and take over. People answer
 what the policy asks: on the page that it serves, from another terminal, or from
 another machine. On a terminal, serve prints the address of the page with a code
 that lets one browser in. Every request needs a token: see serve token.
-docs/server.md describes the API.`,
+docs/server.md describes the API. With --walls the kernel holds what runs in
+terminals to the policy too, but not what people type (Linux).`,
 		Example: `  agent-wrapper serve
   agent-wrapper serve token create --role person --name ann
   agent-wrapper serve --listen 127.0.0.1:0 --state DIR --json`,
@@ -120,6 +121,7 @@ docs/server.md describes the API.`,
 	f.json = a.addJSON(cmd, "print one JSON object when the server is ready, and log as JSON")
 	f.storeFlags.add(flags)
 	f.policyFlags.add(cmd)
+	f.addWalls(cmd)
 	f.audit.add(flags)
 	cmd.AddCommand(a.serveTokenCommand(), a.serveBackupCommand(), a.serveRestoreCommand())
 	return cmd
@@ -140,6 +142,9 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	}
 	rules, err := load(o) // an error in a policy is told before anything is served
 	if err != nil {
+		return err
+	}
+	if err := enclose(ctx, rules, a.warn); err != nil { // as where there are no walls
 		return err
 	}
 	listener, err := f.listener()
@@ -181,7 +186,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 			e, err := engine.Open(mine)
 			return e, opening(err)
 		},
-		Rules: func(role string) (*engine.Rules, error) { return load(new(inRole(o, role))) },
+		Enclose: func(r *engine.Rules) error { return enclose(ctx, r, func(string) {}) }, // it was told above
+		Rules:   func(role string) (*engine.Rules, error) { return load(new(inRole(o, role))) },
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/outputs"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
@@ -260,33 +261,59 @@ func (j *job) advise() {
 	case len(j.met) > 0:
 		j.say("%v", j.met[0].Advice(true))
 	case j.blind:
-		j.say("it ran inside walls: agent-wrapper policy walls shows what it could do there")
+		j.say(insideHint)
 	}
 }
 
-// inWalls runs a command inside walls. Where there are none, it does not run.
+// inWalls runs a command inside walls, as the function does, and notes which of them it met.
 func (j *job) inWalls(ctx context.Context, c *process.Command, line string) (process.Result, error) {
 	plan, err := j.engine.Walls(j.use.Dir)
 	if err != nil {
-		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
-	}
-	if most := plan.Limits.Time(j.flags.limit); most != j.flags.limit {
-		j.flags.limit, j.limitedBy = most, "limits.walls.timeout_seconds of the policy"
+		return process.Result{}, notPlanned(c, err)
 	}
 	var refused walls.Refusals
-	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
-		return refused.Note(host, port, j.engine.Reaches(ctx, j.use.Session, host, port))
-	})
-	defer done()
 	heard := hear(c)
-	res, err := held.Run(ctx, c)
+	res, err := runInside(ctx, plan, func(ctx context.Context, host, port string) error {
+		return refused.Note(host, port, j.engine.Reaches(ctx, j.use.Session, host, port))
+	}, c, j.say)
 	err = heard.passed(err)
 	if err == nil && res.Exit != 0 && !res.TimedOut && !res.Cancelled {
 		j.met, j.blind = j.engine.Meets(plan, &walls.End{Dir: j.use.Dir, Line: line, Output: heard.read(), Unread: heard.blind, Outward: j.outward, Refused: refused.All()}), heard.blind
 	}
+	return res, err
+}
+
+// notPlanned is the error that there is no plan for a command.
+func notPlanned(c *process.Command, err error) error {
+	return &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
+}
+
+// insideHint is said of a command that failed inside walls.
+const insideHint = "it ran inside walls: agent-wrapper policy walls shows what it could do there"
+
+// wallsLimit says who limits the time of a command inside walls.
+const wallsLimit = "limits.walls.timeout_seconds of the policy"
+
+// inWalls runs the command of an allowed tool use inside walls. Where there are none, it
+// does not run. Its limit is the policy's from then on, if that is shorter. say is told of
+// what is protected and was not there before.
+func inWalls(ctx context.Context, e *engine.Engine, use *permission.ToolUse, c *process.Command, say func(format string, args ...any)) (process.Result, error) {
+	plan, err := e.Walls(use.Dir)
+	if err != nil {
+		return process.Result{}, notPlanned(c, err)
+	}
+	return runInside(ctx, plan, func(ctx context.Context, host, port string) error { return e.Reaches(ctx, use.Session, host, port) }, c, say)
+}
+
+// runInside is inWalls with a plan. reaches decides which hosts are reached.
+func runInside(ctx context.Context, plan *walls.Plan, reaches func(ctx context.Context, host, port string) error, c *process.Command, say func(format string, args ...any)) (process.Result, error) {
+	c.Limit = plan.Limits.Time(c.Limit)
+	held, done := kernel.Around(plan, reaches)
+	defer done()
+	res, err := held.Run(ctx, c)
 	for _, p := range plan.Absent {
 		if _, err := os.Lstat(p.Path); err == nil {
-			j.say("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
+			say("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
 		}
 	}
 	return res, err

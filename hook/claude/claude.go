@@ -21,7 +21,7 @@ func Host() *hook.Host {
 	return &hook.Host{
 		Name: hook.Claude, Title: "Claude Code", Limit: entry.Limit,
 		Project: []string{"CLAUDE_PROJECT_DIR"}, Tools: builtins(), MCP: true,
-		Events: events, Read: read, Answer: answer, Loosens: loosens, Inline: commandLines,
+		Events: events, Read: read, Answer: answer, Loosens: loosens, Inline: commandLines, Rewrites: "2.1.330", Ruled: ruled,
 	}
 }
 

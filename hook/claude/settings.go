@@ -1,7 +1,10 @@
 package claude
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +20,9 @@ import (
 type settings struct {
 	DisableAllHooks bool `json:"disableAllHooks"`
 	Permissions     struct {
-		DefaultMode string `json:"defaultMode"`
+		DefaultMode string   `json:"defaultMode"`
+		Deny        []string `json:"deny"`
+		Ask         []string `json:"ask"`
 	} `json:"permissions"`
 	EnabledPlugins map[string]any `json:"enabledPlugins"`
 	Hooks          struct {
@@ -107,12 +112,7 @@ func (s *settings) unplugs() string {
 // elsewhere reports whether our hook is in another settings file than the one that has
 // changed.
 func elsewhere(changed, project, home string) bool {
-	files := []string{
-		filepath.Join(home, ".claude", "settings.json"), "/etc/claude-code/managed-settings.json",
-		filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"),
-	}
-	more, _ := filepath.Glob("/etc/claude-code/managed-settings.d/*.json")
-	for _, file := range append(files, more...) {
+	for _, file := range settingsFiles(project, filepath.Join(home, ".claude")) {
 		if file == changed {
 			continue
 		}
@@ -125,4 +125,40 @@ func elsewhere(changed, project, home string) bool {
 		}
 	}
 	return false
+}
+
+// settingsFiles returns the settings files of a project, of a user with a directory for
+// them, and of the machine.
+func settingsFiles(project, user string) []string {
+	files := []string{
+		filepath.Join(user, "settings.json"), "/etc/claude-code/managed-settings.json",
+		filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"),
+	}
+	more, _ := filepath.Glob("/etc/claude-code/managed-settings.d/*.json") // the pattern is one
+	return append(files, more...)
+}
+
+// ruled returns why a command must not be answered with another: rules of the host's own
+// that deny or ask would be matched against that one (measured on 2.1.330).
+func ruled(project, home string, env func(string) string) string {
+	user := cmp.Or(env("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
+	for _, file := range settingsFiles(project, user) {
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		s := new(settings)
+		if err == nil {
+			s, err = parse(data)
+		}
+		if err != nil {
+			return fmt.Sprintf("%s cannot be read: %v", file, err)
+		}
+		for _, rule := range slices.Concat(s.Permissions.Deny, s.Permissions.Ask) {
+			if strings.Contains(rule, "(") {
+				return fmt.Sprintf("rule %s of %s would not meet a command that runs inside: take it into your policy (agent-wrapper policy import), and out of there", rule, file)
+			}
+		}
+	}
+	return ""
 }

@@ -7,6 +7,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -25,6 +26,9 @@ func (m *missing) Error() string {
 }
 
 func (m *missing) Unwrap() error { return m.err }
+
+// IsMissing reports whether an error says that there are no walls here.
+func IsMissing(err error) bool { return errors.As(err, new(*missing)) }
 
 // Held holds commands to a plan.
 type Held struct {

@@ -167,6 +167,10 @@ func withheldFromCommands(env []string) []string {
 	return names
 }
 
+// ForCommands returns the environment for a command that an agent CLI starts, by that of
+// the CLI: without what the CLI proves by who it is, and what leads to it.
+func ForCommands(env []string) []string { return without(env, withheldFromCommands(env)) }
+
 // without returns an environment without some variables.
 func without(env, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {

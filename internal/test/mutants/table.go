@@ -5103,4 +5103,110 @@ func tellsWord`,
 		New:  `if false {`,
 		Test: "TestHeldThroughLinks",
 	},
+	{
+		Guard: "a permit is for one run", File: "engine/permits.go",
+		Old:  `	switch err := at.take(name); {`,
+		New:  `	switch err := error(nil); {`,
+		Test: "TestPermitOnce", Pkg: "./engine",
+	},
+	{
+		Guard: "a permit is for one directory", File: "engine/permits.go",
+		Old:  `	case p.Dir != "" && !sameDir(p.Dir, dir):`,
+		New:  `	case p.Dir == "" && !sameDir(p.Dir, dir):`,
+		Test: "TestPermitRefused", Pkg: "./engine",
+	},
+	{
+		Guard: "a permit is for one build", File: "engine/permits.go",
+		Old:  `	case p.Build != own:`,
+		New:  `	case p.Build == "" || own == "":`,
+		Test: "TestPermitRefused", Pkg: "./engine",
+	},
+	{
+		Guard: "a permit ends", File: "engine/permits.go",
+		Old:  `	case time.Now().After(p.Until):`,
+		New:  `	case p.Until.IsZero():`,
+		Test: "TestPermitRefused", Pkg: "./engine",
+	},
+	{
+		Guard: "a permit is read as it was written", File: "engine/permits.go",
+		Old:  `err != nil || digestOf(text) != string(sum) {`,
+		New:  `err != nil || string(sum) == "" {`,
+		Test: "TestPermitRefused", Pkg: "./engine",
+	},
+	{
+		Guard: "what has no permit does not run", File: "engine/permits.go",
+		Old:  `		*res = permission.Result{`,
+		New:  `		_ = permission.Result{`,
+		Test: "TestRewriteFails", Pkg: "./engine",
+	},
+	{
+		Guard: "what works outside is not answered otherwise", File: "engine/permits.go",
+		Old:  `	if !e.within || !res.Walls.Held() ||`,
+		New:  `	if !e.within || res.Walls == 0 ||`,
+		Test: "TestRewrite", Pkg: "./engine",
+	},
+	{
+		Guard: "a tool use that ran and used no permit is found out", File: "engine/permits.go",
+		Old:  `	return ignored && !used`,
+		New:  `	return ignored && used`,
+		Test: "TestPermitsOver", Pkg: "./engine",
+	},
+	{
+		Guard: "only a host that has proven itself runs what nothing but walls allow", File: "hook/verdict.go",
+		Old:  `d.Walls == permission.Within && proven)`,
+		New:  `d.Walls == permission.Within && (proven || d.Walls != 0))`,
+		Test: "TestWalls", Pkg: "./hook",
+	},
+	{
+		Guard: "a host that was not measured runs nothing inside walls", File: "hook/session.go",
+		Old:  `	if rules.Walled() && r.host.Rewrites != "" && r.walls != nil {`,
+		New:  `	if rules.Walled() && r.walls != nil {`,
+		Test: "TestWallsOfOthers", Pkg: "./hook",
+	},
+	{
+		Guard: "a host that ran its own input has no walls any more", File: "hook/walls.go",
+		Old:  `!s.permits().Over(e.Use.ID) {`,
+		New:  `s.permits().Over(e.Use.ID) {`,
+		Test: "TestWallsIgnored", Pkg: "./hook",
+	},
+	{
+		Guard: "rules of the host's own leave a session without walls", File: "hook/walls.go",
+		Old:  `s.walled = s.fixed.Walls && !stopped && s.noWalls == ""; s.walled`,
+		New:  `s.walled = s.fixed.Walls && !stopped; s.walled`,
+		Test: "TestWallsRuled", Pkg: "./hook",
+	},
+	{
+		Guard: "a session without walls stays one", File: "hook/walls.go",
+		Old:  `s.walled = s.fixed.Walls && !stopped && s.noWalls == ""; s.walled`,
+		New:  `s.walled = s.fixed.Walls && (s.noWalls == "" || stopped); s.walled`,
+		Test: "TestWallsIgnored", Pkg: "./hook",
+	},
+	{
+		Guard: "where walls are required no command runs without", File: "hook/walls.go",
+		Old:  `	if rules.Spec.Walls != "require" {`,
+		New:  `	if rules.Spec.Walls == "require" {`,
+		Test: "TestWallsMissing", Pkg: "./hook",
+	},
+	{
+		Guard: "a gate that was decided to run inside walls does", File: "gates/run.go",
+		Old:  `	case decided.Held() || r.All:`,
+		New:  `	case r.All:`,
+		Test: "TestWalls", Pkg: "./gates",
+	},
+	{
+		Guard: "a gate does not run without the walls that it was decided in", File: "gates/run.go",
+		Old: `	case res.Walls == Inside && s.Inside == nil:
+		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: errNoWalls}
+`,
+		New: `	case res.Walls == Inside && s.Inside == nil && s.run != nil:
+		return s.run(ctx, c)
+`,
+		Test: "TestWalls", Pkg: "./gates",
+	},
+	{
+		Guard: "a command of a terminal that was decided to run inside walls does", File: "terminal/execute.go",
+		Old:  `c.inside = in.Command, res.Walls.Held()`,
+		New:  `c.inside = in.Command, res.Walls == 0`,
+		Test: "TestNoWalls", Pkg: "./terminal",
+	},
 }

@@ -179,3 +179,19 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestTempBelow: a directory for temporary files below another one is there.
+func TestTempBelow(t *testing.T) {
+	w := newWorld(t, nil)
+	write(t, w, "run.sh", `test -z "$(ls "$TMPDIR")" && echo x >"$TMPDIR/made" && echo y >/tmp/made && cat "$TMPDIR/made"`)
+	below := t.TempDir()
+	must(t, os.WriteFile(below+"/there", nil, 0o600))
+	cmd := w.command("run.sh")
+	cmd.Env = append(cmd.Env, "TMPDIR="+below)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "x\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Lstat(below + "/made"); err == nil {
+		t.Error("it was written outside")
+	}
+}

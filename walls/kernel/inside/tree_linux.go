@@ -251,12 +251,12 @@ func (o *Order) temporary() error {
 }
 
 // emptied mounts an empty directory over another one, with places in it for what is
-// writable below.
+// writable below, and for further ones.
 func (o *Order) emptied(dir, options string) error {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount %s: %w", dir, err)
 	}
-	for _, path := range o.Writable {
+	for _, path := range slices.Concat(o.Writable, o.Temp) {
 		if below(path, dir) {
 			if err := os.MkdirAll(path, 0o755); err != nil {
 				return err
