@@ -93,7 +93,7 @@ func (s *seat) works() bool {
 func (s *seat) writes(times int) {
 	s.t.Helper()
 	begun, lost := false, s.lost()
-	limit := time.After(30 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for n := 0; n <= times; {
 		if begun {
 			n++
