@@ -27,7 +27,7 @@ func newWithin(seed uint64, tree []effectbox.File) *generator {
 		g.names = append(g.names, name)
 	}
 	sort.Strings(g.names)
-	g.often = append(append(g.often, often...), codeOften...)
+	g.often = slices.Concat(often, codeOften, builtins, builtins)
 	return g
 }
 
@@ -123,8 +123,11 @@ var codeTemplates = map[string][]string{
 	"unzip":     {"-o arch.zip -d %h", "-: -o arch.zip"},
 	"cpio":      {"-pdml out < targets", "-o < targets > n161", "-i --no-absolute-filenames -F arch.tar"},
 	"install":   {"-m 4755 x %h", "-m 4755 x n162", "%h n163"},
-	"history":   {"-s x", "-w %h"},
-	"mapfile":   {"-t m < %h"},
+	"history":   {"-s x", "-w %h", "-r %h", "-a %h", "-s x; history -w %h"},
+	"mapfile":   {"-t m < %h", "-t m < %h; echo \"${m[@]}\"", "m < %h; printf %%s \"${m[@]}\" > n168"},
+	"read":      {"x < %h; echo \"$x\"", "-r x y < %h", "-N 99 x < %h; echo \"$x\" >> n169", "-t 1 x < %h"},
+	"printf":    {"x > %h", "'%%s\\n' \"$(< %h)\"", "x >> %h"},
+	"cd":        {"%h && echo x > n", "/; echo x > outside/n; echo x > etc/n", "..; for f in *; do : >> \"$f\"; done", "-P ld; echo x > f"},
 	"echo":      {"x > %h", "x >> %h", "x >| %h", "x &> %h", "$(< %h)", "\"$(cat %h)\"", "* .* */*", "x <> %h"},
 	"exec":      {"3<>/dev/tcp/127.0.0.1/7001", "3< %h", "8>> %h", "9<> %h", "> %h", "< %h"},
 	":":         {"> %h", ">> %h", "< %h", "{n}<%h"},
@@ -153,6 +156,10 @@ var codeTemplates = map[string][]string{
 }
 
 var codeOften = strings.Fields("python3 python3 python3 python3 perl perl perl bash sh make cat cat cat cp tee find xargs grep eval source . ./tool c1 c3 git git touch rsync node sed awk ln dd")
+
+// builtins read, write and run without a program of their own, so that many lines can be
+// run with them.
+var builtins = strings.Fields(": : : : echo echo echo echo mapfile read read exec exec exec [ test history printf source . eval eval trap coproc ulimit cd")
 
 // hidden returns a target whose name the line does not show as it is.
 func (g *generator) hidden() string {
