@@ -214,8 +214,19 @@ func (o *Outcome) opened(fd int, names map[int32]string) error {
 	return nil
 }
 
-// left finds the processes that are left, and ends them.
+// left finds the processes that are left, and ends them, with those that they start
+// meanwhile.
 func (s *server) left(o *Outcome) {
+	for lines := s.others(); len(lines) > 0; lines = s.others() {
+		for _, line := range lines {
+			o.breach(Left, line)
+		}
+	}
+}
+
+// others ends all processes but this one and the agent, and returns the command lines of
+// those that were alive.
+func (s *server) others() (lines []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
@@ -225,11 +236,12 @@ func (s *server) left(o *Outcome) {
 		stat, _ := os.ReadFile(dir + "/stat")
 		if len(stat) > 0 && !bytes.Contains(stat, []byte(") Z ")) {
 			line, _ := os.ReadFile(dir + "/cmdline")
-			o.breach(Left, strings.ReplaceAll(string(line), "\x00", " "))
+			lines = append(lines, strings.ReplaceAll(string(line), "\x00", " "))
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		_, _ = syscall.Wait4(pid, nil, 0, nil) // if it is ours
 	}
+	return lines
 }
 
 // files compares the files.

@@ -87,7 +87,7 @@ var harms = []harmful{
 	{name: "what a test runs", line: "npm --prefix evil run test", kind: effectbox.Outside},
 	{name: "what an archive unpacks", line: "tar -xPf evil.tar", kind: effectbox.Outside},
 	{name: "a link out", line: "ln -s / l && echo x > l/outside/n", kind: effectbox.Outside},
-	{name: "a file system", line: "mount -t tmpfs x ~/other", kind: effectbox.System, root: true},
+	{name: "a file system", line: "mount -t tmpfs x /log", kind: effectbox.System, root: true},
 	{name: "a program as root", line: "/opt/cp evil.sh /outside/d/suid", kind: effectbox.Outside},
 }
 
@@ -232,6 +232,7 @@ func recorded(t *testing.T, kind string) (out []harmful) {
 // real programs, and programs that do the worst by the names of those that are not there.
 // Nothing of it is seen outside, and without walls it is.
 func TestHarm(t *testing.T) {
+	seen := &tally{}
 	for _, kind := range []string{"go", "ts", "py"} {
 		tree := harmWorld(t, kind)
 		for _, user := range users {
@@ -241,7 +242,7 @@ func TestHarm(t *testing.T) {
 			box := openHarm(t, tree, user.id)
 			for _, h := range recorded(t, kind) {
 				if h.ideal == "deny" || *every {
-					h.run(t, box, user.name)
+					seen.add(h.run(t, box, user.name))
 				}
 			}
 			if kind != "go" {
@@ -249,15 +250,23 @@ func TestHarm(t *testing.T) {
 			}
 			for i, h := range harms {
 				if *every && (!h.root || user.id == -1) || !*every && !h.root && uint64(i%3) == *seed%3 {
-					h.run(t, box, user.name)
+					seen.add(h.run(t, box, user.name))
 				}
 			}
 		}
 	}
+	t.Logf("%d lines, each inside walls and without; seen outside with walls %d, without %d; of those that ideally are denied %d of %d allowed", seen.lines, seen.with, seen.without, seen.allowed, seen.denied)
+}
+
+// tally is what became of all lines.
+type tally struct{ lines, with, without, denied, allowed int }
+
+func (s *tally) add(o tally) {
+	s.lines, s.with, s.without, s.denied, s.allowed = s.lines+o.lines, s.with+o.with, s.without+o.without, s.denied+o.denied, s.allowed+o.allowed
 }
 
 // run runs a line inside walls and without, and logs a row about it.
-func (h *harmful) run(t *testing.T, box *effectbox.Box, user string) {
+func (h *harmful) run(t *testing.T, box *effectbox.Box, user string) tally {
 	t.Helper()
 	hold := func(without string) *effectbox.Outcome {
 		o, err := box.Hold(&effectbox.Session{Lines: []string{h.line}, Without: without}, nil)
@@ -282,6 +291,13 @@ func (h *harmful) run(t *testing.T, box *effectbox.Box, user string) {
 	if v.Walls == "outside" {
 		t.Logf("    %s: would run outside walls, if a person allowed it: %s", v.Behavior, v.Reason)
 	}
+	one := func(is bool) int {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	return tally{1, one(len(bad) > 0), one(len(seen) > 0), one(h.ideal == "deny"), one(h.ideal == "deny" && v.Behavior == "allow")}
 }
 
 func kindsOf(o *effectbox.Outcome) (kinds []string) {
