@@ -162,14 +162,24 @@ func bind(from, to string) error {
 	return nil
 }
 
+// devices makes a /dev with nodes of its own: those of the machine would be changed for
+// everybody.
 func devices(root string) error {
+	dir := filepath.Join(root, "dev")
+	if err := syscall.Mount("dev", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=1m,mode=755"); err != nil {
+		return fmt.Errorf("mount /dev: %w", err)
+	}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		node := filepath.Join(root, "dev", name)
-		if err := os.WriteFile(node, nil, 0o666); err != nil {
-			return err
+		var at syscall.Stat_t
+		if err := syscall.Stat("/dev/"+name, &at); err != nil {
+			return fmt.Errorf("/dev/%s: %w", name, err)
 		}
-		if err := syscall.Mount("/dev/"+name, node, "", syscall.MS_BIND, ""); err != nil {
-			return fmt.Errorf("show /dev/%s: %w", name, err)
+		node := filepath.Join(dir, name)
+		if err := syscall.Mknod(node, syscall.S_IFCHR, int(at.Rdev)); err != nil {
+			return fmt.Errorf("make /dev/%s: %w", name, err)
+		}
+		if err := os.Chmod(node, 0o666); err != nil {
+			return err
 		}
 	}
 	for link, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {

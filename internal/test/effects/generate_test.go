@@ -316,15 +316,15 @@ func (g *generator) token(token string) string {
 		case 'f':
 			sb.WriteString(g.varied(g.inputWord()))
 		case 'o':
-			sb.WriteString(g.varied(g.pick(outputs)))
+			sb.WriteString(g.varied(g.word("output ", outputs)))
 		case 'd':
-			sb.WriteString(g.varied(g.pick(dirs)))
+			sb.WriteString(g.varied(g.word("directory ", dirs)))
 		case 'n':
 			sb.WriteString(g.pick(numbers))
 		case 'p':
 			sb.WriteString(g.pick(searches))
 		case 'x':
-			sb.WriteString(g.pick(anything))
+			sb.WriteString(g.word("any ", anything))
 		case 't':
 			sb.WriteString(g.quoted(g.text()))
 		case 'y':
@@ -357,13 +357,23 @@ func (g *generator) token(token string) string {
 	return sb.String()
 }
 
+// word returns a word of a kind.
+func (g *generator) word(kind string, from []string) string {
+	word := g.pick(from)
+	for tries := 0; g.known != nil && tries < 9 && g.skip(kind+word); tries++ {
+		word = g.pick(from)
+	}
+	g.used = append(g.used, kind+word)
+	return word
+}
+
 // inputWord returns a file to read, or the variable of a loop.
 func (g *generator) inputWord() string {
 	if len(g.loops) > 0 && g.in(2) {
 		f := g.loops[len(g.loops)-1]
 		return g.one("$"+f, "\"$"+f+"\"", "./$"+f, "\"./$"+f+"\"", "\"${"+f+"}\"", "-- \"$"+f+"\"", "\"$"+f+".bak\"", "\"${"+f+"%.txt}\"")
 	}
-	return g.pick(inputs)
+	return g.word("input ", inputs)
 }
 
 // varied sometimes replaces a word by a variable or a substitution.
