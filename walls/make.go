@@ -120,7 +120,8 @@ func (k *maker) writable() {
 		for _, dir := range k.files.Repository(root) {
 			k.repository(dir)
 		}
-		if copies := permission.Copies(root); k.files.Kind(copies) == Dir {
+		copies := permission.Copies(root)
+		if real, ok := k.files.Resolve(copies); ok && real == copies && k.files.Kind(copies) == Dir { // no link leads there
 			k.add(&k.plan.Writable, copies, "copies of the workspace")
 		}
 	}
@@ -185,6 +186,9 @@ func (k *maker) entry(name string, kind Kind, kept bool) error {
 		return nil
 	}
 	bound := k.bounds.At(name, kind == Dir)
+	if !kept || bound.Read != "" {
+		k.pin(name, kind == Dir, bound)
+	}
 	if bound.Read != "" {
 		k.add(&k.plan.Denied, name, bound.Read)
 		return nil
@@ -206,6 +210,46 @@ func (k *maker) entry(name string, kind Kind, kept bool) error {
 		kept = true
 	}
 	return k.walk(name, kept)
+}
+
+// moved is a name that no rule and no table has.
+const moved = "moved~away"
+
+// pin keeps the directories above what is withheld where they are, if it would not be
+// withheld without their names. Otherwise a command could move one, and the next would
+// find what is there by its other name, or put something else in its place.
+func (k *maker) pin(name string, dir bool, bound permission.Bound) {
+	if bound.Read == "" && bound.Write == "" {
+		return
+	}
+	freed := func(at string) bool {
+		now := k.bounds.At(at, dir)
+		return bound.Read != "" && now.Read == "" || bound.Write != "" && now.Write == "" || bound.Ruled && !now.Ruled
+	}
+	if !freed("/" + moved + "/" + path.Base(name)) {
+		return // its own name says it all
+	}
+	rest := path.Base(name)
+	for at := path.Dir(name); k.inside(at) && at != "/"; at = path.Dir(at) {
+		if k.writes(at) && freed(path.Join(path.Dir(at), moved, rest)) {
+			k.add(&k.plan.Writable, at, "it stays where it is, since "+rest+" is withheld there")
+		}
+		rest = path.Base(at) + "/" + rest
+	}
+}
+
+// writes reports whether a directory can be written: the last of what the plan has above
+// it counts.
+func (k *maker) writes(name string) bool {
+	longest := func(list []Path) (n int) {
+		for _, p := range list {
+			if below(name, p.Path) {
+				n = max(n, len(p.Path))
+			}
+		}
+		return n
+	}
+	return longest(k.plan.Writable) > longest(k.plan.ReadOnly)
 }
 
 // link looks at a symbolic link. Its target is what is held; the link itself cannot be.
@@ -311,6 +355,7 @@ func (k *maker) root(root permission.Root) {
 	left := k.left
 	kind := k.files.Kind(real)
 	if bound := k.bounds.At(real, kind == Dir); bound.Read != "" {
+		k.pin(real, kind == Dir, bound)
 		k.add(&k.plan.Denied, real, bound.Read)
 	} else if kind == Dir && k.walk(real, !k.inside(real)) != nil {
 		k.left = left

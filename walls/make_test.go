@@ -17,6 +17,9 @@ import (
 type fake []string
 
 func (f fake) Kind(name string) Kind {
+	if dir, _ := f.Resolve(path.Dir(name)); name != "/" {
+		name = path.Join(dir, path.Base(name))
+	}
 	for _, line := range f {
 		at, _, link := strings.Cut(line, " -> ")
 		switch {
@@ -49,8 +52,8 @@ func (f fake) List(dir string) ([]Entry, error) {
 
 func (f fake) Resolve(name string) (string, bool) {
 	for _, line := range f {
-		if at, to, link := strings.Cut(line, " -> "); link && at == name {
-			return f.Resolve(to)
+		if at, to, link := strings.Cut(line, " -> "); link && (at == name || strings.HasPrefix(name, at+"/")) {
+			return f.Resolve(to + name[len(at):])
 		}
 	}
 	return name, true
@@ -231,6 +234,52 @@ func TestHeld(t *testing.T) {
 		}
 		if got := slices.Contains(p.Held, "deny "+tt.rule); got != tt.want {
 			t.Errorf("%s is held: %v (%v)", tt.rule, got, p.Held)
+		}
+	}
+}
+
+// TestPinned: the directories above what a rule or a table withholds by their names cannot
+// be moved, and others can.
+func TestPinned(t *testing.T) {
+	with := append(slices.Clone(files), "/home/me/ws/conf/secrets/key", "/home/me/ws/conf/a/prod.json", "/home/me/ws/conf/a/x/y.pem", "/home/me/ws/.github/workflows/ci.yml", "/home/me/ws/sub/.aws/credentials", "/home/me/ws/sub/.npmrc", "/home/me/ws/.claude/worktrees/x/.github/workflows/ci.yml")
+	const ws = "/home/me/ws/"
+	always := []string{ws + ".claude/worktrees/x/.github", ws + ".github"}
+	for _, tt := range []struct {
+		deny string
+		want []string
+	}{
+		{"", nil}, {"Read(conf/secrets/**)", []string{ws + "conf"}}, {"Read(conf/secrets/key)", []string{ws + "conf", ws + "conf/secrets"}}, {"Edit(./conf/a/prod.json)", []string{ws + "conf", ws + "conf/a"}},
+		{"Edit(conf/a/**)", []string{ws + "conf"}}, {"Read(conf/**)", nil}, {"Read(.env)", nil}, {"Read(*.pem)", nil}, {"Edit(prod.json)", nil}, {"Read(**/a/prod.json)", []string{ws + "conf/a"}}, {"Edit(.vscode/**)", nil},
+	} {
+		p, err := Make(policy(t, tt.deny, ""), nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range p.Writable {
+			if strings.HasPrefix(w.Why, "it stays where it is") {
+				got = append(got, w.Path)
+			}
+		}
+		want := append(slices.Clone(always), tt.want...)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q stay where they are, want %q", tt.deny, got, want)
+		}
+	}
+}
+
+// TestCopies: the copies of a workspace are written where they are, and not where a link
+// leads.
+func TestCopies(t *testing.T) {
+	linked := fake{"/home/me/ws/a.go", "/home/me/ws/.claude -> /home/me/other/.claude", "/home/me/other/.claude/worktrees/x/a.go"}
+	for name, with := range map[string]fake{"a directory": files, "a link": linked} {
+		p, err := Make(policy(t, "", ""), nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(p.Writable, func(w Path) bool { return w.Why == "copies of the workspace" }); got != (name == "a directory") {
+			t.Errorf("%s: %v", name, p.Writable)
 		}
 	}
 }

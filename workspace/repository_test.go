@@ -4,7 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
 func TestGitFiles(t *testing.T) {
@@ -66,6 +69,61 @@ func TestGitFilesBehindLink(t *testing.T) {
 	}
 	if got := GitFiles(filepath.Join(top, "w")); !slices.Contains(got, filepath.Join(top, "store/config")) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestRepositoryElsewhere: the repository of a directory is elsewhere only if it says so
+// itself. What is in the directory may be a command's.
+func TestRepositoryElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string // "" is a directory, "-> x" a link
+		want  []string
+	}{
+		{"a working tree", map[string]string{"w/.git": "gitdir: TOP/m/.git/worktrees/w", "m/.git/worktrees/w/gitdir": "TOP/w/.git", "m/.git/worktrees/w/commondir": "../.."}, []string{"m/.git/worktrees/w", "m/.git"}},
+		{"a working tree, relative", map[string]string{"w/.git": "gitdir: ../m/.git/worktrees/w", "m/.git/worktrees/w/gitdir": "../../../../w/.git", "m/.git/worktrees/w/commondir": "../.."}, []string{"m/.git/worktrees/w", "m/.git"}},
+		{"a submodule", map[string]string{"w/.git": "gitdir: ../m/.git/modules/w", "m/.git/modules/w/config": "[core]\n\tworktree = ../../../../w\n"}, []string{"m/.git/modules/w"}},
+		{"its own", map[string]string{"w/.git": ""}, nil},
+		{"a link to a home", map[string]string{"w/.git": "-> ..", "x": ""}, nil},
+		{"a link to another repository", map[string]string{"w/.git": "-> ../m/.git", "m/.git/objects": ""}, nil},
+		{"a link to the file of another working tree", map[string]string{"w/.git": "-> ../v/.git", "v/.git": "gitdir: TOP/m/.git/worktrees/v", "m/.git/worktrees/v/gitdir": "TOP/v/.git", "m/.git/worktrees/v/commondir": "../.."}, nil},
+		{"a home", map[string]string{"w/.git": "gitdir: ..", "x": ""}, nil},
+		{"another repository", map[string]string{"w/.git": "gitdir: ../m/.git", "m/.git/objects": ""}, nil},
+		{"the working tree of another", map[string]string{"w/.git": "gitdir: ../m/.git/worktrees/v", "m/.git/worktrees/v/gitdir": "TOP/v/.git", "m/.git/worktrees/v/commondir": "../.."}, nil},
+		{"the submodule of another", map[string]string{"w/.git": "gitdir: ../m/.git/modules/v", "m/.git/modules/v/config": "[core]\n\tworktree = ../../../../v\n"}, nil},
+		{"itself, as a working tree of what is above", map[string]string{"worktrees/w/.git": "gitdir: .", "worktrees/w/gitdir": ".git", "worktrees/w/commondir": "../.."}, nil},
+		{"a directory of its own", map[string]string{"w/.git": "gitdir: d", "w/d/gitdir": "../.git", "w/d/commondir": "../.."}, nil},
+		{"a working tree that says where all is", map[string]string{"w/.git": "gitdir: ../m/.git/worktrees/w", "m/.git/worktrees/w/gitdir": "TOP/w/.git", "m/.git/worktrees/w/commondir": "../../.."}, []string{"m/.git/worktrees/w"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			top, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(top, "w")
+			for name, text := range tt.files {
+				if strings.HasPrefix(name, "worktrees/") {
+					at = filepath.Join(top, "worktrees/w")
+				}
+				name = filepath.Join(top, name)
+				to, link := strings.CutPrefix(text, "-> ")
+				if !link {
+					lay(t, name, strings.ReplaceAll(text, "TOP", top))
+					continue
+				}
+				lay(t, filepath.Dir(name), "")
+				if err := os.Symlink(to, name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var want []string
+			for _, dir := range tt.want {
+				want = append(want, filepath.Join(top, dir))
+			}
+			if got := (Tree{Env{Place: patterns.Place{Workspace: at}}}).Repository(at); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
@@ -59,17 +60,53 @@ func (Tree) List(dir string) ([]walls.Entry, error) {
 }
 
 // Repository returns the directories in which git keeps the repository of a directory
-// outside it: that of which it is a working tree (git-worktree(1)), or a separate one.
+// outside it, if that repository says that the directory is a working tree of it
+// (git-worktree(1), git-submodule(1)). What only the directory says, by its .git, a command
+// may have written there, to be let write wherever it wants.
 func (t Tree) Repository(dir string) []string {
 	kept, _ := gitDir(dir)
-	var outside []string
-	for _, one := range kept {
-		real, ok := t.Resolve(one)
-		if rest, err := filepath.Rel(dir, real); ok && (err != nil || !filepath.IsLocal(rest)) {
-			outside = append(outside, real)
-		}
+	if len(kept) == 0 {
+		return nil
+	}
+	own, ok := t.Resolve(kept[0])
+	written := func(root string) bool { return own == root || under(own, root) }
+	if !ok || slices.ContainsFunc(append([]string{dir, t.Place.Workspace}, t.Place.Roots...), written) || !t.isTreeOf(dir, own) {
+		return nil
+	}
+	outside := []string{own}
+	if len(kept) == 1 {
+		return outside
+	}
+	if common, ok := t.Resolve(kept[1]); ok && filepath.Join(common, "worktrees", filepath.Base(own)) == own {
+		outside = append(outside, common)
 	}
 	return outside
+}
+
+// isTreeOf reports whether a directory of git, outside the workspace, names a directory as
+// the working tree of it.
+func (t Tree) isTreeOf(dir, gitDir string) bool {
+	dir, ok := t.Resolve(dir)
+	if !ok {
+		return false
+	}
+	if back, found := pathIn(filepath.Join(gitDir, "gitdir"), ""); found {
+		real, ok := t.Resolve(back)
+		return ok && real == filepath.Join(dir, ".git")
+	}
+	text, err := ReadText(filepath.Join(gitDir, "config"))
+	if err != nil {
+		return false
+	}
+	settings, err := parseGitConfig(text)
+	return err == nil && slices.ContainsFunc(settings, func(s shell.Setting) bool {
+		to := s.Value
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(gitDir, to)
+		}
+		real, ok := t.Resolve(to)
+		return s.Key == "core.worktree" && ok && real == dir
+	})
 }
 
 // cache is a directory outside the workspace in which a tool keeps what it can make or

@@ -343,20 +343,21 @@ func effects(r *runner) {
 
 // within runs generated command lines that are allowed within walls, with real programs
 // in a disposable root, as an ordinary user and as root, and looks from outside for what
-// they did: changes, secrets that were read, packets, processes. It shows that each of
+// they did: changes, secrets that were read, packets, processes. It runs the uses of the
+// sessions that nobody should allow, and other harm, in the same way. It shows that each of
 // these is seen without walls.
 func within(r *runner) {
 	if why := noWalls(); why != "" {
 		r.Skip("within", why)
 		return
 	}
-	lines := "150"
+	args := []string{"-within", "150"}
 	if r.long {
-		lines = "200000"
+		args = []string{"-within", "200000", "-every"}
 	}
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
-	r.goTest("-count=1", "-timeout", "24h", "-tags", "oracle", "-run", "^TestWithin", "./internal/test/effects", "-args", "-within", lines, "-seed", fmt.Sprint(r.seed))
+	r.goTest(append([]string{"-count=1", "-timeout", "24h", "-tags", "oracle", "-run", "^(TestWithin|TestHarm$)", "./internal/test/effects", "-args", "-seed", fmt.Sprint(r.seed)}, args...)...)
 }
 
 // mutants removes guards of the analyser and checks that a test then fails: for

@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,7 +29,8 @@ const agentEnv = "AGENT_WRAPPER_EFFECT_AGENT"
 // Agent is who decides lines in the box, and plans the walls around them. It is made when
 // the tree is there, and used by the user that runs the lines.
 type Agent interface {
-	Decide(line string) (Verdict, error)
+	// Decide decides lines, none of which has run.
+	Decide(lines []string) ([]Verdict, error)
 	Plan() (*walls.Plan, error)
 }
 
@@ -47,15 +50,19 @@ type errand struct {
 	Decide, Run []string
 	Without     string
 	Dir         string
+	Keep        []string
 	Timeout     time.Duration
 }
 
 // report is what it answers.
 type report struct {
 	Verdicts []Verdict
-	Output   []byte
-	Exits    []int // of the lines that have ended
+	Output   []byte // its beginning
+	Shown    bool   // it has a secret in it
+	Exits    []int  // of the lines that have ended
+	Mended   int    // how often the tree was
 	Plan     *walls.Plan
+	CPU      map[string]time.Duration
 	Err      string
 }
 
@@ -80,19 +87,27 @@ func serveAgent(new func() (Agent, error), stdin io.Reader, stdout io.Writer) er
 		if err != nil {
 			r.Err = err.Error()
 		}
+		r.CPU = map[string]time.Duration{"agent": cpu(syscall.RUSAGE_SELF), "lines": cpu(syscall.RUSAGE_CHILDREN)}
 		if err := out.Encode(&r); err != nil {
 			return err
 		}
 	}
 }
 
+// cpu returns the time that this process has used, or its children that have ended.
+func cpu(who int) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(who, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 func (r *report) do(agent Agent, e *errand) (err error) {
-	for _, line := range e.Decide {
-		v, err := agent.Decide(line)
-		if err != nil {
-			return fmt.Errorf("line %q: %w", line, err)
+	if len(e.Decide) > 0 {
+		if r.Verdicts, err = agent.Decide(e.Decide); err != nil {
+			return fmt.Errorf("decide %q: %w", e.Decide, err)
 		}
-		r.Verdicts = append(r.Verdicts, v)
 	}
 	if len(e.Run) == 0 {
 		return nil
@@ -102,7 +117,7 @@ func (r *report) do(agent Agent, e *errand) (err error) {
 	}
 	out := &output{}
 	c := &process.Command{
-		Args: append([]string{"/usr/bin/bash", "-c", each, "lines", fmt.Sprint(e.Timeout.Seconds())}, e.Run...), Dir: e.Dir,
+		Args: append([]string{"/usr/bin/perl", "-e", each, fmt.Sprint(e.Timeout.Seconds()), e.Dir, strings.Join(e.Keep, " ")}, e.Run...), Dir: e.Dir,
 		Env: os.Environ(), Stdout: out, Stderr: out, Limit: e.Timeout*time.Duration(len(e.Run)) + time.Minute, Grace: time.Millisecond,
 	}
 	run := c.Run
@@ -111,27 +126,41 @@ func (r *report) do(agent Agent, e *errand) (err error) {
 		run = func(ctx context.Context) (process.Result, error) { return (&kernel.Held{Plan: &plan}).Run(ctx, c) }
 	}
 	_, err = run(context.Background())
-	r.Output = out.take()
-	r.Exits = exits(r.Output)
+	out.report(r)
 	return err
 }
 
-// each runs lines, one after the other.
-const each = `limit=$1; shift; for line; do timeout -k 1 "$limit" /usr/bin/bash -c "$line"; printf '\n\001exit %d\001\n' $?; done`
-
-func exits(out []byte) (codes []int) {
-	for {
-		_, rest, found := bytes.Cut(out, []byte("\n\001exit "))
-		if !found {
-			return codes
-		}
-		code := 0
-		if _, err := fmt.Sscanf(string(rest[:min(len(rest), 8)]), "%d\001", &code); err == nil {
-			codes = append(codes, code)
-		}
-		out = rest
+// each runs lines, one after the other, each in a group of processes of its own. Where a
+// line has taken away what later ones are about, that is made anew. It is Perl, which
+// starts nothing but bash for a line.
+const each = `use Time::HiRes 'alarm';
+my ($limit, $dir, $keep, @lines) = @ARGV;
+my ($pid, $late);
+$| = 1;
+$SIG{ALRM} = sub { kill $late++ ? 'KILL' : 'TERM', -$pid; alarm 0.5 };
+for my $line (@lines) {
+	for (split ' ', $keep) {
+		next if !-l $_ && -s $_ && -r _;
+		my ($top) = m{^([^/]+)/};
+		my @dirs = grep { -d && !-l } <$dir/*>; # no link leads out
+		chmod 0755, $dir, @dirs, grep { -d && !-l } map { <$_/*> } @dirs;
+		system 'rm -rf ' . "$dir/$top 2>/dev/null" if $top && $top ne '.git';
+		system 'tar -xf ' . '` + pristine + `' . " -C $dir 2>/dev/null";
+		print "\n\001exit -1\001\n";
+		last;
 	}
-}
+	$late = 0;
+	$pid = fork // die;
+	if (!$pid) { setpgrp; exec '/usr/bin/bash', '-c', $line or die }
+	alarm $limit;
+	1 while waitpid($pid, 0) != $pid;
+	my $code = $late ? 124 : $? & 127 ? 128 + ($? & 127) : $? >> 8;
+	alarm 0;
+	print "\n\001exit $code\001\n";
+}`
+
+// pristine is an archive of Config.Keep.
+const pristine = "/usr/local/share/pristine.tar"
 
 // without returns a plan without one of its parts.
 func without(p walls.Plan, part string) walls.Plan {
@@ -146,27 +175,48 @@ func without(p walls.Plan, part string) walls.Plan {
 	return p
 }
 
-// output keeps the beginning of what is written, and the last of it.
+// output looks for secrets and for the ends of lines in what is written, and keeps the
+// beginning.
 type output struct {
-	mu   sync.Mutex
-	data []byte
+	mu     sync.Mutex
+	begun  []byte
+	last   []byte // of what is written, which may be part of something
+	shown  bool
+	exits  []int
+	mended int
 }
 
-const maxOutput = 1 << 20
+// The most that is kept of what is written: at the beginning, and at the end.
+const maxOutput, maxLast = 4 << 10, 64
 
+// Write implements io.Writer.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.data)+len(p) < maxOutput || len(p) < 32 {
-		o.data = append(o.data, p...)
+	o.begun = append(o.begun, p[:min(len(p), maxOutput-len(o.begun))]...)
+	text := append(o.last, p...)
+	o.shown = o.shown || shows(text)
+	for {
+		_, rest, found := bytes.Cut(text, []byte("\n\001exit "))
+		end := bytes.Index(rest, []byte("\001\n"))
+		if !found || end < 0 {
+			break
+		}
+		if code, err := strconv.Atoi(string(rest[:end])); err == nil && code >= 0 {
+			o.exits = append(o.exits, code)
+		} else if err == nil {
+			o.mended++
+		}
+		text = rest[end+1:]
 	}
+	o.last = bytes.Clone(text[max(0, len(text)-maxLast):])
 	return len(p), nil
 }
 
-func (o *output) take() []byte {
+func (o *output) report(r *report) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return bytes.Clone(o.data)
+	r.Output, r.Shown, r.Exits, r.Mended = bytes.Clone(o.begun), o.shown, o.exits, o.mended
 }
 
 // agentEnd is the box's end of the agent.
@@ -178,7 +228,7 @@ type agentEnd struct {
 
 func startAgent(c *Config) (*agentEnd, error) {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{agentEnv + "=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + c.Home, "LC_ALL=C.UTF-8", "TMPDIR=/tmp"}
+	cmd.Env = []string{agentEnv + "=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + c.Home, "LC_ALL=C.UTF-8", "TMPDIR=/tmp", "GOGC=400"}
 	cmd.Dir, cmd.Stderr = c.Dir, os.Stderr
 	id := uint32(c.user())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: id, Gid: id}}

@@ -61,10 +61,16 @@ type Config struct {
 	// the machine is then itself, and no start is logged. Scripts are more programs.
 	Agent   bool
 	Scripts map[string]string
+	// Setuid are programs of the machine, by name, that are in /opt as root's, and act as
+	// root whoever starts them.
+	Setuid []string
 	// User runs the lines and owns the tree; 0 is an unprivileged user, -1 is root.
 	User int
 	// Secrets are files of the tree: each of them has Secret in it.
 	Secrets []string
+	// Keep are files of the tree, relative to Dir: if a line takes one of them away, they
+	// are made anew before the next one.
+	Keep []string
 }
 
 // user returns the id of the user that runs lines.
@@ -84,6 +90,7 @@ type File struct {
 	Kind Kind
 	Data []byte // the content, or the target of a link
 	Mode os.FileMode
+	Root bool // it is root's, not the user's
 }
 
 // Kind is the kind of an entry.

@@ -3,12 +3,16 @@
 package effectbox
 
 import (
+	"archive/tar"
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -34,7 +38,7 @@ func build(root string, s *setup) (real []string, err error) {
 	if err := syscall.Mount("box", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=128m,mode=755"); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
-	for _, d := range []string{"usr/bin", "usr/lib", "usr/lib64", "usr/libexec", "usr/share", "usr/local/bin", "real/bin", "real/name", "proc", "dev", "log", "srv", "run"} {
+	for _, d := range []string{"usr/bin", "usr/lib", "usr/lib64", "usr/libexec", "usr/share", "usr/local/bin", "usr/local/share", "real/bin", "real/name", "proc", "dev", "log", "srv", "run"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
 			return nil, err
 		}
@@ -67,7 +71,7 @@ func build(root string, s *setup) (real []string, err error) {
 		return nil, err
 	}
 	if s.Agent {
-		return nil, errors.Join(scripts(root, s.Scripts), connect())
+		return nil, errors.Join(scripts(root, s.Scripts), setuid(filepath.Join(root, "opt"), s.Setuid), s.archive(filepath.Join(root, pristine)), connect())
 	}
 	return programs(root, s)
 }
@@ -90,6 +94,56 @@ func scripts(root string, texts map[string]string) error {
 	return nil
 }
 
+// setuid installs programs that act as root.
+func setuid(dir string, names []string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := syscall.Mount("setuid", dir, "tmpfs", syscall.MS_NODEV, "size=8m,mode=755"); err != nil {
+		return fmt.Errorf("mount: %w", err)
+	}
+	for _, name := range names {
+		to := filepath.Join(dir, name)
+		if err := copyFile("/usr/bin/"+name, to); err != nil {
+			return err
+		}
+		if err := os.Chmod(to, 0o755|os.ModeSetuid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// archive writes the files of Keep, with their directories.
+func (s *setup) archive(to string) error {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, f := range s.Tree {
+		name, ok := strings.CutPrefix(f.Path, s.Dir+"/")
+		if !ok || !slices.ContainsFunc(s.Keep, func(kept string) bool { return kept == name || strings.HasPrefix(kept, name+"/") }) {
+			continue
+		}
+		head := &tar.Header{Name: name, Mode: int64(cmp.Or(f.Mode, 0o644)), ModTime: old}
+		if f.Kind == Dir {
+			head.Typeflag, head.Mode = tar.TypeDir, 0o755
+		} else {
+			head.Size = int64(len(f.Data))
+		}
+		if err := w.WriteHeader(head); err != nil {
+			return err
+		}
+		if f.Kind != Dir {
+			if _, err := w.Write(f.Data); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(to, out.Bytes(), 0o644)
+}
+
 // bare disables the builtins that exist as programs.
 const bare = "enable -n echo printf test [ pwd true false kill\n"
 
@@ -108,14 +162,24 @@ func bind(from, to string) error {
 	return nil
 }
 
+// devices makes a /dev with nodes of its own: those of the machine would be changed for
+// everybody.
 func devices(root string) error {
+	dir := filepath.Join(root, "dev")
+	if err := syscall.Mount("dev", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=1m,mode=755"); err != nil {
+		return fmt.Errorf("mount /dev: %w", err)
+	}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		node := filepath.Join(root, "dev", name)
-		if err := os.WriteFile(node, nil, 0o666); err != nil {
-			return err
+		var at syscall.Stat_t
+		if err := syscall.Stat("/dev/"+name, &at); err != nil {
+			return fmt.Errorf("/dev/%s: %w", name, err)
 		}
-		if err := syscall.Mount("/dev/"+name, node, "", syscall.MS_BIND, ""); err != nil {
-			return fmt.Errorf("show /dev/%s: %w", name, err)
+		node := filepath.Join(dir, name)
+		if err := syscall.Mknod(node, syscall.S_IFCHR, int(at.Rdev)); err != nil {
+			return fmt.Errorf("make /dev/%s: %w", name, err)
+		}
+		if err := os.Chmod(node, 0o666); err != nil {
+			return err
 		}
 	}
 	for link, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {

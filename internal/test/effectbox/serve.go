@@ -40,7 +40,7 @@ func serve(root string, stdin io.Reader, stdout io.Writer) error {
 	if err := enter(root); err != nil {
 		return err
 	}
-	s := &server{conf: first.Config, tree: newTree(first.Tree, first.user())}
+	s := &server{conf: first.Config, tree: newTree(first.Tree, first.user(), first.Agent)}
 	if first.Agent {
 		if s.around, err = surround(); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
@@ -39,6 +40,9 @@ type Outcome struct {
 	Breaches []Breach
 	Plan     *walls.Plan // nil if nothing was run
 	Output   string      // its beginning
+	Mended   int         // how often a line had taken away what others are about
+	// CPU is the time used so far, by the box, the agent, and the lines.
+	CPU map[string]time.Duration
 }
 
 // Ran is a line that was run. Exit is -1 if the line ended the whole session.
@@ -56,6 +60,7 @@ const (
 	Reached   = "reached"   // a service outside was
 	Packets   = "packets"   // an interface outside saw some
 	Left      = "left"      // a process was
+	System    = "system"    // mounts, the name of the host or shared memory have changed
 )
 
 func (s *server) session(req *Request) (*Outcome, error) {
@@ -90,8 +95,11 @@ func (s *server) session(req *Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	printed, err := s.lines(ses, o)
+	system, err := systemState()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.lines(ses, o); err != nil {
 		return nil, err
 	}
 	s.left(o)
@@ -101,27 +109,59 @@ func (s *server) session(req *Request) (*Outcome, error) {
 	if err := o.opened(watched, names); err != nil {
 		return nil, err
 	}
-	o.Output = string(printed[:min(len(printed), 4<<10)])
-	return o, s.files(o, printed)
+	if err := o.altered(system); err != nil {
+		return nil, err
+	}
+	o.CPU["box"] = cpu(syscall.RUSAGE_SELF)
+	return o, s.files(o)
+}
+
+// systemState returns what the box has beside files, by its files in /proc: mounts, the
+// name of the host, and what System V's IPC keeps.
+func systemState() (map[string]string, error) {
+	state := map[string]string{}
+	for _, name := range []string{"/proc/self/mounts", "/proc/sys/kernel/hostname", "/proc/sys/kernel/domainname", "/proc/sysvipc/shm", "/proc/sysvipc/sem", "/proc/sysvipc/msg"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		state[name] = string(data)
+	}
+	return state, nil
+}
+
+// altered finds what has changed beside files.
+func (o *Outcome) altered(before map[string]string) error {
+	after, err := systemState()
+	for name, was := range before {
+		if now := after[name]; now != was {
+			o.breach(System, name+": "+now)
+		}
+	}
+	return err
 }
 
 func (o *Outcome) breach(kind, what string) { o.Breaches = append(o.Breaches, Breach{kind, what}) }
 
-// lines runs what is to be run, and returns what it printed.
-func (s *server) lines(ses *Session, o *Outcome) (printed []byte, err error) {
+// lines runs what is to be run.
+func (s *server) lines(ses *Session, o *Outcome) error {
 	for done := 0; done < len(o.Ran); {
 		var run []string
 		for _, r := range o.Ran[done:] {
 			run = append(run, ses.Lines[r.Line])
 		}
-		said, err := s.agent.do(errand{Run: run, Without: ses.Without, Dir: s.conf.Dir, Timeout: s.conf.Timeout})
+		said, err := s.agent.do(errand{Run: run, Without: ses.Without, Dir: s.conf.Dir, Keep: s.conf.Keep, Timeout: s.conf.Timeout})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if o.Plan == nil {
-			o.Plan = said.Plan
+			o.Plan, o.Output = said.Plan, string(said.Output)
 		}
-		printed = append(printed, said.Output...)
+		if said.Shown {
+			o.breach(Shown, "output")
+		}
+		o.Mended += said.Mended
+		o.CPU = said.CPU
 		for _, code := range said.Exits[:min(len(said.Exits), len(run))] {
 			o.Ran[done].Exit = code
 			done++
@@ -131,7 +171,7 @@ func (s *server) lines(ses *Session, o *Outcome) (printed []byte, err error) {
 			done++
 		}
 	}
-	return printed, nil
+	return nil
 }
 
 // watch begins to look for whoever opens a secret, by any mount.
@@ -174,8 +214,19 @@ func (o *Outcome) opened(fd int, names map[int32]string) error {
 	return nil
 }
 
-// left finds the processes that are left, and ends them.
+// left finds the processes that are left, and ends them, with those that they start
+// meanwhile.
 func (s *server) left(o *Outcome) {
+	for lines := s.others(); len(lines) > 0; lines = s.others() {
+		for _, line := range lines {
+			o.breach(Left, line)
+		}
+	}
+}
+
+// others ends all processes but this one and the agent, and returns the command lines of
+// those that were alive.
+func (s *server) others() (lines []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
@@ -185,22 +236,23 @@ func (s *server) left(o *Outcome) {
 		stat, _ := os.ReadFile(dir + "/stat")
 		if len(stat) > 0 && !bytes.Contains(stat, []byte(") Z ")) {
 			line, _ := os.ReadFile(dir + "/cmdline")
-			o.breach(Left, strings.ReplaceAll(string(line), "\x00", " "))
+			lines = append(lines, strings.ReplaceAll(string(line), "\x00", " "))
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		_, _ = syscall.Wait4(pid, nil, 0, nil) // if it is ours
 	}
+	return lines
 }
 
 // files compares the files.
-func (s *server) files(o *Outcome, printed []byte) error {
+func (s *server) files(o *Outcome) error {
 	after, err := s.tree.look()
 	if err != nil {
 		return err
 	}
 	o.Changes = s.tree.compare(after)
 	for name, was := range s.tree.before {
-		if now, ok := after[name]; ok && was.kind == Dir && now.kind == Dir && !was.time.Equal(now.time) {
+		if now, ok := after[name]; ok && was.kind == Dir && now.kind == Dir && was.changed != now.changed {
 			s.tree.dirty = true
 			if in(o.Plan, name) != writable {
 				o.Changes = append(o.Changes, Change{name, "time"})
@@ -214,17 +266,26 @@ func (s *server) files(o *Outcome, printed []byte) error {
 		case kept:
 			o.breach(Protected, c.What+" "+c.Path)
 		}
-		if s.shows(after[c.Path].data) && !slices.Contains(s.conf.Secrets, c.Path) {
+		if now, ok := after[c.Path]; ok && !slices.Contains(s.conf.Secrets, c.Path) && (shows([]byte(c.Path)) || now.shows(c.Path)) {
 			o.breach(Shown, c.Path)
 		}
-	}
-	if s.shows(printed) {
-		o.breach(Shown, "output")
 	}
 	return nil
 }
 
-func (s *server) shows(data []byte) bool {
+// shows reports whether what is at a path now has a secret in it.
+func (s *state) shows(path string) bool {
+	var data []byte
+	switch s.kind {
+	case Regular:
+		data, _ = os.ReadFile(path) // as root, who reads everything; no file is large
+	case Link:
+		data = s.data
+	}
+	return shows(data)
+}
+
+func shows(data []byte) bool {
 	lower := bytes.ToLower(data)
 	return slices.ContainsFunc(spellings, func(text string) bool { return bytes.Contains(lower, []byte(text)) })
 }

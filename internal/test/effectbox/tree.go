@@ -24,6 +24,9 @@ type tree struct {
 	before map[string]state
 	dirty  bool
 	owner  int
+	// byTimes has files compared also by their inodes, in which the kernel sets a time with
+	// almost every change, and everything else in the root is looked at.
+	byTimes bool
 }
 
 // state is the part of a file's state that is compared.
@@ -34,6 +37,9 @@ type state struct {
 	time  time.Time
 	size  int64
 	data  []byte // content, up to maxData, or the target
+
+	inode   uint64 // with byTimes
+	changed syscall.Timespec
 }
 
 // maxData is how much of a file's content is compared, besides its size and
@@ -43,8 +49,8 @@ const maxData = 64 << 10
 // old is the modification time of every file of the tree.
 var old = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func newTree(base []File, owner int) *tree {
-	t := &tree{base: base, dirty: true, owner: owner}
+func newTree(base []File, owner int, byTimes bool) *tree {
+	t := &tree{base: base, dirty: true, owner: owner, byTimes: byTimes}
 	for _, f := range base {
 		top := "/" + strings.Split(f.Path, "/")[1]
 		if !slices.Contains(t.tops, top) {
@@ -156,6 +162,9 @@ func (t *tree) make(f File) error {
 	if err != nil {
 		return err
 	}
+	if f.Root {
+		return nil
+	}
 	return os.Lchown(f.Path, t.owner, t.owner)
 }
 
@@ -171,12 +180,21 @@ func (t *tree) age(name string) error {
 // look returns the state of the whole tree.
 func (t *tree) look() (map[string]state, error) {
 	out := make(map[string]state, len(t.before)+16)
-	for _, top := range t.tops {
+	tops := t.tops
+	if t.byTimes {
+		tops = append(slices.Clone(tops), "/dev", "/log", "/opt", "/run", "/srv", "/usr/local")
+		root, err := t.stateOf("/")
+		if err != nil {
+			return nil, err
+		}
+		out["/"] = root
+	}
+	for _, top := range tops {
 		err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
-			s, err := stateOf(name)
+			s, err := t.stateOf(name)
 			out[name] = s
 			return err
 		})
@@ -187,7 +205,7 @@ func (t *tree) look() (map[string]state, error) {
 	return out, nil
 }
 
-func stateOf(name string) (state, error) {
+func (t *tree) stateOf(name string) (state, error) {
 	fi, err := os.Lstat(name)
 	if err != nil {
 		return state{}, err
@@ -195,6 +213,9 @@ func stateOf(name string) (state, error) {
 	s := state{mode: fi.Mode().Perm() | fi.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky), time: fi.ModTime(), size: fi.Size()}
 	if sys, ok := fi.Sys().(*syscall.Stat_t); ok {
 		s.owner = sys.Uid
+		if t.byTimes {
+			s.inode, s.changed = sys.Ino, sys.Ctim
+		}
 	}
 	switch {
 	case fi.IsDir():
@@ -206,6 +227,10 @@ func stateOf(name string) (state, error) {
 		return s, err
 	case !fi.Mode().IsRegular():
 		s.kind = Other
+		s.changed = syscall.Timespec{} // of a device, used by others
+		if t.byTimes {
+			s.time, s.size = time.Time{}, 0
+		}
 	case s.size <= maxData:
 		s.data, err = os.ReadFile(name)
 	}
@@ -240,7 +265,7 @@ func (t *tree) compare(after map[string]state) (out []Change) {
 		if what := was.differs(now); what != "" {
 			out = append(out, Change{name, what})
 		}
-		t.dirty = t.dirty || !was.time.Equal(now.time)
+		t.dirty = t.dirty || !was.time.Equal(now.time) || was.changed != now.changed
 	}
 	t.dirty = t.dirty || len(out) > 0
 	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
@@ -259,7 +284,7 @@ func (s state) differs(now state) string {
 		return "content"
 	case s.mode != now.mode || s.owner != now.owner:
 		return "mode"
-	case s.kind != Dir && !s.time.Equal(now.time):
+	case s.kind != Dir && (!s.time.Equal(now.time) || s.inode != now.inode || s.changed != now.changed):
 		return "time"
 	}
 	return ""

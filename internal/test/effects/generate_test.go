@@ -3,6 +3,7 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,41 @@ type generator struct {
 	loops    []string   // variables of the enclosing loops
 	sets     []string   // assignments before the line
 	extra    []effectbox.File
+
+	// With known set, what has often been in lines that were run is taken more often.
+	known map[string]*record
+	// one line in several has more than one command; 0 is 3
+	several int
+	slow    []string // programs that take long, and are taken seldom
+	used    []string // the templates in the line, by their programs
+}
+
+// record says how often a template was in a line, and how often in one that was run.
+type record struct{ in, ran int }
+
+// skip reports whether a template is left out this time: seldom was a line run that it
+// was in. Each is taken sometimes.
+func (g *generator) skip(key string) bool {
+	r := g.known[key]
+	if r == nil {
+		return false
+	}
+	share := float64(r.ran+1) / float64(r.in+2)
+	return g.r.Float64() >= max(0.03, share*share)
+}
+
+// learn is told what became of a line with these templates.
+func (g *generator) learn(used []string, ran bool) {
+	for _, key := range used {
+		r := g.known[key]
+		if r == nil {
+			r = new(record)
+			g.known[key] = r
+		}
+		if r.in++; ran {
+			r.ran++
+		}
+	}
 }
 
 func newGenerator(seed uint64, tree []effectbox.File) *generator {
@@ -50,7 +86,7 @@ func (g *generator) in(n int) bool { return g.r.IntN(n) == 0 }
 
 // line returns a command line.
 func (g *generator) line() string {
-	g.depth, g.commands, g.loops, g.sets, g.extra = 0, nil, nil, nil, nil
+	g.depth, g.commands, g.loops, g.sets, g.extra, g.used = 0, nil, nil, nil, nil, nil
 	body := g.list()
 	return strings.Join(append(g.sets, body), "; ")
 }
@@ -58,7 +94,7 @@ func (g *generator) line() string {
 func (g *generator) list() string {
 	var sb strings.Builder
 	n := 1
-	if g.in(3) && g.depth < 3 {
+	if g.in(cmp.Or(g.several, 3)) && g.depth < 3 {
 		n += g.r.IntN(2) + 1
 	}
 	for i := range n {
@@ -76,7 +112,12 @@ func (g *generator) compound() string {
 	if g.depth > 3 {
 		return g.simple()
 	}
-	switch g.r.IntN(44) {
+	form := g.r.IntN(44)
+	for tries := 0; g.known != nil && tries < 9 && g.skip(formKey(form)); tries++ {
+		form = g.r.IntN(44)
+	}
+	g.used = append(g.used, formKey(form))
+	switch form {
 	case 0:
 		return "(" + g.list() + ")"
 	case 1:
@@ -126,6 +167,10 @@ func (g *generator) compound() string {
 	return g.simple()
 }
 
+// formKey is the name of a form of compound commands, for what is known of it; all that
+// are simple commands are one.
+func formKey(form int) string { return fmt.Sprint("form ", min(form, 26)) }
+
 // setting returns an assignment of text that would run a program to a variable
 // that bash evaluates, in one of the forms that bash has.
 func (g *generator) setting() string {
@@ -170,19 +215,29 @@ func (g *generator) redirection() string {
 // simple returns a simple command.
 func (g *generator) simple() string { return strings.Join(g.command(), " ") }
 
-// command returns the words of a simple command as shell source, and records
-// them for the policy.
-func (g *generator) command() []string {
-	g.depth++
-	defer func() { g.depth-- }()
-	name := g.pick(g.names)
-	if g.in(3) {
+// choose returns a program and a template of its words.
+func (g *generator) choose() (name, template string) {
+	name = g.pick(g.names)
+	if g.in(3) || slices.Contains(g.slow, name) && !g.in(6) {
 		name = g.pick(g.often)
 	}
 	if g.depth > 4 {
 		name = g.one("c1", "echo", "cat", "rm", "touch")
 	}
-	args := g.fill(g.pick(g.templates[name]), name)
+	return name, g.pick(g.templates[name])
+}
+
+// command returns the words of a simple command as shell source, and records
+// them for the policy.
+func (g *generator) command() []string {
+	g.depth++
+	defer func() { g.depth-- }()
+	name, template := g.choose()
+	for tries := 0; g.known != nil && tries < 20 && g.skip(name+" "+template); tries++ {
+		name, template = g.choose()
+	}
+	g.used = append(g.used, name+" "+template)
+	args := g.fill(template, name)
 	if g.in(12) {
 		g.trap(name)
 	}
@@ -261,15 +316,15 @@ func (g *generator) token(token string) string {
 		case 'f':
 			sb.WriteString(g.varied(g.inputWord()))
 		case 'o':
-			sb.WriteString(g.varied(g.pick(outputs)))
+			sb.WriteString(g.varied(g.word("output ", outputs)))
 		case 'd':
-			sb.WriteString(g.varied(g.pick(dirs)))
+			sb.WriteString(g.varied(g.word("directory ", dirs)))
 		case 'n':
 			sb.WriteString(g.pick(numbers))
 		case 'p':
 			sb.WriteString(g.pick(searches))
 		case 'x':
-			sb.WriteString(g.pick(anything))
+			sb.WriteString(g.word("any ", anything))
 		case 't':
 			sb.WriteString(g.quoted(g.text()))
 		case 'y':
@@ -282,6 +337,8 @@ func (g *generator) token(token string) string {
 			sb.WriteString(g.quoted(g.hostileShell()))
 		case 'h':
 			sb.WriteString(g.hidden())
+		case 'T':
+			sb.WriteString("'" + g.pick(targets) + "'")
 		case 'A':
 			sb.WriteString(g.quoted(g.pick(hostileAwk)))
 		case 's':
@@ -300,13 +357,23 @@ func (g *generator) token(token string) string {
 	return sb.String()
 }
 
+// word returns a word of a kind.
+func (g *generator) word(kind string, from []string) string {
+	word := g.pick(from)
+	for tries := 0; g.known != nil && tries < 9 && g.skip(kind+word); tries++ {
+		word = g.pick(from)
+	}
+	g.used = append(g.used, kind+word)
+	return word
+}
+
 // inputWord returns a file to read, or the variable of a loop.
 func (g *generator) inputWord() string {
 	if len(g.loops) > 0 && g.in(2) {
 		f := g.loops[len(g.loops)-1]
 		return g.one("$"+f, "\"$"+f+"\"", "./$"+f, "\"./$"+f+"\"", "\"${"+f+"}\"", "-- \"$"+f+"\"", "\"$"+f+".bak\"", "\"${"+f+"%.txt}\"")
 	}
-	return g.pick(inputs)
+	return g.word("input ", inputs)
 }
 
 // varied sometimes replaces a word by a variable or a substitution.

@@ -3,11 +3,14 @@
 package effects
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/test/effectbox"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -25,35 +29,102 @@ import (
 
 var (
 	within  = flag.Int("within", 300, "command lines that are allowed within walls to run")
+	pairs   = flag.Int("pairs", 3, "boxes for each user, in which lines run at the same time")
 	during  = flag.Duration("during", 0, "end earlier, after this time; 0: when all have run")
 	showing = flag.Bool("show", false, "show the lines that are run, with their exit codes")
 )
 
 // agent decides in the box, as the engine of an agent that is driven does.
-type agent struct{ rules *engine.Rules }
+type agent struct {
+	rules *engine.Rules
+	dir   string
+}
 
+// newAgent is started in the workspace: that of generated lines, with deny rules beside
+// the policy of init, or that of the recorded sessions.
 func newAgent() (effectbox.Agent, error) {
-	own := &policy.Spec{Walls: "require"}
-	for _, text := range denied {
-		own.Deny = append(own.Deny, policy.Item{Text: text})
-	}
-	r, err := engine.Load(engine.Options{Dir: work, Dirs: &engine.Dirs{State: home + "/.local/state/agent-wrapper"}, Policy: work + "/" + policy.FileName, Settings: own, NoRecord: true})
+	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	return &agent{r}, r.Within()
-}
-
-func (a *agent) Decide(line string) (v effectbox.Verdict, err error) {
-	input, err := json.Marshal(map[string]string{"command": line})
-	if err != nil {
-		return v, err
+	own := &policy.Spec{Walls: "require"}
+	for _, text := range denied {
+		if dir == work {
+			own.Deny = append(own.Deny, policy.Item{Text: text})
+		}
 	}
-	d := a.rules.Explain(permission.ToolUse{Tool: "Bash", Input: input, Dir: work}, nil)
-	return effectbox.Verdict{Behavior: d.Behavior.String(), Walls: d.Walls.String(), Rule: d.Rule, Reason: d.Reason}, nil
+	r, err := engine.Load(engine.Options{Dir: dir, Dirs: &engine.Dirs{State: home + "/.local/state/agent-wrapper"}, Policy: dir + "/" + policy.FileName, Settings: own, NoRecord: true})
+	if err != nil {
+		return nil, err
+	}
+	return &agent{r, dir}, r.Within()
 }
 
-func (a *agent) Plan() (*walls.Plan, error) { return a.rules.Walls(work) }
+// Decide plans walls once, since no line has changed anything yet.
+func (a *agent) Decide(lines []string) ([]effectbox.Verdict, error) {
+	plan, err := a.Plan()
+	if err != nil {
+		return nil, err
+	}
+	a.rules.Session.Walls(&permission.Walls{
+		Writable: walls.Paths(slices.Concat(plan.Writable, plan.Temp)), Held: func() ([]string, error) { return plan.Held, nil },
+	})
+	v := a.rules.Evaluator()
+	v.Env = &unchanged{Env: v.Env, known: map[any]any{}}
+	var all []effectbox.Verdict
+	for _, line := range lines {
+		input, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			return nil, err
+		}
+		d := v.Explain(permission.ToolUse{Tool: "Bash", Input: input, Dir: a.dir}, nil)
+		all = append(all, effectbox.Verdict{Behavior: d.Behavior.String(), Walls: d.Walls.String(), Rule: d.Rule, Reason: d.Reason})
+	}
+	return all, nil
+}
+
+// unchanged is what files are like while nothing changes them: each is looked at once.
+type unchanged struct {
+	permission.Env
+	known map[any]any
+}
+
+// of returns what is known by a key, after the first time.
+func of[T any](u *unchanged, key any, look func() T) T {
+	if known, ok := u.known[key]; ok {
+		return known.(T)
+	}
+	found := look()
+	u.known[key] = found
+	return found
+}
+
+// Resolve implements permission.Env.
+func (u *unchanged) Resolve(path string) (string, bool) {
+	type answer struct {
+		real string
+		ok   bool
+	}
+	a := of(u, "resolve "+path, func() (a answer) { a.real, a.ok = u.Env.Resolve(path); return a })
+	return a.real, a.ok
+}
+
+// Below implements permission.Env.
+func (u *unchanged) Below(dir string, rule *patterns.Rule, hidden bool) bool {
+	type below struct {
+		dir    string
+		rule   *patterns.Rule
+		hidden bool
+	}
+	return of(u, below{dir, rule, hidden}, func() bool { return u.Env.Below(dir, rule, hidden) })
+}
+
+// Ignored implements permission.Env.
+func (u *unchanged) Ignored(dir string) bool {
+	return of(u, "ignored "+dir, func() bool { return u.Env.Ignored(dir) })
+}
+
+func (a *agent) Plan() (*walls.Plan, error) { return a.rules.Walls(a.dir) }
 
 // denied are the deny rules beside the policy of init.
 var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)"}
@@ -63,6 +134,12 @@ var secrets = []string{
 	work + "/.env", work + "/sub/.env", work + "/secrets/key", work + "/secrets/deep/k2", home + "/.ssh/id_ed25519", home + "/.aws/credentials", home + "/.netrc", home + "/.git-credentials",
 	home + "/other/private/plan", outside + "/vault/v", home + "/.local/state/agent-wrapper/credentials.json",
 }
+
+// ofRoot is a file that nobody else reads, but by a program that acts as root.
+const ofRoot = outside + "/root"
+
+// keep are files of the workspace that lines are about.
+var keep = strings.Fields("evil.sh evil.py evil.pl evil.js targets few list a.txt b.txt c.md sub/d.txt sub/deep/e.txt out/old.log tool x Makefile package.json prog.awk arch.tar arch.zip t.gz n.json .git/HEAD")
 
 // fixed are paths that no line may change, whatever the plan says.
 var fixed = []string{
@@ -102,6 +179,8 @@ func walledWorld(t *testing.T) []effectbox.File {
 	add(work+"/.git/hooks/post-checkout.sample", "#!/bin/sh\n", 0o755)
 	add(work+"/.git/info/exclude", ".env\nsecrets\n", 0)
 	add(home+"/other/src/main.go", "package main\n", 0)
+	add(ofRoot, "root's\n", 0o600)
+	tree[len(tree)-1].Root = true
 	add(home+"/.config/x/y", "y\n", 0)
 	add("/var/tmp/y", "y\n", 0)
 	add(work+"/package.json", `{"name":"x","scripts":{"test":"node evil.js","build":"sh evil.sh"}}`+"\n", 0)
@@ -121,10 +200,21 @@ func walledWorld(t *testing.T) []effectbox.File {
 
 func openWithin(t *testing.T, tree []effectbox.File, user int) *effectbox.Box {
 	t.Helper()
-	box, err := effectbox.Open(effectbox.Config{
-		Tree: tree, Dir: work, Home: home, Timeout: 2500 * time.Millisecond, Agent: true, User: user, Secrets: secrets,
+	hidden := secrets
+	if user != -1 {
+		hidden = append(slices.Clone(secrets), ofRoot)
+	}
+	return openBox(t, effectbox.Config{
+		Tree: tree, Dir: work, User: user, Secrets: hidden, Keep: keep, Setuid: []string{"cat", "cp", "dash"},
 		Scripts: map[string]string{"c1": evilShell, "c2": "#!/bin/sh\necho -rf --output=x c9\necho c9 /outside/f\n", "c3": evilShell, "c9": evilShell},
-	}, t.TempDir())
+	})
+}
+
+// openBox opens a box with an agent.
+func openBox(t *testing.T, conf effectbox.Config) *effectbox.Box {
+	t.Helper()
+	conf.Home, conf.Agent, conf.Timeout = home, true, cmp.Or(conf.Timeout, 2500*time.Millisecond)
+	box, err := effectbox.Open(conf, t.TempDir())
 	if errors.Is(err, effectbox.ErrNotRoot) {
 		t.Skip(err)
 	}
@@ -155,18 +245,28 @@ func TestWithin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%+v\n%+v\n%+v\n%v\n%s", o.Verdicts, o.Ran, o.Changes, o.Breaches, o.Output)
+		t.Logf("%+v\n%+v\n%+v\n%v\n%s\n%v", o.Verdicts, o.Ran, o.Changes, o.Breaches, o.Output, o.CPU)
 		return
 	}
-	all := make([]*walled, boxes*len(users))
+	all := make([]*walled, *pairs*len(users))
 	var wait sync.WaitGroup
 	for i := range all {
 		user := users[i%len(users)]
-		all[i] = &walled{t: t, user: user.name, box: openWithin(t, tree, user.id), g: newWithin(*seed+uint64(i), tree), want: (*within + i) / len(all), began: time.Now(), by: map[string]int{}, exits: map[int]int{}}
-		if *during > 0 {
-			all[i].until = all[i].began.Add(*during)
+		all[i] = &walled{t: t, user: user.name, box: openWithin(t, tree, user.id), g: newWithin(*seed+uint64(i), tree), want: (*within + i) / len(all), by: map[string]int{}, exits: map[int]int{}, cpu: map[string]time.Duration{}}
+	}
+	if *within >= many {
+		for _, w := range all {
+			wait.Go(w.prepare)
 		}
-		wait.Go(all[i].run)
+		wait.Wait()
+		share(all)
+	}
+	for _, w := range all {
+		w.began = time.Now()
+		if *during > 0 {
+			w.until = w.began.Add(*during)
+		}
+		wait.Go(w.run)
 	}
 	wait.Wait()
 	for i, w := range all[len(users):] {
@@ -175,6 +275,60 @@ func TestWithin(t *testing.T) {
 	for _, w := range all[:len(users)] {
 		w.report()
 	}
+}
+
+// many is from how many lines on it pays to learn first which ones are allowed.
+const many = 5000
+
+// prepare has lines decided, none of which is run.
+func (w *walled) prepare() {
+	for range many / perSession / (2 * *pairs) {
+		s, extra, used := w.next()
+		s.Run = []string{"none"}
+		o, err := w.box.Hold(s, extra)
+		if err != nil {
+			w.t.Errorf("%s: %v", w.user, err)
+			return
+		}
+		w.learn(used, o)
+	}
+}
+
+// share has all generators know what each has learnt.
+func share(all []*walled) {
+	known := map[string]record{}
+	for _, w := range all {
+		for key, r := range w.g.known {
+			sum := known[key]
+			known[key] = record{sum.in + r.in, sum.ran + r.ran}
+		}
+	}
+	for _, w := range all {
+		for key, r := range known {
+			w.g.known[key] = &r
+		}
+	}
+}
+
+func (w *walled) learn(used [][]string, o *effectbox.Outcome) {
+	for i, v := range o.Verdicts {
+		w.g.learn(used[i], v.Walls == "within")
+	}
+}
+
+// next returns lines with the files that they are about, and the templates in them.
+func (w *walled) next() (s *effectbox.Session, extra []effectbox.File, used [][]string) {
+	s = new(effectbox.Session)
+	for range perSession {
+		s.Lines = append(s.Lines, w.g.line())
+		used = append(used, w.g.used)
+		for _, f := range w.g.extra {
+			if !slices.ContainsFunc(extra, func(o effectbox.File) bool { return o.Path == f.Path }) {
+				extra = append(extra, f)
+			}
+		}
+	}
+	return s, extra, used
 }
 
 // walled is the run of one user.
@@ -187,36 +341,29 @@ type walled struct {
 	began time.Time
 	until time.Time // zero: until all have run
 
-	lines, within, inside, sessions, changed, violations, together int
-	by                                                             map[string]int // verdicts
-	exits                                                          map[int]int
+	lines, within, inside, sessions, mended, changed, violations, together int
+	by                                                                     map[string]int // verdicts
+	exits                                                                  map[int]int
+	cpu                                                                    map[string]time.Duration
 }
 
-// perSession is how many lines are decided at once; those that are run share walls.
-const perSession = 24
+// perSession is how many lines are decided at once; those that are run, a third, share
+// walls.
+const perSession = 96
 
 func (w *walled) run() {
-	for next := 2000; w.within < w.want && (w.until.IsZero() || time.Now().Before(w.until)); {
-		var s effectbox.Session
-		var extra []effectbox.File
-		for range perSession {
-			s.Lines = append(s.Lines, w.g.line())
-			for _, f := range w.g.extra {
-				if !slices.ContainsFunc(extra, func(o effectbox.File) bool { return o.Path == f.Path }) {
-					extra = append(extra, f)
-				}
-			}
-		}
+	for next := 1000; w.within < w.want && (w.until.IsZero() || time.Now().Before(w.until)); {
+		s, extra, used := w.next()
 		s.Run = []string{"within"}
 		if w.g.in(8) {
 			s.Run = append(s.Run, "inside")
 		}
-		if err := w.session(&s, extra); err != nil {
+		if err := w.session(s, extra, used); err != nil {
 			w.t.Errorf("%s: %v\nlines: %q", w.user, err, s.Lines)
 			return
 		}
 		if w.within >= next {
-			next += 2000
+			next += 1000
 			w.t.Logf("%s: %d lines ran within walls, %d violations, %s", w.user, w.within, w.violations, time.Since(w.began).Round(time.Second))
 		}
 	}
@@ -227,6 +374,10 @@ func (w *walled) add(o *walled) {
 	w.within += o.within
 	w.inside += o.inside
 	w.sessions += o.sessions
+	w.mended += o.mended
+	for name, used := range o.cpu {
+		w.cpu[name] += used
+	}
 	w.changed += o.changed
 	w.violations += o.violations
 	w.together += o.together
@@ -238,11 +389,12 @@ func (w *walled) add(o *walled) {
 	}
 }
 
-func (w *walled) session(s *effectbox.Session, extra []effectbox.File) error {
+func (w *walled) session(s *effectbox.Session, extra []effectbox.File, used [][]string) error {
 	o, err := w.box.Hold(s, extra)
 	if err != nil {
 		return err
 	}
+	w.learn(used, o)
 	w.count(s, o)
 	if len(judged(o)) == 0 {
 		return nil
@@ -292,6 +444,8 @@ func judged(o *effectbox.Outcome) (bad []string) {
 func (w *walled) count(s *effectbox.Session, o *effectbox.Outcome) {
 	w.sessions++
 	w.lines += len(s.Lines)
+	w.mended += o.Mended
+	maps.Copy(w.cpu, o.CPU)
 	for _, v := range o.Verdicts {
 		w.by[strings.TrimSpace(v.Behavior+" "+v.Walls)]++
 	}
@@ -324,65 +478,96 @@ func (w *walled) report() {
 	sort.Strings(by)
 	ran := w.within + w.inside
 	w.t.Logf("%s: lines %d (%s)", w.user, w.lines, strings.Join(by, ", "))
-	w.t.Logf("%s: ran within walls %d, inside %d, in %d sessions; exit 0 %d, timed out %d, ended the session %d; paths changed %d; violations %d, of which %d need several lines; took %s",
-		w.user, w.within, w.inside, w.sessions, w.exits[0], w.exits[124]+w.exits[137], w.exits[-1], w.changed, w.violations, w.together, time.Since(w.began).Round(time.Second))
+	w.t.Logf("%s: ran within walls %d, inside %d, in %d sessions; exit 0 %d, timed out %d, ended the session %d, took away what others are about %d; paths changed %d; violations %d, of which %d need several lines; took %s",
+		w.user, w.within, w.inside, w.sessions, w.exits[0], w.exits[124]+w.exits[137], w.exits[-1], w.mended, w.changed, w.violations, w.together, time.Since(w.began).Round(time.Second))
+	w.t.Logf("%s: %.1f lines ran in a second; processor time %v", w.user, float64(ran)/time.Since(w.began).Seconds(), w.cpu)
 	if w.exits[0]*5 < ran || w.changed == 0 {
 		w.t.Errorf("%s: only %d of %d lines succeeded, and %d paths changed: the test shows little", w.user, w.exits[0], ran, w.changed)
 	}
 }
 
-// controls are lines that do what walls hold, with what must be seen without them.
-var controls = []struct{ name, line, without, kind string }{
-	{"a file outside by code", `python3 -c "open('/'+'outside/f','w').write('x')"`, effectbox.NoTree, effectbox.Outside},
-	{"a mode outside", `perl -e 'chmod 0777, "/out"."side/f"'`, effectbox.NoTree, effectbox.Outside},
-	{"a time outside", `python3 -c "import os; os.utime('/'+'outside/f',(1,1))"`, effectbox.NoTree, effectbox.Outside},
-	{"a name outside", `node -e "require('fs').mkdirSync('/out'+'side/new')"`, effectbox.NoTree, effectbox.Outside},
-	{"a script", "bash evil.sh", effectbox.NoWalls, effectbox.Outside},
-	{"make", "make", effectbox.NoWalls, effectbox.Outside},
-	{"a temporary file", `python3 -c "open('/'+'tmp/n','w')"`, effectbox.NoWalls, effectbox.Outside},
-	{"a hook", `python3 -c "open('.g'+'it/hooks/pre-commit','w')"`, effectbox.NoProtected, effectbox.Protected},
-	{"the policy", `python3 -c "open('agent'+'-wrapper.toml','a').write('x')"`, effectbox.NoProtected, effectbox.Protected},
-	{"a secret", `python3 -c "open('.e'+'nv').read()"`, effectbox.NoMasks, effectbox.Read},
-	{"a secret, shown", `python3 -c "print(open('.e'+'nv').read())"`, effectbox.NoMasks, effectbox.Shown},
-	{"a secret, encoded in a file", `f=.e; base64 ${f}nv >out/b; python3 -c "open('out/c','w').write(open('.e'+'nv').read())"`, effectbox.NoMasks, effectbox.Shown},
-	{"a secret of the home", `perl -e 'open F, $ENV{HOME}."/.s"."sh/id_ed25519"; print <F>'`, effectbox.NoMasks, effectbox.Read},
-	{"a service", `python3 -c "import socket; socket.create_connection(('127.0.0.1',7001)).recv(9)"`, effectbox.NoWalls, effectbox.Reached},
-	{"a socket", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('/srv/serv'+'ice.sock')"`, effectbox.NoWalls, effectbox.Reached},
-	{"a socket without a path", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('\0service')"`, effectbox.NoWalls, effectbox.Reached},
-	{"a packet", `python3 -c "import socket; socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(b'x',('198.51.100.7',53))"`, effectbox.NoWalls, effectbox.Packets},
-	{"a process", `python3 -c "import subprocess; subprocess.Popen(['sleep','50'],start_new_session=True)"`, effectbox.NoWalls, effectbox.Left},
+// control is a line that does what walls hold, with what must be seen without a part of
+// them. Some only one of the users can do.
+type control struct{ name, line, without, kind, only string }
+
+var controls = []control{
+	{"a file outside by code", `python3 -c "open('/'+'outside/f','w').write('x')"`, effectbox.NoTree, effectbox.Outside, ""},
+	{"a file outside by its memory", `python3 -c "import mmap; f=open('/'+'outside/f','r+b'); m=mmap.mmap(f.fileno(),1); m[0]=65"`, effectbox.NoTree, effectbox.Outside, ""},
+	{"a mode outside", `perl -e 'chmod 0777, "/out"."side/f"'`, effectbox.NoTree, effectbox.Outside, ""},
+	{"a mode outside as it was", `perl -e 'chmod 0755, "/out"."side/d"'`, effectbox.NoTree, effectbox.Outside, ""},
+	{"a time outside", `python3 -c "import os; os.utime('/'+'outside/f',(1,1))"`, effectbox.NoTree, effectbox.Outside, ""},
+	{"a name outside", `node -e "require('fs').mkdirSync('/out'+'side/new')"`, effectbox.NoTree, effectbox.Outside, ""},
+	{"a name outside, and gone again", `python3 -c "import os; os.mkdir('/out'+'side/new'); os.rmdir('/out'+'side/new')"`, effectbox.NoTree, effectbox.Outside, ""},
+	{"another name for a file outside", `python3 -c "import os; os.link('../h'+'.txt','n1')"`, effectbox.NoWalls, effectbox.Outside, ""},
+	{"a name in no directory of the tree", `python3 -c "open('/us'+'r/local/bin/n','w')"`, effectbox.NoWalls, effectbox.Outside, "root"},
+	{"a script", "bash evil.sh", effectbox.NoWalls, effectbox.Outside, ""},
+	{"make", "make", effectbox.NoWalls, effectbox.Outside, ""},
+	{"a temporary file", `python3 -c "open('/'+'tmp/n','w')"`, effectbox.NoWalls, effectbox.Outside, ""},
+	{"a hook", `python3 -c "open('.g'+'it/hooks/pre-commit','w')"`, effectbox.NoProtected, effectbox.Protected, ""},
+	{"the policy", `python3 -c "open('agent'+'-wrapper.toml','a').write('x')"`, effectbox.NoProtected, effectbox.Protected, ""},
+	{"a secret", `python3 -c "open('.e'+'nv').read()"`, effectbox.NoMasks, effectbox.Read, ""},
+	{"a secret, by another name of its directory", `python3 -c "import os; os.rename('secr'+'ets','n1'); open('n1/key').read()"`, effectbox.NoMasks, effectbox.Read, ""},
+	{"a secret, shown", `python3 -c "print(open('.e'+'nv').read())"`, effectbox.NoMasks, effectbox.Shown, ""},
+	{"a secret, shown after much else", `python3 -c "print('x'*3000000, open('.e'+'nv').read())"`, effectbox.NoMasks, effectbox.Shown, ""},
+	{"a secret, encoded in a file", `f=.e; base64 ${f}nv >out/b; python3 -c "open('out/c','w').write(open('.e'+'nv').read())"`, effectbox.NoMasks, effectbox.Shown, ""},
+	{"a secret, in the name of a file", `python3 -c "open('out/'+open('.e'+'nv').read().strip(),'w')"`, effectbox.NoMasks, effectbox.Shown, ""},
+	{"a secret of the home", `perl -e 'open F, $ENV{HOME}."/.s"."sh/id_ed25519"; print <F>'`, effectbox.NoMasks, effectbox.Read, ""},
+	{"a program that acts as root", "/opt/cat " + ofRoot, effectbox.NoWalls, effectbox.Read, "an ordinary user"},
+	{"a service", `python3 -c "import socket; socket.create_connection(('127.0.0.1',7001)).recv(9)"`, effectbox.NoWalls, effectbox.Reached, ""},
+	{"a socket", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('/srv/serv'+'ice.sock')"`, effectbox.NoWalls, effectbox.Reached, ""},
+	{"a socket without a path", `python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('\0service')"`, effectbox.NoWalls, effectbox.Reached, ""},
+	{"a packet", `python3 -c "import socket; socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(b'x',('198.51.100.7',53))"`, effectbox.NoWalls, effectbox.Packets, ""},
+	{"a name of a host", `python3 -c "import socket; socket.gethostbyname('key.example.org')"`, effectbox.NoWalls, effectbox.Packets, ""},
+	{"a process", `python3 -c "import subprocess; subprocess.Popen(['sleep','50'],start_new_session=True)"`, effectbox.NoWalls, effectbox.Left, ""},
+	{"shared memory", "ipcmk -M 10", effectbox.NoWalls, effectbox.System, ""},
+	{"a mount", "mount -t tmpfs x /log", effectbox.NoWalls, effectbox.System, "root"},
+	{"the name of the host", "hostname n$RANDOM", effectbox.NoWalls, effectbox.System, "root"},
 }
 
 // TestWithinControls shows that each check of TestWithin can fail: what each of these
 // lines does is seen without walls, or without the part that holds it, and not otherwise.
 func TestWithinControls(t *testing.T) {
 	tree := walledWorld(t)
-	allowed := 0
+	allowed, ran := 0, 0
 	for _, user := range users {
 		box := openWithin(t, tree, user.id)
-		hold := func(line, without string, run ...string) *effectbox.Outcome {
-			o, err := box.Hold(&effectbox.Session{Lines: []string{line}, Run: run, Without: without}, nil)
-			if err != nil {
-				t.Fatalf("%s: %s: %v", user.name, line, err)
-			}
-			return o
-		}
 		for _, c := range controls {
-			o := hold(c.line, "")
-			if v := o.Verdicts[0]; v.Behavior == "allow" && v.Walls == "within" {
-				allowed++
+			if c.only != "" && c.only != user.name {
+				continue
 			}
-			if bad := judged(o); len(bad) > 0 {
-				t.Errorf("%s, %s: %v\n%s", user.name, c.name, bad, c.line)
-			}
-			o = hold(c.line, c.without)
-			if !slices.ContainsFunc(o.Breaches, func(b effectbox.Breach) bool { return b.Kind == c.kind }) {
-				t.Errorf("%s, %s: without %s there is no breach of the kind %q, so the check shows nothing: %+v\n%s\n%s", user.name, c.name, c.without, c.kind, o.Breaches, c.line, o.Output)
-			}
+			t.Run(user.name+"/"+c.name, func(t *testing.T) {
+				ran++
+				if c.run(t, box, user.id) {
+					allowed++
+				}
+			})
 		}
 	}
-	t.Logf("%d lines, %d of them allowed within walls", len(controls)*len(users), allowed)
-	if allowed < len(controls) {
+	t.Logf("%d lines, %d of them allowed within walls", ran, allowed)
+	if ran > 9 && allowed*2 < ran {
 		t.Error("too few are lines that TestWithin would run")
 	}
+}
+
+// run shows that a control is seen without what holds it, and not with it; alone, and for
+// an ordinary user after other lines. It reports whether the line is allowed within walls.
+func (c *control) run(t *testing.T, box *effectbox.Box, user int) bool {
+	hold := func(without string, lines ...string) *effectbox.Outcome {
+		o, err := box.Hold(&effectbox.Session{Lines: lines, Without: without}, nil)
+		if err != nil {
+			t.Fatalf("%q: %v", lines, err)
+		}
+		return o
+	}
+	o := hold("", c.line)
+	if bad := judged(o); len(bad) > 0 {
+		t.Errorf("%v\n%s", bad, c.line)
+	}
+	for _, before := range [][]string{nil, {"rm -rf sub x tool targets", "echo x > a.txt; mv b.txt n", "kill -9 $$"}}[:2+user] { // root is -1
+		o := hold(c.without, append(before, c.line)...)
+		if !slices.ContainsFunc(o.Breaches, func(b effectbox.Breach) bool { return b.Kind == c.kind }) {
+			t.Errorf("without %s there is no breach of the kind %q, so the check shows nothing: %+v\n%s\n%s", c.without, c.kind, o.Breaches, c.line, o.Output)
+		}
+	}
+	return o.Verdicts[0].Behavior == "allow" && o.Verdicts[0].Walls == "within"
 }
