@@ -15,7 +15,7 @@ func (a *app) tree(args []string) *cobra.Command {
 	switch {
 	case len(args) >= 2 && args[0] == "hook" && hosts.Named(args[1]) != nil:
 		alone = a.hookCommand()
-	case len(args) >= 2 && args[0] == "within":
+	case len(args) >= 1 && args[0] == "within":
 		alone = a.withinCommand()
 	default:
 		return a.commands()

@@ -3560,8 +3560,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a command runs in the directory that was looked at", File: "terminal/execute.go",
-		Old:  `text}, at.Path(), env`,
-		New:  `text}, dir, env`,
+		Old:  `c.rec.Command}, at.Path(), env`,
+		New:  `c.rec.Command}, c.rec.Dir, env`,
 		Test: "TestDirectorySwappedAtStart",
 	},
 	{
