@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,7 +172,10 @@ func without(p walls.Plan, part string) walls.Plan {
 	case NoProtected:
 		p.ReadOnly = nil
 	case NoPins:
-		p.Writable = slices.DeleteFunc(slices.Clone(p.Writable), func(w walls.Path) bool { return strings.HasPrefix(w.Why, "it stays where it is") })
+		p.Writable = slices.DeleteFunc(slices.Clone(p.Writable), func(w walls.Path) bool {
+			above := func(root string) bool { return strings.HasPrefix(w.Path, root+"/") }
+			return slices.ContainsFunc(p.Workspace, above) && path.Base(w.Path) != ".git"
+		})
 	case NoTree:
 		p.Writable = append(slices.Clone(p.Writable), walls.Path{Path: "/home"}, walls.Path{Path: "/etc"}, walls.Path{Path: "/outside"})
 	}
