@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ const (
 	NoMasks     = "masks"     // what is denied can be read
 	NoProtected = "protected" // what is read-only in the workspace can be written
 	NoTree      = "tree"      // the whole tree of files can be written
+	NoPins      = "pins"      // directories above what is withheld can be moved
 )
 
 // errand is what the agent is told: to decide lines, or to run some.
@@ -169,6 +171,11 @@ func without(p walls.Plan, part string) walls.Plan {
 		p.Denied, p.Empty = nil, nil
 	case NoProtected:
 		p.ReadOnly = nil
+	case NoPins:
+		p.Writable = slices.DeleteFunc(slices.Clone(p.Writable), func(w walls.Path) bool {
+			above := func(root string) bool { return strings.HasPrefix(w.Path, root+"/") }
+			return slices.ContainsFunc(p.Workspace, above) && path.Base(w.Path) != ".git"
+		})
 	case NoTree:
 		p.Writable = append(slices.Clone(p.Writable), walls.Path{Path: "/home"}, walls.Path{Path: "/etc"}, walls.Path{Path: "/outside"})
 	}

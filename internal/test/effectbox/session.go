@@ -28,6 +28,9 @@ type Session struct {
 	Lines []string
 	// Run has the lines run whose Verdict.Walls is one of these; all if it is empty.
 	Run []string
+	// Again is after how many lines the others are decided anew, in the tree as it is then,
+	// and run in walls of their own; 0: never.
+	Again int
 	// Without is a part that is left out.
 	Without string
 }
@@ -74,23 +77,6 @@ func (s *server) session(req *Request) (*Outcome, error) {
 			return nil, err
 		}
 	}
-	said, err := s.agent.do(errand{Decide: ses.Lines})
-	if err != nil {
-		return nil, err
-	}
-	o := &Outcome{Verdicts: said.Verdicts}
-	for i := range ses.Lines {
-		if len(ses.Run) == 0 || said.Verdicts[i].Behavior == "allow" && slices.Contains(ses.Run, said.Verdicts[i].Walls) {
-			o.Ran = append(o.Ran, Ran{Line: i})
-		}
-	}
-	if len(o.Ran) == 0 {
-		return o, nil
-	}
-	watched, names, err := s.watch()
-	if err != nil {
-		return nil, err
-	}
 	net, err := s.around.seen()
 	if err != nil {
 		return nil, err
@@ -99,14 +85,20 @@ func (s *server) session(req *Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.lines(ses, o); err != nil {
-		return nil, err
+	o := &Outcome{CPU: map[string]time.Duration{}}
+	again := len(ses.Lines)
+	if ses.Again > 0 {
+		again = min(again, ses.Again)
 	}
-	s.left(o)
+	for _, part := range [][2]int{{0, again}, {again, len(ses.Lines)}} {
+		if err := s.round(ses, o, part[0], part[1]); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Ran) == 0 {
+		return o, nil
+	}
 	if err := s.network(o, net); err != nil {
-		return nil, err
-	}
-	if err := o.opened(watched, names); err != nil {
 		return nil, err
 	}
 	if err := o.altered(system); err != nil {
@@ -114,6 +106,36 @@ func (s *server) session(req *Request) (*Outcome, error) {
 	}
 	o.CPU["box"] = cpu(syscall.RUSAGE_SELF)
 	return o, s.files(o)
+}
+
+// round decides lines and runs them within walls of their own.
+func (s *server) round(ses *Session, o *Outcome, from, to int) error {
+	if from == to {
+		return nil
+	}
+	said, err := s.agent.do(errand{Decide: ses.Lines[from:to]})
+	if err != nil {
+		return err
+	}
+	o.Verdicts = append(o.Verdicts, said.Verdicts...)
+	begun := len(o.Ran)
+	for i := from; i < to; i++ {
+		if v := &o.Verdicts[i]; len(ses.Run) == 0 || v.Behavior == "allow" && slices.Contains(ses.Run, v.Walls) {
+			o.Ran = append(o.Ran, Ran{Line: i})
+		}
+	}
+	if begun == len(o.Ran) {
+		return nil
+	}
+	watched, names, err := s.watch()
+	if err != nil {
+		return err
+	}
+	if err := s.lines(ses, o, begun); err != nil {
+		return err
+	}
+	s.left(o)
+	return o.opened(watched, names)
 }
 
 // systemState returns what the box has beside files, by its files in /proc: mounts, the
@@ -143,9 +165,9 @@ func (o *Outcome) altered(before map[string]string) error {
 
 func (o *Outcome) breach(kind, what string) { o.Breaches = append(o.Breaches, Breach{kind, what}) }
 
-// lines runs what is to be run.
-func (s *server) lines(ses *Session, o *Outcome) error {
-	for done := 0; done < len(o.Ran); {
+// lines runs what is to be run, but for what has been.
+func (s *server) lines(ses *Session, o *Outcome, done int) error {
+	for done < len(o.Ran) {
 		var run []string
 		for _, r := range o.Ran[done:] {
 			run = append(run, ses.Lines[r.Line])
@@ -181,8 +203,10 @@ func (s *server) watch() (fd int, names map[int32]string, err error) {
 	}
 	names = map[int32]string{}
 	for _, name := range s.conf.Secrets {
-		id, err := syscall.InotifyAddWatch(fd, name, syscall.IN_OPEN|syscall.IN_ACCESS)
-		if err != nil {
+		id, err := syscall.InotifyAddWatch(fd, s.tree.now(name), syscall.IN_OPEN|syscall.IN_ACCESS)
+		if err == syscall.ENOENT {
+			continue // its directory was removed, as far as that can be
+		} else if err != nil {
 			syscall.Close(fd)
 			return 0, nil, fmt.Errorf("watch %s: %w", name, err)
 		}
@@ -259,7 +283,11 @@ func (s *server) files(o *Outcome) error {
 			}
 		}
 	}
+	moved := s.tree.moved(after)
 	for _, c := range o.Changes {
+		if moved[c.Path] && in(o.Plan, c.Path) != elsewhere {
+			continue // with its directory, in the workspace
+		}
 		switch in(o.Plan, c.Path) {
 		case elsewhere:
 			o.breach(Outside, c.What+" "+c.Path)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -244,6 +245,45 @@ func (t *tree) changes() ([]Change, error) {
 		return nil, err
 	}
 	return t.compare(after), nil
+}
+
+// moved returns the names, before and after, of files that have another one now and are
+// otherwise as they were.
+func (t *tree) moved(after map[string]state) map[string]bool {
+	type file struct {
+		inode uint64
+		time  time.Time
+		size  int64
+	}
+	names, found := map[file]string{}, map[string]bool{}
+	for name, s := range t.before {
+		if _, there := after[name]; !there && s.kind != Dir {
+			names[file{s.inode, s.time, s.size}] = name
+		}
+	}
+	for name, s := range after {
+		if was, ok := names[file{s.inode, s.time, s.size}]; ok && path.Base(was) == path.Base(name) {
+			found[was], found[name] = true, true
+		}
+	}
+	return found
+}
+
+// now returns the name that a file of the tree has now, if its directory was moved.
+func (t *tree) now(name string) string {
+	if _, err := os.Lstat(name); err == nil {
+		return name
+	}
+	after, err := t.look()
+	if err != nil {
+		return name
+	}
+	for at, s := range after {
+		if was := t.before[name]; s.inode == was.inode && s.kind == was.kind {
+			return at
+		}
+	}
+	return name
 }
 
 func (t *tree) compare(after map[string]state) (out []Change) {

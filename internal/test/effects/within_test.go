@@ -127,24 +127,24 @@ func (u *unchanged) Ignored(dir string) bool {
 func (a *agent) Plan() (*walls.Plan, error) { return a.rules.Walls(a.dir) }
 
 // denied are the deny rules beside the policy of init.
-var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)"}
+var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)", "Read(conf/secrets/**)", "Edit(./conf/prod.json)"}
 
 // secrets are the files that no line may read.
 var secrets = []string{
 	work + "/.env", work + "/sub/.env", work + "/secrets/key", work + "/secrets/deep/k2", home + "/.ssh/id_ed25519", home + "/.aws/credentials", home + "/.netrc", home + "/.git-credentials",
-	home + "/other/private/plan", outside + "/vault/v", home + "/.local/state/agent-wrapper/credentials.json",
+	work + "/conf/secrets/k", home + "/other/private/plan", outside + "/vault/v", home + "/.local/state/agent-wrapper/credentials.json",
 }
 
 // ofRoot is a file that nobody else reads, but by a program that acts as root.
 const ofRoot = outside + "/root"
 
 // keep are files of the workspace that lines are about.
-var keep = strings.Fields("evil.sh evil.py evil.pl evil.js targets few list a.txt b.txt c.md sub/d.txt sub/deep/e.txt out/old.log tool x Makefile package.json prog.awk arch.tar arch.zip t.gz n.json .git/HEAD")
+var keep = strings.Fields("evil.sh evil.py evil.pl evil.js targets few list a.txt b.txt c.md sub/d.txt sub/deep/e.txt out/old.log tool x Makefile package.json prog.awk arch.tar arch.zip t.gz n.json")
 
 // fixed are paths that no line may change, whatever the plan says.
 var fixed = []string{
 	"/etc", "/tmp", "/var", outside, home + "/.ssh", home + "/.aws", home + "/other", home + "/.bashrc", home + "/.gitconfig", home + "/h.txt", home + "/.local", home + "/.config",
-	work + "/.git/hooks", work + "/.git/config", work + "/.git/info", work + "/lock.json", work + "/" + policy.FileName, work + "/.env", work + "/secrets", work + "/.claude/settings.json",
+	work + "/.git/hooks", work + "/.git/config", work + "/.git/info", work + "/lock.json", work + "/" + policy.FileName, work + "/.env", work + "/secrets", work + "/conf/secrets", work + "/conf/prod.json", work + "/.claude/settings.json",
 }
 
 // walledWorld is the world with secrets, protected files, and programs of the workspace
@@ -175,6 +175,7 @@ func walledWorld(t *testing.T) []effectbox.File {
 		add(home+"/"+cache+"/x", "x\n", 0) // who plans the walls makes them
 	}
 	add(work+"/lock.json", "{}\n", 0)
+	add(work+"/conf/prod.json", "{}\n", 0)
 	add(work+"/.claude/settings.json", "{}\n", 0)
 	add(work+"/.git/hooks/post-checkout.sample", "#!/bin/sh\n", 0o755)
 	add(work+"/.git/info/exclude", ".env\nsecrets\n", 0)
@@ -196,6 +197,11 @@ func walledWorld(t *testing.T) []effectbox.File {
 	start := policy.Starting(fstest.MapFS{"package.json": &fstest.MapFile{Data: []byte("{}")}, "Makefile": &fstest.MapFile{}}, true)
 	add(work+"/"+policy.FileName, string(start), 0)
 	return tree
+}
+
+// noRepository returns a tree without .git, which lines can make then.
+func noRepository(tree []effectbox.File) []effectbox.File {
+	return slices.DeleteFunc(slices.Clone(tree), func(f effectbox.File) bool { return f.Path == work+"/.git" || strings.HasPrefix(f.Path, work+"/.git/") })
 }
 
 func openWithin(t *testing.T, tree []effectbox.File, user int) *effectbox.Box {
@@ -251,7 +257,10 @@ func TestWithin(t *testing.T) {
 	all := make([]*walled, *pairs*len(users))
 	var wait sync.WaitGroup
 	for i := range all {
-		user := users[i%len(users)]
+		user, tree := users[i%len(users)], tree
+		if i/len(users)%3 == 2 {
+			tree = noRepository(tree)
+		}
 		all[i] = &walled{t: t, user: user.name, box: openWithin(t, tree, user.id), g: newWithin(*seed+uint64(i), tree), want: (*within + i) / len(all), by: map[string]int{}, exits: map[int]int{}, cpu: map[string]time.Duration{}}
 	}
 	if *within >= many {
@@ -355,6 +364,9 @@ func (w *walled) run() {
 	for next := 1000; w.within < w.want && (w.until.IsZero() || time.Now().Before(w.until)); {
 		s, extra, used := w.next()
 		s.Run = []string{"within"}
+		if w.g.in(2) {
+			s.Again = perSession / 2
+		}
 		if w.g.in(8) {
 			s.Run = append(s.Run, "inside")
 		}
@@ -433,8 +445,12 @@ func judged(o *effectbox.Outcome) (bad []string) {
 	for _, b := range o.Breaches {
 		bad = append(bad, b.Kind+": "+b.What)
 	}
+	below := func(name, at string) bool { return name == at || strings.HasPrefix(name, at+"/") }
 	for _, c := range o.Changes {
-		if slices.ContainsFunc(fixed, func(at string) bool { return c.Path == at || strings.HasPrefix(c.Path, at+"/") }) {
+		if below(c.Path, work+"/.git") && !slices.Contains(walls.Paths(o.Plan.ReadOnly), work+"/.git/config") {
+			continue // a repository that a line has made
+		}
+		if slices.ContainsFunc(fixed, func(at string) bool { return below(c.Path, at) }) {
 			bad = append(bad, "fixed: "+c.What+" "+c.Path)
 		}
 	}
@@ -524,6 +540,14 @@ var controls = []control{
 	{"the name of the host", "hostname n$RANDOM", effectbox.NoWalls, effectbox.System, "root"},
 }
 
+// sequels are pairs of lines of which the first prepares what the second does, in walls
+// that are planned anew.
+var sequels = []control{
+	{"a secret, when the directory of a rule was moved", `python3 -c "import os; os.rename('con'+'f','n1')"` + "\x00cat n1/secrets/*", effectbox.NoPins, effectbox.Read, ""},
+	{"a file that a rule protects, made anew", `python3 -c "import os; os.rename('con'+'f','n1')"` + "\x00" + `python3 -c "import os; os.mkdir('con'+'f'); open('con'+'f/prod.json','w').write('x')"`, effectbox.NoPins, effectbox.Protected, ""},
+	{"a file outside, by a .git that names a directory", `python3 -c "open('.g'+'it','w').write('gitdir: /out'+'side')"` + "\x00" + `python3 -c "open('/out'+'side/f','w').write('x')"`, effectbox.NoWalls, effectbox.Outside, ""},
+}
+
 // TestWithinControls shows that each check of TestWithin can fail: what each of these
 // lines does is seen without walls, or without the part that holds it, and not otherwise.
 func TestWithinControls(t *testing.T) {
@@ -543,6 +567,13 @@ func TestWithinControls(t *testing.T) {
 			})
 		}
 	}
+	bare := noRepository(tree)
+	for _, user := range users {
+		box := openWithin(t, bare, user.id)
+		for _, c := range sequels {
+			t.Run(user.name+"/"+c.name, func(t *testing.T) { c.run(t, box, user.id) })
+		}
+	}
 	t.Logf("%d lines, %d of them allowed within walls", ran, allowed)
 	if ran > 9 && allowed*2 < ran {
 		t.Error("too few are lines that TestWithin would run")
@@ -553,7 +584,12 @@ func TestWithinControls(t *testing.T) {
 // an ordinary user after other lines. It reports whether the line is allowed within walls.
 func (c *control) run(t *testing.T, box *effectbox.Box, user int) bool {
 	hold := func(without string, lines ...string) *effectbox.Outcome {
-		o, err := box.Hold(&effectbox.Session{Lines: lines, Without: without}, nil)
+		first, second, two := strings.Cut(lines[len(lines)-1], "\x00")
+		s := &effectbox.Session{Lines: append(lines[:len(lines)-1:len(lines)-1], first), Without: without}
+		if two {
+			s.Again, s.Lines = len(s.Lines), append(s.Lines, second)
+		}
+		o, err := box.Hold(s, nil)
 		if err != nil {
 			t.Fatalf("%q: %v", lines, err)
 		}
