@@ -8761,6 +8761,7 @@ var options15 = []Option{
 	{Names: names{"--text"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
+	{Names: names{"--walls"}, Value: Required},
 }
 
 var options16 = []Option{

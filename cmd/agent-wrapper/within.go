@@ -33,8 +33,8 @@ func (a *app) withinCommand() *cobra.Command {
 		Long: `within is what the hook of an agent answers in place of a command line that was
 decided to run inside walls: the agent's shell starts it, and it runs the line
 that was decided, inside, once, in the directory in which it was decided. What
-nobody has allowed, or what has run already, ends with exit code 126. Every other
-exit code is the command's own. See docs/walls.md.`,
+nobody has allowed, or what has run already, ends with exit code 126. Every
+other exit code is the command's own. See docs/walls.md.`,
 		Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && !own {
@@ -53,7 +53,7 @@ exit code is the command's own. See docs/walls.md.`,
 			return a.runWithin(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().BoolVar(&own, "build", false, "print the build of this program, for a Go program that decides")
+	cmd.Flags().BoolVar(&own, "build", false, "print the build of this program, for Go programs")
 	cmd.Flags().BoolVar(&left, "directory", false, "print the directory in which the shell was at the end")
 	return cmd
 }
