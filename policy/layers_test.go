@@ -57,7 +57,9 @@ func TestUntrustedAllowIsAGate(t *testing.T) {
 		if is.Behavior.String() != "allow" {
 			return
 		}
-		harmless := is.Tier == 1 || decided(t, &Spec{}, use).Behavior.String() == "allow"
+		bare := *before // what the person calls harmless is
+		bare.Allow, bare.Approved, bare.Rules = nil, nil, nil
+		harmless := is.Tier == 1 || decided(t, &Spec{}, use).Behavior.String() == "allow" || decided(t, &bare, use).Behavior.String() == "allow"
 		if !harmless && is.Rule != "" && (!strings.HasPrefix(use, "Bash(") || !strings.Contains(use, "git")) {
 			rt.Fatalf("%s is allowed though the gate does not name it: %s", use, is.Reason)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,26 +101,37 @@ unittest.main()'`, "", ""},
 }
 
 // TestAdvice: real programs that meet a wall are told so, in their own words for it, and
-// those that fail for another reason are not.
+// those that fail for another reason are not. The short form takes a third of them, by the
+// seed. What is not installed is left out: no package of the tests is for it.
 func TestAdvice(t *testing.T) {
-	for _, x := range failures {
-		t.Run("not "+x.name, func(t *testing.T) { x.test(t) })
+	tried := 0
+	for i, x := range slices.Concat(failures, meets) {
+		if os.Getenv("AW_LONG") == "" && (uint64(i)+*seed)%3 != 0 {
+			continue
+		}
+		if _, err := exec.LookPath(x.needs); x.needs != "" && err != nil {
+			t.Logf("%s is not installed", x.needs)
+			continue
+		}
+		tried++
+		name := x.name
+		if i < len(failures) {
+			name = "not " + name
+		}
+		t.Run(name, func(t *testing.T) { x.test(t) })
 	}
-	for _, x := range meets {
-		t.Run(x.name, func(t *testing.T) { x.test(t) })
+	if tried < 15 {
+		t.Errorf("only %d are tried", tried)
 	}
 }
 
 func (x *met) test(t *testing.T) {
-	if _, err := exec.LookPath(x.needs); x.needs != "" && err != nil {
-		t.Skipf("%s is not installed", x.needs)
-	}
 	w := newWorld(t, map[string]string{".env": "secret-text", "denied/x": "secret-text", "../.ssh/id_ed25519": "secret-text", ".git/hooks/x": "", ".git/config": "", ".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/x": ""})
 	write(t, w, "run.sh", x.script)
 	record := filepath.Join(w.home, "audit.jsonl")
 	out, err := w.command("run.sh", "--deny", "Read(denied/**)", "--audit", record).CombinedOutput()
 	said, walls := adviceIn(string(out)), strings.NewReplacer(w.project, "WORK", w.home, "HOME").Replace(recorded(t, record))
-	t.Logf("%v: %s", err, out)
+	t.Logf("%v: %s", err, out[max(len(out)-400, 0):])
 	if x.says == "" && (said != "" && x.record == "") || !strings.Contains(said, x.says) || x.record == "" && walls != "" && x.says == "" || !strings.HasPrefix(walls, x.record) {
 		t.Errorf("%q; the record has %q", said, walls)
 	}
