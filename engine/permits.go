@@ -23,7 +23,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/shell"
-	"github.com/agent-wrapper/agent-wrapper/tools"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
@@ -162,7 +161,7 @@ func (p *Permits) Close() error {
 // path program. Any other result stays. The caller has seen to it that the host runs tool
 // uses as they are answered. With an error the result is a denial.
 func (e *Engine) rewrite(use permission.ToolUse, res *permission.Result, program string) error {
-	if !e.within || !res.Walls.Held() || use.Tool != tools.Bash || len(res.UpdatedInput) == 0 {
+	if res.Behavior != permission.Allow || !res.Walls.Held() {
 		return nil
 	}
 	input, err := e.rewritten(&use, res.UpdatedInput, program)

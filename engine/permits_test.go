@@ -116,6 +116,18 @@ func TestRewriteFails(t *testing.T) {
 	}
 }
 
+// TestRewriteWithoutInput: what was decided to run inside walls, and cannot be answered with
+// what runs it there, does not run.
+func TestRewriteWithoutInput(t *testing.T) {
+	e, _ := walled(t, `allow = ["Bash(ls:*)"]`)
+	for _, where := range []permission.Walled{permission.Inside, permission.Within} {
+		res := permission.Result{Decision: permission.Decision{Behavior: permission.Allow, Walls: where}}
+		if err := e.rewrite(bashUse(e, "t", "ls"), &res, "/bin/agent-wrapper"); err == nil || res.Behavior != permission.Deny {
+			t.Errorf("%s: %+v, %v", where, res, err)
+		}
+	}
+}
+
 // TestPermitOnce: of many processes that take a permit, one gets it.
 func TestPermitOnce(t *testing.T) {
 	e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)

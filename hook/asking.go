@@ -86,6 +86,9 @@ func (a *asking) decide(ctx context.Context, use permission.ToolUse) (permission
 			err = errors.New("it is allowed only inside walls, and was not when the question was put: try again")
 		}
 	}
+	if err == nil {
+		err = a.proven(&res)
+	}
 	return res, errors.Join(err, a.Exit())
 }
 

@@ -76,6 +76,11 @@ func staysInside(d *permission.Decision, proven bool) bool {
 	return d.Behavior == permission.Allow && (d.Walls == permission.Inside || d.Walls == permission.Within && proven)
 }
 
+// runsOnlyInside reports whether nothing but the walls allows a tool use.
+func runsOnlyInside(res *permission.Result) bool {
+	return res.Behavior == permission.Allow && res.Walls == permission.Within
+}
+
 // runsAs reports whether a tool use was allowed as it is.
 func runsAs(res *permission.Result, input json.RawMessage) bool {
 	return res.Behavior == permission.Allow && string(res.UpdatedInput) == string(input)

@@ -12,9 +12,10 @@ import (
 
 // A host starts its commands itself. Where it runs the input of an answer in place of its
 // own, a command that is allowed inside walls is answered with one that runs it there
-// (Within of the options of package engine). A version of the host that ignores the input would run what nothing but
-// the walls allows without them; so in a session that counts only once the host has run a
-// command as it was answered, which was one that may run without walls too.
+// (Within of the options of package engine). A version of the host that ignores the input
+// would run what nothing but the walls allows without them; so in a session that counts
+// only once the host has run a command as it was answered, which was one that may run
+// without walls too.
 
 // permits returns the permits of the session.
 func (s *session) permits() *engine.Permits { return s.options.Permits(s.id) }
@@ -22,8 +23,12 @@ func (s *session) permits() *engine.Permits { return s.options.Permits(s.id) }
 // mayEnclose notes whether the command of an event may run inside walls. It is an error
 // if the policy lets none run without, and there are none.
 func (s *session) mayEnclose(e *Event, rules *engine.Rules) error {
-	if e.Kind != Use || e.Use.Tool != tools.Bash || !s.fixed.Walls && s.fixed.NoWalls == "" || s.options.Within == "" {
+	if e.Kind != Use || e.Use.Tool != tools.Bash || !s.fixed.Walls && s.fixed.NoWalls == "" {
 		return nil
+	}
+	if s.options.Within == "" {
+		s.noWalls = "nothing is known that starts commands inside"
+		return required(rules, s.noWalls)
 	}
 	if s.fixed.Walls && s.permits().Unused() {
 		if err := s.permits().Stop(s.host.Title + " did not run a command as it was answered"); err != nil {
@@ -61,6 +66,15 @@ func (s *session) enclose(use permission.ToolUse) error {
 	}
 	if d := s.Explain(use, nil); !staysInside(&d, s.permits().Proven()) {
 		s.Without()
+	}
+	return nil
+}
+
+// proven returns an error if nothing but the walls allows what was decided, and the host is
+// not known to run what it is answered: enclose had found it allowed without them.
+func (s *session) proven(res *permission.Result) error {
+	if runsOnlyInside(res) && !s.permits().Proven() {
+		return errors.New("it is allowed only inside walls, and " + s.host.Title + " is not known yet to run what it is answered: try again")
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ type Room struct {
 	done chan struct{} // closed when the room is gone
 	free chan *waiting
 
-	mu  sync.Mutex
-	err error // why there are no walls
+	mu  sync.Mutex // of the line against its end, and of err
+	err error      // why there are no walls
 }
 
 // waiting is a first process that waits for its order.
@@ -65,14 +65,18 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 
 // next has the room start another first process. If the room is gone, that shows when
 // the process is wanted.
-func (r *Room) next() { _ = inside.Say(int(r.line.Fd()), "next") }
+func (r *Room) next() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = inside.Say(int(r.line.Fd()), "next")
+}
 
 // listen hears what the room says, until it is gone.
 func (r *Room) listen() {
 	defer close(r.done)
 	defer r.out.Close()
 	defer r.cmd.Wait()
-	defer r.line.Close()
+	defer r.hangUp()
 	for {
 		said, ok := inside.Hear(int(r.line.Fd()))
 		if !ok {
@@ -91,6 +95,13 @@ func (r *Room) listen() {
 			r.fails(errors.New(said.Why))
 		}
 	}
+}
+
+// hangUp closes the line, on which nobody is any more.
+func (r *Room) hangUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line.Close()
 }
 
 var errRoomOver = errors.New("the process that has the network of the session has ended")
@@ -189,7 +200,10 @@ func (p *Process) listen() {
 		if !ok {
 			break
 		}
-		if p.heard(&said); said.Word == "ended" && !ended {
+		if ended {
+			continue // it is told already
+		}
+		if p.heard(&said); said.Word == "ended" {
 			ended = true
 			close(p.over)
 		}

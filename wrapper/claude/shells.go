@@ -400,10 +400,10 @@ func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *
 	limited := endIn(process, plan.Limits.Time(0))
 	s.serving.Go(func() { pass(conn, process) })
 	code, err := process.Wait()
-	if limited() && err == nil {
-		err = fmt.Errorf("it was ended after %v: limits.walls.timeout_seconds of the policy", plan.Limits.Time(0))
-	}
 	s.lookForAbsent(plan, p.id)
+	if limited() && err == nil {
+		return &prefix.Answer{Ran: true, Code: code, Says: fmt.Sprintf("agent-wrapper: ended after %v: the time limit (limits.walls.timeout_seconds of the policy)\n", plan.Limits.Time(0))}, nil
+	}
 	if err != nil || code == 0 {
 		return &prefix.Answer{Ran: true}, err
 	}
@@ -435,7 +435,7 @@ func pass(conn *stream, process *kernel.Process) {
 	conn.SetReadDeadline(time.Time{})
 	for {
 		var got prefix.Signal
-		if err := prefix.Read(conn, &got); err != nil {
+		if err := prefix.Read(conn.UnixConn, &got); err != nil { // and no more descriptors
 			process.Signal(syscall.SIGKILL)
 			return
 		}
@@ -463,6 +463,10 @@ func (s *shells) room() (*kernel.Room, error) {
 	}
 	if s.ctx.Err() != nil {
 		return nil, errors.New("the run is over")
+	}
+	if s.place != nil {
+		s.place.Close() // what it had ready
+		s.place = nil
 	}
 	room, err := kernel.OpenRoom(s.reaches)
 	if err == nil {

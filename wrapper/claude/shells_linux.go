@@ -29,7 +29,12 @@ func (s *stream) Read(p []byte) (int, error) {
 	for i := range all {
 		fds, _ := syscall.ParseUnixRights(&all[i])
 		for _, fd := range fds {
-			s.files = append(s.files, os.NewFile(uintptr(fd), "stream"))
+			f := os.NewFile(uintptr(fd), "stream")
+			if len(s.files) > streams { // one too many shows that they are wrong
+				f.Close()
+				continue
+			}
+			s.files = append(s.files, f)
 		}
 	}
 	return n, err

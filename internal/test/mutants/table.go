@@ -5171,8 +5171,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "what works outside is not answered otherwise", File: "engine/permits.go",
-		Old:  `	if !e.within || !res.Walls.Held() ||`,
-		New:  `	if !e.within || res.Walls == 0 ||`,
+		Old:  `	if res.Behavior != permission.Allow || !res.Walls.Held() {`,
+		New:  `	if res.Behavior != permission.Allow {`,
 		Test: "TestRewrite", Pkg: "./engine",
 	},
 	{

@@ -33,6 +33,9 @@ func reopen(fd int) error {
 	case at.Mode&unix.S_IFMT == unix.S_IFCHR:
 		for _, name := range nodes {
 			var own unix.Stat_t
+			if name == "tty" {
+				continue // it is the terminal of whoever opens it, who may have none
+			}
 			if err := unix.Stat("/dev/"+name, &own); err == nil && own.Rdev == at.Rdev {
 				return replace(fd, "/dev/"+name, mode, nil)
 			}
