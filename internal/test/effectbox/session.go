@@ -285,16 +285,15 @@ func (s *server) files(o *Outcome) error {
 	}
 	moved := s.tree.moved(after)
 	for _, c := range o.Changes {
-		if moved[c.Path] && in(o.Plan, c.Path) != elsewhere {
-			continue // with its directory, in the workspace
-		}
-		switch in(o.Plan, c.Path) {
-		case elsewhere:
+		at := in(o.Plan, c.Path)
+		is, was := moved[c.Path]
+		switch {
+		case at == elsewhere:
 			o.breach(Outside, c.What+" "+c.Path)
-		case kept:
+		case at == kept && !was: // nor with its directory, in the workspace
 			o.breach(Protected, c.What+" "+c.Path)
 		}
-		if now, ok := after[c.Path]; ok && !slices.Contains(s.conf.Secrets, c.Path) && (shows([]byte(c.Path)) || now.shows(c.Path)) {
+		if now, ok := after[c.Path]; ok && (!is || at == elsewhere) && !slices.Contains(s.conf.Secrets, c.Path) && (shows([]byte(c.Path)) || now.shows(c.Path)) {
 			o.breach(Shown, c.Path)
 		}
 	}

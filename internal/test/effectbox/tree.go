@@ -247,23 +247,29 @@ func (t *tree) changes() ([]Change, error) {
 	return t.compare(after), nil
 }
 
-// moved returns the names, before and after, of files that have another one now and are
-// otherwise as they were.
+// moved returns the names, before and after, of files that are where they were in a
+// directory that has another name now, and are otherwise as they were: true for a name
+// that one has now. The name from before may be that of another file by now.
 func (t *tree) moved(after map[string]state) map[string]bool {
 	type file struct {
-		inode uint64
-		time  time.Time
-		size  int64
+		dir, inode uint64
+		base       string
+		time       time.Time
+		size       int64
+	}
+	of := func(in map[string]state, name string) file {
+		s := in[name]
+		return file{in[path.Dir(name)].inode, s.inode, path.Base(name), s.time, s.size}
 	}
 	names, found := map[file]string{}, map[string]bool{}
 	for name, s := range t.before {
-		if _, there := after[name]; !there && s.kind != Dir {
-			names[file{s.inode, s.time, s.size}] = name
+		if now, there := after[name]; s.kind != Dir && (!there || now.inode != s.inode) {
+			names[of(t.before, name)] = name
 		}
 	}
-	for name, s := range after {
-		if was, ok := names[file{s.inode, s.time, s.size}]; ok && path.Base(was) == path.Base(name) {
-			found[was], found[name] = true, true
+	for name := range after {
+		if was, ok := names[of(after, name)]; ok && was != name {
+			found[was], found[name] = found[was], true
 		}
 	}
 	return found
