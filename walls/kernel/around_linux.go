@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -46,7 +45,7 @@ func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, err
 	return res, err
 }
 
-var errNoWalls = errors.New("the first process inside ended before the walls were there")
+var errNoWalls = errors.New("who builds the walls ended before they were there")
 
 // around is one run.
 type around struct {
@@ -59,7 +58,7 @@ type around struct {
 	err  error         // why there are no walls; set before done is closed
 }
 
-// prepare has the first process inside started in place of the program.
+// prepare has the process started that builds the walls, in place of the program.
 func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
 	o, err := a.held.orderFor(cmd)
 	if err != nil {
@@ -73,9 +72,9 @@ func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
 		return nil, errors.Join(err, ours.Close(), theirs.Close())
 	}
 	a.line, a.args = ours, cmd.Args[0]
-	cmd.Path, cmd.Args, cmd.Dir, cmd.Env = first(), []string{inside.Name}, "/", inside.FirstEnv
+	cmd.Path, cmd.Args, cmd.Dir, cmd.Env = builder(), []string{inside.Name}, "/", []string{"GOMAXPROCS=1", "GOGC=off"} // it does one thing
 	cmd.ExtraFiles = []*os.File{theirs}
-	separate(cmd.SysProcAttr, a.held.omit, slices.Collect(maps.Keys(spaces))...)
+	separate(cmd.SysProcAttr, a.held.omit)
 	go a.listen(int(ours.Fd()))
 	return func() { theirs.Close() }, nil
 }
@@ -89,8 +88,8 @@ func newLine() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "line"), os.NewFile(uintptr(ends[1]), "line"), nil
 }
 
-// give sends an order on a line, with the streams of the command.
-func give(line int, o *inside.Order, streams ...int) error {
+// give sends an order on a line, with descriptors.
+func give(line int, o *inside.Order, fds ...int) error {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -100,7 +99,7 @@ func give(line int, o *inside.Order, streams ...int) error {
 		return err
 	}
 	defer file.Close()
-	return inside.Say(line, "order", append([]int{int(file.Fd())}, streams...)...)
+	return inside.Say(line, "order", append([]int{int(file.Fd())}, fds...)...)
 }
 
 // orderFor returns the order for a command that is about to be started.
@@ -110,12 +109,11 @@ func (h *Held) orderFor(cmd *exec.Cmd) (*inside.Order, error) {
 	return o, begin(o, cmd.Dir)
 }
 
-// first returns the program that is the first process inside: the small one beside ours,
-// which starts sooner, or ours.
-func first() string { return cmp.Or(Small(), "/proc/self/exe") }
+// builder returns the program that builds walls: the small one beside ours, which starts
+// sooner, or ours.
+func builder() string { return cmp.Or(Small(), "/proc/self/exe") }
 
-// Small returns the small program beside ours, which is the first process inside; "" if it
-// is not there.
+// Small returns the small program beside ours, which builds walls; "" if it is not there.
 func Small() string {
 	own, err := os.Executable()
 	if err != nil {
@@ -162,29 +160,29 @@ func inMemory(text []byte) (*os.File, error) {
 	return file, nil
 }
 
-// spaces are the namespaces that walls have, beside those of users ("users") and of
-// mounts, by the names by which tests omit them.
-var spaces = map[string]uintptr{"pid": unix.CLONE_NEWPID, "net": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC}
+// spaces are the namespaces that whoever builds walls is started in, beside that of users
+// ("users"), by the names by which tests omit them. Those of mounts and of processes each
+// command has for itself.
+var spaces = map[string]uintptr{"net": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC}
 
-// separate adds namespaces to the attributes of a program, beside those of users and of
-// mounts. Inside, the user is whom he is outside, and nobody else is anybody.
-func separate(a *syscall.SysProcAttr, omit []string, names ...string) {
-	a.Cloneflags |= unix.CLONE_NEWNS
-	for _, name := range names {
+// separate adds these namespaces to the attributes of a program. Inside, the user is whom
+// he is outside, and nobody else is anybody.
+func separate(a *syscall.SysProcAttr, omit []string) {
+	for name, flag := range spaces {
 		if !slices.Contains(omit, name) {
-			a.Cloneflags |= spaces[name]
+			a.Cloneflags |= flag
 		}
 	}
 	if slices.Contains(omit, "users") {
 		return
 	}
 	a.Cloneflags |= unix.CLONE_NEWUSER
-	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP} // over the exec; given up later
+	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP} // over the exec; the command has none
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 }
 
-// listen hears what the first process inside says, until it has ended.
+// listen hears what the process that builds the walls says, until it has ended.
 func (a *around) listen(fd int) {
 	defer close(a.done)
 	defer a.line.Close()
@@ -225,7 +223,7 @@ func serve(proxy func(net.Listener), fds []int) {
 	}
 }
 
-// order returns what the first process is told of the plan.
+// order returns what whoever builds the walls is told of the plan.
 func (h *Held) order() *inside.Order {
 	p := h.Plan
 	o := &inside.Order{

@@ -21,24 +21,16 @@ import (
 )
 
 // Room is where the commands of a session run, each inside walls of its own. They share
-// loopback, so that one reaches what another one serves, and IPC. A room has a first
-// process ready for the next command, so that none waits for it to start. It is safe for
-// concurrent use.
+// loopback, so that one reaches what another one serves, and IPC. One process builds all
+// their walls, so that none waits for a program to start. It is safe for concurrent use.
 type Room struct {
 	out  proxy.Proxy
 	cmd  *exec.Cmd
 	line *os.File
 	done chan struct{} // closed when the room is gone
-	free chan *waiting
 
 	mu  sync.Mutex // of the line against its end, and of err
 	err error      // why there are no walls
-}
-
-// waiting is a first process that waits for its order.
-type waiting struct {
-	line    *os.File
-	process int // descriptor
 }
 
 // OpenRoom opens a room. decide returns why a connection to a host through its proxy is
@@ -50,25 +42,16 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 	}
 	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: first(), Args: []string{inside.Name, inside.RoomArg}, Dir: "/", Env: append([]string{fmt.Sprintf("%s=%d", inside.RoomPort, proxyPort)}, inside.FirstEnv...),
+		Path: builder(), Args: []string{inside.Name, inside.RoomArg}, Dir: "/", Env: []string{fmt.Sprintf("%s=%d", inside.RoomPort, proxyPort)},
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	separate(cmd.SysProcAttr, nil, "net", "ipc")
+	separate(cmd.SysProcAttr, nil)
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(&missing{"namespaces", err}, ours.Close())
 	}
-	r := &Room{out: proxy.Proxy{Decide: decide}, cmd: cmd, line: ours, done: make(chan struct{}), free: make(chan *waiting, 1), err: errNoWalls}
-	r.next()
+	r := &Room{out: proxy.Proxy{Decide: decide}, cmd: cmd, line: ours, done: make(chan struct{}), err: errNoWalls}
 	go r.listen()
 	return r, nil
-}
-
-// next has the room start another first process. If the room is gone, that shows when
-// the process is wanted.
-func (r *Room) next() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_ = inside.Say(int(r.line.Fd()), "next")
 }
 
 // listen hears what the room says, until it is gone.
@@ -87,8 +70,6 @@ func (r *Room) listen() {
 			r.fails(errRoomOver)
 		case said.Word == "listener":
 			serve(r.out.Serve, said.FDs)
-		case said.Word == "process" && len(said.FDs) == 2:
-			r.free <- &waiting{os.NewFile(uintptr(said.FDs[0]), "line"), said.FDs[1]}
 		case said.Word == "missing":
 			r.fails(&missing{said.Of, errors.New(said.Why)})
 		default:
@@ -126,28 +107,24 @@ func (r *Room) Gone() bool {
 func (r *Room) Close() {
 	_ = r.cmd.Process.Kill() // it may be gone
 	<-r.done
-	select {
-	case w := <-r.free:
-		w.close()
-	default:
-	}
 }
 
-func (w *waiting) close() {
-	w.line.Close()
-	unix.Close(w.process)
+// says sends the room an order.
+func (r *Room) says(o *inside.Order, fds ...int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Gone() {
+		return r.err
+	}
+	return give(int(r.line.Fd()), o, fds...)
 }
 
-// take returns a first process that waits.
-func (r *Room) take() (*waiting, error) {
-	select {
-	case w := <-r.free:
-		return w, nil
-	case <-r.done:
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return nil, r.err
-	}
+// why returns why there are no walls, once the room is gone.
+func (r *Room) why() error {
+	<-r.done
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
 }
 
 // Start starts a program, which is given by its absolute path, inside the walls of a plan.
@@ -161,18 +138,21 @@ func (r *Room) Start(plan *walls.Plan, cmd *exec.Cmd, streams [3]*os.File) (*Pro
 	if err != nil {
 		return nil, err
 	}
-	o.Shared, o.Proxy = true, 0
-	w, err := r.take()
+	o.Proxy = 0
+	ours, theirs, err := newLine()
 	if err != nil {
 		return nil, err
 	}
-	err = give(int(w.line.Fd()), o, int(streams[0].Fd()), int(streams[1].Fd()), int(streams[2].Fd()))
-	r.next()
+	err = r.says(o, int(streams[0].Fd()), int(streams[1].Fd()), int(streams[2].Fd()), int(theirs.Fd()))
+	theirs.Close()
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EBADF) {
+		err = r.why() // it is going
+	}
 	if err != nil {
-		w.close()
+		ours.Close()
 		return nil, err
 	}
-	p := &Process{waiting: w, program: cmd.Args[0], over: make(chan struct{}), code: killed, err: errNoWalls}
+	p := &Process{room: r, line: ours, program: cmd.Args[0], over: make(chan struct{}), code: killed, err: errNoWalls}
 	go p.listen()
 	return p, nil
 }
@@ -182,44 +162,35 @@ const killed = 128 + int(unix.SIGKILL)
 
 // Process is a command in a room.
 type Process struct {
-	*waiting
+	room    *Room
+	line    *os.File
 	program string
 	over    chan struct{} // closed when it has ended
 	code    int           // set before over is closed
 	err     error
 
-	mu sync.Mutex // guards the descriptors against their end
+	mu sync.Mutex // guards the line against its end
 }
 
-// listen hears what the first process says, and waits for its end. The command is over
-// before that, when the first process says so: then nothing is left of what it has started.
+// listen hears what is said of the command, until nothing is left of what it has started.
 func (p *Process) listen() {
-	ended := false
+	defer close(p.over)
 	for {
 		said, ok := inside.Hear(int(p.line.Fd()))
 		if !ok {
 			break
 		}
-		if ended {
-			continue // it is told already
-		}
-		if p.heard(&said); said.Word == "ended" {
-			ended = true
-			close(p.over)
-		}
-	}
-	poll := []unix.PollFd{{Fd: int32(p.process), Events: unix.POLLIN}}
-	for {
-		if _, err := unix.Poll(poll, -1); !errors.Is(err, unix.EINTR) {
+		p.heard(&said)
+		if said.Word == "ended" {
 			break
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waiting.close()
-	p.waiting = nil
-	if !ended {
-		close(p.over)
+	p.line.Close()
+	p.line = nil
+	if p.err == errNoWalls {
+		p.err = p.room.why()
 	}
 }
 
@@ -252,11 +223,7 @@ func (p *Process) Wait() (int, error) {
 func (p *Process) Signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.waiting == nil:
-	case s == unix.SIGKILL:
-		_ = unix.PidfdSendSignal(p.process, s, nil, 0) // it may have ended
-	default:
-		_ = inside.Say(int(p.line.Fd()), fmt.Sprintf("signal %d", s))
+	if p.line != nil {
+		_ = inside.Say(int(p.line.Fd()), fmt.Sprintf("signal %d", s)) // it may have ended
 	}
 }

@@ -5,8 +5,8 @@ package inside
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -16,14 +16,7 @@ import (
 )
 
 // loopback switches loopback on, which is all there is, and hands out the listener of the
-// proxy. In a room that is done.
-func (o *Order) loopback(l *line) error {
-	if o.Shared {
-		return nil
-	}
-	return l.loopback(o.Proxy)
-}
-
+// proxy.
 func (l *line) loopback(port int) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -57,18 +50,16 @@ var configs = [...]landlock.Config{
 	1: landlock.V1, 2: landlock.V2, 3: landlock.V3, 4: landlock.V4, 5: landlock.V5, 6: landlock.V6, 7: landlock.V7, 8: landlock.V8, 9: landlock.V9,
 }
 
-// restrict lets the command write only to what is writable, and to its own /dev. The
-// network has a namespace of its own. Before version 8 of Landlock's ABI only this thread
-// is restricted, which starts the command: to have the others do so by signals, as the
-// library's Restrict does in programs with C in them, hangs once in some thousand times.
-func (o *Order) restrict(*line) error {
+// restrict makes the rules by which the command writes only to what is writable, and to its
+// own /dev. The network has a namespace of its own.
+func (c *command) restrict() error {
 	abi, err := llsyscall.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
 		return errors.New("this kernel does not have Landlock, or it is switched off")
 	}
 	conf := configs[min(abi, len(configs)-1)]
 	conf.HandledAccessNet = 0
-	write, device := landlock.RWDirs(slices.Concat(o.Writable, o.Temp)...), landlock.RWDirs("/dev")
+	write, device := landlock.RWDirs(slices.Concat(c.Writable, c.Temp)...), landlock.RWDirs("/dev")
 	if abi >= 2 {
 		write = write.WithRefer()
 	}
@@ -80,46 +71,28 @@ func (o *Order) restrict(*line) error {
 		return err
 	}
 	defer unix.Close(rules)
-	if abi >= 8 {
-		flags |= llsyscall.FlagRestrictSelfTSync
+	if flags != landlockFlags {
+		return fmt.Errorf("the rules are to be put in force with the flags %#x", flags)
 	}
-	return llsyscall.LandlockRestrictSelf(rules, flags)
+	return unix.Dup3(rules, c.rules, unix.O_CLOEXEC)
 }
 
-// dropBounds sees to it that no program gives capabilities back.
-func dropBounds() error {
+// landlockFlags are those with which rules are put in force that nobody has configured.
+const landlockFlags = 0
+
+// noCapabilities are the calls that give up all capabilities for good: no program gives
+// them back, and none is passed on.
+func (k *child) noCapabilities() []call {
+	var calls []call
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
-			return err
-		}
+		calls = append(calls, call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_CAPBSET_DROP, c}, may: unix.EINVAL, layer: capabilities})
 	}
-	return nil
+	head, sets := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, new([2]unix.CapUserData)
+	return append(calls,
+		call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL}, layer: capabilities},
+		call{nr: unix.SYS_CAPSET, args: [6]uintptr{k.at(unsafe.Pointer(head)), k.at(unsafe.Pointer(sets))}, layer: capabilities},
+	)
 }
-
-// dropCapabilities gives up all capabilities of this thread, which starts the command, for
-// good. Layer first keeps everybody from those of the others.
-func (o *Order) dropCapabilities(*line) error {
-	if !o.ahead.bounded {
-		if err := dropBounds(); err != nil {
-			return err
-		}
-	}
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return err
-	}
-	head, sets := uintptr(unsafe.Pointer(&noCapabilities.head)), uintptr(unsafe.Pointer(&noCapabilities.sets))
-	if _, _, errno := unix.RawSyscall(unix.SYS_CAPSET, head, sets, 0); errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// noCapabilities are the arguments of capset(2). They do not move, as variables on a
-// stack may.
-var noCapabilities = struct {
-	head unix.CapUserHeader
-	sets [2]unix.CapUserData
-}{head: unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}}
 
 // refused are the system calls that nothing inside needs, and that have been ways out:
 // mounts, other namespaces, keys of the user, what acts on the kernel or the machine,
@@ -197,8 +170,8 @@ func filter() []bpf.Instruction {
 	return append(code, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 
-// program returns the filter as the kernel has it.
-func program() (*unix.SockFprog, error) {
+// filterOf returns the filter as the kernel has it.
+var filterOf = sync.OnceValues(func() (*unix.SockFprog, error) {
 	raw, err := bpf.Assemble(filter())
 	if err != nil {
 		return nil, err
@@ -208,19 +181,4 @@ func program() (*unix.SockFprog, error) {
 		code[i] = unix.SockFilter{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
 	}
 	return &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}, nil
-}
-
-// filterSyscalls puts the filter on all threads.
-func (o *Order) filterSyscalls(*line) (err error) {
-	prog := o.ahead.filter
-	if prog == nil {
-		if prog, err = program(); err != nil {
-			return err
-		}
-	}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(prog)))
-	if errno != 0 {
-		return os.NewSyscallError("seccomp", errno)
-	}
-	return nil
-}
+})

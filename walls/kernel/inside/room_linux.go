@@ -5,30 +5,18 @@ package inside
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// RoomArg makes the program a room: see room. The port of its proxy stands in RoomPort.
-const (
-	RoomArg  = "room"
-	RoomPort = "AW_ROOM_PORT"
-
-	waitsArg = "waits" // makes it a first process that has time before its order comes
-)
-
-// FirstEnv is the environment of the first process, which does one thing after the other.
-var FirstEnv = []string{"GOMAXPROCS=1", "GOGC=off"}
-
 // room is a process that has what the commands of a session share, the namespaces of
-// users, of the network and of IPC, and starts their first processes: one for each "next",
-// which then waits for its order on a line of its own. They end with it, and it ends when
-// nobody is on its line any more.
+// users, of the network and of IPC. It runs a command for each order, which comes with the
+// streams of the command and with a line of its own. A command ends when nobody is on its
+// line any more, and all do when nobody is on ours.
 func room(l *line) (int, error) {
-	unix.CloseOnExec(lineFD)
 	port, err := strconv.Atoi(os.Getenv(RoomPort))
 	if err == nil {
 		err = l.loopback(port)
@@ -39,68 +27,59 @@ func room(l *line) (int, error) {
 	if err := l.say("ready"); err != nil {
 		return 0, err
 	}
+	warm()
 	for {
 		switch said, err := hear(l.fd); {
 		case errors.Is(err, errOver):
 			return 0, nil
 		case err != nil:
 			return 0, err
-		case said.Word == "next":
-			reap()
-			if err := l.startFirst(); err != nil {
-				return 0, &missing{namespaces, err}
-			}
+		case said.Word != "order" || len(said.FDs) != 5:
+			return 0, fmt.Errorf("%q with %d descriptors is no order", said.Word, len(said.FDs))
+		default:
+			go attend(&said)
 		}
 	}
 }
 
-// startFirst starts a first process, and hands out the other end of its line and a
-// descriptor of the process.
-func (l *line) startFirst() error {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(ends[0])
-	defer unix.Close(ends[1])
-	process := -1
-	_, err = syscall.ForkExec("/proc/self/exe", []string{Name, waitsArg}, &syscall.ProcAttr{
-		Dir: "/", Env: FirstEnv, Files: []uintptr{0, 1, 2, uintptr(ends[1])},
-		Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Setsid: true, Pdeathsig: unix.SIGKILL, PidFD: &process},
-	})
-	if err != nil {
-		return err
-	}
-	defer unix.Close(process)
-	return Say(l.fd, "process", ends[0], process)
-}
-
-// waits is a first process that does what it can before its order comes.
-func waits(l *line) (int, error) {
-	filter, err := program()
-	if err != nil {
-		return 0, &missing{seccomp, err}
-	}
-	if err := dropBounds(); err != nil {
-		return 0, &missing{capabilities, err}
-	}
-	warm()
-	return inside(l, ahead{filter: filter, bounded: true})
-}
-
-// warm reads an order of no consequence, so that what that takes is in memory.
+// warm does what takes time for the first order only.
 func warm() {
 	text, err := json.Marshal(&Order{Args: []string{"a"}, Writable: []string{"b"}, Omit: []string{"c"}})
 	if err == nil {
 		_ = json.Unmarshal(text, new(Order)) // it is not used
 	}
+	_, _ = filterOf() // an order fails with the error
 }
 
-// reap takes note of the processes that have ended.
-func reap() {
+// attend runs one command.
+func attend(said *Said) {
+	l := &line{said.FDs[4]}
+	defer unix.Close(l.fd)
+	o, err := readOrder(said.FDs[0])
+	if err == nil {
+		o.Shared = true
+		_, err = o.run(l, [3]int(said.FDs[1:4]))
+	} else {
+		for _, fd := range said.FDs[1:4] {
+			unix.Close(fd)
+		}
+	}
+	if err != nil {
+		_ = l.failed(err) // nobody may be there any more
+	}
+}
+
+// obey passes signals on to a command and what it has started in its group. When nobody is
+// on the line any more, everything inside ends.
+func (c *command) obey() {
 	for {
-		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 && !errors.Is(err, unix.EINTR) {
+		said, err := hear(c.to.fd)
+		if err != nil {
+			c.signal(unix.SIGKILL)
 			return
+		}
+		if n, err := strconv.Atoi(said.Of); err == nil && said.Word == "signal" {
+			c.signal(unix.Signal(n))
 		}
 	}
 }

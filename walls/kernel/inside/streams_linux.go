@@ -4,23 +4,22 @@ package inside
 
 import (
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
 
 // reopen opens the streams of the command anew that are devices of everybody or files to
 // read: by those that were opened outside, whoever owns such a file could change its mode.
-func (o *Order) reopen(*line) error {
-	for fd := range 3 {
-		if err := reopen(fd); err != nil {
-			return fmt.Errorf("descriptor %d: %w", fd, err)
+func (c *command) reopen() error {
+	for i, fd := range c.streams {
+		if err := reopen(fd, c.files[i]); err != nil {
+			return fmt.Errorf("descriptor %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func reopen(fd int) error {
+func reopen(fd int, file string) error {
 	var at unix.Stat_t
 	if err := unix.Fstat(fd, &at); err != nil {
 		return nil // it is closed
@@ -40,10 +39,8 @@ func reopen(fd int) error {
 				return replace(fd, "/dev/"+name, mode, nil)
 			}
 		}
-	case at.Mode&unix.S_IFMT == unix.S_IFREG && mode == unix.O_RDONLY:
-		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
-			return replace(fd, name, mode, &at)
-		}
+	case at.Mode&unix.S_IFMT == unix.S_IFREG && mode == unix.O_RDONLY && file != "":
+		return replace(fd, file, mode, &at)
 	}
 	return nil
 }

@@ -14,8 +14,9 @@ import (
 )
 
 // mountTree makes the tree of files inside: read-only, with what is writable bound back,
-// a /dev and a /proc of its own, no sockets of others, and masks.
-func (o *Order) mountTree(*line) error {
+// a /dev of its own, no sockets of others, and masks. Its /proc is read-only with it:
+// /proc/sys belongs to root, who may be the user.
+func (o *Order) mountTree() error {
 	binds, err := o.binds()
 	if err != nil {
 		return err
@@ -23,7 +24,7 @@ func (o *Order) mountTree(*line) error {
 	for _, one := range []struct {
 		layer string
 		build func() error
-	}{{devices, mountDev}, {processes, mountProc}, {services, o.hideServices}, {mounts, o.temporary}} {
+	}{{devices, mountDev}, {services, o.hideServices}, {mounts, o.temporary}} {
 		if !o.has(one.layer) {
 			continue
 		}
@@ -215,12 +216,6 @@ func create(path string, mode uint32) error {
 		return &os.PathError{Op: "create", Path: path, Err: err}
 	}
 	return unix.Close(fd)
-}
-
-// mountProc mounts a /proc that shows the processes inside only. It is read-only later,
-// with everything else: /proc/sys belongs to root, who may be the user.
-func mountProc() error {
-	return unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 }
 
 // hideServices empties the directories with sockets of services, but for links that lead

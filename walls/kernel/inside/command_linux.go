@@ -1,0 +1,420 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// command is a command around which walls are built: by a thread, in namespaces of mounts
+// and of processes of its own, and at last by its first process.
+type command struct {
+	*Order
+	streams [3]int
+	files   [3]string // what the streams are, by the files outside
+	dir     int       // where it begins
+	rules   int       // of Landlock
+	child   child
+	line    int   // our end of the child's line
+	other   int   // the child's, which is open here too until it has its own
+	to      *line // to whoever has ordered it
+
+	mu    sync.Mutex
+	alive bool // the child is there, and its number is nobody else's
+
+	obeys sync.WaitGroup
+}
+
+// run builds the walls, runs the command and returns its exit code. Whoever has ordered it
+// hears when the walls are there, when the command was stopped, and its end. It needs a
+// goroutine that ends with it: nothing else may run in the namespaces of its thread.
+func (o *Order) run(to *line, streams [3]int) (int, error) {
+	runtime.LockOSThread()
+	c := &command{Order: o, streams: streams, to: to, line: -1, other: -1, dir: -1, rules: -1}
+	defer c.let()
+	if err := c.build(); err != nil {
+		return 0, err
+	}
+	if err := to.say("ready"); err != nil || c.Path == "" {
+		return 0, err
+	}
+	return c.wait()
+}
+
+// stages are the layers with what builds them. The last ones are prepared here, and built
+// by the child, in the order of its calls: each gives up what the next ones do not need.
+// Nothing is mounted behind Landlock, and nothing is done without capabilities.
+var stages = []struct {
+	layer string
+	build func(*command) error
+}{
+	{namespaces, (*command).separate},
+	{descriptors, (*command).lookAtStreams},
+	{processes, (*command).startChild},
+	{mounts, (*command).mountTree},
+	{streams, (*command).reopen},
+	{directory, (*command).enter},
+	{landlocked, (*command).restrict},
+	{namespaces, (*command).goOn},
+}
+
+func (c *command) build() error {
+	for _, s := range stages {
+		if !c.has(s.layer) && s.layer != processes {
+			continue
+		}
+		if err := s.build(c); err != nil {
+			if inner := new(missing); errors.As(err, &inner) {
+				return inner
+			}
+			return &missing{s.layer, err}
+		}
+	}
+	return nil
+}
+
+// separate gives this thread namespaces: of mounts, which the child shares, and of
+// processes, whose first one the child is.
+func (c *command) separate() error {
+	spaces := unix.CLONE_NEWNS
+	if c.has(pids) {
+		spaces |= unix.CLONE_NEWPID
+	}
+	if err := unix.Unshare(spaces); err != nil {
+		return err
+	}
+	return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+}
+
+// lookAtStreams makes sure that none of the streams is a directory: that is a way past
+// every mount. The child closes all other descriptors.
+func (c *command) lookAtStreams() error {
+	for i, fd := range c.streams {
+		var at unix.Stat_t
+		if err := unix.Fstat(fd, &at); err == nil && at.Mode&unix.S_IFMT == unix.S_IFDIR {
+			return fmt.Errorf("descriptor %d is a directory: give the command a file or a pipe", i)
+		}
+	}
+	return nil
+}
+
+// startChild starts the child, which mounts a /proc of the new namespace and waits. What
+// it is to do then is known; what that is about gets its descriptors later.
+func (c *command) startChild() error {
+	for i, fd := range c.streams {
+		c.files[i], _ = os.Readlink(fmt.Sprintf("/proc/thread-self/fd/%d", fd)) // "" if there is none
+	}
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	c.line, c.other = ends[0], ends[1]
+	c.child.line = uintptr(ends[1])
+	for _, fd := range []*int{&c.dir, &c.rules} {
+		if *fd, err = unix.FcntlInt(uintptr(ends[0]), unix.F_DUPFD_CLOEXEC, firstFree); err != nil {
+			return err
+		}
+	}
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	if c.has(first) {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // the command's exec undoes it for the command
+			return &missing{first, err}
+		}
+	}
+	if err := c.child.launch(); err != nil {
+		return &missing{namespaces, err}
+	}
+	c.alive = true
+	return c.hears(tellsWaits)
+}
+
+// prepare sets the calls of the child.
+func (c *command) prepare() error {
+	k := &c.child
+	k.begin = append(k.begin, call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL)}, layer: namespaces})
+	if c.Shared {
+		k.begin = append(k.begin, call{nr: unix.SYS_SETSID, layer: namespaces})
+	}
+	if c.has(mounts) && c.has(processes) {
+		k.begin = append(k.begin, call{nr: unix.SYS_MOUNT, args: [6]uintptr{k.text("proc"), k.text("/proc"), k.text("proc"), unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC}, layer: processes})
+	}
+	k.built = append(k.built, call{nr: unix.SYS_UNSHARE, args: [6]uintptr{unix.CLONE_FILES}, layer: descriptors})
+	for i, fd := range c.streams {
+		if i != fd {
+			k.built = append(k.built, call{nr: unix.SYS_DUP3, args: [6]uintptr{uintptr(fd), uintptr(i)}, may: unix.EBADF, layer: streams})
+		}
+	}
+	k.built = append(k.built, call{nr: unix.SYS_FCHDIR, args: [6]uintptr{uintptr(c.dir)}, layer: directory})
+	limited, err := c.limits()
+	if err != nil {
+		return &missing{limits, err}
+	}
+	k.built = append(k.built, limited...)
+	if c.has(privileges) {
+		k.built = append(k.built, call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_SET_NO_NEW_PRIVS, 1}, layer: privileges})
+	}
+	if c.has(landlocked) {
+		k.built = append(k.built, call{nr: unix.SYS_LANDLOCK_RESTRICT_SELF, args: [6]uintptr{uintptr(c.rules), landlockFlags}, layer: landlocked})
+	}
+	k.built = append(k.built, call{nr: unix.SYS_DUP3, args: [6]uintptr{k.line, childLine, unix.O_CLOEXEC}, layer: descriptors})
+	if c.has(descriptors) {
+		k.built = append(k.built, call{nr: unix.SYS_CLOSE_RANGE, args: [6]uintptr{firstFree, 1<<31 - 1}, layer: descriptors})
+	}
+	if c.has(seccomp) {
+		prog, err := filterOf()
+		if err != nil {
+			return &missing{seccomp, err}
+		}
+		k.built = append(k.built, call{nr: unix.SYS_SECCOMP, args: [6]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, k.at(unsafe.Pointer(prog))}, layer: seccomp})
+	}
+	if c.has(capabilities) {
+		k.built = append(k.built, k.noCapabilities()...)
+	}
+	return c.prepareStart()
+}
+
+// prepareStart sets the calls of the command.
+func (c *command) prepareStart() error {
+	path, err := unix.BytePtrFromString(c.Path)
+	if err != nil {
+		return err
+	}
+	argv, errArgs := syscall.SlicePtrFromStrings(c.Args)
+	envp, errEnv := syscall.SlicePtrFromStrings(c.Env)
+	if err := errors.Join(errArgs, errEnv); err != nil {
+		return err
+	}
+	k := &c.child
+	k.kept = append(k.kept, path, argv, envp)
+	k.start = []call{
+		{nr: unix.SYS_RT_SIGPROCMASK, args: [6]uintptr{unix.SIG_SETMASK, k.at(unsafe.Pointer(&k.none)), 0, unsafe.Sizeof(k.none)}},
+		{nr: unix.SYS_EXECVE, args: [6]uintptr{uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&envp[0]))}},
+	}
+	return nil
+}
+
+// text returns the address of a text, which stays where it is as long as the child has it.
+func (k *child) text(s string) uintptr {
+	p, err := unix.BytePtrFromString(s)
+	if err != nil {
+		panic(err) // it is one of ours
+	}
+	k.kept = append(k.kept, p)
+	return uintptr(unsafe.Pointer(p))
+}
+
+// at returns the address of something on the heap, which stays there as long as the child
+// has it.
+func (k *child) at(p unsafe.Pointer) uintptr {
+	k.kept = append(k.kept, p)
+	return uintptr(p)
+}
+
+// enter opens the directory of the command by its path, in the tree as it is now, and makes
+// sure that it is the directory that was meant.
+func (c *command) enter() error {
+	fd, err := unix.Open(c.Dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Dir, err)
+	}
+	defer unix.Close(fd)
+	var at unix.Stat_t
+	if err := unix.Fstat(fd, &at); err != nil {
+		return err
+	}
+	if c.Ino != 0 && (at.Dev != c.Dev || at.Ino != c.Ino) {
+		return fmt.Errorf("%s is not the directory any more in which the command was to run", c.Dir)
+	}
+	return unix.Dup3(fd, c.dir, unix.O_CLOEXEC)
+}
+
+// limits returns the calls that limit the command. Its memory is never written to a core
+// file, which a program outside may handle.
+func (c *command) limits() ([]call, error) {
+	if !c.has(limits) {
+		return nil, nil
+	}
+	const none = 1 // of a core file; with 0, a program outside that handles them would start
+	var calls []call
+	for _, l := range []struct {
+		what int
+		most uint64
+	}{{unix.RLIMIT_CORE, none}, {unix.RLIMIT_DATA, c.Memory}, {unix.RLIMIT_NPROC, c.Processes}} {
+		if l.most == 0 {
+			continue
+		}
+		var now unix.Rlimit
+		if err := unix.Getrlimit(l.what, &now); err != nil {
+			return nil, err
+		}
+		most := min(l.most, now.Max) // nobody but root can raise it
+		if l.what == unix.RLIMIT_CORE && most < none && coreHandled() {
+			return nil, errors.New("the hard limit of core files is 0, with which a program outside handles them (/proc/sys/kernel/core_pattern): it must be 1 or more (ulimit -Hc)")
+		}
+		calls = append(calls, call{nr: unix.SYS_PRLIMIT64, args: [6]uintptr{0, uintptr(l.what), c.child.at(unsafe.Pointer(&unix.Rlimit{Cur: most, Max: most}))}, layer: limits})
+	}
+	return calls, nil
+}
+
+// coreHandled reports whether a program handles core files, or it is not known.
+func coreHandled() bool {
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	return err != nil || strings.HasPrefix(string(pattern), "|")
+}
+
+// goOn has the child build what is left, and lets go of what it has now.
+func (c *command) goOn() error {
+	if _, err := unix.Write(c.line, []byte{1}); err != nil {
+		return err
+	}
+	if err := c.hears(tellsBuilt); err != nil {
+		return err
+	}
+	c.close(&c.other, &c.dir, &c.rules)
+	if c.Shared {
+		c.closeStreams()
+		c.obeys.Go(c.obey)
+	}
+	return nil
+}
+
+func (c *command) closeStreams() { c.close(&c.streams[0], &c.streams[1], &c.streams[2]) }
+
+// close closes descriptors, once.
+func (c *command) close(fds ...*int) {
+	for _, fd := range fds {
+		if *fd >= 0 {
+			unix.Close(*fd)
+		}
+		*fd = -1
+	}
+}
+
+// hears waits until the child tells a word.
+func (c *command) hears(word uintptr) error {
+	what, of, ok := c.hear()
+	switch {
+	case !ok:
+		return errors.New("the first process was killed")
+	case what == word:
+		return nil
+	case what&0xff == tellsFailed:
+		calls := c.child.begin
+		if word != tellsWaits {
+			calls = c.child.built
+		}
+		return &missing{calls[what>>8].layer, syscall.Errno(of)}
+	}
+	return fmt.Errorf("the first process says %d", what)
+}
+
+// hear returns what the child tells next. It is not ok if that has ended.
+func (c *command) hear() (what, of uintptr, ok bool) {
+	poll := []unix.PollFd{{Fd: int32(c.line), Events: unix.POLLIN}, {Fd: c.child.process, Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return 0, 0, false
+		}
+		var word [unsafe.Sizeof(c.child.word)]byte
+		n, _, err := unix.Recvfrom(c.line, word[:], unix.MSG_DONTWAIT)
+		switch {
+		case err == nil && n == len(word):
+			told := (*[2]uintptr)(unsafe.Pointer(&word))
+			return told[0], told[1], true
+		case err == nil, !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR), poll[1].Revents != 0:
+			return 0, 0, false
+		}
+	}
+}
+
+// wait waits for the end of the command, and of all that it has started, and returns its
+// exit code.
+func (c *command) wait() (int, error) {
+	for {
+		what, of, ok := c.hear()
+		switch {
+		case !ok:
+			return c.ended(128 + int(unix.SIGKILL))
+		case what == tellsNotRun:
+			return 0, &notRun{c.Path, syscall.Errno(of)}
+		case what == tellsStopped:
+			_ = c.to.say("stopped") // whoever has ordered it may be gone, and we soon too
+			continue
+		}
+		how := unix.WaitStatus(of)
+		if how.Signaled() {
+			return c.ended(128 + int(how.Signal()))
+		}
+		return c.ended(how.ExitStatus())
+	}
+}
+
+// ended says how the command has ended. That the mounts go takes longer, and nobody waits
+// for it.
+func (c *command) ended(code int) (int, error) {
+	_ = c.to.say("ended " + strconv.Itoa(code)) // as with stopped
+	return code, nil
+}
+
+// signal sends the command, and what it has started in its group, a signal. SIGKILL ends
+// everything inside the walls.
+func (c *command) signal(s unix.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.alive:
+	case s == unix.SIGKILL:
+		_ = unix.PidfdSendSignal(int(c.child.process), s, nil, 0) // it may have ended
+	default:
+		_ = unix.Kill(-int(c.child.pid), s) // the child too, which heeds none
+	}
+}
+
+// let ends what there is of the child, and lets go of all that was open for it.
+func (c *command) let() {
+	c.signal(unix.SIGKILL)
+	c.mu.Lock()
+	if c.alive {
+		c.alive = false
+		for {
+			if _, err := unix.Wait4(int(c.child.pid), nil, unix.WALL, nil); !errors.Is(err, unix.EINTR) {
+				break
+			}
+		}
+		unix.Close(int(c.child.process))
+	}
+	c.mu.Unlock()
+	if c.Shared {
+		c.closeStreams()
+		_ = unix.Shutdown(c.to.fd, unix.SHUT_RD) // which ends obey
+		c.obeys.Wait()
+	}
+	c.close(&c.line, &c.other, &c.dir, &c.rules)
+}
+
+// notRun is the error that the program could not be executed.
+type notRun struct {
+	path string
+	err  error
+}
+
+func (n *notRun) Error() string { return n.path + ": " + n.err.Error() }
+
+// below reports whether a path is dir or below it.
+func below(path, dir string) bool {
+	rest, err := filepath.Rel(dir, path)
+	return err == nil && rest != ".." && !strings.HasPrefix(rest, "../")
+}
