@@ -17,7 +17,7 @@ import (
 // Walls returns the plan of the walls for a command that begins in a directory, by the
 // policy and the present rules of the session. The error says why there can be none.
 func (r *Rules) Walls(dir string) (*walls.Plan, error) {
-	tree := workspace.Tree{Env: workspace.Env{Place: r.Place}}
+	tree := workspace.NewGlance(workspace.Tree{Env: workspace.Env{Place: r.Place}})
 	plan, err := walls.Make(r.Policy, r.Session, workspace.Machine(r.Place.Home, dir), tree)
 	if err != nil {
 		return nil, err
