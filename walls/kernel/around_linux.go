@@ -242,7 +242,10 @@ func Probe(ctx context.Context) error {
 }
 
 func probe(ctx context.Context, omit []string) error {
-	h := &Held{Plan: &walls.Plan{}, omit: omit}
-	_, err := h.Run(ctx, &process.Command{Args: []string{"/proc/self/exe"}, Dir: "/"})
+	h, nothing := &Held{Plan: &walls.Plan{}, omit: omit}, "/usr/bin/true"
+	if _, err := os.Stat(nothing); err != nil {
+		nothing = "/proc/self/exe" // which takes longer to start, and to say that it is not for people
+	}
+	_, err := h.Run(ctx, &process.Command{Args: []string{nothing}, Dir: "/"})
 	return err
 }

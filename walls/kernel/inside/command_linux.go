@@ -112,6 +112,18 @@ func (c *command) lookAtStreams() error {
 // startChild starts the child, which mounts a /proc of the new namespace and waits. What
 // it is to do then is known; what that is about gets its descriptors later.
 func (c *command) startChild() error {
+	err := c.open()
+	if err == nil {
+		err = c.prepare()
+	}
+	if err == nil {
+		err = c.launch()
+	}
+	return err
+}
+
+// open opens what the child shares with us.
+func (c *command) open() error {
 	for i, fd := range c.streams {
 		c.files[i], _ = os.Readlink(fmt.Sprintf("/proc/thread-self/fd/%d", fd)) // "" if there is none
 	}
@@ -126,18 +138,23 @@ func (c *command) startChild() error {
 			return err
 		}
 	}
-	if err := c.prepare(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// launch starts the child.
+func (c *command) launch() error {
 	if c.has(first) {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // the command's exec undoes it for the command
 			return &missing{first, err}
 		}
 	}
-	if err := c.child.launch(); err != nil {
+	c.mu.Lock()
+	err := c.child.launch()
+	c.alive = err == nil
+	c.mu.Unlock()
+	if err != nil {
 		return &missing{namespaces, err}
 	}
-	c.alive = true
 	return c.hears(tellsWaits)
 }
 
