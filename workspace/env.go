@@ -253,7 +253,7 @@ func list(dir string, n int) ([]fs.DirEntry, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, cmp.Or(err, error(syscall.ENOTDIR))
 	}
-	f, err := os.Open(dir)
+	f, err := open(dir, true)
 	if err != nil {
 		return nil, err
 	}

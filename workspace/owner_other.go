@@ -19,3 +19,6 @@ func there(name string) error {
 
 // names is 1: how many names a file has is not looked at here.
 func names(os.FileInfo) int { return 1 }
+
+// open opens a file or a directory to read.
+func open(name string, _ bool) (*os.File, error) { return os.Open(name) }

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -31,4 +32,26 @@ func names(info os.FileInfo) int {
 		return int(s.Nlink)
 	}
 	return 1
+}
+
+// open opens a file or a directory to read, whichever is wanted. What has become something
+// else meanwhile is not: a pipe would block.
+func open(name string, directory bool) (*os.File, error) {
+	flags := syscall.O_NONBLOCK
+	if directory {
+		flags |= syscall.O_DIRECTORY
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|flags, 0)
+	if err != nil || directory {
+		return f, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("it is no file")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }

@@ -71,7 +71,7 @@ func gitDir(at string) (dirs []string, isTop bool) {
 // pathIn reads the path that follows prefix word in a file. It is relative to the
 // directory of the file.
 func pathIn(file, word string) (string, bool) {
-	f, err := os.Open(file)
+	f, err := open(file, false)
 	if err != nil {
 		return "", false
 	}

@@ -279,7 +279,7 @@ func readRegular(name string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, fmt.Errorf("%s is no file, or too long", name)
 	}
-	f, err := os.Open(name)
+	f, err := open(name, false)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func ReadText(path string) (string, error) {
 	case info.Size() > maxText:
 		return "", errors.New("it is larger than 4 MiB")
 	}
-	file, err := os.Open(path)
+	file, err := open(path, false)
 	if err != nil {
 		return "", err
 	}

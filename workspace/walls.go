@@ -46,7 +46,7 @@ func kindOf(mode fs.FileMode) walls.Kind {
 
 // List returns the names in a directory.
 func (Tree) List(dir string) ([]walls.Entry, error) {
-	f, err := os.Open(dir)
+	f, err := open(dir, true)
 	if err != nil {
 		return nil, err
 	}

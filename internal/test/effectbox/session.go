@@ -202,8 +202,12 @@ func (s *server) watch() (fd int, names map[int32]string, err error) {
 		return 0, nil, err
 	}
 	names = map[int32]string{}
+	at := map[string]string{}
 	for _, name := range s.conf.Secrets {
-		id, err := syscall.InotifyAddWatch(fd, s.tree.now(name), syscall.IN_OPEN|syscall.IN_ACCESS)
+		at[name] = s.tree.now(name) // which may open all files: nothing is watched yet
+	}
+	for name, at := range at {
+		id, err := syscall.InotifyAddWatch(fd, at, syscall.IN_OPEN|syscall.IN_ACCESS)
 		if err == syscall.ENOENT {
 			continue // its directory was removed, as far as that can be
 		} else if err != nil {
