@@ -13,6 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/hook"
 	"github.com/agent-wrapper/agent-wrapper/hook/entry"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // settings are the keys of a settings file that decide whether our hook is asked, and
@@ -116,11 +117,11 @@ func elsewhere(changed, project, home string) bool {
 		if file == changed {
 			continue
 		}
-		data, err := os.ReadFile(file)
+		text, err := workspace.ReadText(file)
 		if err != nil {
 			continue
 		}
-		if s, err := parse(data); err == nil && s.ours() {
+		if s, err := parse([]byte(text)); err == nil && s.ours() {
 			return true
 		}
 	}
@@ -143,13 +144,13 @@ func settingsFiles(project, user string) []string {
 func ruled(project, home string, env func(string) string) string {
 	user := cmp.Or(env("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
 	for _, file := range settingsFiles(project, user) {
-		data, err := os.ReadFile(file)
+		text, err := workspace.ReadText(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		s := new(settings)
 		if err == nil {
-			s, err = parse(data)
+			s, err = parse([]byte(text))
 		}
 		if err != nil {
 			return fmt.Sprintf("%s cannot be read: %v", file, err)

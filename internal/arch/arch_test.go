@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"hook/install":             {"hook/entry", "display"},
 	"decide":                   {"engine", "desk", "display", "permission", "audit"},
 	"hook":                     {"hook/entry", "approval", "audit", "broker", "engine", "modes", "permission", "policy", "tools"},
-	"hook/claude":              {"hook", "hook/entry", "permission", "shell", "tools", "wrapper/claude/command"},
+	"hook/claude":              {"hook", "hook/entry", "permission", "shell", "tools", "workspace", "wrapper/claude/command"},
 	"hook/codex":               {"hook", "hook/entry", "permission", "tools"},
 	"hook/gemini":              {"hook", "hook/entry", "permission", "tools"},
 	"hook/qwen":                {"hook", "hook/entry", "permission", "tools"},
