@@ -66,6 +66,7 @@ func TestHookInside(t *testing.T) {
 		background.Input.(in)["run_in_background"] = true
 		b.write("repo/login.sh", "echo \"key=${ANTHROPIC_API_KEY-none}\"\n")
 		b.write("repo/touch.sh", "touch in-sub\n")
+		b.write("repo/meets.sh", "touch /usr/met\n")
 		b.write("repo/later.sh", "echo x >made-later\n")
 		tried := 0
 		m := startModel(t, script{"go": {
@@ -76,6 +77,7 @@ func TestHookInside(t *testing.T) {
 			{bashCall("reads", "sh read.sh")},
 			{bashCall("login", "sh login.sh")},
 			{bashCall("code", "sh -c 'exit 3'")},
+			{bashCall("meets", "sh meets.sh")},
 			{bashCall("moves", "cd sub && sh ../touch.sh")},
 			{bashCall("moved", "ls; pwd")},
 			{bashCall("back", "cd ..")},
@@ -110,6 +112,15 @@ func TestHookInside(t *testing.T) {
 			if text := said(name); !strings.Contains(text, want) {
 				t.Errorf("%s: %q, want %s", name, text, want)
 			}
+		}
+		if text := said("meets"); !strings.Contains(text, "agent-wrapper: /usr: it is read-only inside walls") {
+			t.Errorf("a wall that it met: %q", text)
+		}
+		if text := said("code"); strings.Contains(text, "inside walls") {
+			t.Errorf("a failure of its own: %q", text)
+		}
+		if !strings.Contains(b.readFile("home/.local/state/agent-wrapper/audit.jsonl"), `"met":["`) {
+			t.Error("the record does not have what was met")
 		}
 		if !b.has("repo/sub/in-sub") || !b.has("repo/made-later") {
 			t.Error("a cd does not hold, or the background did not run")

@@ -20,10 +20,13 @@ func (e *Engine) around(scratch string) *wrapper.Walls {
 	}
 	meets := func(plan *walls.Plan, end *walls.End) (met []string, advice string) {
 		all := e.Meets(plan, end)
-		if len(all) > 0 && !e.options.NoAdvice && e.Spec.Advice != "off" {
+		if len(all) > 0 && e.advises() {
 			advice = all[0].Advice(false).String()
 		}
 		return walls.Names(all), advice
 	}
 	return &wrapper.Walls{Plan: plan, Reaches: e.Reaches, Meets: meets}
 }
+
+// advises reports whether agents are told how to do what they want otherwise.
+func (e *Engine) advises() bool { return !e.options.NoAdvice && e.Spec.Advice != "off" }

@@ -21,9 +21,11 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
 	"github.com/agent-wrapper/agent-wrapper/internal/lazyregexp"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // A host starts the shell for a command line itself. One that was decided to run inside
@@ -46,6 +48,8 @@ type Permit struct {
 	Later   bool          `json:"later,omitempty"` // in the background
 	Plan    *walls.Plan   `json:"plan"`
 	Until   time.Time     `json:"until"`
+	Outward string        `json:"outward,omitempty"` // why something in the line cannot be done inside
+	Advises bool          `json:"advises,omitempty"` // the agent is told of a wall that the line meets
 
 	// What the proxy decides by, if the plan has hosts.
 	Workspace string       `json:"workspace"`
@@ -68,6 +72,7 @@ const (
 
 	usedPrefix = "used-"  // of a permit that was used up
 	leftSuffix = ".left"  // of a file with the directory in which its shell was at the end
+	metSuffix  = ".met"   // of a file with the walls that it met
 	usePrefix  = "use-"   // of a file with the names of the permits of a tool use
 	provenName = "proven" // a permit was used, so the host runs what it is answered
 	offName    = "off"    // says why no line of the session is rewritten any more
@@ -110,20 +115,23 @@ func (p *Permits) Stop(why string) error {
 	return errors.Join(os.WriteFile(filepath.Join(p.dir, offName), []byte(why), 0o600), os.RemoveAll(filepath.Join(p.dir, provenName)))
 }
 
-// Over takes back the permits of a tool use that has run. It reports whether there were
-// some, and none was used: the host ran something else.
-func (p *Permits) Over(use string) (ignored bool) {
+// Over takes back the permits of a tool use that has run, and returns the walls that it met.
+// ignored reports that there were some, and none was used: the host ran something else.
+func (p *Permits) Over(use string) (met []string, ignored bool) {
 	names, err := os.ReadFile(p.ofUse(use))
 	if err != nil {
-		return false // there are none
+		return nil, false // there are none
 	}
 	used := false
 	for _, name := range strings.Fields(string(names)) {
 		taken := p.take(name) == nil
 		ignored, used = ignored || taken, used || !taken
+		if text, err := os.ReadFile(filepath.Join(p.dir, usedPrefix+name+metSuffix)); err == nil {
+			met = append(met, strings.Split(string(text), "\n")...)
+		}
 	}
 	_ = os.Remove(p.ofUse(use))
-	return ignored && !used
+	return met, ignored && !used
 }
 
 // Unused reports whether a permit was not used for a while, in a session in which none was
@@ -164,7 +172,7 @@ func (e *Engine) rewrite(use permission.ToolUse, res *permission.Result, program
 	if res.Behavior != permission.Allow || !res.Walls.Held() {
 		return nil
 	}
-	input, err := e.rewritten(&use, res.UpdatedInput, program)
+	input, err := e.rewritten(&use, res, program)
 	if err != nil {
 		err = fmt.Errorf("it cannot run inside walls: %w", err)
 		*res = permission.Result{Decision: permission.Decision{Behavior: permission.Deny, Reason: err.Error(), Message: err.Error()}, By: res.By}
@@ -174,10 +182,11 @@ func (e *Engine) rewrite(use permission.ToolUse, res *permission.Result, program
 	return nil
 }
 
-// rewritten returns the input with a command line that runs the one of input inside walls.
-func (e *Engine) rewritten(use *permission.ToolUse, input json.RawMessage, program string) (json.RawMessage, error) {
+// rewritten returns the input with a command line that runs the one that was allowed inside
+// walls.
+func (e *Engine) rewritten(use *permission.ToolUse, res *permission.Result, program string) (json.RawMessage, error) {
 	var in map[string]any
-	if err := json.Unmarshal(input, &in); err != nil {
+	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return nil, err
 	}
 	line, _ := in["command"].(string)
@@ -185,6 +194,7 @@ func (e *Engine) rewritten(use *permission.ToolUse, input json.RawMessage, progr
 	if err != nil {
 		return nil, err
 	}
+	p.Outward = res.WallsWhy
 	p.Later, _ = in["run_in_background"].(bool)
 	p.Moves = !p.Later && use.Dialect == shell.Bash && moves(line)
 	id, err := e.options.dirs().permitsOf(use.Session).put(p)
@@ -232,6 +242,7 @@ func (e *Engine) permit(use *permission.ToolUse, line string) (*Permit, error) {
 	p := &Permit{
 		Build: cmp.Or(o.WithinBuild, build.Name()), Session: use.Session, Agent: use.Agent, Use: use.ID, Line: line, Dialect: use.Dialect, Dir: use.Dir, Plan: plan,
 		Workspace: e.Place.Workspace, Roots: e.Place.Roots, Planning: e.planning, Record: o.Record, Head: o.Head, Sync: o.Sync,
+		Advises: e.advises(),
 	}
 	for _, g := range e.Session.Grants() {
 		p.Answers = append(p.Answers, keepable(g))
@@ -391,6 +402,21 @@ func sameDir(a, b string) bool {
 // Fails notes that there are no walls where the host runs its commands: no line of the
 // session is rewritten any more.
 func (p *Permit) Fails(why error) error { return (&Permits{p.dir}).Stop(why.Error()) }
+
+// Meets keeps the walls that the line has met, which has failed, for its record, and returns
+// what the agent is told of them, "" for nothing.
+func (p *Permit) Meets(end *walls.End) (advice string, err error) {
+	end.Dir, end.Line, end.Outward = cmp.Or(p.Dir, end.Dir), p.Line, p.Outward
+	all := walls.Meets(p.Plan, end, workspace.Tree{Env: workspace.Env{Place: patterns.Place{Workspace: p.Workspace, Roots: p.Roots}}})
+	if len(all) == 0 {
+		return "", nil
+	}
+	err = os.WriteFile(filepath.Join(p.dir, usedPrefix+p.name+metSuffix), []byte(strings.Join(walls.Names(all), "\n")), 0o600)
+	if p.Advises {
+		advice = all[0].Advice(false).String()
+	}
+	return advice, err
+}
 
 // Left keeps the directory in which the shell was at the end of the line.
 func (p *Permit) Left(dir string) error {

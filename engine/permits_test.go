@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -226,11 +227,12 @@ func TestPermitRefused(t *testing.T) {
 func TestPermitsOver(t *testing.T) {
 	e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)
 	permits := dirs.permitsOf("claude:s")
-	if permits.Proven() || permits.Over("a") {
+	over := func(use string) bool { _, ignored := permits.Over(use); return ignored }
+	if permits.Proven() || over("a") {
 		t.Error("something was used")
 	}
 	_, ignored := rewrittenLine(t, e, bashUse(e, "a", "ls"))
-	if !permits.Over("a") || permits.Over("a") {
+	if !over("a") || over("a") {
 		t.Error("a permit that was not used is no sign, or is one twice")
 	}
 	if _, err := dirs.TakePermit(ignored, e.Place.Workspace); err == nil || permits.Proven() {
@@ -238,13 +240,13 @@ func TestPermitsOver(t *testing.T) {
 	}
 	_, first := rewrittenLine(t, e, bashUse(e, "b", "ls"))
 	rewrittenLine(t, e, bashUse(e, "b", "ls")) // the hook ran twice for one event
-	if _, err := dirs.TakePermit(first, e.Place.Workspace); err != nil || permits.Over("b") || !permits.Proven() {
+	if _, err := dirs.TakePermit(first, e.Place.Workspace); err != nil || over("b") || !permits.Proven() {
 		t.Errorf("one of two was used: %v", err)
 	}
 	later := bashUse(e, "c", "ls")
 	later.Input = json.RawMessage(`{"command":"ls","description":"d","run_in_background":true}`)
 	_, id := rewrittenLine(t, e, later)
-	if permits.Over("c") {
+	if over("c") {
 		t.Error("what runs in the background may begin later")
 	}
 	if _, err := dirs.TakePermit(id, e.Place.Workspace); err != nil {
@@ -272,4 +274,41 @@ func FuzzPermit(f *testing.F) {
 			t.Errorf("%+v", p)
 		}
 	})
+}
+
+// TestPermitMeets: what a line met at a wall is told to the agent, unless it is not to be
+// advised, and kept for the record of the tool use, once.
+func TestPermitMeets(t *testing.T) {
+	for _, advice := range []string{"on", "off"} {
+		e, dirs := walled(t, "advice = \""+advice+"\"\nallow = [\"Bash(ls:*)\"]")
+		permits := dirs.permitsOf("claude:s")
+		end := func(output string) string {
+			_, id := rewrittenLine(t, e, bashUse(e, "a", "ls"))
+			p, err := dirs.TakePermit(id, e.Place.Workspace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told, err := p.Meets(&walls.End{Output: []byte(output)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return told
+		}
+		if told := end("ls: x: No such file or directory\n"); told != "" {
+			t.Errorf("another failure: %q", told)
+		}
+		if met, ignored := permits.Over("a"); len(met) != 0 || ignored {
+			t.Errorf("another failure met %q", met)
+		}
+		told := end("touch: cannot touch '/usr/x': Read-only file system\n")
+		if got := strings.Contains(told, "read-only inside walls"); got != (advice == "on") || advice == "off" && told != "" {
+			t.Errorf("advice %s: %q", advice, told)
+		}
+		if met, _ := permits.Over("a"); len(met) != 1 || !strings.Contains(met[0], "/usr") {
+			t.Errorf("it met %q", met)
+		}
+		if met, _ := permits.Over("a"); len(met) != 0 {
+			t.Errorf("it met %q once more", met)
+		}
+	}
 }

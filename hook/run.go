@@ -377,11 +377,12 @@ func (s *session) outcome(ctx context.Context, e *Event) error {
 	if errors.Is(err, errWhole) {
 		return err
 	}
-	err = errors.Join(err, s.ranElsewhere(e))
+	met, failed := s.wallsMet(e)
+	err = errors.Join(err, failed)
 	if e.Kind == Refused {
 		return errors.Join(err, s.Note(s.id, "refused", e.Use.Tool+" was refused in the window of "+s.host.Title))
 	}
-	return errors.Join(err, s.Outcome(audit.Outcome{Session: s.id, Agent: e.Use.Agent, Use: e.Use.ID, Tool: e.Use.Tool, Failed: e.Kind == Failed}))
+	return errors.Join(err, s.Outcome(audit.Outcome{Session: s.id, Agent: e.Use.Agent, Use: e.Use.ID, Tool: e.Use.Tool, Failed: e.Kind == Failed, Met: met}))
 }
 
 // capped returns a reason of a length that every host takes, on valid UTF-8.

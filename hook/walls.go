@@ -79,12 +79,16 @@ func (s *session) proven(res *permission.Result) error {
 	return nil
 }
 
-// ranElsewhere stops the session's use of walls if a command that has run did not run as
-// the host was answered.
-func (s *session) ranElsewhere(e *Event) error {
-	if !s.fixed.Walls || e.Kind == Refused || e.Use.Tool != tools.Bash || !s.permits().Over(e.Use.ID) {
-		return nil
+// wallsMet returns the walls that a command met which has run. If it did not run as the host
+// was answered, the session has no walls any more.
+func (s *session) wallsMet(e *Event) ([]string, error) {
+	if !s.fixed.Walls || e.Kind == Refused || e.Use.Tool != tools.Bash {
+		return nil, nil
+	}
+	met, ignored := s.permits().Over(e.Use.ID)
+	if !ignored {
+		return met, nil
 	}
 	why := s.host.Title + " ran a command otherwise than it was answered, so without walls"
-	return errors.Join(s.permits().Stop(why), s.Note(s.id, "walls", why))
+	return nil, errors.Join(s.permits().Stop(why), s.Note(s.id, "walls", why))
 }

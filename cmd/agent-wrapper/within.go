@@ -87,7 +87,12 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 		return didNotRun(err)
 	}
 	defer remove()
-	res, err := runInside(ctx, p.Plan, func(ctx context.Context, host, port string) error { return e.Reaches(ctx, p.Session, host, port) }, c, a.say)
+	var refused walls.Refusals
+	heard := hear(c)
+	res, err := runInside(ctx, p.Plan, func(ctx context.Context, host, port string) error {
+		return refused.Note(host, port, e.Reaches(ctx, p.Session, host, port))
+	}, c, a.say)
+	err = heard.passed(err)
 	switch not := new(process.NotStarted); {
 	case kernel.IsMissing(err):
 		return didNotRun(errors.Join(err, p.Fails(err)))
@@ -98,7 +103,13 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 	case res.TimedOut:
 		a.say("ended after %v: the time limit (%s)", c.Limit, wallsLimit)
 	case res.Exit != 0:
-		a.say(insideHint)
+		advice, err := p.Meets(&walls.End{Dir: at, Output: heard.read(), Refused: refused.All()})
+		if err != nil {
+			a.warn("the walls that it met are not recorded: " + err.Error())
+		}
+		if advice != "" {
+			a.say("%s", advice)
+		}
 	}
 	return exit(res.Exit)
 }
