@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // walled returns an engine whose commands run inside walls, for a program elsewhere.

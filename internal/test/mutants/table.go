@@ -4978,6 +4978,44 @@ func tellsWord`,
 		Test: "TestFilter",
 	},
 	{
+		Guard: "no command runs if a call of the child has failed", File: "walls/kernel/inside/child_linux.go",
+		Old:  `		if errno == 0 || errno == one.may {`,
+		New:  `		if errno == 0 || one.nr != unix.SYS_EXECVE {`,
+		Test: "TestChildFails",
+	},
+	{
+		Guard: "a command has no descriptor but its streams", File: "walls/kernel/inside/command_linux.go",
+		Old:  `args: [6]uintptr{firstFree, 1<<31 - 1}`,
+		New:  `args: [6]uintptr{1<<31 - 1, 1<<31 - 1}`,
+		Test: "TestChild",
+	},
+	{
+		Guard: "a child that somebody has ended is waited for no longer", File: "walls/kernel/inside/command_linux.go",
+		Old: `	case !ok:
+		return errors.New("the first process was killed")`,
+		New: `	case !ok:
+		return nil`,
+		Test: "TestChildKilled",
+	},
+	{
+		Guard: "what has become a pipe is not opened", File: "workspace/owner_unix.go",
+		Old:  `	if err == nil && !info.Mode().IsRegular() {`,
+		New:  `	if err == nil && info.IsDir() {`,
+		Test: "TestOpen",
+	},
+	{
+		Guard: "links are followed in a glance too", File: "workspace/glance.go",
+		Old:  `g.look(dir).listed && g.Kind(at) != walls.Link {`,
+		New:  `g.look(dir).listed {`,
+		Test: "TestGlance",
+	},
+	{
+		Guard: "the agent is not told of a wall if it is not to be advised", File: "engine/permits.go",
+		Old:  `	if p.Advises {`,
+		New:  `	if len(all) > 0 {`,
+		Test: "TestPermitMeets",
+	},
+	{
 		Guard: "a host's name does not lead out of walls to this machine", File: "walls/proxy/proxy.go",
 		Old:  `ip.IsLoopback() || `,
 		New:  ``,
@@ -5177,8 +5215,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a tool use that ran and used no permit is found out", File: "engine/permits.go",
-		Old:  `	return ignored && !used`,
-		New:  `	return ignored && used`,
+		Old:  `	return met, ignored && !used`,
+		New:  `	return met, ignored && used`,
 		Test: "TestPermitsOver", Pkg: "./engine",
 	},
 	{
@@ -5195,8 +5233,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a host that ran its own input has no walls any more", File: "hook/walls.go",
-		Old:  `!s.permits().Over(e.Use.ID) {`,
-		New:  `s.permits().Over(e.Use.ID) {`,
+		Old:  `	if !ignored {`,
+		New:  `	if ignored {`,
 		Test: "TestWallsIgnored", Pkg: "./hook",
 	},
 	{

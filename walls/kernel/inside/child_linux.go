@@ -137,6 +137,8 @@ func live(c *child) {
 	end()
 }
 
+var _ = live // spawn calls it
+
 // defaultSignals gives all signals their default effect, but for those that are ignored.
 // For the first process of a namespace that is none, wherever they come from; the command
 // has them as they are meant.
