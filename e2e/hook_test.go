@@ -374,6 +374,9 @@ func TestHookPlugin(t *testing.T) {
 				if tt.name != "settings change" {
 					tt.prepare(b, path)
 				}
+				if tt.name == "missing" && r.Version != versions[0] {
+					tt.ran, tt.words = "allowed denied", "" // the door that install tells of: they do not know onFailure
+				}
 				m := startModel(t, script{"go": {
 					{{Name: "one", Tool: "Bash", Input: func(*model) any {
 						if tt.name == "settings change" { // while it runs
