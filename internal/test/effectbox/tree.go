@@ -269,7 +269,10 @@ func (t *tree) moved(after map[string]state) map[string]bool {
 	}
 	for name := range after {
 		if was, ok := names[of(after, name)]; ok && was != name {
-			found[was], found[name] = found[was], true
+			found[name] = true
+			if !found[was] {
+				found[was] = false // nothing that was moved is there now
+			}
 		}
 	}
 	return found

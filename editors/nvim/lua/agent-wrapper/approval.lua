@@ -234,16 +234,19 @@ function Float.new()
   local function on(events, fn, buffer)
     api.nvim_create_autocmd(events, { group = self.group, buffer = buffer, callback = safe(fn) })
   end
-  on({ "WinEnter", "BufEnter" }, function()
-    self:quiet()
-  end, self.body)
-  on({ "WinLeave" }, function()
+  -- Its rows depend on whether the keys go there, and so does its height.
+  local function drawn()
     vim.schedule(safe(function()
       if self.window and api.nvim_win_is_valid(self.window) then
         self:draw()
       end
     end))
+  end
+  on({ "WinEnter", "BufEnter" }, function()
+    self:quiet()
+    drawn()
   end, self.body)
+  on({ "WinLeave" }, drawn, self.body)
   on({ "FocusGained", "FocusLost" }, function()
     self:quiet()
   end)
