@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
@@ -21,6 +22,7 @@ type Glance struct {
 type directory struct {
 	asked  int                      // for how many names
 	listed bool                     // names is all that is there
+	odd    bool                     // some are not in ASCII
 	names  map[string][]walls.Entry // by the name in lower case
 }
 
@@ -51,10 +53,16 @@ func (g *Glance) Kind(name string) walls.Kind {
 			return e.Kind
 		}
 	}
-	if len(alike) > 0 {
+	if len(alike) > 0 || d.odd || !ascii(base) {
 		return g.Tree.Kind(name) // the directory may be one that takes them for the same
 	}
 	return walls.Nothing
+}
+
+// ascii reports whether a name is in ASCII: two others may be the same to a directory in
+// more ways than by case.
+func ascii(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // look returns what is known of a directory. It is listed when there is a second question
@@ -86,6 +94,7 @@ func (g *Glance) look(dir string) *directory {
 	}
 	d.listed, d.names = true, make(map[string][]walls.Entry, len(entries))
 	for _, e := range entries {
+		d.odd = d.odd || !ascii(e.Name)
 		lower := strings.ToLower(e.Name)
 		d.names[lower] = append(d.names[lower], e)
 	}

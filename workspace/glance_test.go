@@ -15,7 +15,7 @@ func TestGlance(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{"file", "File", "dir/a", "dir/sub/b", "shut/c"} {
+	for _, file := range []string{"file", "File", "dir/a", "dir/é", "dir/sub/b", "shut/c"} {
 		if err := os.WriteFile(filepath.Join(root, file), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestGlance(t *testing.T) {
 		}
 	}
 	names := []string{
-		"", "file", "File", "FILE", "none", "dir", "dir/a", "dir/A", "dir/none", "dir/sub", "dir/sub/b", "dir/sub/none/x", "dir/sub/none/y", "dir/sub/none/z", "file/x", "file/y", "file/z",
+		"", "file", "File", "FILE", "none", "dir", "dir/a", "dir/A", "dir/É", "dir/é", "dir/ſ", "dir/none", "dir/sub", "dir/sub/b", "dir/sub/none/x", "dir/sub/none/y", "dir/sub/none/z", "file/x", "file/y", "file/z",
 		"link", "link/a", "link/none", "link/sub/b", "link/sub/up/a", "dir/out", "dir/gone", "dir/gone/x", "dir/gone/y", "ring", "ring/x", "ring/y", "shut/c", "shut/d", "shut/e", "none/x", "none/y/z", "none/y/w", "dir/../file", "dir//a",
 	}
 	for _, mode := range []os.FileMode{0o755, 0o644, 0o311, 0} {

@@ -103,7 +103,7 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 	case res.TimedOut:
 		a.say("ended after %v: the time limit (%s)", c.Limit, wallsLimit)
 	case res.Exit != 0:
-		advice, err := p.Meets(&walls.End{Dir: at, Output: heard.read(), Refused: refused.All()})
+		advice, err := p.Meets(&walls.End{Dir: at, Output: heard.read(), Unread: heard.blind, Refused: refused.All()})
 		if err != nil {
 			a.warn("the walls that it met are not recorded: " + err.Error())
 		}

@@ -25,8 +25,8 @@ import (
 )
 
 // Run runs a command inside walls, as its own method Run does without. The program is
-// found as it would be outside, and ended when the plan's time is over. If a layer is missing, the command is not started, and
-// the error is a *missing.
+// found as it would be outside, and ended when the plan's time is over. If a layer is
+// missing, the command is not started, and the error is a *missing.
 func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, error) {
 	a := &around{held: h, stops: make(chan struct{}, 1), done: make(chan struct{}), err: errNoWalls}
 	held := *c

@@ -464,10 +464,6 @@ func (s *shells) room() (*kernel.Room, error) {
 	if s.ctx.Err() != nil {
 		return nil, errors.New("the run is over")
 	}
-	if s.place != nil {
-		s.place.Close() // what it had ready
-		s.place = nil
-	}
 	room, err := kernel.OpenRoom(s.reaches)
 	if err == nil {
 		s.place = room

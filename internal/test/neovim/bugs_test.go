@@ -274,6 +274,19 @@ func TestBug10ShownAgain(t *testing.T) {
 	})
 }
 
+// TestBug10FocusedOtherwise: a question whose window the keys reach in any way shows what they
+// do.
+func TestBug10FocusedOtherwise(t *testing.T) {
+	each(t, func(t *testing.T, r Release) {
+		p := asked(t, r, bash("npm i x"))
+		p.Lua(`for _, w in ipairs(vim.api.nvim_list_wins()) do
+			if vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(w)):match("agent%-wrapper://question") then vim.api.nvim_set_current_win(w) end
+		end`)
+		p.See("o  once", "npm i x")
+		p.denies()
+	})
+}
+
 func TestBug12AgentDies(t *testing.T) {
 	each(t, func(t *testing.T, r Release) {
 		p := sit(t, r, turns{}, asking)

@@ -37,7 +37,6 @@ type child struct {
 	status uint32     // of a process that it has waited for
 	one    byte
 	all    uint64 // all signals
-	none   uint64
 	was    uint64 // the signals that are blocked here
 	act    sigaction
 	stacks [2][]uintptr // of the child and of the command

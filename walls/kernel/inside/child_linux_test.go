@@ -101,6 +101,7 @@ func TestChild(t *testing.T) {
 		{"a signal of which we are told", "kill -USR1 $$; exit 3", 128 + 10},
 		{"a signal that is ignored here", "kill -USR2 $$; exit 3", 3},
 		{"no other descriptor", "for fd in /proc/self/fd/*; do case ${fd##*/} in 0|1|2) ;; *) readlink -e $fd && exit 4;; esac; done; exit 3", 3},
+		{"no signal is blocked", "while read -r name value; do [ $name = SigBlk: ] && [ $value = 0000000000000000 ] && exit 3; done </proc/self/status", 3},
 		{"its directory", `[ "$(ls -A)" = "" ] && echo x > made && exit 3`, 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (o *Order) run(to *line, streams [3]int) (int, error) {
 	if err := c.build(); err != nil {
 		return 0, err
 	}
-	if err := to.say("ready"); err != nil || c.Path == "" {
+	if err := to.say("ready"); err != nil {
 		return 0, err
 	}
 	return c.wait()
@@ -171,7 +171,7 @@ func (c *command) prepare() error {
 	k.built = append(k.built, call{nr: unix.SYS_UNSHARE, args: [6]uintptr{unix.CLONE_FILES}, layer: descriptors})
 	for i, fd := range c.streams {
 		if i != fd {
-			k.built = append(k.built, call{nr: unix.SYS_DUP3, args: [6]uintptr{uintptr(fd), uintptr(i)}, may: unix.EBADF, layer: streams})
+			k.built = append(k.built, call{nr: unix.SYS_DUP3, args: [6]uintptr{uintptr(fd), uintptr(i)}, layer: streams})
 		}
 	}
 	k.built = append(k.built, call{nr: unix.SYS_FCHDIR, args: [6]uintptr{uintptr(c.dir)}, layer: directory})
@@ -217,7 +217,7 @@ func (c *command) prepareStart() error {
 	k := &c.child
 	k.kept = append(k.kept, path, argv, envp)
 	k.start = []call{
-		{nr: unix.SYS_RT_SIGPROCMASK, args: [6]uintptr{unix.SIG_SETMASK, k.at(unsafe.Pointer(&k.none)), 0, unsafe.Sizeof(k.none)}},
+		{nr: unix.SYS_RT_SIGPROCMASK, args: [6]uintptr{unix.SIG_SETMASK, k.at(unsafe.Pointer(&k.was)), 0, unsafe.Sizeof(k.was)}},
 		{nr: unix.SYS_EXECVE, args: [6]uintptr{uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&envp[0]))}},
 	}
 	return nil
@@ -370,6 +370,8 @@ func (c *command) wait() (int, error) {
 		case what == tellsStopped:
 			_ = c.to.say("stopped") // whoever has ordered it may be gone, and we soon too
 			continue
+		case what != tellsEnded:
+			return 0, fmt.Errorf("the first process says %d", what)
 		}
 		how := unix.WaitStatus(of)
 		if how.Signaled() {

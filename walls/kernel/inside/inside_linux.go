@@ -30,7 +30,7 @@ const lineFD = 3
 // Order is what it is told to do.
 type Order struct {
 	Build     string   // whose order it is; see build.Name
-	Path      string   // the program; "" starts none
+	Path      string   // the program
 	Args, Env []string // of it
 	Dir       string
 	Dev, Ino  uint64 // of Dir
@@ -90,6 +90,7 @@ func init() {
 	}
 	line := &line{fd: lineFD}
 	unix.CloseOnExec(lineFD)
+	lowerFiles()
 	switch {
 	case len(os.Args) == 1:
 		line.exit(inside(line))
@@ -97,6 +98,11 @@ func init() {
 		line.exit(room(line))
 	}
 }
+
+// lowerFiles gives back the limit of open files, which package syscall raises for Go in init
+// and lowers again for what it executes. Commands are started without it, and nothing tells
+// what the limit was; so it executes what is not there.
+func lowerFiles() { _ = syscall.Exec("", []string{Name}, nil) }
 
 // exit ends the process.
 func (l *line) exit(code int, err error) {
