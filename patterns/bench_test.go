@@ -157,3 +157,13 @@ func BenchmarkDoubling(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMeets compares a word with a hole, as of `cat "$f"`, with the pattern of a rule.
+func BenchmarkMeets(b *testing.B) {
+	p := textPattern{chunks: []string{"secrets/", ".json"}}
+	steps := wordSteps(nil, &shell.Word{Text: "sub/deep/a.txt", Holes: []shell.Hole{{At: 0, Kind: shell.AnyText}}}, false)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.meets(steps)
+	}
+}

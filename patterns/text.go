@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -156,6 +157,7 @@ func wordSteps(steps []step, w *shell.Word, loose bool) []step {
 // meets reports whether the pattern and the steps have a text in common.
 func (p *textPattern) meets(steps []step) bool {
 	m := newMachine(p.chunks)
+	defer m.done()
 	for i := range steps {
 		s := &steps[i]
 		if p.open && m.ended() && (s.any || s.byte == border) {
@@ -179,41 +181,64 @@ func (p *textPattern) meets(steps []step) bool {
 // machine is a nondeterministic automaton: it holds a bit for each position in
 // the pattern that may have been reached.
 type machine struct {
-	size  int      // number of positions; the bit after the last is the end
-	bytes []byte   // the literal byte at each position
-	wild  []uint64 // the positions of wildcards
-	at    [256][]uint64
+	size  int        // number of positions; the bit after the last is the end
+	bytes []byte     // the literal byte at each position
+	words []uint64   // all bits; those of wildcards, now and next are the first ones
+	at    [256]int32 // where the positions of a byte are in words; 0: it has none
+	wild  []uint64   // the positions of wildcards
 	now   []uint64
 	next  []uint64
 }
 
+// machines are those that were used: most are too large to be made for each of the many
+// patterns that a text with a hole is compared with.
+var machines = sync.Pool{New: func() any { return new(machine) }}
+
 func newMachine(chunks []string) *machine {
 	chunks = oneWild(chunks)
-	m := &machine{size: len(chunks) - 1}
+	m := machines.Get().(*machine)
+	m.size = len(chunks) - 1
 	for _, c := range chunks {
 		m.size += len(c)
 	}
 	n := m.size/64 + 1
-	m.bytes, m.wild, m.now, m.next = make([]byte, m.size), make([]uint64, n), make([]uint64, n), make([]uint64, n)
+	m.bytes, m.words = zeroed(m.bytes, m.size), zeroed(m.words, 3*n)
 	place := 0
 	for i, chunk := range chunks {
 		if i > 0 {
-			m.wild[place/64] |= 1 << (place % 64)
+			m.words[place/64] |= 1 << (place % 64)
 			place++
 		}
 		for j := 0; j < len(chunk); j++ {
 			c := chunk[j]
-			if m.at[c] == nil {
-				m.at[c] = make([]uint64, n)
+			if m.at[c] == 0 {
+				m.at[c] = int32(len(m.words))
+				m.words = append(m.words, m.words[n:2*n]...) // zeros
 			}
-			m.at[c][place/64] |= 1 << (place % 64)
+			m.words[int(m.at[c])+place/64] |= 1 << (place % 64)
 			m.bytes[place] = c
 			place++
 		}
 	}
+	m.wild, m.now, m.next = m.words[:n:n], m.words[n:2*n:2*n], m.words[2*n:3*n:3*n]
 	m.next[0] = 1
 	m.turn()
 	return m
+}
+
+// zeroed returns a slice of n zeros, in the place of another one if that is large enough.
+func zeroed[T any](old []T, n int) []T {
+	fresh := slices.Grow(old[:0], n)[:n]
+	clear(fresh)
+	return fresh
+}
+
+// done gives the machine back.
+func (m *machine) done() {
+	for _, c := range m.bytes {
+		m.at[c] = 0
+	}
+	machines.Put(m)
 }
 
 // oneWild merges adjacent wildcards.
@@ -237,8 +262,8 @@ func (m *machine) readByte(c byte) {
 	carry := uint64(0)
 	for i, now := range m.now {
 		hit := uint64(0)
-		if at != nil {
-			hit = now & at[i]
+		if at != 0 {
+			hit = now & m.words[int(at)+i]
 		}
 		m.next[i] = hit<<1 | carry | now&m.wild[i]
 		carry = hit >> 63
