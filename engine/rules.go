@@ -28,6 +28,8 @@ type Rules struct {
 	Warnings []string
 
 	options  Options
+	planner  walls.Planner           // of the walls
+	seen     workspace.Memory        // of their plans
 	plan     *walls.Plan             // of the only command, see WithinOnce
 	within   bool                    // the session's command lines run inside walls
 	planning bool                    // see Planning

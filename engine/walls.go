@@ -17,8 +17,8 @@ import (
 // Walls returns the plan of the walls for a command that begins in a directory, by the
 // policy and the present rules of the session. The error says why there can be none.
 func (r *Rules) Walls(dir string) (*walls.Plan, error) {
-	tree := workspace.NewGlance(workspace.Tree{Env: workspace.Env{Place: r.Place}})
-	plan, err := walls.Make(r.Policy, r.Session, workspace.Machine(r.Place.Home, dir), tree)
+	tree := workspace.NewGlance(workspace.Tree{Env: workspace.Env{Place: r.Place}}, &r.seen)
+	plan, err := r.planner.Make(r.Policy, r.Session, workspace.Machine(r.Place.Home, dir), tree)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,10 @@ func (r *Rules) Walls(dir string) (*walls.Plan, error) {
 func (r *Rules) Meets(plan *walls.Plan, end *walls.End) []walls.Met {
 	return walls.Meets(plan, end, workspace.Tree{Env: workspace.Env{Place: r.Place}})
 }
+
+// Made returns what a command inside the walls of a plan has made that is protected and was
+// not there.
+func (r *Rules) Made(plan *walls.Plan) []walls.Path { return workspace.Made(plan.Absent, &r.seen) }
 
 // Supposed is Within if the policy has walls, for programs that only explain decisions.
 func (r *Rules) Supposed() error {

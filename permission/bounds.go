@@ -33,6 +33,12 @@ func (p *Policy) Bounds(s *Session) *Bounds {
 	return &Bounds{policies: append([]*Policy{p}, p.Further...), session: s.standing()}
 }
 
+// Same reports whether bounds say the same of every path as others did: they are by the
+// same policies, and what the session denies has not changed.
+func (b *Bounds) Same(others *Bounds) bool {
+	return slices.Equal(b.policies, others.policies) && b.session.deny == others.session.deny
+}
+
 // ReadOnly returns why nothing in the workspace is to be written by anybody: a mode, or
 // a rule that denies all edits; "" if there is no such reason.
 func (b *Bounds) ReadOnly() string {

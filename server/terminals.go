@@ -79,7 +79,7 @@ func (s *shell) CanUseTool(ctx context.Context, use permission.ToolUse) (permiss
 }
 
 // Enclose prepares the program of a command for walls.
-func (s *shell) Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() error, err error) {
+func (s *shell) Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() ([]string, error), err error) {
 	plan, err := s.Walls(use.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
@@ -93,9 +93,15 @@ func (s *shell) Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) 
 		done()
 		return nil, err
 	}
-	return func() error {
+	return func() (says []string, err error) {
 		defer done()
-		return ended()
+		if err := ended(); err != nil {
+			return nil, err
+		}
+		for _, p := range s.Made(plan) {
+			says = append(says, p.Made())
+		}
+		return says, nil
 	}, nil
 }
 

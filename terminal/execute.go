@@ -563,7 +563,7 @@ func (s *session) enclose(c *command) (preparer, error) {
 	if c.scratch, err = os.MkdirTemp("", "agent-wrapper-terminal-"); err != nil {
 		return nil, err
 	}
-	return func(cmd *exec.Cmd) (func() error, error) { return e.Enclose(&use, cmd, c.scratch) }, nil
+	return func(cmd *exec.Cmd) (func() ([]string, error), error) { return e.Enclose(&use, cmd, c.scratch) }, nil
 }
 
 // pagers has programs that page their output on a terminal (git, man, systemctl) write
@@ -586,6 +586,9 @@ func (s *session) await(c *command, began time.Time) {
 		s.tell("agent-wrapper: it did not run: " + err.Error())
 		s.notStarted(c, err)
 		return
+	}
+	for _, line := range c.console.says {
+		s.tell("agent-wrapper: " + line)
 	}
 	state := store.CommandCompleted
 	if exit > 128 {

@@ -48,8 +48,9 @@ type Decider interface {
 type encloser interface {
 	// Enclose prepares the program of a command for that, which writes to the directory
 	// scratch too. over is called once it was started, or could not be: it returns when the
-	// command has ended, with the error if there were no walls.
-	Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() error, err error)
+	// command has ended, with what a person is told of it, or with the error if there were no
+	// walls.
+	Enclose(use *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() (says []string, err error), err error)
 }
 
 // Options say where sessions are kept and who decides.

@@ -28,8 +28,8 @@ type console struct {
 	leader *process.Leader
 	master *os.File
 	read   chan struct{} // closed when all of its output was read
-	walls  chan error    // says why there were no walls; nil if none were wanted
-	err    error         // that, after wait: it did not run
+	walls  chan walled   // says how that went; nil if no walls were wanted
+	walled               // that, after wait
 }
 
 const (
@@ -52,10 +52,16 @@ func open(args []string, dir string, env []string, at size, output func([]byte))
 	return openIn(nil, args, dir, env, at, output)
 }
 
+// walled is how a program went inside walls.
+type walled struct {
+	says []string // what a person is told of it
+	err  error    // why there were no walls: it did not run
+}
+
 // preparer changes a program right before it is started, so that it runs inside walls. over
 // is called when that was started, or could not be: it returns when the program has ended,
-// with the error if there were no walls.
-type preparer func(cmd *exec.Cmd) (over func() error, err error)
+// as that of an encloser.
+type preparer func(cmd *exec.Cmd) (over func() ([]string, error), err error)
 
 // openIn is open with a program that prepare, which may be nil, has run inside walls.
 func openIn(prepare preparer, args []string, dir string, env []string, at size, output func([]byte)) (*console, error) {
@@ -96,11 +102,14 @@ func (c *console) start(prepare preparer, cmd *exec.Cmd, tty *os.File) (err erro
 		return err
 	}
 	if c.leader, err = process.StartLeader(cmd, tty); err != nil {
-		_ = over() // there is nothing to wait for
+		_, _ = over() // there is nothing to wait for
 		return err
 	}
-	c.walls = make(chan error, 1)
-	go func() { c.walls <- over() }()
+	c.walls = make(chan walled, 1)
+	go func() {
+		says, err := over()
+		c.walls <- walled{says, err}
+	}()
 	return nil
 }
 
@@ -144,7 +153,7 @@ func (c *console) wait() int {
 	<-c.read
 	c.master.Close()
 	if c.walls != nil {
-		c.err = <-c.walls
+		c.walled = <-c.walls
 	}
 	return exit
 }

@@ -30,14 +30,14 @@ type builder struct {
 	dir string
 }
 
-func (d builder) Enclose(_ *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() error, err error) {
+func (d builder) Enclose(_ *permission.ToolUse, cmd *exec.Cmd, scratch string) (over func() ([]string, error), err error) {
 	plan := &walls.Plan{Writable: []walls.Path{{Path: d.dir}, {Path: scratch}}}
 	if d.dir == "" {
 		plan.ReadOnly = []walls.Path{{Path: "/nowhere/at/all"}} // a layer that cannot be built
 	}
 	held, done := kernel.Around(plan, nil)
 	ended, err := held.Hand(cmd)
-	return func() error { defer done(); return ended() }, err
+	return func() ([]string, error) { defer done(); return []string{"it is over"}, ended() }, err
 }
 
 // enclosed returns a bench whose commands run inside walls that d builds.
@@ -81,7 +81,7 @@ func TestWalls(t *testing.T) {
 	for _, tt := range []struct{ line, shows string }{
 		{"mkdir sub && touch made && test -t 0 && echo made it", "made it"},
 		{"touch " + outside + "; echo then", "Read-only file system"},
-		{"cd sub; echo moved", "moved"},
+		{"cd sub; echo moved", "agent-wrapper: it is over"},
 		{"pwd; echo here", dir + "/sub"},
 		{"exit 7", "$ exit 7"},
 		{"setsid sleep 98765.5 & echo left", "left"},

@@ -29,12 +29,16 @@ type Entry struct {
 	Kind Kind
 }
 
-// Files is what Make needs to know of the files.
+// Listing is what is in a directory.
+type Listing struct{ Entries []Entry }
+
+// Files is what a Planner needs to know of the files.
 type Files interface {
 	// Kind returns what is at an absolute path, without following a link there.
 	Kind(path string) Kind
-	// List returns the names in a directory.
-	List(dir string) ([]Entry, error)
+	// List returns what is in a directory. As long as nothing has changed in it, it may
+	// return the same Listing, of which nobody changes anything.
+	List(dir string) (*Listing, error)
 	// Names returns how many names a file has, by hard links; 1 if that is not known.
 	Names(path string) int
 	// Resolve follows the links of an absolute path, as permission.Env.
@@ -59,8 +63,11 @@ const maxNames = 200_000
 
 // Make returns the plan for a policy, under the present rules of a session, which may be
 // nil. An error means that there can be none: what is in the workspace cannot be told.
-func Make(p *permission.Policy, s *permission.Session, m *Machine, files Files) (*Plan, error) {
-	k := &maker{bounds: p.Bounds(s), machine: m, files: files, left: maxNames}
+func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine, files Files) (*Plan, error) {
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	pl.under(p.Bounds(s))
+	k := &maker{Planner: pl, machine: m, files: files, left: maxNames}
 	k.plan = Plan{Workspace: append([]string{p.Place.Workspace}, p.Place.Roots...), Hosts: hosts(p)}
 	k.writable()
 	for _, root := range k.plan.Workspace {
@@ -79,11 +86,14 @@ func Make(p *permission.Policy, s *permission.Session, m *Machine, files Files) 
 	k.named()
 	k.held()
 	k.sort()
+	if k.round%forgetEvery == 0 {
+		k.forget()
+	}
 	return &k.plan, nil
 }
 
 type maker struct {
-	bounds  *permission.Bounds
+	*Planner
 	machine *Machine
 	files   Files
 	plan    Plan
@@ -161,18 +171,19 @@ func (k *maker) add(list *[]Path, name, why string) {
 // walk looks at everything in a directory. With kept set nothing there can be written
 // anyway.
 func (k *maker) walk(dir string, kept bool) error {
-	entries, err := k.files.List(dir)
+	listing, err := k.files.List(dir)
 	if err != nil {
 		return nil // nor can the command read it
 	}
-	if k.left -= len(entries); k.left < 0 {
+	if k.left -= len(listing.Entries); k.left < 0 {
 		return fmt.Errorf("there are more than %d names in the workspace and in what rules name: what is to be withheld cannot be looked for", maxNames)
 	}
-	if isRepository(entries) && !kept {
+	found := k.in(dir, listing)
+	if found.repository && !kept {
 		k.settings(dir)
 	}
-	for _, e := range entries {
-		if err := k.entry(path.Join(dir, e.Name), e.Kind, kept); err != nil {
+	for i := range found.notable {
+		if err := k.entry(&found.notable[i], kept); err != nil {
 			return err
 		}
 	}
@@ -180,12 +191,12 @@ func (k *maker) walk(dir string, kept bool) error {
 }
 
 // entry looks at one name.
-func (k *maker) entry(name string, kind Kind, kept bool) error {
+func (k *maker) entry(e *notable, kept bool) error {
+	name, kind, bound := e.path, e.kind, e.bound
 	if kind == Link {
 		k.link(name)
 		return nil
 	}
-	bound := k.bounds.At(name, kind == Dir)
 	if !kept || bound.Read != "" {
 		k.pin(name, kind == Dir, bound)
 	}
@@ -223,7 +234,7 @@ func (k *maker) pin(name string, dir bool, bound permission.Bound) {
 		return
 	}
 	freed := func(at string) bool {
-		now := k.bounds.At(at, dir)
+		now := k.at(at, dir)
 		return bound.Read != "" && now.Read == "" || bound.Write != "" && now.Write == "" || bound.Ruled && !now.Ruled
 	}
 	if !freed("/" + moved + "/" + path.Base(name)) {
@@ -259,7 +270,7 @@ func (k *maker) link(name string) {
 	if dir {
 		k.unheld = append(k.unheld, k.bounds.Through(name, k.within(real))...)
 	}
-	bound := k.bounds.At(name, dir)
+	bound := k.at(name, dir)
 	if bound.Read == "" && bound.Write == "" {
 		return
 	}
@@ -301,15 +312,6 @@ func (k *maker) settings(dir string) {
 	}
 }
 
-// isRepository reports whether git takes a directory with these entries for a
-// repository.
-func isRepository(entries []Entry) bool {
-	has := func(name string) bool {
-		return slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == name })
-	}
-	return has("HEAD") && has("objects") && has("refs")
-}
-
 // elsewhere looks at what the tables and the rules name outside the workspace.
 func (k *maker) elsewhere() {
 	for _, name := range k.bounds.Files() {
@@ -318,7 +320,7 @@ func (k *maker) elsewhere() {
 			continue
 		}
 		for _, one := range []string{name, real} {
-			switch bound := k.bounds.At(one, k.files.Kind(real) == Dir); {
+			switch bound := k.at(one, k.files.Kind(real) == Dir); {
 			case bound.Read != "" && (k.within(real) || bound.Ruled):
 				k.add(&k.plan.Denied, real, bound.Read)
 			case bound.Read != "":
@@ -354,7 +356,7 @@ func (k *maker) root(root permission.Root) {
 	}
 	left := k.left
 	kind := k.files.Kind(real)
-	if bound := k.bounds.At(real, kind == Dir); bound.Read != "" {
+	if bound := k.at(real, kind == Dir); bound.Read != "" {
 		k.pin(real, kind == Dir, bound)
 		k.add(&k.plan.Denied, real, bound.Read)
 	} else if kind == Dir && k.walk(real, !k.inside(real)) != nil {
@@ -376,7 +378,7 @@ func (k *maker) absent(root string) {
 		if last != "" && below(at, last) || k.files.Kind(at) != Nothing {
 			continue
 		}
-		if why := k.bounds.At(at, false).Write; why != "" && !k.readOnly(at) {
+		if why := k.at(at, false).Write; why != "" && !k.readOnly(at) {
 			k.add(&k.plan.Absent, at, why)
 			last = at
 		}

@@ -34,7 +34,7 @@ func (f fake) Kind(name string) Kind {
 	return Nothing
 }
 
-func (f fake) List(dir string) ([]Entry, error) {
+func (f fake) List(dir string) (*Listing, error) {
 	if f.Kind(dir) != Dir {
 		return nil, errors.New("it is no directory")
 	}
@@ -47,7 +47,7 @@ func (f fake) List(dir string) ([]Entry, error) {
 			entries = append(entries, Entry{name, f.Kind(path.Join(dir, name))})
 		}
 	}
-	return entries, nil
+	return &Listing{entries}, nil
 }
 
 func (f fake) Resolve(name string) (string, bool) {
@@ -108,7 +108,7 @@ func machine() *Machine {
 
 // TestMake: a plan holds what the rules and the tables name, and not what they do not.
 func TestMake(t *testing.T) {
-	p, err := Make(policy(t, "Read(secrets/**); Read(/srv/a/**); Read(~/**/*.kdbx)", "WebFetch(example.com); Read(sub/.env)"), nil, machine(), files)
+	p, err := new(Planner).Make(policy(t, "Read(secrets/**); Read(/srv/a/**); Read(~/**/*.kdbx)", "WebFetch(example.com); Read(sub/.env)"), nil, machine(), files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,9 @@ func TestMake(t *testing.T) {
 // TestTooMany: where not every name can be looked at, there is no plan.
 func TestTooMany(t *testing.T) {
 	many := slices.Clone(files)
-	m := &maker{bounds: policy(t, "", "").Bounds(nil), machine: machine(), files: many, left: 5}
+	pl := new(Planner)
+	pl.under(policy(t, "", "").Bounds(nil))
+	m := &maker{Planner: pl, machine: machine(), files: many, left: 5}
 	if err := m.walk("/home/me/ws", false); err == nil {
 		t.Error("a plan without a look at everything")
 	}
@@ -159,7 +161,7 @@ func TestTooMany(t *testing.T) {
 func TestDirectory(t *testing.T) {
 	m := machine()
 	m.Dir = "/tmp/scratch"
-	p, err := Make(policy(t, "", ""), nil, m, files)
+	p, err := new(Planner).Make(policy(t, "", ""), nil, m, files)
 	if err != nil || !slices.Contains(Paths(p.Writable), "/tmp/scratch") {
 		t.Errorf("%v, %v", p, err)
 	}
@@ -179,7 +181,7 @@ func TestTime(t *testing.T) {
 
 // TestNames: what has another name is not held by this one.
 func TestNames(t *testing.T) {
-	p, err := Make(policy(t, "Read(copied.key); Read(other.key); Read(copied-dir/**)", ""), nil, machine(), append(slices.Clone(files), "/home/me/ws/copied.key", "/home/me/ws/other.key", "/home/me/ws/copied-dir/x", "/home/me/ws/copied"))
+	p, err := new(Planner).Make(policy(t, "Read(copied.key); Read(other.key); Read(copied-dir/**)", ""), nil, machine(), append(slices.Clone(files), "/home/me/ws/copied.key", "/home/me/ws/other.key", "/home/me/ws/copied-dir/x", "/home/me/ws/copied"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +203,7 @@ func gitsOf(absent []Path) []Path {
 
 // TestAbsent: what is protected and not there is looked for, and what is there is not.
 func TestAbsent(t *testing.T) {
-	p, err := Make(policy(t, "", "Edit(.envrc)"), nil, machine(), files)
+	p, err := new(Planner).Make(policy(t, "", "Edit(.envrc)"), nil, machine(), files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +230,7 @@ func TestHeld(t *testing.T) {
 		{"Edit(./a.go)", true}, {"Edit(./nothing)", false}, {"Edit(*.lock)", false}, {"Edit(**/*.go)", false},
 		{"Read(~/**/*.kdbx)", false}, {"Read(/**)", false}, {"Edit(.npmrc)", false}, {"Edit(./.npmrc)", false}, // more than the workspace; a link
 	} {
-		p, err := Make(policy(t, tt.rule, ""), nil, machine(), files)
+		p, err := new(Planner).Make(policy(t, tt.rule, ""), nil, machine(), files)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +253,7 @@ func TestPinned(t *testing.T) {
 		{"", nil}, {"Read(conf/secrets/**)", []string{ws + "conf"}}, {"Read(conf/secrets/key)", []string{ws + "conf", ws + "conf/secrets"}}, {"Edit(./conf/a/prod.json)", []string{ws + "conf", ws + "conf/a"}},
 		{"Edit(conf/a/**)", []string{ws + "conf"}}, {"Read(conf/**)", nil}, {"Read(.env)", nil}, {"Read(*.pem)", nil}, {"Edit(prod.json)", nil}, {"Read(**/a/prod.json)", []string{ws + "conf/a"}}, {"Edit(.vscode/**)", nil},
 	} {
-		p, err := Make(policy(t, tt.deny, ""), nil, machine(), with)
+		p, err := new(Planner).Make(policy(t, tt.deny, ""), nil, machine(), with)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +276,7 @@ func TestPinned(t *testing.T) {
 func TestCopies(t *testing.T) {
 	linked := fake{"/home/me/ws/a.go", "/home/me/ws/.claude -> /home/me/other/.claude", "/home/me/other/.claude/worktrees/x/a.go"}
 	for name, with := range map[string]fake{"a directory": files, "a link": linked} {
-		p, err := Make(policy(t, "", ""), nil, machine(), with)
+		p, err := new(Planner).Make(policy(t, "", ""), nil, machine(), with)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +300,7 @@ func TestHeldThroughLinks(t *testing.T) {
 		{append(slices.Clone(files), "/home/me/ws/src -> /home/me/ws/sub"), "Read(.env)", true}, {files, "Read(data/**)", true},
 		{append(slices.Clone(files), "/home/me/.kept -> /srv/deep"), "Read(~/.kept/**)", false},
 	} {
-		p, err := Make(policy(t, tt.rule, ""), nil, machine(), fake(tt.with))
+		p, err := new(Planner).Make(policy(t, tt.rule, ""), nil, machine(), fake(tt.with))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +316,7 @@ func TestReadOnly(t *testing.T) {
 	plan := policy(t, "", "")
 	plan.Mode, _ = modes.Parse("plan")
 	for name, p := range map[string]*permission.Policy{"mode": plan, "rule": policy(t, "Edit", ""), "edit of a file": policy(t, "Edit(a.go)", "")} {
-		made, err := Make(p, nil, machine(), files)
+		made, err := new(Planner).Make(p, nil, machine(), files)
 		if err != nil {
 			t.Fatal(err)
 		}

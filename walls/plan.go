@@ -2,15 +2,18 @@
 // allowed can do no more: a [Plan] of what may be written, what may not be read, which
 // hosts may be reached, and the limits.
 //
-// [Make] is pure. It reads the policy by permission.Bounds, which has the rules and the
-// tables by which tool uses are decided, and looks at files by an interface only. Package
+// A [Planner] makes plans. It reads the policy by permission.Bounds, which has the rules and
+// the tables by which tool uses are decided, and looks at files by an interface only. Package
 // walls/kernel builds the walls.
 //
 // A plan is a snapshot: it names the files that were there when it was made. What cannot
 // be held by it is in Plan.Gaps.
 package walls
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Plan is what a command may do inside.
 type Plan struct {
@@ -47,6 +50,11 @@ type Plan struct {
 type Path struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
+}
+
+// Made says that a command has made a path that is protected and was not there.
+func (p *Path) Made() string {
+	return fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
 }
 
 // Limits are those of one command. 0 is no limit.

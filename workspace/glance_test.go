@@ -33,9 +33,9 @@ func TestGlance(t *testing.T) {
 		if err := os.Chmod(filepath.Join(root, "shut"), mode); err != nil {
 			t.Fatal(err)
 		}
-		tree := Tree{}
+		tree, memory := Tree{}, new(Memory)
 		for _, backwards := range []bool{false, true} {
-			g := NewGlance(tree)
+			g := NewGlance(tree, memory)
 			for range 3 {
 				for i := range names {
 					name := names[i]

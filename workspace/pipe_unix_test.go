@@ -44,7 +44,7 @@ func TestPipes(t *testing.T) {
 			}
 			env := Env{Place: patterns.Place{Workspace: dir}}
 			tree := Tree{Env: env}
-			glance := NewGlance(tree)
+			glance := NewGlance(tree, new(Memory))
 			for range 3 {
 				if glance.Kind(at+"/x") != walls.Nothing || glance.Kind(at) != walls.File {
 					t.Error("something lies below a pipe")

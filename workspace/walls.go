@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -44,19 +45,26 @@ func kindOf(mode fs.FileMode) walls.Kind {
 	return walls.File
 }
 
-// List returns the names in a directory.
-func (Tree) List(dir string) ([]walls.Entry, error) {
+// List returns what is in a directory.
+func (Tree) List(dir string) (*walls.Listing, error) {
+	l, _, err := listing(dir)
+	return l, err
+}
+
+// listing returns what is in a directory, with its stamp.
+func listing(dir string) (*walls.Listing, stamp, error) {
 	f, err := open(dir, true)
 	if err != nil {
-		return nil, err
+		return nil, stamp{}, err
 	}
 	defer f.Close()
+	was := stampOf(f) // what changes from here on changes the next one
 	found, err := f.ReadDir(-1)
-	entries := make([]walls.Entry, 0, len(found))
+	l := &walls.Listing{Entries: make([]walls.Entry, 0, len(found))}
 	for _, e := range found {
-		entries = append(entries, walls.Entry{Name: e.Name(), Kind: kindOf(e.Type())})
+		l.Entries = append(l.Entries, walls.Entry{Name: e.Name(), Kind: kindOf(e.Type())})
 	}
-	return entries, err
+	return l, was, err
 }
 
 // Repository returns the directories in which git keeps the repository of a directory
@@ -145,6 +153,24 @@ func (c *cache) path(home string) string {
 	return filepath.Join(home, ".cache", dir)
 }
 
+// make makes the directory of a cache if it is missing and its program is there. Without it
+// the program says so.
+func (c *cache) make(path string) {
+	if there(path) != nil && caching()[c.program] {
+		_ = os.MkdirAll(path, 0o700)
+	}
+}
+
+// caching has the programs with caches that were there when this one began.
+var caching = sync.OnceValue(func() map[string]bool {
+	found := map[string]bool{}
+	for i := range caches {
+		_, err := exec.LookPath(caches[i].program)
+		found[caches[i].program] = err == nil
+	}
+	return found
+})
+
 // Machine returns what a plan of walls depends on here, for a command that begins in a
 // directory: the caches of tools that are there are then made if they are missing. With
 // "" no command begins, and nothing is made.
@@ -156,8 +182,8 @@ func Machine(home, dir string) *walls.Machine {
 		if home == "" || !filepath.IsAbs(path) {
 			continue
 		}
-		if _, err := exec.LookPath(c.program); err == nil && dir != "" {
-			_ = os.MkdirAll(path, 0o700) // without it the tool says so
+		if dir != "" {
+			c.make(path)
 		}
 		m.Writable = append(m.Writable, walls.Path{Path: path, Why: "cache of " + c.program})
 	}

@@ -97,6 +97,9 @@ type Walls struct {
 	// Meets returns the walls of a plan that a command which has failed has met, for the
 	// record, and what the agent is told about that, "" if nothing.
 	Meets func(plan *walls.Plan, end *walls.End) (met []string, advice string)
+	// Made returns what a command inside the walls of a plan has made that is protected
+	// and was not there.
+	Made func(plan *walls.Plan) []walls.Path
 }
 
 // Say is what is said to an agent in a conversation.

@@ -18,6 +18,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 func (a *app) policyWallsCommand() *cobra.Command {
@@ -278,10 +279,13 @@ func (j *job) inWalls(ctx context.Context, c *process.Command, line string) (pro
 	}, c, j.say)
 	err = heard.passed(err)
 	if err == nil && res.Exit != 0 && !res.TimedOut && !res.Cancelled {
-		j.met, j.blind = j.engine.Meets(plan, &walls.End{Dir: j.use.Dir, Line: line, Output: heard.read(), Unread: heard.blind, Outward: j.outward, Refused: refused.All()}), heard.blind
+		j.met, j.blind = j.engine.Meets(plan, &walls.End{Dir: j.use.Dir, Line: line, Output: heard.read(), Unread: heard.blind, Outward: j.outward, Refused: refused.All()}), heard.blind && res.Exit != interrupted
 	}
 	return res, err
 }
+
+// interrupted is the exit code of a command that a person has interrupted at the terminal.
+const interrupted = 128 + int(syscall.SIGINT)
 
 // notPlanned is the error that there is no plan for a command.
 func notPlanned(c *process.Command, err error) error {
@@ -311,10 +315,8 @@ func runInside(ctx context.Context, plan *walls.Plan, reaches func(ctx context.C
 	held, done := kernel.Around(plan, reaches)
 	defer done()
 	res, err := held.Run(ctx, c)
-	for _, p := range plan.Absent {
-		if _, err := os.Lstat(p.Path); err == nil {
-			say("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
-		}
+	for _, p := range workspace.Made(plan.Absent, new(workspace.Memory)) {
+		say("%s", p.Made())
 	}
 	return res, err
 }

@@ -413,10 +413,11 @@ func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *
 
 // lookForAbsent warns of protected files that a command has made.
 func (s *shells) lookForAbsent(plan *walls.Plan, id string) {
-	for _, path := range plan.Absent {
-		if _, missing := os.Lstat(path.Path); missing == nil {
-			s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: id, Message: fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", path.Path, path.Why)})
-		}
+	if s.o.Walls.Made == nil {
+		return
+	}
+	for _, path := range s.o.Walls.Made(plan) {
+		s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: id, Message: path.Made()})
 	}
 }
 

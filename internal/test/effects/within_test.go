@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"strings"
@@ -57,6 +58,7 @@ func newAgent() (effectbox.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	debug.SetGCPercent(400) // it decides thousands of lines, and shares two cores with what they start
 	return &agent{r, dir}, r.Within()
 }
 

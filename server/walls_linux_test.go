@@ -1,0 +1,35 @@
+package server
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/engine"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+)
+
+// TestTerminalInWalls: a command of a terminal session runs inside walls, and who looks on
+// is told of a protected file that it has made.
+func TestTerminalInWalls(t *testing.T) {
+	if err := kernel.Probe(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	dir := workspace(t)
+	p := meet(t, Options{Workspace: dir, Open: opener(t, dir, "walls = \"require\"\n"), Enclose: func(r *engine.Rules) error { return r.Within() }})
+	session := p.begin()
+	line := `python3 -c "open('.env'+'rc','w')"; echo done`
+	asked := p.execute(session, line)
+	c := p.finished(p.post(session+"/approve", p.ann, `{"approved":true,"approval_id":`+quote(asked["approval_id"].(string))+`}`, 200))
+	same(t, c, "status", "completed")
+	if _, err := os.Lstat(dir + "/.envrc"); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		for _, m := range p.get(session+"/chat", p.agent)["messages"].([]any) {
+			if text := m.(map[string]any)["text"].(string); strings.Contains(text, "agent-wrapper: the command made "+dir+"/.envrc") {
+				return
+			}
+		}
+	}
+}
