@@ -145,3 +145,24 @@ func TestDriveTellsNoOtherPaths(t *testing.T) {
 		t.Errorf("the agent is told %s", told)
 	}
 }
+
+// TestRootIsGone: a directory of the workspace that was removed is nothing that a plan of
+// walls cannot be made without.
+func TestRootIsGone(t *testing.T) {
+	dir, gone := t.TempDir(), t.TempDir()
+	r, err := Load(Options{Dir: dir, Roots: []string{dir, gone}, Dirs: &Dirs{State: t.TempDir()}, Isolated: true, Unbound: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Walls(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := r.Walls(dir); err != nil {
+			t.Error(err)
+		}
+	}
+}

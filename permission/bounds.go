@@ -19,6 +19,7 @@ import (
 type Bounds struct {
 	policies []*Policy
 	session  *standing
+	named    int // the files that policies name, of which there may come to be more
 }
 
 // Bound is what may not be done to a path: the reasons, "" where there is none.
@@ -30,13 +31,17 @@ type Bound struct {
 // Bounds returns the bounds of a policy with those of its further policies, under the
 // present rules of a session, which may be nil.
 func (p *Policy) Bounds(s *Session) *Bounds {
-	return &Bounds{policies: append([]*Policy{p}, p.Further...), session: s.standing()}
+	b := &Bounds{policies: append([]*Policy{p}, p.Further...), session: s.standing()}
+	for _, p := range b.policies {
+		b.named += len(p.Guarded) + len(p.Credentials) + len(p.Protect)
+	}
+	return b
 }
 
 // Same reports whether bounds say the same of every path as others did: they are by the
-// same policies, and what the session denies has not changed.
+// same policies, which name as many files, and what the session denies has not changed.
 func (b *Bounds) Same(others *Bounds) bool {
-	return slices.Equal(b.policies, others.policies) && b.session.deny == others.session.deny
+	return slices.Equal(b.policies, others.policies) && b.named == others.named && b.session.deny == others.session.deny
 }
 
 // ReadOnly returns why nothing in the workspace is to be written by anybody: a mode, or

@@ -2,7 +2,9 @@ package walls
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -37,7 +39,8 @@ type Files interface {
 	// Kind returns what is at an absolute path, without following a link there.
 	Kind(path string) Kind
 	// List returns what is in a directory. As long as nothing has changed in it, it may
-	// return the same Listing, of which nobody changes anything.
+	// return the same Listing, of which nobody changes anything. The error is
+	// fs.ErrNotExist or fs.ErrPermission if a command could not list it either.
 	List(dir string) (*Listing, error)
 	// Names returns how many names a file has, by hard links; 1 if that is not known.
 	Names(path string) int
@@ -67,6 +70,9 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	pl.under(p.Bounds(s))
+	if pl.round%forgetEvery == 0 {
+		defer pl.forget()
+	}
 	k := &maker{Planner: pl, machine: m, files: files, left: maxNames}
 	k.plan = Plan{Workspace: append([]string{p.Place.Workspace}, p.Place.Roots...), Hosts: hosts(p)}
 	k.writable()
@@ -86,9 +92,6 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	k.named()
 	k.held()
 	k.sort()
-	if k.round%forgetEvery == 0 {
-		k.forget()
-	}
 	return &k.plan, nil
 }
 
@@ -172,8 +175,11 @@ func (k *maker) add(list *[]Path, name, why string) {
 // anyway.
 func (k *maker) walk(dir string, kept bool) error {
 	listing, err := k.files.List(dir)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return nil // nor can the command read it
+	case err != nil:
+		return fmt.Errorf("what is to be withheld cannot be looked for: %w", err)
 	}
 	if k.left -= len(listing.Entries); k.left < 0 {
 		return fmt.Errorf("there are more than %d names in the workspace and in what rules name: what is to be withheld cannot be looked for", maxNames)

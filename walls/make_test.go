@@ -1,7 +1,7 @@
 package walls
 
 import (
-	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -36,7 +36,7 @@ func (f fake) Kind(name string) Kind {
 
 func (f fake) List(dir string) (*Listing, error) {
 	if f.Kind(dir) != Dir {
-		return nil, errors.New("it is no directory")
+		return nil, fs.ErrNotExist
 	}
 	var entries []Entry
 	for _, line := range f {

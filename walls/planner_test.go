@@ -1,10 +1,12 @@
 package walls
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +62,8 @@ func TestPlanner(t *testing.T) {
 			session.SetMode([]modes.Mode{modes.Plan, modes.Default}[r.IntN(2)])
 		case n == 2:
 			p = policies[r.IntN(2)]
+		case n == 4:
+			p.Guarded = append(p.Guarded, []string{"/home/me/ws/a.go", "/home/me/ws/sub/x.kdbx", "/home/me/ws/conf/key"}[r.IntN(3)]) // as the record's file, which is known late
 		case n == 3:
 			session = permission.NewSession(place)
 		case n < 20:
@@ -100,5 +104,27 @@ func TestPlannerForgets(t *testing.T) {
 	}
 	if len(pl.found) > 2*forgetEvery+50 {
 		t.Errorf("%d directories are kept", len(pl.found))
+	}
+}
+
+// failing cannot list a directory.
+type failing struct {
+	fake
+	dir string
+}
+
+func (f failing) List(dir string) (*Listing, error) {
+	if dir == f.dir {
+		return nil, errors.New("too many open files")
+	}
+	return f.fake.List(dir)
+}
+
+// TestNotListed: there is no plan if a directory could be listed, and was not.
+func TestNotListed(t *testing.T) {
+	for _, dir := range []string{"/home/me/ws", "/home/me/ws/sub"} {
+		if _, err := new(Planner).Make(policy(t, "", ""), nil, machine(), failing{files, dir}); err == nil || !strings.Contains(err.Error(), "too many open files") {
+			t.Errorf("%s: %v", dir, err)
+		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 type Memory struct {
 	mu    sync.Mutex
 	known map[string]*directory
-	names int              // in all of them
+	names int              // in all of them, and each directory itself
 	clock func() time.Time // nil: time.Now
 }
 
@@ -63,8 +63,8 @@ func (m *Memory) list(dir string) *directory {
 
 // keep keeps a directory. mu is held.
 func (m *Memory) keep(dir string, d *directory) {
-	if m.names += len(d.of.Entries); m.known == nil || m.names > maxNames {
-		m.known, m.names = map[string]*directory{}, len(d.of.Entries)
+	if m.names += d.size(); m.known == nil || m.names > maxNames {
+		m.known, m.names = map[string]*directory{}, d.size()
 	}
 	m.known[dir] = d
 }
@@ -72,10 +72,13 @@ func (m *Memory) keep(dir string, d *directory) {
 // drop forgets a directory. mu is held.
 func (m *Memory) drop(dir string) {
 	if d := m.known[dir]; d != nil {
-		m.names -= len(d.of.Entries)
+		m.names -= d.size()
 		delete(m.known, dir)
 	}
 }
+
+// size is how much is kept of a directory: one that is empty is something, too.
+func (d *directory) size() int { return 1 + len(d.of.Entries) }
 
 // knows reports whether there is something to find out about a directory at less than what
 // its listing takes.
@@ -179,7 +182,7 @@ func (g *Glance) Kind(name string) walls.Kind {
 	switch {
 	case !p.sure:
 		return g.Tree.Kind(name)
-	case p.listed == nil:
+	case p.listed == nil || p.listed.err != nil: // it was not there, and is not to be listed
 		return walls.Nothing
 	}
 	alike, sure := p.listed.alike(base)

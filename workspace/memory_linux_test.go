@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,7 +117,7 @@ func TestMemory(t *testing.T) {
 	}
 	total := 0
 	for _, d := range memory.known {
-		total += len(d.of.Entries)
+		total += d.size()
 	}
 	if total != memory.names {
 		t.Errorf("%d names are counted, and %d are kept", memory.names, total)
@@ -125,6 +126,25 @@ func TestMemory(t *testing.T) {
 
 func sorted(l *walls.Listing) []walls.Entry {
 	return slices.SortedFunc(slices.Values(l.Entries), func(a, b walls.Entry) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// TestGone: a directory that was not there, and cannot be listed, has nothing in it.
+func TestGone(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	g := NewGlance(Tree{}, new(Memory))
+	for range 3 {
+		for _, name := range []string{"", "/a", "/b", "/a/b"} {
+			if kind := g.Kind(gone + name); kind != walls.Nothing {
+				t.Errorf("%s is %v", name, kind)
+			}
+			if real, ok := g.Resolve(gone + name); !ok || real != gone+name {
+				t.Errorf("%s leads to %s, %v", name, real, ok)
+			}
+			if l, err := g.List(gone + name); err == nil {
+				t.Errorf("%s has %v", name, l)
+			}
+		}
+	}
 }
 
 // TestUnsettled: what has changed just now is looked at again, since the next change may
@@ -154,5 +174,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	if m.names > maxNames || len(m.known) > 4 {
 		t.Errorf("%d names of %d directories", m.names, len(m.known))
+	}
+	empty := &directory{of: &walls.Listing{}}
+	for i := range 2 * maxNames {
+		m.keep(strconv.Itoa(i), empty)
+	}
+	if len(m.known) > maxNames {
+		t.Errorf("%d empty directories", len(m.known))
 	}
 }

@@ -24,6 +24,9 @@ func stampOf(dir *os.File) stamp {
 	if syscall.Fstatfs(fd, &fs) != nil || !slices.Contains(timed, int64(fs.Type)) || syscall.Fstat(fd, &at) != nil {
 		return stamp{}
 	}
+	if fs.Type == overlay && at.Nlink == 1 {
+		return stamp{} // it is made up of several, of which it has the time of one
+	}
 	return newStamp(&at)
 }
 
@@ -58,6 +61,9 @@ func newStamp(at *syscall.Stat_t) stamp {
 	return stamp{at.Dev, at.Ino, uint64(at.Nlink), at.Size, at.Ctim, at.Mtim}
 }
 
+// overlay is the type of overlayfs.
+const overlay = 0x794c7630
+
 // timed are the file systems (statfs(2)) in which the time of a directory shows each change
 // of what is in it, whoever makes it. Those of other machines and of programs (NFS, FUSE,
 // 9P) are not among them, nor are those that make up what is in them (proc).
@@ -66,7 +72,7 @@ var timed = []int64{
 	0x58465342, // XFS
 	0x9123683e, // Btrfs
 	0x01021994, // tmpfs
-	0x794c7630, // overlayfs
+	overlay,
 	0xf2f52010, // F2FS
 	0xca451a4e, // bcachefs
 	0x2fc12fc1, // ZFS

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -54,6 +57,9 @@ func (Tree) List(dir string) (*walls.Listing, error) {
 // listing returns what is in a directory, with its stamp.
 func listing(dir string) (*walls.Listing, stamp, error) {
 	f, err := open(dir, true)
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
 	if err != nil {
 		return nil, stamp{}, err
 	}

@@ -5040,6 +5040,28 @@ func tellsWord`,
 		Test: "TestPlanner",
 	},
 	{
+		Guard: "what is guarded since the last plan counts for the next one", File: "permission/bounds.go",
+		Old:  ` && b.named == others.named`,
+		New:  ``,
+		Pkg:  "./walls", Test: "TestPlanner",
+	},
+	{
+		Guard: "a directory that could be listed, and was not, is not taken for empty", File: "walls/make.go",
+		Old:  `		return fmt.Errorf("what is to be withheld cannot be looked for: %w", err)
+	}
+	if k.left`,
+		New: `		return nil
+	}
+	if k.left`,
+		Test: "TestNotListed",
+	},
+	{
+		Guard: "a directory that was not there has nothing in it", File: "workspace/glance.go",
+		Old:  `p.listed == nil || p.listed.err != nil:`,
+		New:  `p.listed == nil:`,
+		Test: "TestGone",
+	},
+	{
 		Guard: "what the session denies now counts for its plans", File: "permission/bounds.go",
 		Old: ` && b.session.deny == others.session.deny`,
 		New: ``,
