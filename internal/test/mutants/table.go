@@ -5041,13 +5041,13 @@ func tellsWord`,
 	},
 	{
 		Guard: "what is guarded since the last plan counts for the next one", File: "permission/bounds.go",
-		Old:  ` && b.named == others.named`,
-		New:  ``,
-		Pkg:  "./walls", Test: "TestPlanner",
+		Old: ` && b.named == others.named`,
+		New: ``,
+		Pkg: "./walls", Test: "TestPlanner",
 	},
 	{
 		Guard: "a directory that could be listed, and was not, is not taken for empty", File: "walls/make.go",
-		Old:  `		return fmt.Errorf("what is to be withheld cannot be looked for: %w", err)
+		Old: `		return fmt.Errorf("what is to be withheld cannot be looked for: %w", err)
 	}
 	if k.left`,
 		New: `		return nil
