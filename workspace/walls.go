@@ -167,7 +167,7 @@ func (c *cache) make(path string) {
 	}
 }
 
-// caching has the programs with caches that were there when this one began.
+// caching has the programs with caches that were there when it was first asked.
 var caching = sync.OnceValue(func() map[string]bool {
 	found := map[string]bool{}
 	for i := range caches {
