@@ -53,6 +53,7 @@ type shells struct {
 	hooks   []string             // the commands of managed hooks that were accepted
 	met     map[string][]string  // the walls that commands met, by tool use without a result
 	allowed map[string][]*permit // by command line
+	begun   []*permit            // those that have run, whose results are not there yet
 }
 
 // permit is a tool use that was allowed and has not run yet.
@@ -240,6 +241,7 @@ func (s *shells) use(command, dir string) (*permit, error) {
 	for _, p := range s.allowed[command] {
 		if p.dir == "" || sameFile(p.dir, dir) {
 			s.drop(p)
+			s.begun = append(s.begun, p)
 			return p, nil
 		}
 		elsewhere = p.dir
@@ -308,6 +310,10 @@ func (s *shells) over(id string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.begun, func(p *permit) bool { return p.id == id }); i >= 0 {
+		s.begun = slices.Delete(s.begun, i, i+1)
+		return
+	}
 	for _, all := range s.allowed {
 		for _, p := range all {
 			switch {
@@ -315,6 +321,7 @@ func (s *shells) over(id string) {
 			case p.later:
 				p.later = false
 				time.AfterFunc(lateLimit, func() { s.over(id) })
+			case s.swap(p):
 			default:
 				s.drop(p)
 			}
@@ -323,6 +330,18 @@ func (s *shells) over(id string) {
 			}
 		}
 	}
+}
+
+// swap has a tool use that is over stand for another one with the same line, as which it
+// has run: the CLI does not say for which one of two a command begins. mu is held.
+func (s *shells) swap(p *permit) bool {
+	i := slices.IndexFunc(s.begun, func(q *permit) bool { return slices.Equal(q.forms, p.forms) && q.dir == p.dir && q.inside == p.inside })
+	if i < 0 {
+		return false
+	}
+	p.id, p.later = s.begun[i].id, s.begun[i].later
+	s.begun = slices.Delete(s.begun, i, i+1)
+	return true
 }
 
 // refused records that a command did not run, and returns the words of that.

@@ -188,6 +188,38 @@ func TestShellsOver(t *testing.T) {
 	})
 }
 
+// TestShellsAlike: of two tool uses with the same line each runs once, although it is not
+// known which one has begun when the first one does.
+func TestShellsAlike(t *testing.T) {
+	for _, first := range []string{"left", "right"} {
+		g := newGuard(t, nil)
+		g.allows("left", "echo a", g.work, "")
+		g.allows("right", "echo a", g.work, "")
+		second := "left"
+		if first == second {
+			second = "right"
+		}
+		for _, id := range []string{first, second} {
+			if code, said := g.runs(g.work, nil, g.text("echo a")); code != 0 || said != "a\n" {
+				t.Errorf("%s, after %s: %d, %q", id, first, code, said)
+			}
+			g.over(id)
+		}
+		if code, _ := g.runs(g.work, nil, g.text("echo a")); code != 126 {
+			t.Errorf("a third time: %d", code)
+		}
+		if len(g.begun) > 0 || len(g.allowed) > 0 {
+			t.Errorf("%v, %v", g.begun, g.allowed)
+		}
+		// A tool use that has ended before it began does not run for another one later.
+		g.allows("one", "echo a", g.work, "")
+		g.over("one")
+		if code, _ := g.runs(g.work, nil, g.text("echo a")); code != 126 {
+			t.Errorf("after its end: %d", code)
+		}
+	}
+}
+
 // TestShellsTools: only tools that run commands let any run.
 func TestShellsTools(t *testing.T) {
 	g := &guard{t: t, shells: &shells{o: &launch{}, allowed: map[string][]*permit{}}}
