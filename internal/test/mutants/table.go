@@ -5093,8 +5093,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "what was allowed runs once", File: "wrapper/claude/shells.go",
-		Old:  "\t\t\ts.drop(p)\n\t\t\treturn p, nil",
-		New:  "\t\t\treturn p, nil",
+		Old:  "\t\t\ts.drop(p)\n\t\t\ts.begun",
+		New:  "\t\t\ts.begun",
 		Test: "TestShellsOnce",
 	},
 	{
