@@ -88,7 +88,7 @@ func linesBack(r io.ReaderAt, end int64, take func(line []byte) error) error {
 // there is none.
 func startOf(r io.ReaderAt, size int64, seq uint64) (int64, error) {
 	low, high := int64(0), size // what is before low is too early, what begins at high or behind is not
-	for low < high {
+	for high-low > near {
 		mid := low + (high-low)/2
 		at, start, end, err := recordFrom(r, mid, size)
 		switch {
@@ -100,8 +100,27 @@ func startOf(r io.ReaderAt, size int64, seq uint64) (int64, error) {
 			low = end
 		}
 	}
-	return low, nil
+	end := low
+	_, err := lines(io.NewSectionReader(r, low, size-low), func(line []byte) error {
+		if end >= high {
+			return errFar
+		}
+		end += int64(len(line))
+		if l, ok := parse(line[:len(line)-1]); ok && l.Seq >= seq {
+			return errFar
+		} else if ok {
+			low = end
+		}
+		return nil
+	})
+	if errors.Is(err, errFar) {
+		err = nil
+	}
+	return low, err
 }
+
+// near is from where on records are read one after the other: as much as is read at once.
+const near = 64 << 10
 
 // recordFrom returns the seq and the place of the first record that begins at from or
 // behind, with seq 0 if there is none.

@@ -166,3 +166,27 @@ func TestRootIsGone(t *testing.T) {
 		}
 	}
 }
+
+// TestMade: what a driven agent's command has made that is protected is told of, once it is
+// there and not before.
+func TestMade(t *testing.T) {
+	dir := t.TempDir()
+	e := opened(t, Options{Dir: dir, Dirs: &Dirs{State: t.TempDir()}, Isolated: true, Unbound: true, NoRecord: true})
+	if err := e.Within(); err != nil {
+		t.Fatal(err)
+	}
+	around := e.around("")
+	plan, err := around.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := around.Made(plan); len(made) > 0 {
+		t.Errorf("%v", made)
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".vscode"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if made := around.Made(plan); len(made) != 1 || made[0].Path != filepath.Join(dir, ".vscode") {
+		t.Errorf("%v", made)
+	}
+}

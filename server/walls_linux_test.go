@@ -18,8 +18,10 @@ func TestTerminalInWalls(t *testing.T) {
 	dir := workspace(t)
 	p := meet(t, Options{Workspace: dir, Open: opener(t, dir, "walls = \"require\"\n"), Enclose: func(r *engine.Rules) error { return r.Within() }})
 	session := p.begin()
-	line := `python3 -c "open('.env'+'rc','w')"; echo done`
-	asked := p.execute(session, line)
+	if err := os.WriteFile(dir+"/make.sh", []byte(": > .envrc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked := p.execute(session, "sh make.sh")
 	c := p.finished(p.post(session+"/approve", p.ann, `{"approved":true,"approval_id":`+quote(asked["approval_id"].(string))+`}`, 200))
 	same(t, c, "status", "completed")
 	if _, err := os.Lstat(dir + "/.envrc"); err != nil {

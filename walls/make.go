@@ -81,7 +81,9 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 			return nil, err
 		}
 	}
-	k.elsewhere()
+	if err := k.elsewhere(); err != nil {
+		return nil, err
+	}
 	for _, socket := range m.Sockets {
 		k.socket(socket)
 	}
@@ -171,6 +173,8 @@ func (k *maker) add(list *[]Path, name, why string) {
 	}
 }
 
+var errTooMany = fmt.Errorf("there are more than %d names in the workspace and in what rules name: what is to be withheld cannot be looked for", maxNames)
+
 // walk looks at everything in a directory. With kept set nothing there can be written
 // anyway.
 func (k *maker) walk(dir string, kept bool) error {
@@ -182,7 +186,7 @@ func (k *maker) walk(dir string, kept bool) error {
 		return fmt.Errorf("what is to be withheld cannot be looked for: %w", err)
 	}
 	if k.left -= len(listing.Entries); k.left < 0 {
-		return fmt.Errorf("there are more than %d names in the workspace and in what rules name: what is to be withheld cannot be looked for", maxNames)
+		return errTooMany
 	}
 	found := k.in(dir, listing)
 	if found.repository && !kept {
@@ -319,7 +323,7 @@ func (k *maker) settings(dir string) {
 }
 
 // elsewhere looks at what the tables and the rules name outside the workspace.
-func (k *maker) elsewhere() {
+func (k *maker) elsewhere() error {
 	for _, name := range k.bounds.Files() {
 		real, ok := k.files.Resolve(name)
 		if !ok || k.files.Kind(real) == Nothing {
@@ -337,8 +341,11 @@ func (k *maker) elsewhere() {
 		}
 	}
 	for _, root := range k.bounds.Roots() {
-		k.root(root)
+		if err := k.root(root); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // within reports whether a path is in the workspace.
@@ -347,29 +354,37 @@ func (k *maker) within(name string) bool {
 }
 
 // root looks at what a rule is about outside the workspace.
-func (k *maker) root(root permission.Root) {
+func (k *maker) root(root permission.Root) error {
 	real, ok := k.files.Resolve(root.Path)
 	if real != root.Path {
 		k.unheld = append(k.unheld, root.Rule) // it is not about the target by its own name
 	}
 	switch {
 	case !ok, k.within(real), k.files.Kind(real) == Nothing:
-		return
+		return nil
 	case slices.ContainsFunc(k.plan.Workspace, func(dir string) bool { return below(dir, real) }):
 		k.unheld = append(k.unheld, root.Rule)
 		k.add(&k.plan.Gaps, real, root.Rule+": held in the workspace, and not in all of "+real)
-		return
+		return nil
 	}
 	left := k.left
 	kind := k.files.Kind(real)
 	if bound := k.at(real, kind == Dir); bound.Read != "" {
 		k.pin(real, kind == Dir, bound)
 		k.add(&k.plan.Denied, real, bound.Read)
-	} else if kind == Dir && k.walk(real, !k.inside(real)) != nil {
+		return nil
+	}
+	if kind != Dir {
+		return nil
+	}
+	err := k.walk(real, !k.inside(real))
+	if errors.Is(err, errTooMany) {
 		k.left = left
 		k.unheld = append(k.unheld, root.Rule)
 		k.add(&k.plan.Gaps, real, root.Rule+": there are too many names")
+		return nil
 	}
+	return err
 }
 
 // absent notes the protected names that are not in a directory of the workspace, since

@@ -122,8 +122,8 @@ func (f failing) List(dir string) (*Listing, error) {
 
 // TestNotListed: there is no plan if a directory could be listed, and was not.
 func TestNotListed(t *testing.T) {
-	for _, dir := range []string{"/home/me/ws", "/home/me/ws/sub"} {
-		if _, err := new(Planner).Make(policy(t, "", ""), nil, machine(), failing{files, dir}); err == nil || !strings.Contains(err.Error(), "too many open files") {
+	for _, dir := range []string{"/home/me/ws", "/home/me/ws/sub", "/srv/deep", "/srv/deep/1"} {
+		if _, err := new(Planner).Make(policy(t, "Read(/srv/deep/**/key)", ""), nil, machine(), failing{files, dir}); err == nil || !strings.Contains(err.Error(), "too many open files") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}

@@ -51,8 +51,10 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if s := stampOf(dir); !s.still(root) {
-		t.Fatalf("temporary files are in a file system that is not known for its times: %+v", s)
+	s := stampOf(dir)
+	told := s != (stamp{}) // else nothing is kept here
+	if told && !s.still(root) {
+		t.Fatalf("a directory in which nothing has changed is not as it was: %+v", s)
 	}
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -112,7 +114,7 @@ func TestMemory(t *testing.T) {
 		ticked(t, probes)
 		did = append(did, change(names[r.IntN(len(names))]))
 	}
-	if kept < 100 {
+	if told && kept < 100 {
 		t.Errorf("only %d listings were kept", kept)
 	}
 	total := 0

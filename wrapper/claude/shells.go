@@ -303,7 +303,8 @@ func (s *shells) inside(res *permission.Result) bool {
 	return s.o.Walls != nil && res.Walls != permission.Outside
 }
 
-// over takes the result of a tool use: what has not begun by then will not.
+// over takes the result of a tool use: what has not begun by then will not, unless it ran as
+// another one with the same line, which then takes its place.
 func (s *shells) over(id string) {
 	if s == nil {
 		return
@@ -432,9 +433,6 @@ func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *
 
 // lookForAbsent warns of protected files that a command has made.
 func (s *shells) lookForAbsent(plan *walls.Plan, id string) {
-	if s.o.Walls.Made == nil {
-		return
-	}
 	for _, path := range s.o.Walls.Made(plan) {
 		s.tell(wrapper.Event{Type: wrapper.WarningEvent, ToolUseID: id, Message: path.Made()})
 	}

@@ -5046,6 +5046,14 @@ func tellsWord`,
 		Test: "TestShellsAlike",
 	},
 	{
+		Guard: "what a rule names elsewhere and cannot be listed makes no plan either", File: "walls/make.go",
+		Old: `	err := k.walk(real, !k.inside(real))
+	if errors.Is(err, errTooMany) {`,
+		New: `	err := k.walk(real, !k.inside(real))
+	if err != nil {`,
+		Test: "TestNotListed",
+	},
+	{
 		Guard: "what is guarded since the last plan counts for the next one", File: "permission/bounds.go",
 		Old: ` && b.named == others.named`,
 		New: ``,
