@@ -31,7 +31,7 @@ func (e *evaluation) quiet() {
 		switch {
 		case found[i].Unproven && e.namesElsewhere(a.does):
 			a.quiet, a.names = "it shows no file contents of that repository", true
-		case found[i].Lifted && keeps(a.does) && !a.does.Environment && !e.readsPrinted(i):
+		case found[i].Lifted && keeps(a.does) && !a.does.Environment:
 			a.quiet = "read-only: the command that supplies its arguments is checked separately"
 		case a.does.Waits():
 			a.quiet = "it waits briefly"
@@ -46,7 +46,7 @@ func (e *evaluation) quiet() {
 // keeps reports whether what a substitution gives a command stays on this machine: the
 // command only prints or compares its words, or what it is given is a pipe, whose
 // contents are no words. What any other program does with them is not known: dig and
-// npm view send them (CVE-2025-55284).
+// npm view send them (CVE-2025-55284), and cat reads what has such a name.
 func keeps(does *shell.Action) bool {
 	if does.Program == nil {
 		return false
@@ -59,15 +59,6 @@ func keeps(does *shell.Action) bool {
 		return slices.ContainsFunc(w.Holes, func(h shell.Hole) bool {
 			return h.Kind != shell.Pipe && h.Kind != shell.Number && h.Kind != shell.Digits
 		})
-	})
-}
-
-// readsPrinted reports whether command i reads files whose names something prints: a
-// name with a blank in it may become that of any file.
-func (e *evaluation) readsPrinted(i int) bool {
-	return slices.ContainsFunc(e.acts, func(a act) bool {
-		return a.parent == i && a.sub.Kind == patterns.ReadPath &&
-			(a.does.Found || slices.ContainsFunc(a.does.Path.Holes, func(h shell.Hole) bool { return h.Kind == shell.AnyText }))
 	})
 }
 

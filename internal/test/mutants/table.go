@@ -2798,13 +2798,6 @@ func tellsWord`,
 		Test: "TestInlineCodeIsTold",
 	},
 	{
-		Guard: "names that something prints are no words that are judged", File: "permission/quiet.go",
-		Old:  ` && !e.readsPrinted(i)`,
-		New:  ``,
-		Pkg:  "./policy",
-		Test: "TestQuiet",
-	},
-	{
 		Guard: "a substitution shows no secret variable", File: "permission/quiet.go",
 		Old:  ` && !a.does.Environment`,
 		New:  ``,
