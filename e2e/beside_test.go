@@ -96,10 +96,13 @@ func TestAgentBeside(t *testing.T) {
 				run.profile.Env = network
 				run.run(t, b, m, startWeb(t, b))
 				v := judge(b, m, rows, before, record(t, b), func(r row) bool { return r.Name == "ls" })
-				undecided := func(name string) bool {
-					return slices.ContainsFunc(v.Faults, func(f string) bool { return strings.HasPrefix(f, name+": ran without a decision of ours") })
+				// The other agent does it before our answer, or in spite of it: which, the clock says.
+				unallowed := func(name string) bool {
+					return slices.ContainsFunc(v.Faults, func(f string) bool {
+						return strings.HasPrefix(f, name+": ran without a decision of ours") || strings.HasPrefix(f, name+": ran although it was denied")
+					})
 				}
-				if got := undecided("note"); got != x.open || !x.open && len(v.Faults) > 0 || undecided("cat") { // a command asks once more
+				if got := unallowed("note"); got != x.open || !x.open && len(v.Faults) > 0 || unallowed("cat") { // a command asks once more
 					t.Errorf("open %v, want %v: %q", got, x.open, v.Faults)
 				}
 			})

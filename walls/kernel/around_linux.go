@@ -68,7 +68,7 @@ func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := give(int(ours.Fd()), o); err != nil {
+	if err := give(int(ours.Fd()), "order", o); err != nil {
 		return nil, errors.Join(err, ours.Close(), theirs.Close())
 	}
 	a.line, a.args = ours, cmd.Args[0]
@@ -89,8 +89,8 @@ func newLine() (ours, theirs *os.File, err error) {
 }
 
 // give sends an order on a line, with descriptors.
-func give(line int, o *inside.Order, fds ...int) error {
-	text, err := json.Marshal(o)
+func give(line int, word string, order any, fds ...int) error {
+	text, err := json.Marshal(order)
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,22 @@ func give(line int, o *inside.Order, fds ...int) error {
 		return err
 	}
 	defer file.Close()
-	return inside.Say(line, "order", append([]int{int(file.Fd())}, fds...)...)
+	return inside.Say(line, word, append([]int{int(file.Fd())}, fds...)...)
 }
 
 // orderFor returns the order for a command that is about to be started.
 func (h *Held) orderFor(cmd *exec.Cmd) (*inside.Order, error) {
-	o := h.order()
-	o.Path, o.Args, o.Env = cmd.Path, cmd.Args, append(cmd.Env[:len(cmd.Env):len(cmd.Env)], h.env()...)
-	return o, begin(o, cmd.Dir)
+	s, err := h.start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &inside.Order{Walls: h.walls(), Start: *s}, nil
+}
+
+// start returns what is to be started.
+func (h *Held) start(cmd *exec.Cmd) (*inside.Start, error) {
+	s := &inside.Start{Path: cmd.Path, Args: cmd.Args, Env: append(cmd.Env[:len(cmd.Env):len(cmd.Env)], h.env()...)}
+	return s, beginIn(s, cmd.Dir)
 }
 
 // builder returns the program that builds walls: the small one beside ours, which starts
@@ -126,8 +134,8 @@ func Small() string {
 	return small
 }
 
-// begin sets the directory in which the command begins.
-func begin(o *inside.Order, dir string) error {
+// beginIn sets the directory in which a command begins.
+func beginIn(s *inside.Start, dir string) error {
 	if dir == "" {
 		dir = "/proc/self/cwd"
 	}
@@ -135,13 +143,13 @@ func begin(o *inside.Order, dir string) error {
 	if err := unix.Stat(dir, &at); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	o.Dir, o.Dev, o.Ino = dir, at.Dev, at.Ino
+	s.Dir, s.Dev, s.Ino = dir, at.Dev, at.Ino
 	if strings.HasPrefix(dir, "/proc/self/") {
 		real, err := os.Readlink(dir)
 		if err != nil {
 			return err
 		}
-		o.Dir = real
+		s.Dir = real
 	}
 	return nil
 }
@@ -223,17 +231,17 @@ func serve(proxy func(net.Listener), fds []int) {
 	}
 }
 
-// order returns what whoever builds the walls is told of the plan.
-func (h *Held) order() *inside.Order {
+// walls returns what whoever builds the walls is told of the plan.
+func (h *Held) walls() inside.Walls {
 	p := h.Plan
-	o := &inside.Order{
+	w := inside.Walls{
 		Build: build.Name(), Writable: walls.Paths(p.Writable), Temp: walls.Paths(p.Temp), Services: walls.Paths(p.Services), ReadOnly: walls.Paths(p.ReadOnly), Denied: walls.Paths(p.Denied), Empty: walls.Paths(p.Empty),
 		Memory: p.Limits.Memory, Processes: p.Limits.Processes, Omit: h.omit,
 	}
 	if h.Proxy != nil {
-		o.Proxy = proxyPort
+		w.Proxy = proxyPort
 	}
-	return o
+	return w
 }
 
 // Probe returns why there are no walls here, or nil: it builds some, around nothing.

@@ -43,13 +43,14 @@ func (r *Room) Gone() bool { return true }
 // Close does nothing.
 func (r *Room) Close() {}
 
-// Start starts nothing.
-func (r *Room) Start(*walls.Plan, *exec.Cmd, [3]*os.File) (*Process, error) {
-	return nil, Probe(context.Background())
-}
+// Prepare prepares nothing.
+func (r *Room) Prepare(*walls.Plan) (*Process, error) { return nil, Probe(context.Background()) }
 
 // Process is none.
 type Process struct{}
+
+// Start starts nothing.
+func (p *Process) Start(*exec.Cmd, [3]*os.File) error { return Probe(context.Background()) }
 
 // Wait does not wait.
 func (p *Process) Wait() (int, error) { return 0, Probe(context.Background()) }

@@ -28,10 +28,12 @@ func TestCost(t *testing.T) {
 		omit []string
 		bare bool
 		room bool
+		wait bool // until the walls are there
 	}{
 		{name: "bash", bare: true},
 		{name: "bash in walls"},
 		{name: "bash in a room", room: true},
+		{name: "bash in a room, walls built ahead", room: true, wait: true},
 		{name: "without landlock", omit: []string{"landlock"}},
 		{name: "without seccomp", omit: []string{"seccomp"}},
 		{name: "without masks and what is protected", omit: []string{"masks", "protected"}},
@@ -50,6 +52,12 @@ func TestCost(t *testing.T) {
 	for range *turns {
 		for i, way := range ways {
 			c := &process.Command{Args: []string{"/bin/bash", "--norc", "-c", ":"}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}
+			var ahead *Process
+			if way.wait {
+				ahead, err = room.Prepare(plan)
+				must(t, err)
+				room.waits()
+			}
 			before, began := cpuOfChildren(t), time.Now()
 			run := func() (process.Result, error) { return (&Held{Plan: plan, omit: way.omit}).Run(t.Context(), c) }
 			if way.bare {
@@ -57,7 +65,12 @@ func TestCost(t *testing.T) {
 			}
 			if way.room { // whose processes are not ours: the CPU is only that of the room's start
 				run = func() (process.Result, error) {
-					p, err := room.Start(plan, &exec.Cmd{Path: c.Args[0], Args: c.Args, Dir: c.Dir, Env: c.Env}, [3]*os.File{null, null, null})
+					p, cmd, streams := ahead, &exec.Cmd{Path: c.Args[0], Args: c.Args, Dir: c.Dir, Env: c.Env}, [3]*os.File{null, null, null}
+					if p == nil {
+						p, err = begin(room, plan, cmd, streams)
+					} else {
+						err = p.Start(cmd, streams)
+					}
 					if err != nil {
 						return process.Result{}, err
 					}

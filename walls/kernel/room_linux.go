@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,10 +43,11 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 	}
 	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: builder(), Args: []string{inside.Name, inside.RoomArg}, Dir: "/", Env: []string{fmt.Sprintf("%s=%d", inside.RoomPort, proxyPort)},
+		Path: builder(), Args: []string{inside.Name, inside.RoomArg}, Dir: "/", Env: []string{"GOMAXPROCS=1", fmt.Sprintf("%s=%d", inside.RoomPort, proxyPort)},
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	separate(cmd.SysProcAttr, nil)
+	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNS
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(&missing{"namespaces", err}, ours.Close())
 	}
@@ -103,20 +105,28 @@ func (r *Room) Gone() bool {
 	}
 }
 
+// closeLimit is after which time a room that does not end by itself is killed.
+const closeLimit = 5 * time.Second
+
 // Close ends the room and whatever runs there, and waits for that.
 func (r *Room) Close() {
-	_ = r.cmd.Process.Kill() // it may be gone
+	r.mu.Lock()
+	if !r.Gone() {
+		_ = unix.Shutdown(int(r.line.Fd()), unix.SHUT_WR) // it may be going
+	}
+	r.mu.Unlock()
+	defer time.AfterFunc(closeLimit, func() { _ = r.cmd.Process.Kill() }).Stop()
 	<-r.done
 }
 
-// says sends the room an order.
-func (r *Room) says(o *inside.Order, fds ...int) error {
+// says sends the room what is to be built, with a line.
+func (r *Room) says(w *inside.Walls, theirs *os.File) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.Gone() {
 		return r.err
 	}
-	return give(int(r.line.Fd()), o, fds...)
+	return give(int(r.line.Fd()), "walls", w, int(theirs.Fd()))
 }
 
 // why returns why there are no walls, once the room is gone.
@@ -127,56 +137,87 @@ func (r *Room) why() error {
 	return r.err
 }
 
-// Start starts a program, which is given by its absolute path, inside the walls of a plan.
-// streams are its standard input, output and error.
-func (r *Room) Start(plan *walls.Plan, cmd *exec.Cmd, streams [3]*os.File) (*Process, error) {
+// Prepare has the walls of a plan built for a command that is not known yet. What does not
+// start must be ended, by SIGKILL.
+func (r *Room) Prepare(plan *walls.Plan) (*Process, error) {
 	h := &Held{Plan: plan}
 	if len(plan.Hosts) > 0 {
 		h.Proxy = r.out.Serve
 	}
-	o, err := h.orderFor(cmd)
-	if err != nil {
-		return nil, err
-	}
-	o.Proxy = 0
 	ours, theirs, err := newLine()
 	if err != nil {
 		return nil, err
 	}
-	err = r.says(o, int(streams[0].Fd()), int(streams[1].Fd()), int(streams[2].Fd()), int(theirs.Fd()))
+	w := h.walls()
+	w.Proxy = 0 // it is the room's
+	err = r.says(&w, theirs)
 	theirs.Close()
-	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EBADF) {
+	if gone(err) {
 		err = r.why() // it is going
 	}
 	if err != nil {
 		ours.Close()
 		return nil, err
 	}
-	p := &Process{room: r, line: ours, program: cmd.Args[0], over: make(chan struct{}), code: killed, err: errNoWalls}
+	p := &Process{room: r, held: h, line: ours, over: make(chan struct{}), code: killed, err: errNoWalls}
 	go p.listen()
 	return p, nil
+}
+
+// gone reports whether an error says that nobody is on a line any more.
+func gone(err error) bool {
+	return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EBADF)
+}
+
+// Start starts the command, whose program is given by its absolute path. streams are its
+// standard input, output and error. It is to be called once; Wait tells if there are no walls.
+func (p *Process) Start(cmd *exec.Cmd, streams [3]*os.File) error {
+	s, err := p.held.start(cmd)
+	if err == nil {
+		err = p.says(s, cmd.Args[0], streams)
+	}
+	if err != nil {
+		p.Signal(unix.SIGKILL)
+	}
+	return err
+}
+
+// says sends the room what is to be started.
+func (p *Process) says(s *inside.Start, program string, streams [3]*os.File) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line == nil {
+		return nil // it has ended, as Wait tells
+	}
+	p.program = program
+	err := give(int(p.line.Fd()), "start", s, int(streams[0].Fd()), int(streams[1].Fd()), int(streams[2].Fd()))
+	if gone(err) {
+		return nil // it is going
+	}
+	return err
 }
 
 // killed is the exit code of a command of whose end nobody has told.
 const killed = 128 + int(unix.SIGKILL)
 
-// Process is a command in a room.
+// Process is a command in a room, or walls that wait for one.
 type Process struct {
-	room    *Room
+	room *Room
+	held *Held
+	over chan struct{} // closed when it has ended
+	code int           // set before over is closed
+	err  error
+
+	mu      sync.Mutex // guards the line against its end, and program
 	line    *os.File
 	program string
-	over    chan struct{} // closed when it has ended
-	code    int           // set before over is closed
-	err     error
-
-	mu sync.Mutex // guards the line against its end
 }
 
 // listen hears what is said of the command, until nothing is left of what it has started.
 func (p *Process) listen() {
 	defer close(p.over)
-	for {
-		said, ok := inside.Hear(int(p.line.Fd()))
+	for line := int(p.line.Fd()); ; {
+		said, ok := inside.Hear(line)
 		if !ok {
 			break
 		}
@@ -205,7 +246,9 @@ func (p *Process) heard(said *inside.Said) {
 	case "missing":
 		p.err = &missing{said.Of, why}
 	case "notrun":
+		p.mu.Lock()
 		p.err = &process.NotStarted{Program: p.program, Err: why}
+		p.mu.Unlock()
 	case "failed":
 		p.err = why
 	}

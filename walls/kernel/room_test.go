@@ -5,6 +5,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -18,12 +19,26 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
+// moved writes a secret into a file, and moves that in the place of another one.
+func moved(from, to string) error {
+	return errors.Join(os.WriteFile(from, []byte(marker), 0o644), os.Rename(from, to))
+}
+
 func openRoom(t *testing.T) *Room {
 	t.Helper()
 	room, err := OpenRoom(func(context.Context, string, string) error { return errors.New("no rule allows it") })
 	must(t, err)
 	t.Cleanup(room.Close)
 	return room
+}
+
+// begin starts a command in a room.
+func begin(r *Room, plan *walls.Plan, cmd *exec.Cmd, streams [3]*os.File) (*Process, error) {
+	p, err := r.Prepare(plan)
+	if err == nil {
+		err = p.Start(cmd, streams)
+	}
+	return p, err
 }
 
 // started is a command of bash in a room, with what it writes.
@@ -41,7 +56,7 @@ func start(t *testing.T, r *Room, w *world, line string) *started {
 	must(t, err)
 	defer write.Close()
 	t.Cleanup(func() { out.Close() })
-	p, err := r.Start(w.plan(), &exec.Cmd{Path: "/bin/bash", Args: []string{"bash", "-c", line}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}, [3]*os.File{in, write, write})
+	p, err := begin(r, w.plan(), &exec.Cmd{Path: "/bin/bash", Args: []string{"bash", "-c", line}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}, [3]*os.File{in, write, write})
 	must(t, err)
 	return &started{p, out}
 }
@@ -125,7 +140,7 @@ func TestRoomEnds(t *testing.T) {
 	if _, code := with.says(t); code != 128+int(syscall.SIGKILL) || !r.Gone() {
 		t.Errorf("with its room: exit code %d", code)
 	}
-	if _, err := r.Start(w.plan(), &exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Dir: w.Work}, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}); err == nil {
+	if _, err := r.Prepare(w.plan()); err == nil {
 		t.Error("a room that is gone starts a command")
 	}
 }
@@ -134,7 +149,7 @@ func TestRoomEnds(t *testing.T) {
 func TestRoomFails(t *testing.T) {
 	w, r := newWorld(t), openRoom(t)
 	run := func(plan *walls.Plan, path, dir string) error {
-		p, err := r.Start(plan, &exec.Cmd{Path: path, Args: []string{path, "made"}, Dir: dir}, [3]*os.File{os.Stdin, os.Stdout, os.Stderr})
+		p, err := begin(r, plan, &exec.Cmd{Path: path, Args: []string{path, "made"}, Dir: dir}, [3]*os.File{os.Stdin, os.Stdout, os.Stderr})
 		if err == nil {
 			_, err = p.Wait()
 		}
@@ -156,5 +171,131 @@ func TestRoomFails(t *testing.T) {
 	}
 	if made, _ := filepath.Glob(w.Root + "/*/made"); len(made) != 1 || made[0] != w.Work+"/made" {
 		t.Errorf("made %q", made)
+	}
+}
+
+// waits returns when walls wait for their command: the last thing that they have before
+// it are the rules of Landlock.
+func (r *Room) waits() {
+	for {
+		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", r.cmd.Process.Pid))
+		for _, fd := range fds {
+			if to, _ := os.Readlink(fd); strings.Contains(to, "landlock") {
+				return
+			}
+		}
+	}
+}
+
+// TestRoomForgone: of walls for which no command comes nothing is left.
+func TestRoomForgone(t *testing.T) {
+	w, r := newWorld(t), openRoom(t)
+	children := func() string {
+		all, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", r.cmd.Process.Pid))
+		must(t, err)
+		var pids string
+		for _, list := range all {
+			text, _ := os.ReadFile(list)
+			pids += string(text)
+		}
+		return pids
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	must(t, err)
+	defer null.Close()
+	for _, test := range []struct {
+		name string
+		ends func(*Process) error
+	}{
+		{"ended", func(p *Process) error { p.Signal(syscall.SIGKILL); return nil }},
+		{"a directory that is not there", func(p *Process) error {
+			if err := p.Start(&exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Dir: w.Root + "/none"}, [3]*os.File{null, null, null}); err == nil {
+				return errors.New("it starts")
+			}
+			return nil
+		}},
+	} {
+		p, err := r.Prepare(w.plan())
+		must(t, err)
+		r.waits()
+		if children() == "" {
+			t.Fatal("there is no first process, so this test shows nothing")
+		}
+		must(t, test.ends(p))
+		if code, err := p.Wait(); err == nil || children() != "" {
+			t.Errorf("%s: exit code %d, %v, and there are %s", test.name, code, err, children())
+		}
+	}
+	p, err := r.Prepare(w.plan())
+	must(t, err)
+	r.waits()
+	pids := strings.Fields(children())
+	r.Close()
+	for _, pid := range pids {
+		if _, err := os.Stat("/proc/" + pid); err == nil {
+			t.Errorf("process %s is left", pid)
+		}
+	}
+	if err := p.Start(&exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Dir: w.Work}, [3]*os.File{null, null, null}); err != nil {
+		t.Error(err)
+	}
+	if code, err := p.Wait(); err == nil {
+		t.Errorf("in a room that is gone: exit code %d", code)
+	}
+	p.Signal(syscall.SIGKILL) // nothing
+}
+
+// TestRoomAhead: walls that were built before the command was known hold it to the plan
+// whatever happened between.
+func TestRoomAhead(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		before  func(w *world) error // before the walls are built
+		between func(w *world) error
+		line    string
+		want    string
+	}{
+		{name: "nothing", line: "cat .env; cat mine", want: "mine"},
+		{name: "a masked file is another one", between: func(w *world) error { return moved(w.Work+"/new", w.Work+"/.env") }, line: "cat .env; cat mine", want: "mine"},
+		{name: "a masked directory is another one", between: func(w *world) error {
+			return errors.Join(os.Rename(w.Work+"/keys", w.Work+"/old"), os.Mkdir(w.Work+"/keys", 0o755), os.WriteFile(w.Work+"/keys/k", []byte(marker), 0o644))
+		}, line: "cat keys/k; cat mine", want: "mine"},
+		{name: "what was to be masked was not there", before: func(w *world) error { return os.RemoveAll(w.Home + "/.ssh") }, between: func(w *world) error {
+			return errors.Join(os.Mkdir(w.Home+"/.ssh", 0o755), os.WriteFile(w.Home+"/.ssh/id", []byte(marker), 0o644))
+		}, line: "cat ../home/.ssh/id; cat mine", want: "mine"},
+		{name: "a protected file is another one", between: func(w *world) error { return moved(w.Work+"/new", w.Work+"/settings.json") }, line: "echo x > settings.json; cat mine", want: "mine"},
+		{name: "the workspace is another one", between: func(w *world) error {
+			return errors.Join(os.Rename(w.Work, w.Root+"/old"), os.CopyFS(w.Work, os.DirFS(w.Root+"/old")))
+		}, line: "cat .env; echo x > settings.json; echo x >> mine; cat mine", want: "minex"},
+		{name: "what is writable was not there", before: func(w *world) error { return os.Rename(w.Work, w.Root+"/old") },
+			between: func(w *world) error { return os.Rename(w.Root+"/old", w.Work) }, line: "cat .env; cat mine", want: "mine"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w, r := newWorld(t), openRoom(t)
+			plan := w.plan()
+			if test.before != nil {
+				must(t, test.before(w))
+			}
+			p, err := r.Prepare(plan)
+			must(t, err)
+			if test.name != "what is writable was not there" { // when that has failed nobody sees
+				r.waits()
+			}
+			if test.between != nil {
+				must(t, test.between(w))
+			}
+			out, err := os.Create(t.TempDir() + "/output")
+			must(t, err)
+			defer out.Close()
+			must(t, p.Start(&exec.Cmd{Path: "/bin/bash", Args: []string{"bash", "-c", "{ " + test.line + "; } 2>/dev/null"}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}, [3]*os.File{out, out, out}))
+			code, err := p.Wait()
+			said, _ := os.ReadFile(out.Name())
+			if err != nil || code != 0 || strings.Join(strings.Fields(string(said)), "") != test.want {
+				t.Errorf("%q, exit code %d, %v", said, code, err)
+			}
+			if text, _ := os.ReadFile(w.Work + "/settings.json"); strings.HasPrefix(string(text), "x") {
+				t.Error("what is protected was changed")
+			}
+		})
 	}
 }

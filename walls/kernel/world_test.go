@@ -246,7 +246,7 @@ func attackInRoom(t *testing.T, e *escape) (out bool, said string) {
 	must(t, err)
 	defer output.Close()
 	room := openRoom(t)
-	p, err := room.Start(w.plan(), &exec.Cmd{Path: self(t), Args: []string{"attack"}, Dir: w.Work, Env: e.env(t, w)}, [3]*os.File{in, output, output})
+	p, err := begin(room, w.plan(), &exec.Cmd{Path: self(t), Args: []string{"attack"}, Dir: w.Work, Env: e.env(t, w)}, [3]*os.File{in, output, output})
 	must(t, err)
 	code, err := p.Wait()
 	text, _ := os.ReadFile(output.Name())

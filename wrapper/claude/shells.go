@@ -63,14 +63,24 @@ type permit struct {
 	dir    string   // in which it was decided, "" if unknown
 	later  bool     // its result may come before it has begun
 	inside bool     // inside walls
-	plan   func() (*walls.Plan, error)
+	ahead  func() (*ahead, error)
 	// line is the command line, and outward why something in it cannot be done inside.
 	line, outward string
 }
 
+// ahead are the walls of a command, which are built while the CLI starts its shell.
+type ahead struct {
+	at      time.Time // of the plan
+	plan    *walls.Plan
+	own     []walls.Path // which they hide too
+	room    *kernel.Room
+	process *kernel.Process
+}
+
 const (
-	askLimit  = 10 * time.Second // to read a question
-	lateLimit = 30 * time.Second // from the result of a tool use in the background until its command has begun
+	askLimit   = 10 * time.Second // to read a question
+	aheadLimit = 2 * time.Second  // for which a plan counts
+	lateLimit  = 30 * time.Second // from the result of a tool use in the background until its command has begun
 )
 
 // guarded reports whether the commands of the CLI ask us.
@@ -181,7 +191,10 @@ func (s *shells) attend(conn *stream) {
 	}
 	a, p, err := s.answer(&asked)
 	if err == nil && p != nil && p.inside {
-		a, err = s.within(conn, &asked, a, p)
+		var plan *walls.Plan
+		if a, plan, err = s.within(conn, &asked, a, p); plan != nil {
+			defer s.lookForAbsent(plan, p.id) // nobody waits for that
+		}
 	}
 	words := ""
 	if err != nil {
@@ -283,8 +296,8 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 	}
 	if p.inside {
 		p.line, p.outward = p.forms[0], res.WallsWhy
-		p.plan = sync.OnceValues(s.o.Walls.Plan)
-		s.serving.Go(func() { _, _ = s.room(); _, _ = p.plan() }) // while the CLI starts its shell
+		p.ahead = sync.OnceValues(s.prepare)
+		s.serving.Go(func() { _, _ = p.ahead() })
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -325,11 +338,22 @@ func (s *shells) over(id string) {
 			case s.swap(p):
 			default:
 				s.drop(p)
+				go p.forgo()
 			}
 			if p.id == id {
 				return
 			}
 		}
+	}
+}
+
+// forgo ends the walls of a tool use that does not run.
+func (p *permit) forgo() {
+	if !p.inside {
+		return
+	}
+	if a, err := p.ahead(); err == nil {
+		a.process.Signal(syscall.SIGKILL)
 	}
 }
 
@@ -390,45 +414,72 @@ func (s *shells) emit() {
 	}
 }
 
-// within has a command run inside walls, and returns the answer when it has ended. It is
-// ended when whoever asks is.
-func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, error) {
+// within has a command run inside walls, and returns the answer when it has ended, and the
+// plan if it ran. It is ended when whoever asks is.
+func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, *walls.Plan, error) {
+	defer p.forgo() // unless it runs
 	if len(conn.files) != streams {
-		return nil, fmt.Errorf("it came with %d streams, and not with %d", len(conn.files), streams)
+		return nil, nil, fmt.Errorf("it came with %d streams, and not with %d", len(conn.files), streams)
 	}
-	plan, err := p.plan()
+	w, err := s.walls(p)
 	if err != nil {
-		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
+		return nil, nil, err
 	}
-	room, err := s.room()
-	if err != nil {
-		return nil, err
-	}
-	own := *plan
-	own.Denied = append(slices.Clone(plan.Denied), s.own()...)
 	refused := &walls.Refusals{}
 	defer s.refusing(refused)()
 	written := outputs.Of(conn.files[1:]...)
 	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: without(asked.Env, a.Drop), Dir: asked.Dir}
-	process, err := room.Start(&own, cmd, [streams]*os.File(conn.files))
-	if err != nil {
-		return nil, err
+	process := w.process
+	if err := process.Start(cmd, [streams]*os.File(conn.files)); err != nil {
+		return nil, nil, err
 	}
 	if len(written) == 0 {
 		conn.closeFiles() // somebody may wait for the end of a pipe
 	}
-	limited := endIn(process, plan.Limits.Time(0))
+	limit := w.plan.Limits.Time(0)
+	limited := endIn(process, limit)
 	s.serving.Go(func() { pass(conn, process) })
 	code, err := process.Wait()
-	s.lookForAbsent(plan, p.id)
 	if limited() && err == nil {
-		return &prefix.Answer{Ran: true, Code: code, Says: fmt.Sprintf("agent-wrapper: ended after %v: the time limit (limits.walls.timeout_seconds of the policy)\n", plan.Limits.Time(0))}, nil
+		return &prefix.Answer{Ran: true, Code: code, Says: fmt.Sprintf("agent-wrapper: ended after %v: the time limit (limits.walls.timeout_seconds of the policy)\n", limit)}, w.plan, nil
 	}
 	if err != nil || code == 0 {
-		return &prefix.Answer{Ran: true}, err
+		return &prefix.Answer{Ran: true}, w.plan, err
 	}
 	end := &walls.End{Dir: asked.Dir, Line: p.line, Outward: p.outward, Output: written.Read(), Refused: refused.All()}
-	return &prefix.Answer{Ran: true, Code: code, Says: s.advice(&own, p, end)}, nil
+	return &prefix.Answer{Ran: true, Code: code, Says: s.advice(w.hidden(), p, end)}, w.plan, nil
+}
+
+// prepare has walls built.
+func (s *shells) prepare() (*ahead, error) {
+	at := time.Now()
+	plan, err := s.o.Walls.Plan()
+	if err != nil {
+		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
+	}
+	w := &ahead{at: at, plan: plan, own: s.own()}
+	if w.room, err = s.room(); err != nil {
+		return nil, err
+	}
+	w.process, err = w.room.Prepare(w.hidden())
+	return w, err
+}
+
+// hidden is the plan with what is hidden of our own.
+func (w *ahead) hidden() *walls.Plan {
+	plan := *w.plan
+	plan.Denied = append(slices.Clone(plan.Denied), w.own...)
+	return &plan
+}
+
+// walls returns the walls for a tool use that begins: those that were built ahead, unless
+// there is a reason to plan and build others.
+func (s *shells) walls(p *permit) (*ahead, error) {
+	w, err := p.ahead()
+	if err == nil && time.Since(w.at) < aheadLimit && !w.room.Gone() && slices.Equal(w.own, s.own()) {
+		return w, nil
+	}
+	return s.prepare()
 }
 
 // lookForAbsent warns of protected files that a command has made.

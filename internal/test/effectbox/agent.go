@@ -51,6 +51,7 @@ const (
 type errand struct {
 	Decide, Run []string
 	Without     string
+	Room        bool // the walls are those of a driven agent's command
 	Dir         string
 	Keep        []string
 	Timeout     time.Duration
@@ -126,10 +127,46 @@ func (r *report) do(agent Agent, e *errand) (err error) {
 	if e.Without != NoWalls {
 		plan := without(*r.Plan, e.Without)
 		run = func(ctx context.Context) (process.Result, error) { return (&kernel.Held{Plan: &plan}).Run(ctx, c) }
+		if e.Room {
+			run = func(context.Context) (process.Result, error) { return inRoom(&plan, c) }
+		}
 	}
 	_, err = run(context.Background())
 	out.report(r)
 	return err
+}
+
+// inRoom runs a command in a room, as a driven agent does: its walls are built before it is
+// known.
+func inRoom(plan *walls.Plan, c *process.Command) (process.Result, error) {
+	room, err := kernel.OpenRoom(func(context.Context, string, string) error { return errors.New("no host is listed") })
+	if err != nil {
+		return process.Result{}, err
+	}
+	defer room.Close()
+	p, err := room.Prepare(plan)
+	if err != nil {
+		return process.Result{}, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return process.Result{}, err
+	}
+	defer null.Close()
+	out, in, err := os.Pipe()
+	if err != nil {
+		return process.Result{}, err
+	}
+	defer out.Close()
+	err = p.Start(&exec.Cmd{Path: c.Args[0], Args: c.Args, Dir: c.Dir, Env: c.Env}, [3]*os.File{null, in, in})
+	in.Close()
+	if err != nil {
+		return process.Result{}, err
+	}
+	defer time.AfterFunc(c.Limit, func() { p.Signal(syscall.SIGKILL) }).Stop()
+	_, errCopy := io.Copy(c.Stdout, out)
+	code, err := p.Wait()
+	return process.Result{Exit: code}, errors.Join(err, errCopy)
 }
 
 // each runs lines, one after the other, each in a group of processes of its own. Where a

@@ -172,7 +172,7 @@ func (s *server) lines(ses *Session, o *Outcome, done int) error {
 		for _, r := range o.Ran[done:] {
 			run = append(run, ses.Lines[r.Line])
 		}
-		said, err := s.agent.do(errand{Run: run, Without: ses.Without, Dir: s.conf.Dir, Keep: s.conf.Keep, Timeout: s.conf.Timeout})
+		said, err := s.agent.do(errand{Run: run, Without: ses.Without, Room: len(strings.Join(run, ""))%2 == 1, Dir: s.conf.Dir, Keep: s.conf.Keep, Timeout: s.conf.Timeout})
 		if err != nil {
 			return err
 		}

@@ -4991,6 +4991,18 @@ func tellsWord`,
 		Test: "TestChildKilled",
 	},
 	{
+		Guard: "walls that were built ahead are built anew if they do not stand", File: "walls/kernel/inside/tree_linux.go",
+		Old:  `		if mountAt(m.path) != m.mount {`,
+		New:  `		if mountAt(m.path) == 0 {`,
+		Test: "TestStands",
+	},
+	{
+		Guard: "walls that were built ahead hide all that is ours", File: "wrapper/claude/shells.go",
+		Old:  ` && slices.Equal(w.own, s.own()) {`,
+		New:  ` {`,
+		Test: "TestShellsAhead",
+	},
+	{
 		Guard: "what has become a pipe is not opened", File: "workspace/owner_unix.go",
 		Old:  `	if err == nil && !info.Mode().IsRegular() {`,
 		New:  `	if err == nil && info.IsDir() {`,

@@ -24,9 +24,8 @@ type call struct {
 // with all that is left. It gives up all rights first, as the command has none, and nobody
 // inside can look into it (layer first).
 type child struct {
-	begin []call // then it waits until it may go on
-	built []call // then the walls are there, and it starts the command
-	start []call // by the command itself; the last is its program
+	calls [phases][]call // after each but the last phase it waits until it may go on
+	start []call         // by the command itself; the last is its program
 
 	line    uintptr // its end of the line to us
 	process int32   // a descriptor of it
@@ -36,12 +35,19 @@ type child struct {
 	word   [2]uintptr // what it tells: a word, and what belongs to it
 	status uint32     // of a process that it has waited for
 	one    byte
-	all    uint64 // all signals
-	was    uint64 // the signals that are blocked here
-	act    sigaction
+	all    uint64       // all signals
+	was    uint64       // the signals that are blocked here
 	stacks [2][]uintptr // of the child and of the command
 	kept   []any        // what the calls point to
 }
+
+// The phases of a child.
+const (
+	begins    = iota // in its namespaces
+	restricts        // when the tree is there: it gives up all rights
+	starts           // when the command is known; then the walls are there, and it starts that
+	phases
+)
 
 // sigaction is what the kernel is told of a signal. Nothing but zeros is the default.
 type sigaction struct {
@@ -49,11 +55,28 @@ type sigaction struct {
 	rest           [2]uintptr
 }
 
-const ignored = 1 // the handler of a signal that is ignored
+// ignored is the handler of a signal that is ignored.
+const ignored = 1
+
+// defaultSignals are calls that give all signals their default effect that have a handler
+// here, which must not run in the child. For the first process of a namespace the effect is
+// none, wherever they come from; the command has them as they are meant.
+func (k *child) defaultSignals() []call {
+	var calls []call
+	none := k.at(unsafe.Pointer(&sigaction{}))
+	for s := uintptr(1); s < 65; s++ {
+		act := new(sigaction)
+		_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, s, 0, uintptr(unsafe.Pointer(act)), unsafe.Sizeof(k.all), 0, 0)
+		if errno == 0 && act.handler > ignored {
+			calls = append(calls, call{nr: unix.SYS_RT_SIGACTION, args: [6]uintptr{s, none, 0, unsafe.Sizeof(k.all)}, layer: namespaces})
+		}
+	}
+	return calls
+}
 
 // What a child tells.
 const (
-	tellsFailed = iota // the number of a call, and its error
+	tellsFailed = iota // the phase and the number of a call, and its error
 	tellsWaits
 	tellsBuilt
 	tellsNotRun // the error
@@ -112,16 +135,15 @@ func spawn(flags, stack uintptr, process *int32, c *child) (pid uintptr)
 //go:nosplit
 func live(c *child) {
 	if c.starts {
-		c.make(c.start)
+		c.make(c.start, phases)
 		end()
 	}
-	c.defaultSignals()
-	c.make(c.begin)
+	c.make(c.calls[begins], begins)
 	c.tell(tellsWaits, 0)
-	if n, _, _ := syscall.RawSyscall6(unix.SYS_READ, c.line, uintptr(unsafe.Pointer(&c.one)), 1, 0, 0, 0); n != 1 {
-		end()
-	}
-	c.make(c.built)
+	c.mayGoOn()
+	c.make(c.calls[restricts], restricts)
+	c.mayGoOn()
+	c.make(c.calls[starts], starts)
 	c.line = childLine
 	c.tell(tellsBuilt, 0)
 	c.starts = true
@@ -138,28 +160,22 @@ func live(c *child) {
 
 var _ = live // spawn calls it
 
-// defaultSignals gives all signals their default effect, but for those that are ignored.
-// For the first process of a namespace that is none, wherever they come from; the command
-// has them as they are meant.
+// mayGoOn waits until it may go on.
 //
 //go:norace
 //go:nosplit
-func (c *child) defaultSignals() {
-	act := uintptr(unsafe.Pointer(&c.act))
-	for s := uintptr(1); s < 65; s++ {
-		if _, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, s, 0, act, unsafe.Sizeof(c.all), 0, 0); errno != 0 || c.act.handler == ignored {
-			continue
-		}
-		c.act.handler, c.act.flags, c.act.rest[0], c.act.rest[1] = 0, 0, 0, 0
-		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, s, act, 0, unsafe.Sizeof(c.all), 0, 0) // SIGKILL and SIGSTOP have it
+func (c *child) mayGoOn() {
+	if n, _, _ := syscall.RawSyscall6(unix.SYS_READ, c.line, uintptr(unsafe.Pointer(&c.one)), 1, 0, 0, 0); n != 1 {
+		end()
 	}
 }
 
-// make makes calls. One that fails is the last: what cannot be built has no command.
+// make makes the calls of a phase. One that fails is the last: what cannot be built has no
+// command.
 //
 //go:norace
 //go:nosplit
-func (c *child) make(calls []call) {
+func (c *child) make(calls []call, phase int) {
 	for i := range calls {
 		one := &calls[i]
 		_, _, errno := syscall.RawSyscall6(one.nr, one.args[0], one.args[1], one.args[2], one.args[3], one.args[4], one.args[5])
@@ -169,7 +185,7 @@ func (c *child) make(calls []call) {
 		if one.nr == unix.SYS_EXECVE {
 			c.tell(tellsNotRun, uintptr(errno))
 		} else {
-			c.tell(tellsFailed|uintptr(i)<<8, uintptr(errno))
+			c.tell(tellsFailed|uintptr(phase)<<8|uintptr(i)<<16, uintptr(errno))
 		}
 		end()
 	}

@@ -25,8 +25,8 @@ type tested struct {
 	hearing int
 }
 
-// newCommand returns a command of a shell around which no walls are built.
-func newCommand(t *testing.T, script string) *tested {
+// newShell returns a command of a shell around which no walls are built.
+func newShell(t *testing.T, script string) *tested {
 	t.Helper()
 	dir := t.TempDir()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -39,8 +39,9 @@ func newCommand(t *testing.T, script string) *tested {
 		t.Fatal(err)
 	}
 	c := &tested{hearing: ours, command: &command{
-		Order: &Order{Shared: true, Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Omit: bare},
-		to:    &line{theirs}, line: -1, other: -1, dir: -1, rules: -1,
+		Walls: &Walls{Shared: true, Omit: bare},
+		Start: &Start{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir},
+		to:    &line{theirs}, outside: -1, line: -1, other: -1, dir: -1, rules: -1,
 	}}
 	for i := range c.streams {
 		if c.streams[i], err = unix.FcntlInt(null.Fd(), unix.F_DUPFD_CLOEXEC, firstFree); err != nil {
@@ -53,13 +54,13 @@ func newCommand(t *testing.T, script string) *tested {
 
 // starts has the child wait.
 func (c *tested) starts(change func(*child)) error {
-	err := errors.Join(c.open(), c.prepare())
+	err := errors.Join(c.open(), c.prepareChild(), c.prepare())
 	if err == nil {
 		change(&c.child)
 		err = c.launch()
 	}
 	if err == nil {
-		err = c.enter()
+		err = errors.Join(c.enter(), c.goOn())
 	}
 	return err
 }
@@ -69,7 +70,7 @@ func asItIs(*child) {}
 // ends has the child run the command, and waits for its end.
 func (c *tested) ends(t *testing.T) int {
 	t.Helper()
-	if err := errors.Join(c.starts(asItIs), c.goOn()); err != nil {
+	if err := errors.Join(c.starts(asItIs), c.begin()); err != nil {
 		t.Fatal(err)
 	}
 	code, err := c.wait()
@@ -105,7 +106,7 @@ func TestChild(t *testing.T) {
 		{"its directory", `[ "$(ls -A)" = "" ] && echo x > made && exit 3`, 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newCommand(t, test.script)
+			c := newShell(t, test.script)
 			if code := c.ends(t); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
@@ -118,7 +119,7 @@ func TestChild(t *testing.T) {
 
 // TestChildStopped: a command that is stopped says so, and goes on.
 func TestChildStopped(t *testing.T) {
-	c := newCommand(t, "kill -STOP $$; exit 3")
+	c := newShell(t, "kill -STOP $$; exit 3")
 	over := make(chan bool)
 	go func() {
 		defer close(over)
@@ -150,30 +151,31 @@ func TestChildFails(t *testing.T) {
 	wrong := call{nr: unix.SYS_FCHDIR, args: [6]uintptr{^uintptr(0)}, layer: "x"}
 	for _, test := range []struct {
 		name string
-		in   func(*child) *[]call
+		in   int // the phase
 		at   int
 	}{
-		{"before it waits", func(k *child) *[]call { return &k.begin }, 0},
-		{"first", func(k *child) *[]call { return &k.built }, 0},
-		{"in the middle", func(k *child) *[]call { return &k.built }, 4},
-		{"last", func(k *child) *[]call { return &k.built }, -1},
+		{"before it waits", begins, 0},
+		{"before the command is known", restricts, 0},
+		{"first", starts, 0},
+		{"in the middle", starts, 3},
+		{"last", starts, -1},
 	} {
 		for _, may := range []bool{false, true} {
 			t.Run(test.name, func(t *testing.T) {
-				c := newCommand(t, "echo x > made")
+				c := newShell(t, "echo x > made")
 				one := wrong
 				if may {
 					one.may = unix.EBADF
 				}
 				err := c.starts(func(k *child) {
-					calls, at := test.in(k), test.at
+					calls, at := &k.calls[test.in], test.at
 					if at < 0 {
 						at = len(*calls)
 					}
 					*calls = slices.Insert(*calls, at, one)
 				})
 				if err == nil {
-					err = c.goOn()
+					err = c.begin()
 				}
 				made := func() bool {
 					_, err := os.Stat(c.Dir + "/made")
@@ -202,9 +204,9 @@ func TestChildFails(t *testing.T) {
 
 // TestChildNotRun: a program that cannot be run is told of.
 func TestChildNotRun(t *testing.T) {
-	c := newCommand(t, "")
+	c := newShell(t, "")
 	c.Path = c.Dir
-	if err := errors.Join(c.starts(asItIs), c.goOn()); err != nil {
+	if err := errors.Join(c.starts(asItIs), c.begin()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.wait(); !errors.Is(err, syscall.EACCES) || !errors.As(err, new(*notRun)) {
@@ -214,18 +216,49 @@ func TestChildNotRun(t *testing.T) {
 
 func (n *notRun) Unwrap() error { return n.err }
 
+// TestStands: a tree of which a path is on another mount than it was made with, or is there
+// and was not, does not stand. Here nothing is mounted, and the paths are what differs.
+func TestStands(t *testing.T) {
+	dir := t.TempDir()
+	here := &command{mounted: []mounted{{dir, mountAt(dir)}}}
+	if err := here.stands(); err != nil || here.mounted[0].mount == 0 {
+		t.Errorf("%v, %v", here.mounted, err)
+	}
+	here.mounted[0].path = "/proc"
+	if err := here.stands(); err == nil {
+		t.Error("another mount")
+	}
+	none := &command{mounted: []mounted{{dir + "/made", mountAt(dir + "/made")}}}
+	if err := none.stands(); err != nil {
+		t.Error(err)
+	}
+	if err := os.Mkdir(dir+"/made", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := none.stands(); err == nil {
+		t.Error("made meanwhile")
+	}
+	gone := &command{mounted: []mounted{{dir + "/made", mountAt(dir + "/made")}}}
+	if err := os.Remove(dir + "/made"); err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.stands(); err == nil {
+		t.Error("removed meanwhile")
+	}
+}
+
 // TestChildKilled: a child that somebody ends is noticed, whatever it waits for.
 func TestChildKilled(t *testing.T) {
-	c := newCommand(t, "exit 3")
+	c := newShell(t, "exit 3")
 	if err := c.starts(asItIs); err != nil {
 		t.Fatal(err)
 	}
 	c.signal(unix.SIGKILL)
-	if err := c.goOn(); err == nil {
+	if err := c.begin(); err == nil {
 		t.Error("it went on")
 	}
-	c = newCommand(t, "sleep 1000")
-	if err := errors.Join(c.starts(asItIs), c.goOn()); err != nil {
+	c = newShell(t, "sleep 1000")
+	if err := errors.Join(c.starts(asItIs), c.begin()); err != nil {
 		t.Fatal(err)
 	}
 	c.signal(unix.SIGKILL)

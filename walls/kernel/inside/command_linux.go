@@ -18,13 +18,16 @@ import (
 )
 
 // command is a command around which walls are built: by a thread, in namespaces of mounts
-// and of processes of its own, and at last by its first process.
+// and of processes of its own, and at last by its first process. What is built is known
+// before the command is.
 type command struct {
-	*Order
+	*Walls
+	*Start
 	streams [3]int
-	files   [3]string // what the streams are, by the files outside
-	dir     int       // where it begins
-	rules   int       // of Landlock
+	outside int // the directory of our descriptors, in the /proc outside
+	mounted []mounted
+	dir     int // where it begins
+	rules   int // of Landlock
 	child   child
 	line    int   // our end of the child's line
 	other   int   // the child's, which is open here too until it has its own
@@ -33,43 +36,73 @@ type command struct {
 	mu    sync.Mutex
 	alive bool // the child is there, and its number is nobody else's
 
-	obeys sync.WaitGroup
+	obeys  sync.WaitGroup
+	obeyed bool
 }
 
-// run builds the walls, runs the command and returns its exit code. Whoever has ordered it
-// hears when the walls are there, when the command was stopped, and its end. It needs a
-// goroutine that ends with it: nothing else may run in the namespaces of its thread.
+// newCommand returns a command of which nothing is built.
+func newCommand(w *Walls, to *line) *command {
+	return &command{Walls: w, to: to, streams: [3]int{-1, -1, -1}, outside: -1, line: -1, other: -1, dir: -1, rules: -1}
+}
+
+// run builds the walls, runs the command and returns its exit code. It needs a goroutine that
+// ends with it: nothing else may run in the namespaces of its thread.
 func (o *Order) run(to *line, streams [3]int) (int, error) {
 	runtime.LockOSThread()
-	c := &command{Order: o, streams: streams, to: to, line: -1, other: -1, dir: -1, rules: -1}
+	c := newCommand(&o.Walls, to)
 	defer c.let()
-	if err := c.build(); err != nil {
+	c.Start, c.streams = &o.Start, streams
+	err := c.build(ahead)
+	if err == nil {
+		err = c.build(known)
+	}
+	if err != nil {
 		return 0, err
 	}
-	if err := to.say("ready"); err != nil {
+	return c.runs()
+}
+
+// runs runs the command and returns its exit code. Whoever has ordered it hears when the
+// walls are there, when the command was stopped, and its end.
+func (c *command) runs() (int, error) {
+	err := c.build(last)
+	if err == nil {
+		err = c.to.say("ready")
+	}
+	if err != nil {
 		return 0, err
 	}
 	return c.wait()
 }
 
-// stages are the layers with what builds them. The last ones are prepared here, and built
-// by the child, in the order of its calls: each gives up what the next ones do not need.
-// Nothing is mounted behind Landlock, and nothing is done without capabilities.
-var stages = []struct {
+// stage is a layer with what builds it.
+type stage struct {
 	layer string
 	build func(*command) error
-}{
-	{namespaces, (*command).separate},
-	{descriptors, (*command).lookAtStreams},
-	{processes, (*command).startChild},
-	{mounts, (*command).mountTree},
-	{streams, (*command).reopen},
-	{directory, (*command).enter},
-	{landlocked, (*command).restrict},
-	{namespaces, (*command).goOn},
 }
 
-func (c *command) build() error {
+// The stages: what is built before the command is known, what is made ready when it is, and
+// what is for the child to build, in the order of its calls: each gives up what the next ones
+// do not need. Nothing is mounted behind Landlock, and nothing is done without capabilities.
+// Before the last stage nothing of the command has begun.
+var (
+	ahead = []stage{
+		{namespaces, (*command).separate},
+		{processes, (*command).startChild},
+		{mounts, (*command).mountTree},
+		{landlocked, (*command).restrict},
+		{namespaces, (*command).goOn},
+	}
+	known = []stage{
+		{descriptors, (*command).lookAtStreams},
+		{directory, (*command).enter},
+		{streams, (*command).reopen},
+		{processes, (*command).prepare},
+	}
+	last = []stage{{namespaces, (*command).begin}}
+)
+
+func (c *command) build(stages []stage) error {
 	for _, s := range stages {
 		if !c.has(s.layer) && s.layer != processes {
 			continue
@@ -110,11 +143,11 @@ func (c *command) lookAtStreams() error {
 }
 
 // startChild starts the child, which mounts a /proc of the new namespace and waits. What
-// it is to do then is known; what that is about gets its descriptors later.
+// it is to do then it gets to know later.
 func (c *command) startChild() error {
 	err := c.open()
 	if err == nil {
-		err = c.prepare()
+		err = c.prepareChild()
 	}
 	if err == nil {
 		err = c.launch()
@@ -124,9 +157,7 @@ func (c *command) startChild() error {
 
 // open opens what the child shares with us.
 func (c *command) open() error {
-	for i, fd := range c.streams {
-		c.files[i], _ = os.Readlink(fmt.Sprintf("/proc/thread-self/fd/%d", fd)) // "" if there is none
-	}
+	c.outside, _ = unix.Open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // -1 if there is none
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -158,48 +189,57 @@ func (c *command) launch() error {
 	return c.hears(tellsWaits)
 }
 
-// prepare sets the calls of the child.
-func (c *command) prepare() error {
+// prepareChild sets the calls of the child before the command is known.
+func (c *command) prepareChild() error {
 	k := &c.child
-	k.begin = append(k.begin, call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL)}, layer: namespaces})
+	begin := append(k.defaultSignals(), call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL)}, layer: namespaces})
 	if c.Shared {
-		k.begin = append(k.begin, call{nr: unix.SYS_SETSID, layer: namespaces})
+		begin = append(begin, call{nr: unix.SYS_SETSID, layer: namespaces})
 	}
 	if c.has(mounts) && c.has(processes) {
-		k.begin = append(k.begin, call{nr: unix.SYS_MOUNT, args: [6]uintptr{k.text("proc"), k.text("/proc"), k.text("proc"), unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC}, layer: processes})
+		begin = append(begin, call{nr: unix.SYS_MOUNT, args: [6]uintptr{k.text("proc"), k.text("/proc"), k.text("proc"), unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC}, layer: processes})
 	}
-	k.built = append(k.built, call{nr: unix.SYS_UNSHARE, args: [6]uintptr{unix.CLONE_FILES}, layer: descriptors})
-	for i, fd := range c.streams {
-		if i != fd {
-			k.built = append(k.built, call{nr: unix.SYS_DUP3, args: [6]uintptr{uintptr(fd), uintptr(i)}, layer: streams})
-		}
-	}
-	k.built = append(k.built, call{nr: unix.SYS_FCHDIR, args: [6]uintptr{uintptr(c.dir)}, layer: directory})
-	limited, err := c.limits()
+	restrict, err := c.limits()
 	if err != nil {
 		return &missing{limits, err}
 	}
-	k.built = append(k.built, limited...)
 	if c.has(privileges) {
-		k.built = append(k.built, call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_SET_NO_NEW_PRIVS, 1}, layer: privileges})
+		restrict = append(restrict, call{nr: unix.SYS_PRCTL, args: [6]uintptr{unix.PR_SET_NO_NEW_PRIVS, 1}, layer: privileges})
 	}
 	if c.has(landlocked) {
-		k.built = append(k.built, call{nr: unix.SYS_LANDLOCK_RESTRICT_SELF, args: [6]uintptr{uintptr(c.rules), landlockFlags}, layer: landlocked})
-	}
-	k.built = append(k.built, call{nr: unix.SYS_DUP3, args: [6]uintptr{k.line, childLine, unix.O_CLOEXEC}, layer: descriptors})
-	if c.has(descriptors) {
-		k.built = append(k.built, call{nr: unix.SYS_CLOSE_RANGE, args: [6]uintptr{firstFree, 1<<31 - 1}, layer: descriptors})
+		restrict = append(restrict, call{nr: unix.SYS_LANDLOCK_RESTRICT_SELF, args: [6]uintptr{uintptr(c.rules), landlockFlags}, layer: landlocked})
 	}
 	if c.has(seccomp) {
 		prog, err := filterOf()
 		if err != nil {
 			return &missing{seccomp, err}
 		}
-		k.built = append(k.built, call{nr: unix.SYS_SECCOMP, args: [6]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, k.at(unsafe.Pointer(prog))}, layer: seccomp})
+		restrict = append(restrict, call{nr: unix.SYS_SECCOMP, args: [6]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, k.at(unsafe.Pointer(prog))}, layer: seccomp})
 	}
 	if c.has(capabilities) {
-		k.built = append(k.built, k.noCapabilities()...)
+		restrict = append(restrict, k.noCapabilities()...)
 	}
+	k.calls[begins], k.calls[restricts] = begin, restrict
+	return nil
+}
+
+// prepare sets the calls of the child when the command is known.
+func (c *command) prepare() error {
+	k := &c.child
+	calls := []call{{nr: unix.SYS_UNSHARE, args: [6]uintptr{unix.CLONE_FILES}, layer: descriptors}}
+	for i, fd := range c.streams {
+		if i != fd {
+			calls = append(calls, call{nr: unix.SYS_DUP3, args: [6]uintptr{uintptr(fd), uintptr(i)}, layer: streams})
+		}
+	}
+	calls = append(calls,
+		call{nr: unix.SYS_FCHDIR, args: [6]uintptr{uintptr(c.dir)}, layer: directory},
+		call{nr: unix.SYS_DUP3, args: [6]uintptr{k.line, childLine, unix.O_CLOEXEC}, layer: descriptors},
+	)
+	if c.has(descriptors) {
+		calls = append(calls, call{nr: unix.SYS_CLOSE_RANGE, args: [6]uintptr{firstFree, 1<<31 - 1}, layer: descriptors})
+	}
+	k.calls[starts] = calls
 	return c.prepareStart()
 }
 
@@ -292,17 +332,25 @@ func coreHandled() bool {
 	return err != nil || strings.HasPrefix(string(pattern), "|")
 }
 
-// goOn has the child build what is left, and lets go of what it has now.
+// goOn has the child go on.
 func (c *command) goOn() error {
-	if _, err := unix.Write(c.line, []byte{1}); err != nil {
+	_, err := unix.Write(c.line, []byte{1})
+	return err
+}
+
+// begin has the child build what is left, and start the command, and lets go of what it has
+// now.
+func (c *command) begin() error {
+	if err := c.goOn(); err != nil {
 		return err
 	}
 	if err := c.hears(tellsBuilt); err != nil {
 		return err
 	}
-	c.close(&c.other, &c.dir, &c.rules)
+	c.close(&c.other, &c.dir, &c.rules, &c.outside)
 	if c.Shared {
 		c.closeStreams()
+		c.obeyed = true
 		c.obeys.Go(c.obey)
 	}
 	return nil
@@ -329,11 +377,7 @@ func (c *command) hears(word uintptr) error {
 	case what == word:
 		return nil
 	case what&0xff == tellsFailed:
-		calls := c.child.begin
-		if word != tellsWaits {
-			calls = c.child.built
-		}
-		return &missing{calls[what>>8].layer, syscall.Errno(of)}
+		return &missing{c.child.calls[what>>8&0xff][what>>16].layer, syscall.Errno(of)}
 	}
 	return fmt.Errorf("the first process says %d", what)
 }
@@ -418,10 +462,12 @@ func (c *command) let() {
 	c.mu.Unlock()
 	if c.Shared {
 		c.closeStreams()
+	}
+	if c.obeyed {
 		_ = unix.Shutdown(c.to.fd, unix.SHUT_RD) // which ends obey
 		c.obeys.Wait()
 	}
-	c.close(&c.line, &c.other, &c.dir, &c.rules)
+	c.close(&c.line, &c.other, &c.dir, &c.rules, &c.outside)
 }
 
 // notRun is the error that the program could not be executed.

@@ -27,14 +27,23 @@ const (
 // lineFD is the descriptor of the line to whoever has started it, behind its streams.
 const lineFD = 3
 
-// Order is what it is told to do.
+// Order is what it is told to do: to start a command inside walls.
 type Order struct {
-	Build     string   // whose order it is; see build.Name
+	Walls
+	Start
+}
+
+// Start is what is to be started.
+type Start struct {
 	Path      string   // the program
 	Args, Env []string // of it
 	Dir       string
 	Dev, Ino  uint64 // of Dir
+}
 
+// Walls are what is to be built.
+type Walls struct {
+	Build              string // whose order it is; see build.Name
 	Writable, ReadOnly []string
 	Temp, Services     []string // empty; Temp is written, in memory
 	Denied, Empty      []string // masks: nothing may be read, or there is nothing to read
@@ -46,7 +55,7 @@ type Order struct {
 	Omit []string `json:",omitempty"` // layers, for the tests, which show what each is for
 }
 
-func (o *Order) has(layer string) bool { return !slices.Contains(o.Omit, layer) }
+func (w *Walls) has(layer string) bool { return !slices.Contains(w.Omit, layer) }
 
 // The layers, in the order in which they are built.
 const (
@@ -128,8 +137,11 @@ func inside(l *line) (int, error) {
 	if said.Word != "order" || len(said.FDs) != 1 {
 		return 0, fmt.Errorf("%q with %d descriptors is no order", said.Word, len(said.FDs))
 	}
-	o, err := readOrder(said.FDs[0])
-	if err != nil {
+	o := &Order{}
+	if err := read(said.FDs[0], o); err != nil {
+		return 0, err
+	}
+	if err := o.ours(); err != nil {
 		return 0, err
 	}
 	if o.has(network) {
@@ -163,23 +175,24 @@ func heedNone() {
 	signal.Notify(make(chan os.Signal, 1), all...)
 }
 
-// readOrder reads an order, and closes its file.
-func readOrder(fd int) (*Order, error) {
+// read reads what is in a file, and closes it.
+func read(fd int, into any) error {
 	defer unix.Close(fd)
 	var at unix.Stat_t
 	if err := unix.Fstat(fd, &at); err != nil {
-		return nil, err
+		return err
 	}
 	data := make([]byte, at.Size)
 	if n, err := unix.Pread(fd, data, 0); err != nil || n < len(data) {
-		return nil, fmt.Errorf("the order is cut off: %v", err)
+		return fmt.Errorf("the order is cut off: %v", err)
 	}
-	o := &Order{}
-	if err := json.Unmarshal(data, o); err != nil {
-		return nil, err
+	return json.Unmarshal(data, into)
+}
+
+// ours returns an error if the order is not of our build.
+func (w *Walls) ours() error {
+	if own := build.Name(); w.Build != own {
+		return fmt.Errorf("%s is not of the same build as agent-wrapper (%s, not %s): install both, or remove it", Name, own, w.Build)
 	}
-	if own := build.Name(); o.Build != own {
-		return nil, fmt.Errorf("%s is not of the same build as agent-wrapper (%s, not %s): install both, or remove it", Name, own, o.Build)
-	}
-	return o, nil
+	return nil
 }

@@ -40,8 +40,8 @@ func (l *line) failed(err error) error {
 
 // Said is a packet.
 type Said struct {
-	// Word is "order" or "signal" for the process that builds walls; "ready", "stopped",
-	// "listener", "ended", "missing", "notrun" or "failed" from it.
+	// Word is "order", "walls", "start" or "signal" for the process that builds walls;
+	// "ready", "stopped", "listener", "ended", "missing", "notrun" or "failed" from it.
 	Word string
 	Of   string // of "missing": the layer; of "signal" and "ended": the number
 	Why  string
@@ -50,7 +50,7 @@ type Said struct {
 
 const (
 	longest = 4 << 10 // the most that a packet has; what is longer is an error's text, and cut off
-	mostFDs = 5
+	mostFDs = 4
 )
 
 // Hear waits for the next packet on an end of a line. It is not ok when nobody is on the

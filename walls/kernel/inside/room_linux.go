@@ -7,15 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // room is a process that has what the commands of a session share, the namespaces of
-// users, of the network and of IPC. It runs a command for each order, which comes with the
-// streams of the command and with a line of its own. A command ends when nobody is on its
-// line any more, and all do when nobody is on ours.
+// users, of the network and of IPC, and one of mounts with a /dev, of which each has a copy. It builds walls for each order, which comes with a line
+// of its own. There the command comes for which they are, with its streams. It ends when
+// nobody is on its line any more, and all do when nobody is on ours.
 func room(l *line) (int, error) {
 	port, err := strconv.Atoi(os.Getenv(RoomPort))
 	if err == nil {
@@ -24,49 +27,151 @@ func room(l *line) (int, error) {
 	if err != nil {
 		return 0, &missing{network, err}
 	}
+	// What is mounted outside later is there too.
+	if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""), mountNodes()); err != nil {
+		return 0, &missing{devices, err}
+	}
 	if err := l.say("ready"); err != nil {
 		return 0, err
 	}
 	warm()
+	var all attended
 	for {
 		switch said, err := hear(l.fd); {
 		case errors.Is(err, errOver):
+			all.end()
 			return 0, nil
 		case err != nil:
 			return 0, err
-		case said.Word != "order" || len(said.FDs) != 5:
+		case said.Word != "walls" || len(said.FDs) != 2:
 			return 0, fmt.Errorf("%q with %d descriptors is no order", said.Word, len(said.FDs))
 		default:
-			go attend(&said)
+			all.begin(said.FDs[0], &line{said.FDs[1]})
 		}
 	}
 }
 
 // warm does what takes time for the first order only.
 func warm() {
-	text, err := json.Marshal(&Order{Args: []string{"a"}, Writable: []string{"b"}, Omit: []string{"c"}})
-	if err == nil {
-		_ = json.Unmarshal(text, new(Order)) // it is not used
-	}
+	_ = json.Unmarshal([]byte(`{"Writable": ["a"], "Omit": ["b"]}`), new(Walls)) // it is not used
+	_ = json.Unmarshal([]byte(`{"Args": ["a"]}`), new(Start))
 	_, _ = filterOf() // an order fails with the error
 }
 
-// attend runs one command.
-func attend(said *Said) {
-	l := &line{said.FDs[4]}
-	defer unix.Close(l.fd)
-	o, err := readOrder(said.FDs[0])
-	if err == nil {
-		o.Shared = true
-		_, err = o.run(l, [3]int(said.FDs[1:4]))
-	} else {
-		for _, fd := range said.FDs[1:4] {
-			unix.Close(fd)
-		}
+// attended are the lines of the commands of a room.
+type attended struct {
+	mu    sync.Mutex
+	lines map[*line]bool
+	over  sync.WaitGroup
+}
+
+// begin attends to a line.
+func (a *attended) begin(order int, l *line) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lines == nil {
+		a.lines = map[*line]bool{}
 	}
+	a.lines[l] = true
+	a.over.Add(1)
+	go attend(order, l, func(err error) { a.done(l, err) })
+}
+
+// done tells why there was no command, if there was none, and hangs up.
+func (a *attended) done(l *line, err error) {
 	if err != nil {
 		_ = l.failed(err) // nobody may be there any more
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.lines, l)
+	unix.Close(l.fd)
+	a.over.Done()
+}
+
+// end ends all commands, and what waits for one. It waits until nothing is left of them, but
+// not for what the kernel does not end.
+func (a *attended) end() {
+	a.mu.Lock()
+	for l := range a.lines {
+		_ = unix.Shutdown(l.fd, unix.SHUT_RD) // as if nobody were there any more
+	}
+	a.mu.Unlock()
+	defer time.AfterFunc(endLimit, func() { os.Exit(0) }).Stop()
+	a.over.Wait()
+}
+
+// endLimit is a time in which everything ends that can be ended.
+const endLimit = 3 * time.Second
+
+// attend builds walls, runs the command that comes for them, and calls done.
+func attend(order int, l *line, done func(error)) {
+	w := &Walls{}
+	err := read(order, w)
+	if err == nil {
+		err = w.ours()
+	}
+	if err != nil {
+		done(err)
+		return
+	}
+	w.Shared = true
+	rest, err := w.await(l)
+	if rest == nil {
+		done(err)
+		return
+	}
+	go func() { done(rest()) }()
+}
+
+// await builds walls before the command comes that is to run there. If they cannot be built,
+// or do not stand when it comes, others are built, since what they are made of may have
+// changed: rest does that, in another thread. As run, it needs a goroutine that ends with it.
+func (w *Walls) await(l *line) (rest func() error, err error) {
+	runtime.LockOSThread()
+	c := newCommand(w, l)
+	defer c.let()
+	errBuild := c.build(ahead)
+	s, streams, err := hearStart(l)
+	if err != nil {
+		return nil, err
+	}
+	if errBuild == nil {
+		errBuild = c.stands()
+	}
+	if errBuild == nil {
+		c.Start, c.streams = s, streams
+		errBuild = c.build(known)
+	}
+	if errBuild == nil {
+		_, err := c.runs()
+		return nil, err
+	}
+	c.streams = [3]int{-1, -1, -1} // they are the other one's
+	return func() error {
+		_, err := (&Order{*w, *s}).run(l, streams)
+		return err
+	}, nil
+}
+
+// hearStart waits for a command, and its streams.
+func hearStart(l *line) (*Start, [3]int, error) {
+	none := [3]int{-1, -1, -1}
+	said, err := hear(l.fd)
+	if err != nil {
+		return nil, none, err
+	}
+	if said.Word != "start" || len(said.FDs) != 1+len(none) {
+		return nil, none, fmt.Errorf("%q with %d descriptors is no command", said.Word, len(said.FDs))
+	}
+	streams, s := [3]int(said.FDs[1:]), &Start{}
+	if err := read(said.FDs[0], s); err != nil {
+		for _, fd := range streams {
+			unix.Close(fd)
+		}
+		return nil, none, err
+	}
+	return s, streams, nil
 }
 
 // obey passes signals on to a command and what it has started in its group. When nobody is

@@ -4,6 +4,7 @@ package inside
 
 import (
 	"fmt"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,11 +13,21 @@ import (
 // read: by those that were opened outside, whoever owns such a file could change its mode.
 func (c *command) reopen() error {
 	for i, fd := range c.streams {
-		if err := reopen(fd, c.files[i]); err != nil {
+		if err := reopen(fd, c.file(fd)); err != nil {
 			return fmt.Errorf("descriptor %d: %w", i, err)
 		}
 	}
 	return nil
+}
+
+// file returns the name outside of the file that a descriptor is, "" if it has none.
+func (c *command) file(fd int) string {
+	name := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(c.outside, strconv.Itoa(fd), name)
+	if err != nil || n == len(name) {
+		return ""
+	}
+	return string(name[:n])
 }
 
 func reopen(fd int, file string) error {

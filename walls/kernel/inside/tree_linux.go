@@ -16,29 +16,30 @@ import (
 // mountTree makes the tree of files inside: read-only, with what is writable bound back,
 // a /dev of its own, no sockets of others, and masks. Its /proc is read-only with it:
 // /proc/sys belongs to root, who may be the user.
-func (o *Order) mountTree() error {
-	binds, err := o.binds()
+func (c *command) mountTree() error {
+	w := c.Walls
+	binds, err := w.binds()
 	if err != nil {
 		return err
 	}
 	for _, one := range []struct {
 		layer string
 		build func() error
-	}{{devices, mountDev}, {services, o.hideServices}, {mounts, o.temporary}} {
-		if !o.has(one.layer) {
+	}{{devices, w.mountDev}, {services, w.hideServices}, {mounts, w.temporary}} {
+		if !w.has(one.layer) {
 			continue
 		}
 		if err := one.build(); err != nil {
 			return &missing{one.layer, err}
 		}
 	}
-	if o.has(tree) {
+	if w.has(tree) {
 		if err := readOnly(unix.AT_FDCWD, "/"); err != nil {
 			return fmt.Errorf("make / read-only: %w", err)
 		}
 	}
-	own := slices.Clone(o.Temp)
-	if o.has(devices) {
+	own := slices.Clone(w.Temp)
+	if w.has(devices) {
 		own = append(own, "/dev/pts", "/dev/shm")
 	}
 	for _, path := range own {
@@ -48,8 +49,40 @@ func (o *Order) mountTree() error {
 	}
 	for i := range binds {
 		b := &binds[i]
-		if err := o.put(b); err != nil {
+		if err := w.put(b); err != nil {
 			return &missing{b.layer, err}
+		}
+	}
+	for i := range binds {
+		path := binds[i].path
+		c.mounted = append(c.mounted, mounted{path, mountAt(path)})
+	}
+	return nil
+}
+
+// mounted is a path of the tree, with the mount that is there.
+type mounted struct {
+	path  string
+	mount uint64
+}
+
+// mountAt returns which mount a path is on, 0 if it is not there. Every kernel that can make
+// the tree tells it (mount_setattr is younger).
+func mountAt(path string) uint64 {
+	var at unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &at); err != nil {
+		return 0
+	}
+	return at.Mnt_id
+}
+
+// stands returns an error if the tree is not any more as it was made. Outside, what
+// something is mounted on may have been moved or removed, or made where nothing was: then
+// nothing is mounted there.
+func (c *command) stands() error {
+	for _, m := range c.mounted {
+		if mountAt(m.path) != m.mount {
+			return fmt.Errorf("%s has changed", m.path)
 		}
 	}
 	return nil
@@ -66,17 +99,17 @@ type bind struct {
 
 // binds returns what is to be mounted, what is above first. What is writable or
 // read-only is copied now, as it is without the walls.
-func (o *Order) binds() ([]bind, error) {
+func (w *Walls) binds() ([]bind, error) {
 	var all []bind
-	for _, path := range o.Writable {
+	for _, path := range w.Writable {
 		fd, err := copyOf(path)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, bind{layer: mounts, path: path, copy: fd})
 	}
-	for _, path := range o.ReadOnly {
-		if !o.has(protected) {
+	for _, path := range w.ReadOnly {
+		if !w.has(protected) {
 			break
 		}
 		fd, err := copyOf(path)
@@ -88,25 +121,25 @@ func (o *Order) binds() ([]bind, error) {
 		}
 		all = append(all, bind{layer: protected, path: path, copy: fd})
 	}
-	for _, path := range o.Denied {
+	for _, path := range w.Denied {
 		all = append(all, bind{masks, path, -1, deniedFile, deniedDir})
 	}
-	for _, path := range o.Empty {
+	for _, path := range w.Empty {
 		all = append(all, bind{masks, path, -1, emptyFile, emptyDir})
 	}
-	all = slices.DeleteFunc(all, func(b bind) bool { return !o.has(b.layer) })
+	all = slices.DeleteFunc(all, func(b bind) bool { return !w.has(b.layer) })
 	slices.SortStableFunc(all, func(a, b bind) int { return len(a.path) - len(b.path) })
 	return all, nil
 }
 
 // put mounts it. What is to be masked and is not there cannot be made by the command
 // either, unless it can write there.
-func (o *Order) put(b *bind) error {
+func (w *Walls) put(b *bind) error {
 	if b.copy >= 0 {
 		return put(b.copy, b.path)
 	}
 	err := mask(b.path, b.file, b.dir)
-	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(o.Writable, func(dir string) bool { return below(b.path, dir) }) {
+	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(w.Writable, func(dir string) bool { return below(b.path, dir) }) {
 		return nil
 	}
 	return err
@@ -178,8 +211,22 @@ func mask(path, file, dir string) error {
 // nodes are the devices of the /dev inside.
 var nodes = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// mountDev mounts a /dev with few devices, terminals of its own, and the masks.
-func mountDev() error {
+// mountDev mounts a /dev with few devices, the masks, and terminals and shared memory of its
+// own. The first two are there already in a room.
+func (w *Walls) mountDev() error {
+	if !w.Shared {
+		if err := mountNodes(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		unix.Mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"),
+		unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=1777"),
+	)
+}
+
+// mountNodes mounts the /dev.
+func mountNodes() error {
 	copies := make([]int, len(nodes))
 	for i, dev := range nodes {
 		var err error
@@ -188,8 +235,7 @@ func mountDev() error {
 			return fmt.Errorf("/dev/%s: %w", dev, err)
 		}
 	}
-	const safe = unix.MS_NOSUID | unix.MS_NOEXEC
-	if err := unix.Mount("tmpfs", "/dev", "tmpfs", safe|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
+	if err := unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
 		return fmt.Errorf("mount /dev: %w", err)
 	}
 	for i, dev := range nodes {
@@ -204,8 +250,6 @@ func mountDev() error {
 	}
 	return errors.Join(
 		os.Mkdir("/dev/pts", 0o755), os.Mkdir("/dev/shm", 0o755), os.Mkdir(maskDir, 0o755),
-		unix.Mount("devpts", "/dev/pts", "devpts", safe, "newinstance,ptmxmode=0666,mode=620"),
-		unix.Mount("tmpfs", "/dev/shm", "tmpfs", safe|unix.MS_NODEV, "mode=1777"),
 		create(deniedFile, 0), create(emptyFile, 0o444), os.Mkdir(deniedDir, 0), os.Mkdir(emptyDir, 0o555),
 	)
 }
@@ -220,10 +264,10 @@ func create(path string, mode uint32) error {
 
 // hideServices empties the directories with sockets of services, but for links that lead
 // out of them.
-func (o *Order) hideServices() error {
-	for _, dir := range o.Services {
-		links := o.linksIn(dir)
-		if err := o.emptied(dir, "mode=755,size=1m"); err != nil {
+func (w *Walls) hideServices() error {
+	for _, dir := range w.Services {
+		links := w.linksIn(dir)
+		if err := w.emptied(dir, "mode=755,size=1m"); err != nil {
 			return err
 		}
 		for link, to := range links {
@@ -236,9 +280,9 @@ func (o *Order) hideServices() error {
 }
 
 // temporary empties the directories for temporary files.
-func (o *Order) temporary() error {
-	for _, dir := range o.Temp {
-		if err := o.emptied(dir, "mode=1777"); err != nil {
+func (w *Walls) temporary() error {
+	for _, dir := range w.Temp {
+		if err := w.emptied(dir, "mode=1777"); err != nil {
 			return err
 		}
 	}
@@ -247,11 +291,11 @@ func (o *Order) temporary() error {
 
 // emptied mounts an empty directory over another one, with places in it for what is
 // writable below, and for further ones.
-func (o *Order) emptied(dir, options string) error {
+func (w *Walls) emptied(dir, options string) error {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount %s: %w", dir, err)
 	}
-	for _, path := range slices.Concat(o.Writable, o.Temp) {
+	for _, path := range slices.Concat(w.Writable, w.Temp) {
 		if below(path, dir) {
 			if err := os.MkdirAll(path, 0o755); err != nil {
 				return err
@@ -262,7 +306,7 @@ func (o *Order) emptied(dir, options string) error {
 }
 
 // linksIn returns the links of a directory that lead out of it, with their targets.
-func (o *Order) linksIn(dir string) map[string]string {
+func (w *Walls) linksIn(dir string) map[string]string {
 	entries, _ := os.ReadDir(dir) // what cannot be read is not shown
 	links := map[string]string{}
 	for _, e := range entries {
@@ -270,7 +314,7 @@ func (o *Order) linksIn(dir string) map[string]string {
 		if e.Type()&fs.ModeSymlink == 0 {
 			continue
 		}
-		if to, err := os.Readlink(path); err == nil && filepath.IsAbs(to) && !slices.ContainsFunc(o.Services, func(d string) bool { return below(to, d) }) {
+		if to, err := os.Readlink(path); err == nil && filepath.IsAbs(to) && !slices.ContainsFunc(w.Services, func(d string) bool { return below(to, d) }) {
 			links[path] = to
 		}
 	}

@@ -1,0 +1,74 @@
+//go:build (amd64 || arm64) && !race
+
+// The first process inside walls fails closed under the race detector.
+
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+)
+
+// TestShellsAhead: walls are built when a command is allowed, once; others in their place if
+// they would not hide what is ours, or are old; and none is left if the command does not run.
+func TestShellsAhead(t *testing.T) {
+	if err := kernel.Probe(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	var plans atomic.Int32
+	scratch, work := t.TempDir(), ""
+	g := newGuard(t, func(o *launch) {
+		o.Scratch = scratch
+		o.Walls = &wrapper.Walls{
+			Plan: func() (*walls.Plan, error) {
+				plans.Add(1)
+				return &walls.Plan{Writable: []walls.Path{{Path: work}}}, nil
+			},
+			Made: func(*walls.Plan) []walls.Path { return nil },
+		}
+	})
+	work = g.work
+	runs := func(want int32) {
+		t.Helper()
+		if code, said := g.runs(g.work, nil, g.text("echo a")); code != 0 || said != "a\n" || plans.Load() != want {
+			t.Errorf("exit code %d, %q, %d plans", code, said, plans.Load())
+		}
+		g.over("id")
+	}
+	// built returns the walls of the command, which count until then.
+	built := func(until time.Time) *ahead {
+		t.Helper()
+		w, err := g.allowed["echo a"][0].ahead()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.at = until.Add(-aheadLimit)
+		return w
+	}
+	later := time.Now().Add(time.Hour) // however slow the machine is
+	g.allows("id", "echo a", "", "")
+	built(later)
+	runs(1)
+	g.allows("id", "echo a", "", "")
+	built(later)
+	if err := os.Mkdir(filepath.Join(scratch, "cc-socks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	runs(3)
+	g.allows("id", "echo a", "", "")
+	built(time.Now())
+	runs(5)
+	g.allows("forgone", "echo a", "", "")
+	w := built(later)
+	g.over("forgone")
+	if code, err := w.process.Wait(); err == nil {
+		t.Errorf("walls of a command that did not run ended with %d", code)
+	}
+}
