@@ -76,8 +76,9 @@ func TestAgentBeside(t *testing.T) {
 	network := []string{"DISABLE_TELEMETRY=", "DISABLE_ERROR_REPORTING=", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="}
 	flags := []string{"DISABLE_GROWTHBOOK=", "CLAUDE_CODE_DISABLE_FEATURE_FLAGS="}
 	const memory = "CLAUDE_CODE_DISABLE_AUTO_MEMORY="
+	s := seed(t)
 	for _, r := range allReleases() {
-		for _, x := range []struct {
+		for i, x := range []struct {
 			name string
 			lift []string
 			open bool
@@ -85,7 +86,7 @@ func TestAgentBeside(t *testing.T) {
 			{"shut", nil, false}, {"flags lifted", flags, false}, {"memory lifted", []string{memory}, false},
 			{"both lifted", append([]string{memory}, flags...), r.Version == oldest},
 		} {
-			if !long() && r.Version != oldest {
+			if !long() && r.Version != oldest || !drawn(s, i, 2, 4) {
 				continue
 			}
 			t.Run(r.Version+"/"+x.name, func(t *testing.T) {
@@ -210,14 +211,18 @@ func TestDeferred(t *testing.T) {
 // TestRuntimeVariables: variables of the agent CLI's runtime and of its shell
 // that run a program of theirs.
 func TestRuntimeVariables(t *testing.T) {
+	s := seed(t)
 	for _, r := range releases() {
-		for _, x := range []struct {
+		for i, x := range []struct {
 			name string
 			on   []string // the agent CLIs that do so
 		}{
 			{"BUN_INSPECT_PRELOAD", []string{"2.1.330"}}, {"BASH_ENV", versions},
 			{"NODE_OPTIONS", nil}, {"BUN_PRELOAD", nil}, {"NODE_REPL_EXTERNAL_MODULE", nil},
 		} {
+			if !drawn(s, i, 2, 5) {
+				continue
+			}
 			t.Run(r.Version+"/"+x.name, func(t *testing.T) {
 				need(t, r)
 				b := newBox(t)

@@ -53,9 +53,9 @@ func (m *model) heardOf(marks []string) (heard []string) {
 // TestBriefing: what the person and the project have written for the agent reaches the
 // model, and what a repository may not widen is dropped with a warning.
 func TestBriefing(t *testing.T) {
-	start := briefingMarks[:5]
+	start, s := briefingMarks[:5], seed(t)
 	for _, r := range releases() {
-		for _, x := range []struct {
+		for i, x := range []struct {
 			name, prompt string
 			flags        []string
 			heard        []string
@@ -75,6 +75,9 @@ func TestBriefing(t *testing.T) {
 			{"files", "see @note.txt and @pic.png", nil, append(slices.Clone(start), "mark-note", pixel), []string{"Read allow", "Read allow"}, nil, 0},
 			{"files denied", "see @.env and @../out/o.md, @note.txt", []string{"--deny", "Read(.env)"}, append(slices.Clone(start), "mark-note"), []string{"Read deny", "Read deny", "Read allow"}, []string{"@.env is not given to the agent: denied by rule Read(.env)", "@../out/o.md is not given to the agent"}, 0},
 		} {
+			if !drawn(s, i, 4, 8) {
+				continue
+			}
 			t.Run(r.Version+"/"+x.name, func(t *testing.T) {
 				need(t, r)
 				b := newBox(t)

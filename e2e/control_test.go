@@ -123,7 +123,7 @@ func TestProtocol(t *testing.T) {
 // time: the same judge must then find faults, or it is blind. The short form takes three
 // of them, by the seed.
 func TestControl(t *testing.T) {
-	noSettings, at := isolated[:3], int(seed(t)%7)
+	noSettings, s := isolated[:3], seed(t)
 	for i, x := range []struct {
 		name  string
 		trial trial
@@ -137,7 +137,7 @@ func TestControl(t *testing.T) {
 		{"typed @file", trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
 		{"typed /command", trial{profile: profiles[3], typed: true}, "marks/evil-"},
 	} {
-		if !long() && (i+at)%7 >= 3 {
+		if !drawn(s, i, 3, 7) {
 			continue
 		}
 		for _, r := range releases() {
