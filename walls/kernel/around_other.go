@@ -52,6 +52,9 @@ type Process struct{}
 // Start starts nothing.
 func (p *Process) Start(*exec.Cmd, [3]*os.File) error { return Probe(context.Background()) }
 
+// Forgo does nothing.
+func (p *Process) Forgo() {}
+
 // Wait does not wait.
 func (p *Process) Wait() (int, error) { return 0, Probe(context.Background()) }
 

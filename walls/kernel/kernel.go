@@ -30,6 +30,16 @@ func (m *missing) Unwrap() error { return m.err }
 // IsMissing reports whether an error says that there are no walls here.
 func IsMissing(err error) bool { return errors.As(err, new(*missing)) }
 
+// unbegun is the error that nothing of a command has begun in the walls that it was to have.
+type unbegun struct{ err error }
+
+func (u *unbegun) Error() string { return u.err.Error() }
+
+func (u *unbegun) Unwrap() error { return u.err }
+
+// IsUnbegun reports whether an error of [Process.Start] says that nothing has begun.
+func IsUnbegun(err error) bool { return errors.As(err, new(*unbegun)) }
+
 // Held holds commands to a plan.
 type Held struct {
 	Plan *walls.Plan

@@ -47,7 +47,6 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	separate(cmd.SysProcAttr, nil)
-	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNS
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(&missing{"namespaces", err}, ours.Close())
 	}
@@ -110,12 +109,12 @@ const closeLimit = 5 * time.Second
 
 // Close ends the room and whatever runs there, and waits for that.
 func (r *Room) Close() {
+	defer time.AfterFunc(closeLimit, func() { _ = r.cmd.Process.Kill() }).Stop()
 	r.mu.Lock()
 	if !r.Gone() {
 		_ = unix.Shutdown(int(r.line.Fd()), unix.SHUT_WR) // it may be going
 	}
 	r.mu.Unlock()
-	defer time.AfterFunc(closeLimit, func() { _ = r.cmd.Process.Kill() }).Stop()
 	<-r.done
 }
 
@@ -137,8 +136,8 @@ func (r *Room) why() error {
 	return r.err
 }
 
-// Prepare has the walls of a plan built for a command that is not known yet. What does not
-// start must be ended, by SIGKILL.
+// Prepare has the walls of a plan built for a command that is not known yet. Each must be
+// started or forgone.
 func (r *Room) Prepare(plan *walls.Plan) (*Process, error) {
 	h := &Held{Plan: plan}
 	if len(plan.Hosts) > 0 {
@@ -159,7 +158,7 @@ func (r *Room) Prepare(plan *walls.Plan) (*Process, error) {
 		ours.Close()
 		return nil, err
 	}
-	p := &Process{room: r, held: h, line: ours, over: make(chan struct{}), code: killed, err: errNoWalls}
+	p := &Process{room: r, held: h, line: ours, begun: make(chan struct{}), over: make(chan struct{}), code: killed, err: errNoWalls}
 	go p.listen()
 	return p, nil
 }
@@ -169,8 +168,10 @@ func gone(err error) bool {
 	return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EBADF)
 }
 
-// Start starts the command, whose program is given by its absolute path. streams are its
-// standard input, output and error. It is to be called once; Wait tells if there are no walls.
+// Start starts the command, whose program is given by its absolute path, and returns when it
+// has begun. streams are its standard input, output and error. It is to be called once. If
+// [IsUnbegun] says so of its error, the command may be started in other walls: these may be
+// of files that have changed.
 func (p *Process) Start(cmd *exec.Cmd, streams [3]*os.File) error {
 	s, err := p.held.start(cmd)
 	if err == nil {
@@ -178,18 +179,32 @@ func (p *Process) Start(cmd *exec.Cmd, streams [3]*os.File) error {
 	}
 	if err != nil {
 		p.Signal(unix.SIGKILL)
+		return err
 	}
-	return err
+	select {
+	case <-p.begun:
+		return nil
+	case <-p.over:
+	}
+	select {
+	case <-p.begun:
+		return nil // and has ended
+	default:
+		return p.err
+	}
 }
 
 // says sends the room what is to be started.
 func (p *Process) says(s *inside.Start, program string, streams [3]*os.File) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.line == nil {
-		return nil // it has ended, as Wait tells
+	if p.forgone {
+		return &unbegun{errors.New("the walls are not kept any more")}
 	}
-	p.program = program
+	p.started, p.program = true, program
+	if p.line == nil {
+		return nil // it has ended
+	}
 	err := give(int(p.line.Fd()), "start", s, int(streams[0].Fd()), int(streams[1].Fd()), int(streams[2].Fd()))
 	if gone(err) {
 		return nil // it is going
@@ -197,20 +212,34 @@ func (p *Process) says(s *inside.Start, program string, streams [3]*os.File) err
 	return err
 }
 
+// Forgo ends the walls if no command was started in them.
+func (p *Process) Forgo() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.started && p.line != nil && !p.forgone {
+		p.forgone = true
+		_ = inside.Say(int(p.line.Fd()), "forgone") // it may be going
+	}
+}
+
 // killed is the exit code of a command of whose end nobody has told.
 const killed = 128 + int(unix.SIGKILL)
 
 // Process is a command in a room, or walls that wait for one.
 type Process struct {
-	room *Room
-	held *Held
-	over chan struct{} // closed when it has ended
-	code int           // set before over is closed
-	err  error
+	room    *Room
+	held    *Held
+	begun   chan struct{} // closed when it has begun
+	over    chan struct{} // closed when it has ended
+	unbegun bool          // nothing has begun, and it has ended
+	code    int           // set before over is closed, as unbegun and err
+	err     error
 
-	mu      sync.Mutex // guards the line against its end, and program
+	mu      sync.Mutex // guards the line against its end, and the following
 	line    *os.File
+	started bool
 	program string
+	forgone bool
 }
 
 // listen hears what is said of the command, until nothing is left of what it has started.
@@ -227,18 +256,24 @@ func (p *Process) listen() {
 		}
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.line.Close()
 	p.line = nil
-	if p.err == errNoWalls {
+	p.mu.Unlock()
+	switch {
+	case p.err == errNoWalls:
 		p.err = p.room.why()
+	case p.unbegun:
+		p.err = &unbegun{p.err}
 	}
 }
 
 func (p *Process) heard(said *inside.Said) {
 	switch why := errors.New(said.Why); said.Word {
+	case "unbegun":
+		p.unbegun = true
 	case "ready":
 		p.err = nil
+		close(p.begun)
 	case "ended":
 		if code, err := strconv.Atoi(said.Of); err == nil {
 			p.code = code

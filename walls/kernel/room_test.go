@@ -207,6 +207,7 @@ func TestRoomForgone(t *testing.T) {
 		name string
 		ends func(*Process) error
 	}{
+		{"forgone", func(p *Process) error { p.Forgo(); p.Forgo(); return nil }},
 		{"ended", func(p *Process) error { p.Signal(syscall.SIGKILL); return nil }},
 		{"a directory that is not there", func(p *Process) error {
 			if err := p.Start(&exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Dir: w.Root + "/none"}, [3]*os.File{null, null, null}); err == nil {
@@ -236,18 +237,22 @@ func TestRoomForgone(t *testing.T) {
 			t.Errorf("process %s is left", pid)
 		}
 	}
-	if err := p.Start(&exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Dir: w.Work}, [3]*os.File{null, null, null}); err != nil {
-		t.Error(err)
+	if err := p.Start(&exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Dir: w.Work}, [3]*os.File{null, null, null}); err == nil {
+		t.Error("it starts in a room that is gone")
 	}
 	if code, err := p.Wait(); err == nil {
 		t.Errorf("in a room that is gone: exit code %d", code)
 	}
 	p.Signal(syscall.SIGKILL) // nothing
+	p.Forgo()
 }
 
-// TestRoomAhead: walls that were built before the command was known hold it to the plan
-// whatever happened between.
+// TestRoomAhead: walls that were built before the command was known do not have it if what
+// they are made of has changed; those that are built then hold it to the plan.
 func TestRoomAhead(t *testing.T) {
+	another := func(dir string) error {
+		return errors.Join(os.Rename(dir, dir+"-old"), os.Mkdir(dir, 0o755), os.WriteFile(dir+"/k", []byte(marker), 0o644))
+	}
 	for _, test := range []struct {
 		name    string
 		before  func(w *world) error // before the walls are built
@@ -257,28 +262,34 @@ func TestRoomAhead(t *testing.T) {
 	}{
 		{name: "nothing", line: "cat .env; cat mine", want: "mine"},
 		{name: "a masked file is another one", between: func(w *world) error { return moved(w.Work+"/new", w.Work+"/.env") }, line: "cat .env; cat mine", want: "mine"},
-		{name: "a masked directory is another one", between: func(w *world) error {
-			return errors.Join(os.Rename(w.Work+"/keys", w.Work+"/old"), os.Mkdir(w.Work+"/keys", 0o755), os.WriteFile(w.Work+"/keys/k", []byte(marker), 0o644))
-		}, line: "cat keys/k; cat mine", want: "mine"},
+		{name: "a masked directory is another one", between: func(w *world) error { return another(w.Work + "/keys") }, line: "cat keys/k; cat mine", want: "mine"},
 		{name: "what was to be masked was not there", before: func(w *world) error { return os.RemoveAll(w.Home + "/.ssh") }, between: func(w *world) error {
 			return errors.Join(os.Mkdir(w.Home+"/.ssh", 0o755), os.WriteFile(w.Home+"/.ssh/id", []byte(marker), 0o644))
 		}, line: "cat ../home/.ssh/id; cat mine", want: "mine"},
 		{name: "a protected file is another one", between: func(w *world) error { return moved(w.Work+"/new", w.Work+"/settings.json") }, line: "echo x > settings.json; cat mine", want: "mine"},
+		{name: "a directory that is empty is another one", between: func(w *world) error { return another(w.Root + "/tmp") }, line: "cat ../tmp/k; cat mine", want: "mine"},
+		{name: "a directory of services is another one", between: func(w *world) error { return another(w.Root + "/services") }, line: "cat ../services/k; cat mine", want: "mine"},
 		{name: "the workspace is another one", between: func(w *world) error {
 			return errors.Join(os.Rename(w.Work, w.Root+"/old"), os.CopyFS(w.Work, os.DirFS(w.Root+"/old")))
 		}, line: "cat .env; echo x > settings.json; echo x >> mine; cat mine", want: "minex"},
-		{name: "what is writable was not there", before: func(w *world) error { return os.Rename(w.Work, w.Root+"/old") },
+		{name: unbuilt, before: func(w *world) error { return os.Rename(w.Work, w.Root+"/old") },
 			between: func(w *world) error { return os.Rename(w.Root+"/old", w.Work) }, line: "cat .env; cat mine", want: "mine"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w, r := newWorld(t), openRoom(t)
+			must(t, errors.Join(os.Mkdir(w.Root+"/tmp", 0o755), os.Mkdir(w.Root+"/services", 0o755)))
 			plan := w.plan()
+			plan.Temp, plan.Services = append(plan.Temp, walls.Path{Path: w.Root + "/tmp"}), append(plan.Services, walls.Path{Path: w.Root + "/services"})
 			if test.before != nil {
 				must(t, test.before(w))
 			}
 			p, err := r.Prepare(plan)
 			must(t, err)
-			if test.name != "what is writable was not there" { // when that has failed nobody sees
+			if test.name == unbuilt {
+				if _, err := p.Wait(); !IsUnbegun(err) || !IsMissing(err) {
+					t.Error(err)
+				}
+			} else {
 				r.waits()
 			}
 			if test.between != nil {
@@ -287,7 +298,14 @@ func TestRoomAhead(t *testing.T) {
 			out, err := os.Create(t.TempDir() + "/output")
 			must(t, err)
 			defer out.Close()
-			must(t, p.Start(&exec.Cmd{Path: "/bin/bash", Args: []string{"bash", "-c", "{ " + test.line + "; } 2>/dev/null"}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}, [3]*os.File{out, out, out}))
+			cmd := &exec.Cmd{Path: "/bin/bash", Args: []string{"bash", "-c", "{ " + test.line + "; } 2>/dev/null"}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}
+			if err = p.Start(cmd, [3]*os.File{out, out, out}); IsUnbegun(err) != (test.between != nil) {
+				t.Fatal(err)
+			}
+			if err != nil {
+				p, err = begin(r, plan, cmd, [3]*os.File{out, out, out})
+				must(t, err)
+			}
 			code, err := p.Wait()
 			said, _ := os.ReadFile(out.Name())
 			if err != nil || code != 0 || strings.Join(strings.Fields(string(said)), "") != test.want {
@@ -299,3 +317,6 @@ func TestRoomAhead(t *testing.T) {
 		})
 	}
 }
+
+// unbuilt is the case of TestRoomAhead whose walls cannot be built ahead.
+const unbuilt = "what is writable was not there"

@@ -44,6 +44,7 @@ type shells struct {
 	ctx      context.Context // ends when the run does
 	stop     context.CancelFunc
 	told     chan struct{} // there are events
+	keeps    time.Duration // walls that wait
 
 	mu      sync.Mutex
 	events  []wrapper.Event // for the run to emit
@@ -70,7 +71,6 @@ type permit struct {
 
 // ahead are the walls of a command, which are built while the CLI starts its shell.
 type ahead struct {
-	at      time.Time // of the plan
 	plan    *walls.Plan
 	own     []walls.Path // which they hide too
 	room    *kernel.Room
@@ -79,7 +79,7 @@ type ahead struct {
 
 const (
 	askLimit   = 10 * time.Second // to read a question
-	aheadLimit = 2 * time.Second  // for which a plan counts
+	aheadLimit = 2 * time.Second  // for which walls wait
 	lateLimit  = 30 * time.Second // from the result of a tool use in the background until its command has begun
 )
 
@@ -90,7 +90,7 @@ func (o *launch) guarded(bash string) bool {
 
 // openShells begins to answer. env is the environment of the agent CLI, bash its shell.
 func openShells(o *launch, env []string, bash string) (_ *shells, err error) {
-	s := &shells{o: o, bash: bash, told: make(chan struct{}, 1), allowed: map[string][]*permit{}, met: map[string][]string{}}
+	s := &shells{o: o, bash: bash, keeps: aheadLimit, told: make(chan struct{}, 1), allowed: map[string][]*permit{}, met: map[string][]string{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if s.servers, err = mcpCommands(o.MCPConfig, env); err != nil {
 		return nil, err
@@ -201,6 +201,7 @@ func (s *shells) attend(conn *stream) {
 		a, words = &prefix.Answer{Refused: err.Error()}, s.refused(&asked, err)
 	}
 	_ = prefix.Write(conn, a) // what gets no answer does not run
+	conn.closeFiles()
 	if words != "" {
 		s.tell(wrapper.Event{Type: wrapper.ErrorEvent, Message: words})
 	}
@@ -352,8 +353,8 @@ func (p *permit) forgo() {
 	if !p.inside {
 		return
 	}
-	if a, err := p.ahead(); err == nil {
-		a.process.Signal(syscall.SIGKILL)
+	if w, err := p.ahead(); err == nil {
+		w.process.Forgo()
 	}
 }
 
@@ -417,22 +418,19 @@ func (s *shells) emit() {
 // within has a command run inside walls, and returns the answer when it has ended, and the
 // plan if it ran. It is ended when whoever asks is.
 func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, *walls.Plan, error) {
-	defer p.forgo() // unless it runs
+	defer p.forgo() // unless it has begun
 	if len(conn.files) != streams {
 		return nil, nil, fmt.Errorf("it came with %d streams, and not with %d", len(conn.files), streams)
-	}
-	w, err := s.walls(p)
-	if err != nil {
-		return nil, nil, err
 	}
 	refused := &walls.Refusals{}
 	defer s.refusing(refused)()
 	written := outputs.Of(conn.files[1:]...)
 	cmd := &exec.Cmd{Path: a.Path, Args: a.Args, Env: without(asked.Env, a.Drop), Dir: asked.Dir}
-	process := w.process
-	if err := process.Start(cmd, [streams]*os.File(conn.files)); err != nil {
+	w, err := s.start(p, cmd, [streams]*os.File(conn.files))
+	if err != nil {
 		return nil, nil, err
 	}
+	process := w.process
 	if len(written) == 0 {
 		conn.closeFiles() // somebody may wait for the end of a pipe
 	}
@@ -452,16 +450,17 @@ func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *
 
 // prepare has walls built.
 func (s *shells) prepare() (*ahead, error) {
-	at := time.Now()
 	plan, err := s.o.Walls.Plan()
 	if err != nil {
 		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
 	}
-	w := &ahead{at: at, plan: plan, own: s.own()}
+	w := &ahead{plan: plan, own: s.own()}
 	if w.room, err = s.room(); err != nil {
 		return nil, err
 	}
-	w.process, err = w.room.Prepare(w.hidden())
+	if w.process, err = w.room.Prepare(w.hidden()); err == nil {
+		time.AfterFunc(s.keeps, w.process.Forgo)
+	}
 	return w, err
 }
 
@@ -472,14 +471,20 @@ func (w *ahead) hidden() *walls.Plan {
 	return &plan
 }
 
-// walls returns the walls for a tool use that begins: those that were built ahead, unless
-// there is a reason to plan and build others.
-func (s *shells) walls(p *permit) (*ahead, error) {
+// start starts the command of a tool use, in the walls that were built ahead unless there is
+// a reason to plan and build others.
+func (s *shells) start(p *permit, cmd *exec.Cmd, files [streams]*os.File) (*ahead, error) {
 	w, err := p.ahead()
-	if err == nil && time.Since(w.at) < aheadLimit && !w.room.Gone() && slices.Equal(w.own, s.own()) {
-		return w, nil
+	if err == nil && !w.room.Gone() && slices.Equal(w.own, s.own()) {
+		if err = w.process.Start(cmd, files); err == nil || !kernel.IsUnbegun(err) {
+			return w, err
+		}
 	}
-	return s.prepare()
+	p.forgo()
+	if w, err = s.prepare(); err != nil {
+		return nil, err
+	}
+	return w, w.process.Start(cmd, files)
 }
 
 // lookForAbsent warns of protected files that a command has made.

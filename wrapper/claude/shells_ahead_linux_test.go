@@ -34,7 +34,7 @@ func TestShellsAhead(t *testing.T) {
 			Made: func(*walls.Plan) []walls.Path { return nil },
 		}
 	})
-	work = g.work
+	work, g.keeps = g.work, time.Hour // however slow the machine is
 	runs := func(want int32) {
 		t.Helper()
 		if code, said := g.runs(g.work, nil, g.text("echo a")); code != 0 || said != "a\n" || plans.Load() != want {
@@ -42,31 +42,34 @@ func TestShellsAhead(t *testing.T) {
 		}
 		g.over("id")
 	}
-	// built returns the walls of the command, which count until then.
-	built := func(until time.Time) *ahead {
+	built := func() *ahead {
 		t.Helper()
 		w, err := g.allowed["echo a"][0].ahead()
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.at = until.Add(-aheadLimit)
 		return w
 	}
-	later := time.Now().Add(time.Hour) // however slow the machine is
 	g.allows("id", "echo a", "", "")
-	built(later)
 	runs(1)
 	g.allows("id", "echo a", "", "")
-	built(later)
+	built()
 	if err := os.Mkdir(filepath.Join(scratch, "cc-socks"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	runs(3)
 	g.allows("id", "echo a", "", "")
-	built(time.Now())
+	old := built()
+	old.process.Forgo()
+	if _, err := old.process.Wait(); err == nil {
+		t.Error("they are kept")
+	}
 	runs(5)
+	g.allows("id", "echo a", "", "")
+	built().room.Close()
+	runs(7)
 	g.allows("forgone", "echo a", "", "")
-	w := built(later)
+	w := built()
 	g.over("forgone")
 	if code, err := w.process.Wait(); err == nil {
 		t.Errorf("walls of a command that did not run ended with %d", code)

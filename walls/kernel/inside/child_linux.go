@@ -78,6 +78,7 @@ func (k *child) defaultSignals() []call {
 const (
 	tellsFailed = iota // the phase and the number of a call, and its error
 	tellsWaits
+	tellsRestricted
 	tellsBuilt
 	tellsNotRun // the error
 	tellsStopped
@@ -142,6 +143,7 @@ func live(c *child) {
 	c.tell(tellsWaits, 0)
 	c.mayGoOn()
 	c.make(c.calls[restricts], restricts)
+	c.tell(tellsRestricted, 0)
 	c.mayGoOn()
 	c.make(c.calls[starts], starts)
 	c.line = childLine

@@ -60,7 +60,7 @@ func (c *tested) starts(change func(*child)) error {
 		err = c.launch()
 	}
 	if err == nil {
-		err = errors.Join(c.enter(), c.goOn())
+		err = errors.Join(c.enter(), c.restrictChild())
 	}
 	return err
 }
@@ -220,7 +220,7 @@ func (n *notRun) Unwrap() error { return n.err }
 // and was not, does not stand. Here nothing is mounted, and the paths are what differs.
 func TestStands(t *testing.T) {
 	dir := t.TempDir()
-	here := &command{mounted: []mounted{{dir, mountAt(dir)}}}
+	here := &command{mounted: []mounted{{dir, mountAt(unix.AT_FDCWD, dir)}}}
 	if err := here.stands(); err != nil || here.mounted[0].mount == 0 {
 		t.Errorf("%v, %v", here.mounted, err)
 	}
@@ -228,7 +228,7 @@ func TestStands(t *testing.T) {
 	if err := here.stands(); err == nil {
 		t.Error("another mount")
 	}
-	none := &command{mounted: []mounted{{dir + "/made", mountAt(dir + "/made")}}}
+	none := &command{mounted: []mounted{{dir + "/made", mountAt(unix.AT_FDCWD, dir+"/made")}}}
 	if err := none.stands(); err != nil {
 		t.Error(err)
 	}
@@ -238,7 +238,7 @@ func TestStands(t *testing.T) {
 	if err := none.stands(); err == nil {
 		t.Error("made meanwhile")
 	}
-	gone := &command{mounted: []mounted{{dir + "/made", mountAt(dir + "/made")}}}
+	gone := &command{mounted: []mounted{{dir + "/made", mountAt(unix.AT_FDCWD, dir+"/made")}}}
 	if err := os.Remove(dir + "/made"); err != nil {
 		t.Fatal(err)
 	}

@@ -84,14 +84,14 @@ type stage struct {
 // The stages: what is built before the command is known, what is made ready when it is, and
 // what is for the child to build, in the order of its calls: each gives up what the next ones
 // do not need. Nothing is mounted behind Landlock, and nothing is done without capabilities.
-// Before the last stage nothing of the command has begun.
+// Before the last stage nothing of the command has begun: it must not be told as unbegun.
 var (
 	ahead = []stage{
 		{namespaces, (*command).separate},
 		{processes, (*command).startChild},
 		{mounts, (*command).mountTree},
 		{landlocked, (*command).restrict},
-		{namespaces, (*command).goOn},
+		{namespaces, (*command).restrictChild},
 	}
 	known = []stage{
 		{descriptors, (*command).lookAtStreams},
@@ -157,7 +157,10 @@ func (c *command) startChild() error {
 
 // open opens what the child shares with us.
 func (c *command) open() error {
-	c.outside, _ = unix.Open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // -1 if there is none
+	var err error
+	if c.outside, err = unix.Open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return err
+	}
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -332,19 +335,21 @@ func coreHandled() bool {
 	return err != nil || strings.HasPrefix(string(pattern), "|")
 }
 
-// goOn has the child go on.
-func (c *command) goOn() error {
-	_, err := unix.Write(c.line, []byte{1})
-	return err
+// goOn has the child go on until it tells a word.
+func (c *command) goOn(until uintptr) error {
+	if _, err := unix.Write(c.line, []byte{1}); err != nil {
+		return err
+	}
+	return c.hears(until)
 }
+
+// restrictChild has the child give up its rights.
+func (c *command) restrictChild() error { return c.goOn(tellsRestricted) }
 
 // begin has the child build what is left, and start the command, and lets go of what it has
 // now.
 func (c *command) begin() error {
-	if err := c.goOn(); err != nil {
-		return err
-	}
-	if err := c.hears(tellsBuilt); err != nil {
+	if err := c.goOn(tellsBuilt); err != nil {
 		return err
 	}
 	c.close(&c.other, &c.dir, &c.rules, &c.outside)

@@ -48,7 +48,7 @@ type Walls struct {
 	Temp, Services     []string // empty; Temp is written, in memory
 	Denied, Empty      []string // masks: nothing may be read, or there is nothing to read
 	Proxy              int      // the port on which a proxy listens, 0 for none
-	Shared             bool     // the network is that of a room
+	Shared             bool     // in a room, which has the network, and with a session of its own
 	Memory             uint64   // bytes of data of one process, 0 for no limit
 	Processes          uint64   // 0 for no limit
 
@@ -57,7 +57,7 @@ type Walls struct {
 
 func (w *Walls) has(layer string) bool { return !slices.Contains(w.Omit, layer) }
 
-// The layers, in the order in which they are built.
+// The layers.
 const (
 	namespaces   = "namespaces"   // of users, mounts, processes, the network and IPC
 	pids         = "pid"          // that of processes alone
@@ -89,6 +89,13 @@ type missing struct {
 func (m *missing) Error() string { return m.err.Error() }
 
 func (m *missing) Unwrap() error { return m.err }
+
+// unbegun is the error that nothing of a command has begun, and why.
+type unbegun struct{ err error }
+
+func (u *unbegun) Error() string { return u.err.Error() }
+
+func (u *unbegun) Unwrap() error { return u.err }
 
 // init makes the process the one that builds walls if it was started as that, and does not
 // return then. That it is here, in a package that imports few others, is for speed: most

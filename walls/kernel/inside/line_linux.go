@@ -29,6 +29,11 @@ func Say(fd int, text string, fds ...int) error {
 func (l *line) failed(err error) error {
 	var m *missing
 	var n *notRun
+	if errors.As(err, new(*unbegun)) {
+		if err := l.say("unbegun"); err != nil {
+			return err
+		}
+	}
 	switch {
 	case errors.As(err, &m):
 		return l.say("missing " + m.layer + "\n" + m.err.Error())
@@ -41,7 +46,8 @@ func (l *line) failed(err error) error {
 // Said is a packet.
 type Said struct {
 	// Word is "order", "walls", "start" or "signal" for the process that builds walls;
-	// "ready", "stopped", "listener", "ended", "missing", "notrun" or "failed" from it.
+	// "ready", "stopped", "listener", "ended", "missing", "notrun" or "failed" from it, the
+	// last three behind "unbegun" if nothing has begun.
 	Word string
 	Of   string // of "missing": the layer; of "signal" and "ended": the number
 	Why  string
@@ -68,7 +74,7 @@ func hear(fd int) (Said, error) {
 	for {
 		n, m, _, _, err := unix.Recvmsg(fd, data, side, unix.MSG_CMSG_CLOEXEC)
 		switch {
-		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNRESET): // the other end did not hear all; what it said is still there
 			continue
 		case err != nil:
 			return Said{}, err

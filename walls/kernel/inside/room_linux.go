@@ -16,7 +16,7 @@ import (
 )
 
 // room is a process that has what the commands of a session share, the namespaces of
-// users, of the network and of IPC, and one of mounts with a /dev, of which each has a copy. It builds walls for each order, which comes with a line
+// users, of the network and of IPC. It builds walls for each order, which comes with a line
 // of its own. There the command comes for which they are, with its streams. It ends when
 // nobody is on its line any more, and all do when nobody is on ours.
 func room(l *line) (int, error) {
@@ -26,10 +26,6 @@ func room(l *line) (int, error) {
 	}
 	if err != nil {
 		return 0, &missing{network, err}
-	}
-	// What is mounted outside later is there too.
-	if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""), mountNodes()); err != nil {
-		return 0, &missing{devices, err}
 	}
 	if err := l.say("ready"); err != nil {
 		return 0, err
@@ -104,74 +100,64 @@ func (a *attended) end() {
 // endLimit is a time in which everything ends that can be ended.
 const endLimit = 3 * time.Second
 
-// attend builds walls, runs the command that comes for them, and calls done.
+// attend builds walls, runs the command that comes for them, and calls done. It needs a
+// goroutine that ends with it, as run does.
 func attend(order int, l *line, done func(error)) {
 	w := &Walls{}
 	err := read(order, w)
 	if err == nil {
 		err = w.ours()
 	}
-	if err != nil {
-		done(err)
-		return
+	if err == nil {
+		w.Shared = true
+		err = w.await(l)
 	}
-	w.Shared = true
-	rest, err := w.await(l)
-	if rest == nil {
-		done(err)
-		return
-	}
-	go func() { done(rest()) }()
+	done(err)
 }
 
-// await builds walls before the command comes that is to run there. If they cannot be built,
-// or do not stand when it comes, others are built, since what they are made of may have
-// changed: rest does that, in another thread. As run, it needs a goroutine that ends with it.
-func (w *Walls) await(l *line) (rest func() error, err error) {
+// await builds walls before the command comes that is to run there. They must still stand
+// when it comes: what they are made of may have changed.
+func (w *Walls) await(l *line) error {
 	runtime.LockOSThread()
 	c := newCommand(w, l)
 	defer c.let()
-	errBuild := c.build(ahead)
-	s, streams, err := hearStart(l)
+	err := c.build(ahead)
 	if err != nil {
-		return nil, err
+		return &unbegun{err}
 	}
-	if errBuild == nil {
-		errBuild = c.stands()
+	if c.Start, c.streams, err = hearStart(l); err == nil {
+		err = c.stands()
 	}
-	if errBuild == nil {
-		c.Start, c.streams = s, streams
-		errBuild = c.build(known)
+	if err == nil {
+		err = c.build(known)
 	}
-	if errBuild == nil {
-		_, err := c.runs()
-		return nil, err
+	if err != nil {
+		return &unbegun{err}
 	}
-	c.streams = [3]int{-1, -1, -1} // they are the other one's
-	return func() error {
-		_, err := (&Order{*w, *s}).run(l, streams)
-		return err
-	}, nil
+	_, err = c.runs()
+	return err
 }
 
 // hearStart waits for a command, and its streams.
-func hearStart(l *line) (*Start, [3]int, error) {
-	none := [3]int{-1, -1, -1}
+func hearStart(l *line) (_ *Start, streams [3]int, err error) {
+	streams = [3]int{-1, -1, -1}
 	said, err := hear(l.fd)
 	if err != nil {
-		return nil, none, err
+		return nil, streams, err
 	}
-	if said.Word != "start" || len(said.FDs) != 1+len(none) {
-		return nil, none, fmt.Errorf("%q with %d descriptors is no command", said.Word, len(said.FDs))
-	}
-	streams, s := [3]int(said.FDs[1:]), &Start{}
-	if err := read(said.FDs[0], s); err != nil {
-		for _, fd := range streams {
-			unix.Close(fd)
+	if said.Word == "start" && len(said.FDs) == 1+len(streams) {
+		s := &Start{}
+		if err = read(said.FDs[0], s); err == nil {
+			return s, [3]int(said.FDs[1:]), nil
 		}
-		return nil, none, err
+		said.FDs = said.FDs[1:]
+	} else {
+		err = errors.New("no command has come")
 	}
-	return s, streams, nil
+	for _, fd := range said.FDs {
+		unix.Close(fd)
+	}
+	return nil, streams, err
 }
 
 // obey passes signals on to a command and what it has started in its group. When nobody is

@@ -19,22 +19,31 @@ import (
 func (c *command) mountTree() error {
 	w := c.Walls
 	binds, err := w.binds()
+	defer func() {
+		for _, b := range binds {
+			b.close() // what is not mounted
+		}
+	}()
 	if err != nil {
 		return err
 	}
 	for _, one := range []struct {
 		layer string
 		build func() error
-	}{{devices, w.mountDev}, {services, w.hideServices}, {mounts, w.temporary}} {
+		at    []string
+	}{{devices, mountDev, []string{"/dev"}}, {services, w.hideServices, w.Services}, {mounts, w.temporary, w.Temp}} {
 		if !w.has(one.layer) {
 			continue
 		}
 		if err := one.build(); err != nil {
 			return &missing{one.layer, err}
 		}
+		for _, path := range one.at {
+			c.mounted = append(c.mounted, mounted{path, mountAt(unix.AT_FDCWD, path)})
+		}
 	}
 	if w.has(tree) {
-		if err := readOnly(unix.AT_FDCWD, "/"); err != nil {
+		if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}); err != nil {
 			return fmt.Errorf("make / read-only: %w", err)
 		}
 	}
@@ -47,30 +56,31 @@ func (c *command) mountTree() error {
 			return fmt.Errorf("make %s writable: %w", path, err)
 		}
 	}
-	for i := range binds {
-		b := &binds[i]
-		if err := w.put(b); err != nil {
+	for _, b := range binds {
+		at, err := w.put(b)
+		if err != nil {
 			return &missing{b.layer, err}
 		}
-	}
-	for i := range binds {
-		path := binds[i].path
-		c.mounted = append(c.mounted, mounted{path, mountAt(path)})
+		c.mounted = append(c.mounted, mounted{b.path, at})
 	}
 	return nil
 }
 
-// mounted is a path of the tree, with the mount that is there.
+// mounted is a path of the tree, with the mount that is there, 0 if there is nothing.
 type mounted struct {
 	path  string
 	mount uint64
 }
 
-// mountAt returns which mount a path is on, 0 if it is not there. Every kernel that can make
-// the tree tells it (mount_setattr is younger).
-func mountAt(path string) uint64 {
+// mountAt returns which mount a path is on, 0 if it is not there; or a descriptor, with "".
+// Every kernel that can make the tree tells it (mount_setattr is younger).
+func mountAt(fd int, path string) uint64 {
+	flags := unix.AT_SYMLINK_NOFOLLOW
+	if path == "" {
+		flags |= unix.AT_EMPTY_PATH
+	}
 	var at unix.Statx_t
-	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &at); err != nil {
+	if err := unix.Statx(fd, path, flags, unix.STATX_MNT_ID, &at); err != nil {
 		return 0
 	}
 	return at.Mnt_id
@@ -81,8 +91,8 @@ func mountAt(path string) uint64 {
 // nothing is mounted there.
 func (c *command) stands() error {
 	for _, m := range c.mounted {
-		if mountAt(m.path) != m.mount {
-			return fmt.Errorf("%s has changed", m.path)
+		if mountAt(unix.AT_FDCWD, m.path) != m.mount {
+			return fmt.Errorf("%s has changed meanwhile", m.path)
 		}
 	}
 	return nil
@@ -99,81 +109,92 @@ type bind struct {
 
 // binds returns what is to be mounted, what is above first. What is writable or
 // read-only is copied now, as it is without the walls.
-func (w *Walls) binds() ([]bind, error) {
-	var all []bind
+func (w *Walls) binds() ([]*bind, error) {
+	var all []*bind
 	for _, path := range w.Writable {
 		fd, err := copyOf(path)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
-		all = append(all, bind{layer: mounts, path: path, copy: fd})
+		all = append(all, &bind{layer: mounts, path: path, copy: fd})
 	}
 	for _, path := range w.ReadOnly {
 		if !w.has(protected) {
 			break
 		}
-		fd, err := copyOf(path)
-		if err == nil {
-			err = readOnly(fd, "")
-		}
+		fd, err := readOnlyCopyOf(path)
 		if err != nil {
-			return nil, &missing{protected, err}
+			return all, &missing{protected, err}
 		}
-		all = append(all, bind{layer: protected, path: path, copy: fd})
+		all = append(all, &bind{layer: protected, path: path, copy: fd})
 	}
 	for _, path := range w.Denied {
-		all = append(all, bind{masks, path, -1, deniedFile, deniedDir})
+		all = append(all, &bind{masks, path, -1, deniedFile, deniedDir})
 	}
 	for _, path := range w.Empty {
-		all = append(all, bind{masks, path, -1, emptyFile, emptyDir})
+		all = append(all, &bind{masks, path, -1, emptyFile, emptyDir})
 	}
-	all = slices.DeleteFunc(all, func(b bind) bool { return !w.has(b.layer) })
-	slices.SortStableFunc(all, func(a, b bind) int { return len(a.path) - len(b.path) })
+	all = slices.DeleteFunc(all, func(b *bind) bool { return !w.has(b.layer) })
+	slices.SortStableFunc(all, func(a, b *bind) int { return len(a.path) - len(b.path) })
 	return all, nil
 }
 
-// put mounts it. What is to be masked and is not there cannot be made by the command
-// either, unless it can write there.
-func (w *Walls) put(b *bind) error {
-	if b.copy >= 0 {
-		return put(b.copy, b.path)
+// put mounts it, and returns the mount, 0 if there is nothing to mask. What is to be masked
+// and is not there cannot be made by the command either, unless it can write there.
+func (w *Walls) put(b *bind) (mount uint64, err error) {
+	if b.copy < 0 {
+		b.copy, err = mask(b)
 	}
-	err := mask(b.path, b.file, b.dir)
 	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(w.Writable, func(dir string) bool { return below(b.path, dir) }) {
-		return nil
+		return 0, nil
 	}
-	return err
+	if err != nil {
+		return 0, err
+	}
+	defer b.close()
+	if err := move(b.copy, b.path); err != nil {
+		return 0, err
+	}
+	return mountAt(b.copy, ""), nil
+}
+
+// close lets go of the copy.
+func (b *bind) close() {
+	if b.copy >= 0 {
+		unix.Close(b.copy)
+	}
+	b.copy = -1
 }
 
 // copyOf returns a copy of the mounts at a path, with whatever is mounted below. What is
 // writable needs no devices and no programs that change the user.
 func copyOf(path string) (int, error) {
+	return copyWith(path, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+}
+
+// readOnlyCopyOf returns one that is read-only.
+func readOnlyCopyOf(path string) (int, error) {
+	return copyWith(path, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_RDONLY)
+}
+
+func copyWith(path string, attr uint64) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-	if err == nil {
-		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV})
-	}
 	if err != nil {
+		return -1, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attr}); err != nil {
+		unix.Close(fd)
 		return -1, fmt.Errorf("%s: %w", path, err)
 	}
 	return fd, nil
 }
 
-// put mounts a copy at a path. No link is followed.
-func put(fd int, path string) error {
-	defer unix.Close(fd)
+// move mounts a copy at a path. No link is followed.
+func move(fd int, path string) error {
 	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return fmt.Errorf("mount %s: %w", path, err)
 	}
 	return nil
-}
-
-// readOnly makes all mounts at a path read-only.
-func readOnly(fd int, path string) error {
-	flags := uint(unix.AT_RECURSIVE)
-	if path == "" {
-		flags |= unix.AT_EMPTY_PATH
-	}
-	return unix.MountSetattr(fd, path, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID})
 }
 
 // The masks, in the /dev of the walls, which always is there.
@@ -185,61 +206,46 @@ const (
 	emptyDir   = maskDir + "/empty"
 )
 
-// mask covers a path.
-func mask(path, file, dir string) error {
+// mask returns a copy of what is to cover a path.
+func mask(b *bind) (int, error) {
 	var at unix.Stat_t
-	if err := unix.Lstat(path, &at); err != nil {
-		return fmt.Errorf("%s has changed meanwhile: %w: try again", path, err)
+	if err := unix.Lstat(b.path, &at); err != nil {
+		return -1, fmt.Errorf("%s has changed meanwhile: %w: try again", b.path, err)
 	}
-	with := file
+	with := b.file
 	switch at.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		with = dir
+		with = b.dir
 	case unix.S_IFLNK:
-		return fmt.Errorf("%s is a link, which cannot be masked", path)
+		return -1, fmt.Errorf("%s is a link, which cannot be masked", b.path)
 	}
-	fd, err := copyOf(with)
-	if err != nil {
-		return err
-	}
-	if err := readOnly(fd, ""); err != nil {
-		return err
-	}
-	return put(fd, path)
+	return readOnlyCopyOf(with)
 }
 
 // nodes are the devices of the /dev inside.
 var nodes = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// mountDev mounts a /dev with few devices, the masks, and terminals and shared memory of its
-// own. The first two are there already in a room.
-func (w *Walls) mountDev() error {
-	if !w.Shared {
-		if err := mountNodes(); err != nil {
-			return err
+// mountDev mounts a /dev with few devices, terminals of its own, and the masks.
+func mountDev() error {
+	var copies []int
+	defer func() {
+		for _, fd := range copies {
+			unix.Close(fd)
 		}
-	}
-	return errors.Join(
-		unix.Mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"),
-		unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=1777"),
-	)
-}
-
-// mountNodes mounts the /dev.
-func mountNodes() error {
-	copies := make([]int, len(nodes))
-	for i, dev := range nodes {
-		var err error
-		copies[i], err = unix.OpenTree(unix.AT_FDCWD, "/dev/"+dev, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	}()
+	for _, dev := range nodes {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, "/dev/"+dev, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 		if err != nil {
 			return fmt.Errorf("/dev/%s: %w", dev, err)
 		}
+		copies = append(copies, fd)
 	}
-	if err := unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
+	const safe = unix.MS_NOSUID | unix.MS_NOEXEC
+	if err := unix.Mount("tmpfs", "/dev", "tmpfs", safe|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
 		return fmt.Errorf("mount /dev: %w", err)
 	}
 	for i, dev := range nodes {
-		if err := errors.Join(create("/dev/"+dev, 0o666), put(copies[i], "/dev/"+dev)); err != nil {
+		if err := errors.Join(create("/dev/"+dev, 0o666), move(copies[i], "/dev/"+dev)); err != nil {
 			return err
 		}
 	}
@@ -250,6 +256,8 @@ func mountNodes() error {
 	}
 	return errors.Join(
 		os.Mkdir("/dev/pts", 0o755), os.Mkdir("/dev/shm", 0o755), os.Mkdir(maskDir, 0o755),
+		unix.Mount("devpts", "/dev/pts", "devpts", safe, "newinstance,ptmxmode=0666,mode=620"),
+		unix.Mount("tmpfs", "/dev/shm", "tmpfs", safe|unix.MS_NODEV, "mode=1777"),
 		create(deniedFile, 0), create(emptyFile, 0o444), os.Mkdir(deniedDir, 0), os.Mkdir(emptyDir, 0o555),
 	)
 }
