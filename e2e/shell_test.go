@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -281,11 +282,14 @@ func testShell(t *testing.T, r release, more func(b *box) []shellRow) {
 
 // TestShellTime measures many commands in a row, of this agent-wrapper, without and with
 // walls, and, in turn with it, of another one (AW_E2E_BEFORE), which may be one without
-// the shell's prefix.
+// the shell's prefix. AW_E2E_COMMANDS is how many, once.
 func TestShellTime(t *testing.T) {
 	count, turns := 5, 1
 	if long() {
 		count, turns = 200, 3
+	}
+	if n, err := strconv.Atoi(os.Getenv("AW_E2E_COMMANDS")); err == nil {
+		count, turns = n, 1
 	}
 	r := allReleases()[0]
 	need(t, r)

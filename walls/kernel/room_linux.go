@@ -42,6 +42,7 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 		return nil, err
 	}
 	defer theirs.Close()
+	// One thread at a time runs Go there: others would only wake each other between calls.
 	cmd := &exec.Cmd{
 		Path: builder(), Args: []string{inside.Name, inside.RoomArg}, Dir: "/", Env: []string{"GOMAXPROCS=1", fmt.Sprintf("%s=%d", inside.RoomPort, proxyPort)},
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},

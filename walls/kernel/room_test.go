@@ -261,6 +261,7 @@ func TestRoomAhead(t *testing.T) {
 		want    string
 	}{
 		{name: "nothing", line: "cat .env; cat mine", want: "mine"},
+		{name: "two mounts at one path", before: func(w *world) error { return os.WriteFile(w.Root+"/tmp/f", []byte("two"), 0o644) }, line: "cat ../tmp/f", want: "two"},
 		{name: "a masked file is another one", between: func(w *world) error { return moved(w.Work+"/new", w.Work+"/.env") }, line: "cat .env; cat mine", want: "mine"},
 		{name: "a masked directory is another one", between: func(w *world) error { return another(w.Work + "/keys") }, line: "cat keys/k; cat mine", want: "mine"},
 		{name: "what was to be masked was not there", before: func(w *world) error { return os.RemoveAll(w.Home + "/.ssh") }, between: func(w *world) error {
@@ -282,6 +283,9 @@ func TestRoomAhead(t *testing.T) {
 			plan.Temp, plan.Services = append(plan.Temp, walls.Path{Path: w.Root + "/tmp"}), append(plan.Services, walls.Path{Path: w.Root + "/services"})
 			if test.before != nil {
 				must(t, test.before(w))
+			}
+			if test.name == "two mounts at one path" {
+				plan.Writable = append(plan.Writable, walls.Path{Path: w.Root + "/tmp"})
 			}
 			p, err := r.Prepare(plan)
 			must(t, err)

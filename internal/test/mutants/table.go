@@ -4992,8 +4992,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "walls that were built ahead are built anew if they do not stand", File: "walls/kernel/inside/tree_linux.go",
-		Old:  `		if mountAt(unix.AT_FDCWD, m.path) != m.mount {`,
-		New:  `		if mountAt(unix.AT_FDCWD, m.path) == 0 {`,
+		Old:  `		if mountAt(path) != mount {`,
+		New:  `		if mountAt(path) == 0 {`,
 		Test: "TestStands",
 	},
 	{

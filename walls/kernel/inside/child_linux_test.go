@@ -217,32 +217,44 @@ func TestChildNotRun(t *testing.T) {
 func (n *notRun) Unwrap() error { return n.err }
 
 // TestStands: a tree of which a path is on another mount than it was made with, or is there
-// and was not, does not stand. Here nothing is mounted, and the paths are what differs.
+// and was not, does not stand; and what is not the root of a mount was not mounted. Of two
+// mounts at a path the last one counts.
 func TestStands(t *testing.T) {
 	dir := t.TempDir()
-	here := &command{mounted: []mounted{{dir, mountAt(unix.AT_FDCWD, dir)}}}
-	if err := here.stands(); err != nil || here.mounted[0].mount == 0 {
-		t.Errorf("%v, %v", here.mounted, err)
+	made := dir + "/made"
+	c := &command{mounted: map[string]uint64{}}
+	if err := c.covers(dir, unix.AT_FDCWD, dir); err == nil {
+		t.Error("nothing is mounted there")
 	}
-	here.mounted[0].path = "/proc"
-	if err := here.stands(); err == nil {
-		t.Error("another mount")
+	if err := c.covers(made, unix.AT_FDCWD, made); err == nil || len(c.mounted) > 0 {
+		t.Error("it is not there")
 	}
-	none := &command{mounted: []mounted{{dir + "/made", mountAt(unix.AT_FDCWD, dir+"/made")}}}
-	if err := none.stands(); err != nil {
+	c.mounted["/proc"] = mountAt(dir)
+	if err := c.covers("/proc", unix.AT_FDCWD, "/proc"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.stands(); err != nil {
 		t.Error(err)
 	}
-	if err := os.Mkdir(dir+"/made", 0o700); err != nil {
+	c.mounted["/proc"] = mountAt(dir)
+	if err := c.stands(); err == nil {
+		t.Error("another mount")
+	}
+	c.mounted = map[string]uint64{made: 0}
+	if err := c.stands(); err != nil {
+		t.Error(err)
+	}
+	if err := os.Mkdir(made, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := none.stands(); err == nil {
+	if err := c.stands(); err == nil {
 		t.Error("made meanwhile")
 	}
-	gone := &command{mounted: []mounted{{dir + "/made", mountAt(unix.AT_FDCWD, dir+"/made")}}}
-	if err := os.Remove(dir + "/made"); err != nil {
+	c.mounted[made] = mountAt(made)
+	if err := os.Remove(made); err != nil {
 		t.Fatal(err)
 	}
-	if err := gone.stands(); err == nil {
+	if err := c.stands(); err == nil {
 		t.Error("removed meanwhile")
 	}
 }

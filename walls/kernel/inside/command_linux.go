@@ -24,10 +24,10 @@ type command struct {
 	*Walls
 	*Start
 	streams [3]int
-	outside int // the directory of our descriptors, in the /proc outside
-	mounted []mounted
-	dir     int // where it begins
-	rules   int // of Landlock
+	outside int               // the directory of our descriptors, in the /proc outside
+	mounted map[string]uint64 // the mount at each path of the tree, 0 if nothing is there
+	dir     int               // where it begins
+	rules   int               // of Landlock
 	child   child
 	line    int   // our end of the child's line
 	other   int   // the child's, which is open here too until it has its own
@@ -42,7 +42,7 @@ type command struct {
 
 // newCommand returns a command of which nothing is built.
 func newCommand(w *Walls, to *line) *command {
-	return &command{Walls: w, to: to, streams: [3]int{-1, -1, -1}, outside: -1, line: -1, other: -1, dir: -1, rules: -1}
+	return &command{Walls: w, to: to, mounted: map[string]uint64{}, streams: [3]int{-1, -1, -1}, outside: -1, line: -1, other: -1, dir: -1, rules: -1}
 }
 
 // run builds the walls, runs the command and returns its exit code. It needs a goroutine that

@@ -39,7 +39,9 @@ func (c *command) mountTree() error {
 			return &missing{one.layer, err}
 		}
 		for _, path := range one.at {
-			c.mounted = append(c.mounted, mounted{path, mountAt(unix.AT_FDCWD, path)})
+			if err := c.covers(path, unix.AT_FDCWD, path); err != nil {
+				return err
+			}
 		}
 	}
 	if w.has(tree) {
@@ -57,30 +59,42 @@ func (c *command) mountTree() error {
 		}
 	}
 	for _, b := range binds {
-		at, err := w.put(b)
-		if err != nil {
+		if err := c.put(b); err != nil {
 			return &missing{b.layer, err}
 		}
-		c.mounted = append(c.mounted, mounted{b.path, at})
 	}
 	return nil
 }
 
-// mounted is a path of the tree, with the mount that is there, 0 if there is nothing.
-type mounted struct {
-	path  string
-	mount uint64
+// covers notes which mount is at a path: the last one is what is seen there. It is given by
+// a descriptor, or by the path itself.
+func (c *command) covers(path string, fd int, name string) error {
+	at, err := statMount(fd, name)
+	if err == nil && (at.Mnt_id == 0 || at.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0) {
+		err = errors.New("something else is there than was mounted")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	c.mounted[path] = at.Mnt_id
+	return nil
 }
 
-// mountAt returns which mount a path is on, 0 if it is not there; or a descriptor, with "".
-// Every kernel that can make the tree tells it (mount_setattr is younger).
-func mountAt(fd int, path string) uint64 {
+// statMount tells which mount a path is on, or a descriptor, with "". Every kernel that can
+// make the tree does (mount_setattr is younger).
+func statMount(fd int, path string) (at unix.Statx_t, err error) {
 	flags := unix.AT_SYMLINK_NOFOLLOW
 	if path == "" {
 		flags |= unix.AT_EMPTY_PATH
 	}
-	var at unix.Statx_t
-	if err := unix.Statx(fd, path, flags, unix.STATX_MNT_ID, &at); err != nil {
+	err = unix.Statx(fd, path, flags, unix.STATX_MNT_ID, &at)
+	return at, err
+}
+
+// mountAt returns which mount a path is on, 0 if it is not there.
+func mountAt(path string) uint64 {
+	at, err := statMount(unix.AT_FDCWD, path)
+	if err != nil {
 		return 0
 	}
 	return at.Mnt_id
@@ -90,9 +104,9 @@ func mountAt(fd int, path string) uint64 {
 // something is mounted on may have been moved or removed, or made where nothing was: then
 // nothing is mounted there.
 func (c *command) stands() error {
-	for _, m := range c.mounted {
-		if mountAt(unix.AT_FDCWD, m.path) != m.mount {
-			return fmt.Errorf("%s has changed meanwhile", m.path)
+	for path, mount := range c.mounted {
+		if mountAt(path) != mount {
+			return fmt.Errorf("%s has changed meanwhile", path)
 		}
 	}
 	return nil
@@ -139,23 +153,24 @@ func (w *Walls) binds() ([]*bind, error) {
 	return all, nil
 }
 
-// put mounts it, and returns the mount, 0 if there is nothing to mask. What is to be masked
-// and is not there cannot be made by the command either, unless it can write there.
-func (w *Walls) put(b *bind) (mount uint64, err error) {
+// put mounts it. What is to be masked and is not there cannot be made by the command either,
+// unless it can write there.
+func (c *command) put(b *bind) (err error) {
 	if b.copy < 0 {
 		b.copy, err = mask(b)
 	}
-	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(w.Writable, func(dir string) bool { return below(b.path, dir) }) {
-		return 0, nil
+	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(c.Writable, func(dir string) bool { return below(b.path, dir) }) {
+		c.mounted[b.path] = 0
+		return nil
 	}
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer b.close()
 	if err := move(b.copy, b.path); err != nil {
-		return 0, err
+		return err
 	}
-	return mountAt(b.copy, ""), nil
+	return c.covers(b.path, b.copy, "")
 }
 
 // close lets go of the copy.
