@@ -113,8 +113,8 @@ func (e *Engine) Outcome(o audit.Outcome) error {
 
 // GateEnded records the outcome of an allowed gate of a plan; exit is its exit
 // code, nil if unknown. It implements gates.Recorder.
-func (e *Engine) GateEnded(use permission.ToolUse, failed bool, exit *int) error {
-	return e.Outcome(audit.Outcome{Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool, Failed: failed, Exit: exit})
+func (e *Engine) GateEnded(use permission.ToolUse, failed bool, exit *int, met []string) error {
+	return e.Outcome(audit.Outcome{Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool, Failed: failed, Exit: exit, Met: met})
 }
 
 // toolEnded records the outcome of a tool use that was allowed.

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
@@ -55,7 +56,8 @@ type Result struct {
 	Status    Status     `json:"status"`
 	Failure   Failure    `json:"failure_type,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
-	Walls     string     `json:"walls,omitempty"`     // Inside or Outside, "" if there are none, or it did not come to that
+	Walls     string     `json:"walls,omitempty"`     // inside or outside, "" if there are none, or it did not come to that
+	Met       []string   `json:"met,omitempty"`       // the walls that a gate met which has failed inside, as in the record
 	Exit      *int       `json:"exit_code,omitempty"` // nil if it did not run, or is unknown
 	Took      int64      `json:"duration_ms"`
 	Artifacts []Artifact `json:"artifacts,omitempty"` // of a gate that passed
@@ -73,9 +75,9 @@ type Decider interface {
 	Explain(permission.ToolUse, *permission.Trace) permission.Decision
 }
 
-// Recorder records the outcome of a gate that was allowed.
+// Recorder records the outcome of a gate that was allowed, and the walls that it met.
 type Recorder interface {
-	GateEnded(use permission.ToolUse, failed bool, exit *int) error
+	GateEnded(use permission.ToolUse, failed bool, exit *int, met []string) error
 }
 
 // Watcher is notified of each gate as it runs.
@@ -101,12 +103,21 @@ type Runner struct {
 	Limit   time.Duration // of each gate
 	// Output returns the writer for a gate's output.
 	Output func(item, gate string) io.Writer
-	// Inside runs the command of an allowed gate inside walls; nil: there are none, and
-	// what was decided to run inside does not run. All has every gate run inside.
-	Inside func(ctx context.Context, use *permission.ToolUse, c *process.Command, say func(format string, args ...any)) (process.Result, error)
+	// Inside runs the command of an allowed gate inside walls, and returns which of them it
+	// met if it has failed, the clearest first; nil: there are none, and what was decided to
+	// run inside does not run. All has every gate run inside.
+	Inside func(context.Context, *Allowed, *process.Command) (process.Result, []walls.Met, error)
 	All    bool
 
 	run func(context.Context, *process.Command) (process.Result, error) // for tests; nil runs the command
+}
+
+// Allowed is what was allowed of a gate.
+type Allowed struct {
+	Use     *permission.ToolUse
+	Line    string                           // which a person may have edited
+	Outward string                           // as permission.Decision.WallsWhy
+	Say     func(format string, args ...any) // tells a person
 }
 
 // ErrShell is the error for a line that runs more than one program, or another
@@ -196,9 +207,11 @@ func (s *state) gate(ctx context.Context, g *Gate, res *Result) {
 		res.fail(NotStarted, err.Error())
 	} else {
 		res.Command, res.Walls = line, s.walls(decided.Walls) // a person may have edited it
-		s.start(ctx, g, &use, res)
+		s.start(ctx, g, &Allowed{&use, line, decided.WallsWhy, func(format string, args ...any) {
+			s.Watcher.Says(res.Item, res.Gate, fmt.Sprintf(format, args...))
+		}}, res)
 	}
-	if err := s.Recorder.GateEnded(use, res.Status != Pass, res.Exit); err != nil {
+	if err := s.Recorder.GateEnded(use, res.Status != Pass, res.Exit, res.Met); err != nil {
 		s.errs = append(s.errs, err)
 	}
 }
@@ -243,8 +256,8 @@ func (res *Result) fail(why Failure, reason string) {
 
 // Where a gate runs, if there are walls.
 const (
-	Inside  = "inside"
-	Outside = "outside"
+	inside  = "inside"
+	outside = "outside"
 )
 
 // walls returns where a gate runs.
@@ -253,30 +266,32 @@ func (r *Runner) walls(decided permission.Walled) string {
 	case decided == 0:
 		return ""
 	case decided.Held() || r.All:
-		return Inside
+		return inside
 	}
-	return Outside
+	return outside
 }
 
 // errNoWalls is the error for a gate that was decided to run inside walls that nobody builds.
 var errNoWalls = errors.New("it was decided to run inside walls, and there are none")
 
 // runs runs the command of a gate where it was decided to run.
-func (s *state) runs(ctx context.Context, use *permission.ToolUse, c *process.Command, res *Result) (process.Result, error) {
+func (s *state) runs(ctx context.Context, allowed *Allowed, c *process.Command, where string) (ended process.Result, met []walls.Met, err error) {
 	switch {
-	case res.Walls == Inside && s.Inside == nil:
-		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: errNoWalls}
-	case res.Walls == Inside:
-		return s.Inside(ctx, use, c, func(format string, args ...any) { s.Watcher.Says(res.Item, res.Gate, fmt.Sprintf(format, args...)) })
+	case where == inside && s.Inside == nil:
+		err = &process.NotStarted{Program: c.Args[0], Err: errNoWalls}
+	case where == inside:
+		return s.Inside(ctx, allowed, c)
 	case s.run != nil:
-		return s.run(ctx, c)
+		ended, err = s.run(ctx, c)
+	default:
+		ended, err = c.Run(ctx)
 	}
-	return c.Run(ctx)
+	return ended, nil, err
 }
 
 // start runs an allowed line.
-func (s *state) start(ctx context.Context, g *Gate, use *permission.ToolUse, res *Result) {
-	dir := use.Dir
+func (s *state) start(ctx context.Context, g *Gate, allowed *Allowed, res *Result) {
+	dir := allowed.Use.Dir
 	cmd, err := s.command(res.Command, g, dir)
 	if err != nil {
 		res.fail(NotStarted, err.Error())
@@ -285,8 +300,9 @@ func (s *state) start(ctx context.Context, g *Gate, use *permission.ToolUse, res
 	cmd.Stdout = s.Output(res.Item, g.Name)
 	cmd.Stderr = cmd.Stdout
 	s.Watcher.Begins(res.Item, g.Name)
-	ended, err := s.runs(ctx, use, cmd, res)
+	ended, met, err := s.runs(ctx, allowed, cmd, res.Walls)
 	res.ended(ctx, &ended, err, cmd.Limit)
+	res.meets(met)
 	if res.Status == Pass {
 		res.Artifacts = g.left(dir)
 	}
@@ -333,6 +349,14 @@ func (res *Result) ended(ctx context.Context, ended *process.Result, err error, 
 		res.fail(Exited, err.Error())
 	default:
 		res.Status = Pass
+	}
+}
+
+// meets notes the walls that a gate met which has failed, and what to do about the first.
+func (res *Result) meets(met []walls.Met) {
+	if res.Failure == Exited && len(met) > 0 {
+		res.Met = walls.Names(met)
+		res.Reason += "; " + met[0].Advice(true).String()
 	}
 }
 

@@ -63,10 +63,13 @@ func (r *rig) Record(_ context.Context, rec permission.Record) error {
 	return nil
 }
 
-func (r *rig) GateEnded(use permission.ToolUse, failed bool, exit *int) error {
+func (r *rig) GateEnded(use permission.ToolUse, failed bool, exit *int, met []string) error {
 	code := "none"
 	if exit != nil {
 		code = fmt.Sprint(*exit)
+	}
+	if len(met) > 0 {
+		code += fmt.Sprintf(" met %v", met)
 	}
 	r.note("outcome %s failed=%v exit=%s", use.ID, failed, code)
 	return nil
@@ -356,7 +359,7 @@ func TestOutcomeUnrecorded(t *testing.T) {
 
 type badRecorder struct{}
 
-func (badRecorder) GateEnded(permission.ToolUse, bool, *int) error {
+func (badRecorder) GateEnded(permission.ToolUse, bool, *int, []string) error {
 	return errors.New("the disk is full")
 }
 

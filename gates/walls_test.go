@@ -2,10 +2,13 @@ package gates
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // TestWalls: what was decided to run inside walls runs there or not at all, and what needs
@@ -40,12 +43,15 @@ func TestWalls(t *testing.T) {
 				return process.Result{}, nil
 			}
 			if tt.built {
-				r.Inside = func(_ context.Context, use *permission.ToolUse, _ *process.Command, _ func(string, ...any)) (process.Result, error) {
-					if use.Dir != r.Workspace || use.Session != "s1" {
-						t.Errorf("a gate in %s, of session %s", use.Dir, use.Session)
+				r.Inside = func(_ context.Context, allowed *Allowed, _ *process.Command) (process.Result, []walls.Met, error) {
+					if allowed.Use.Dir != r.Workspace || allowed.Use.Session != "s1" || allowed.Line != tt.run {
+						t.Errorf("allowed: %+v, %+v", allowed, allowed.Use)
+					}
+					if (allowed.Outward != "") != (tt.run == "git push") {
+						t.Errorf("why it needs more than walls: %q", allowed.Outward)
 					}
 					ran += "inside"
-					return process.Result{}, nil
+					return process.Result{}, nil, nil
 				}
 			}
 			r.All = tt.all
@@ -56,6 +62,43 @@ func TestWalls(t *testing.T) {
 			list, err := r.Run(t.Context(), plan)
 			if err != nil || ran != tt.ran || list[0].Walls != tt.where || string(list[0].Failure) != tt.failed {
 				t.Errorf("ran %q, %+v, %v", ran, list[0], err)
+			}
+		})
+	}
+}
+
+// TestMet: the result of a gate that failed inside walls, and the record, have which walls it
+// met, and the reason says what to do about the first; those of any other gate do not.
+func TestMet(t *testing.T) {
+	met := walls.Meets(&walls.Plan{}, &walls.End{Refused: []walls.Refusal{{Host: "example.org", Port: "443"}}}, nil)
+	for _, tt := range []struct {
+		name  string
+		ended process.Result
+		met   []walls.Met
+		told  bool
+	}{
+		{name: "it failed at a wall", ended: process.Result{Exit: 1}, met: met, told: true},
+		{name: "it failed", ended: process.Result{Exit: 1}},
+		{name: "it passed in spite of one", met: met},
+		{name: "its time was over", ended: process.Result{Exit: -1, TimedOut: true}, met: met},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, `allow = ["Bash(npm test)"]`)
+			r.Decider.(*permission.Evaluator).Session.Walls(&permission.Walls{
+				Writable: []string{r.Workspace}, Held: func() ([]string, error) { return nil, nil },
+			})
+			r.Inside = func(context.Context, *Allowed, *process.Command) (process.Result, []walls.Met, error) {
+				return tt.ended, tt.met, nil
+			}
+			list, err := r.Run(t.Context(), parsePlan(t, `{"name": "a", "gates": [{"name": "g", "run": "npm test"}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(list[0].Reason, "example.org:443"); told != tt.told || (len(list[0].Met) == 1) != tt.told {
+				t.Errorf("the result %+v", list[0])
+			}
+			if recorded := slices.ContainsFunc(r.log, func(entry string) bool { return strings.Contains(entry, "met [fetch example.org:443]") }); recorded != tt.told {
+				t.Errorf("the record has %q", r.log)
 			}
 		})
 	}

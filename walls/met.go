@@ -93,12 +93,12 @@ var wallPhrases = [...]phrases{
 	none:     {},
 	outside:  {"write", "it is read-only inside walls", "write in the workspace or in $TMPDIR, or " + again, "make the directory part of the workspace (--workspace . --workspace DIR), or run it with --walls=off"},
 	kept:     {"write", "it stays as it is inside walls (%)", "leave it, or " + again, "change it yourself, or run this with --walls=off"},
-	withheld: {"read", "it is withheld inside walls (%)", "do without it, or ask the person whether a rule may let it be read", "do without it, or let it be read by a rule (--allow 'Read(FILE)')"},
+	withheld: {"read", "it is withheld inside walls (%)", "do without it, or ask the person whether a rule may let it be read", "do without it, or let it be read by an allow rule, Read(FILE)"},
 	emptied:  {"read", "it looks empty inside walls (%)", "do without it, or " + again, "do without it, or run this with --walls=off"},
 	services: {"reach", "services of this machine are not there inside walls", again, "run it with --walls=off"},
 	scratch:  {"read", "it is not there inside walls, where each command has temporary files of its own", "put it into $TMPDIR or the workspace", "put it into the workspace"},
-	host:     {"fetch", "the policy does not let this host be reached from inside walls", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let it be reached by a rule (--allow 'WebFetch(HOST)'), or run it with --walls=off"},
-	network:  {"fetch", "inside walls no host is reached but those that rules allow, and these by the proxy in HTTPS_PROXY", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let the host be reached by a rule (--allow 'WebFetch(HOST)'), or run it with --walls=off"},
+	host:     {"fetch", "the policy does not let this host be reached from inside walls", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let it be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
+	network:  {"fetch", "inside walls no host is reached but those that rules allow, and these by the proxy in HTTPS_PROXY", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let the host be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
 	outward:  {"", "%", again, "run it with --walls=off"},
 }
 

@@ -131,10 +131,7 @@ var shells = map[string]struct {
 
 // job is one run of exec.
 type job struct {
-	walled  bool   // it runs inside walls
-	outward string // why something in the line cannot be done there, "" if it can
-	met     []walls.Met
-	blind   bool // what it says of an error is only seen by the person
+	inside *enclosed // nil: it runs outside walls
 	*app
 	flags    *execFlags
 	engine   *engine.Engine
@@ -389,8 +386,9 @@ func (j *job) do(ctx context.Context) error {
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
-	j.walled = res.Walls.Held() || res.Walls != 0 && j.flags.walls != ""
-	j.outward = res.WallsWhy
+	if res.Walls.Held() || res.Walls != 0 && j.flags.walls != "" {
+		j.inside = &enclosed{engine: j.engine, use: &j.use, line: in.Command, outward: res.WallsWhy, say: j.say}
+	}
 	return j.run(ctx, in.Command)
 }
 
@@ -430,7 +428,7 @@ func (j *job) run(ctx context.Context, line string) error {
 	switch {
 	case res.TimedOut:
 		j.say("ended after %v: the time limit (%s)", j.flags.limit, cmp.Or(j.limitedBy, "--timeout"))
-	case res.Exit != 0 && j.walled:
+	case res.Exit != 0 && j.inside != nil:
 		j.advise()
 	case res.Exit != 0 && len(j.left) > 0:
 		j.say("cloud credentials withheld: %s; use --keep-env to pass them", strings.Join(j.left, ", "))
@@ -447,10 +445,10 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	}
 	defer dir.Close()
 	command := j.command(line, dir.Path(), env)
-	if !j.walled {
+	if j.inside == nil {
 		return command.Run(ctx)
 	}
-	res, err := j.inWalls(ctx, command, line)
+	res, err := j.inside.run(ctx, command)
 	if command.Limit != j.flags.limit {
 		j.flags.limit, j.limitedBy = command.Limit, wallsLimit
 	}
@@ -478,7 +476,10 @@ func (j *job) outcome(res process.Result, err error) audit.Outcome {
 	case err != nil:
 		o.Note = plain.Text(err)
 	}
-	o.Exit, o.Took, o.Met = &res.Exit, res.Took, walls.Names(j.met)
+	o.Exit, o.Took = &res.Exit, res.Took
+	if j.inside != nil {
+		o.Met = walls.Names(j.inside.met)
+	}
 	return o
 }
 

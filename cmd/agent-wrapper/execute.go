@@ -16,8 +16,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // executeFlags are the flags of execute.
@@ -145,8 +145,10 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 		watch.every = elapsed
 	}
 	r.Decider, r.Recorder, r.Watcher, r.Output = e, e, watch, watch.output
-	r.Inside = func(ctx context.Context, use *permission.ToolUse, c *process.Command, say func(string, ...any)) (process.Result, error) {
-		return inWalls(ctx, e, use, c, say)
+	r.Inside = func(ctx context.Context, allowed *gates.Allowed, c *process.Command) (process.Result, []walls.Met, error) {
+		in := enclosed{engine: e, use: allowed.Use, line: allowed.Line, outward: allowed.Outward, say: allowed.Say}
+		res, err := in.run(ctx, c)
+		return res, in.met, err
 	}
 	tellBlocked(s, foreseen(r, plan, person == nil))
 	results, err := r.Run(ctx, plan)
@@ -263,7 +265,7 @@ func (a *app) writeResults(f *executeFlags, p *planned, results []gates.Result) 
 	for _, r := range results {
 		t.row(r.Item, r.Gate, string(r.Status), fmt.Sprint(time.Duration(r.Took)*time.Millisecond), r.Command)
 		if r.Failure != "" {
-			t.more(string(r.Failure) + ": " + r.Reason + ranInside(&r))
+			t.more(string(r.Failure) + ": " + r.Reason)
 		}
 	}
 	if err := t.flush(); err != nil {
@@ -271,14 +273,6 @@ func (a *app) writeResults(f *executeFlags, p *planned, results []gates.Result) 
 	}
 	_, err := fmt.Fprintf(a.out, "%d passed, %d failed, %d blocked, %d skipped\n", n.Pass, n.Fail, n.Blocked, n.Skipped)
 	return err
-}
-
-// ranInside says that a gate that failed ran inside walls, which may be why.
-func ranInside(r *gates.Result) string {
-	if r.Failure != gates.Exited || r.Walls != gates.Inside {
-		return ""
-	}
-	return "; " + insideHint
 }
 
 // rehearse shows what execute would do. Nothing is recorded or counted.

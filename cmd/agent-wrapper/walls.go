@@ -259,27 +259,40 @@ func (h *heard) passed(err error) error {
 // terminal, the person has read what we have not.
 func (j *job) advise() {
 	switch {
-	case len(j.met) > 0:
-		j.say("%v", j.met[0].Advice(true))
-	case j.blind:
+	case len(j.inside.met) > 0:
+		j.say("%v", j.inside.met[0].Advice(true))
+	case j.inside.blind:
 		j.say(insideHint)
 	}
 }
 
-// inWalls runs a command inside walls, as the function does, and notes which of them it met.
-func (j *job) inWalls(ctx context.Context, c *process.Command, line string) (process.Result, error) {
-	plan, err := j.engine.Walls(j.use.Dir)
+// enclosed is the command of an allowed tool use that runs inside walls.
+type enclosed struct {
+	engine  *engine.Engine
+	use     *permission.ToolUse
+	line    string                           // that was allowed
+	outward string                           // as permission.Decision.WallsWhy
+	say     func(format string, args ...any) // is told of what is protected and was not there before
+	met     []walls.Met                      // by the command, if it has failed
+	blind   bool                             // what it met cannot be told: its errors went to the terminal
+}
+
+// run runs the command, and notes which walls it met. Where there are none, it does not run.
+// Its limit is the policy's from then on, if that is shorter.
+func (e *enclosed) run(ctx context.Context, c *process.Command) (process.Result, error) {
+	plan, err := e.engine.Walls(e.use.Dir)
 	if err != nil {
-		return process.Result{}, notPlanned(c, err)
+		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
 	}
 	var refused walls.Refusals
 	heard := hear(c)
 	res, err := runInside(ctx, plan, func(ctx context.Context, host, port string) error {
-		return refused.Note(host, port, j.engine.Reaches(ctx, j.use.Session, host, port))
-	}, c, j.say)
+		return refused.Note(host, port, e.engine.Reaches(ctx, e.use.Session, host, port))
+	}, c, e.say)
 	err = heard.passed(err)
 	if err == nil && res.Exit != 0 && !res.TimedOut && !res.Cancelled {
-		j.met, j.blind = j.engine.Meets(plan, &walls.End{Dir: j.use.Dir, Line: line, Output: heard.read(), Unread: heard.blind, Outward: j.outward, Refused: refused.All()}), heard.blind && res.Exit != interrupted
+		e.met = e.engine.Meets(plan, &walls.End{Dir: e.use.Dir, Line: e.line, Output: heard.read(), Unread: heard.blind, Outward: e.outward, Refused: refused.All()})
+		e.blind = heard.blind && res.Exit != interrupted
 	}
 	return res, err
 }
@@ -287,29 +300,15 @@ func (j *job) inWalls(ctx context.Context, c *process.Command, line string) (pro
 // interrupted is the exit code of a command that a person has interrupted at the terminal.
 const interrupted = 128 + int(syscall.SIGINT)
 
-// notPlanned is the error that there is no plan for a command.
-func notPlanned(c *process.Command, err error) error {
-	return &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
-}
-
 // insideHint is said of a command that failed inside walls.
 const insideHint = "it ran inside walls: agent-wrapper policy walls shows what it could do there"
 
 // wallsLimit says who limits the time of a command inside walls.
 const wallsLimit = "limits.walls.timeout_seconds of the policy"
 
-// inWalls runs the command of an allowed tool use inside walls. Where there are none, it
-// does not run. Its limit is the policy's from then on, if that is shorter. say is told of
-// what is protected and was not there before.
-func inWalls(ctx context.Context, e *engine.Engine, use *permission.ToolUse, c *process.Command, say func(format string, args ...any)) (process.Result, error) {
-	plan, err := e.Walls(use.Dir)
-	if err != nil {
-		return process.Result{}, notPlanned(c, err)
-	}
-	return runInside(ctx, plan, func(ctx context.Context, host, port string) error { return e.Reaches(ctx, use.Session, host, port) }, c, say)
-}
-
-// runInside is inWalls with a plan. reaches decides which hosts are reached.
+// runInside runs a command inside the walls of a plan. Its limit is the plan's from then on,
+// if that is shorter. reaches decides which hosts are reached. say is told of what is
+// protected and was not there before.
 func runInside(ctx context.Context, plan *walls.Plan, reaches func(ctx context.Context, host, port string) error, c *process.Command, say func(format string, args ...any)) (process.Result, error) {
 	c.Limit = plan.Limits.Time(c.Limit)
 	held, done := kernel.Around(plan, reaches)

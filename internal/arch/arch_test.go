@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"policy/hostrules":         {"policy", "patterns", "tools"},
 	"audit":                    {"permission", "patterns", "modes", "risk", "shell", "tools"},
 	"whitelist":                {"permission", "patterns", "modes", "risk", "shell", "program"},
-	"gates":                    {"permission", "patterns", "modes", "risk", "shell", "whitelist", "process", "workspace"},
+	"gates":                    {"permission", "patterns", "modes", "risk", "shell", "whitelist", "process", "walls", "workspace"},
 	"approval":                 {"permission", "patterns", "modes", "risk", "shell", "program", "tools"},
 	"display":                  {"permission", "patterns", "modes", "tools"},
 	"frontmatter":              {},

@@ -11,8 +11,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/gates"
 )
 
-// TestGates: a gate of a plan runs inside walls, by flag or by policy, which hold it, and
-// its result says so.
+// TestGates: a gate of a plan runs inside walls, by flag or by policy, which hold it; its
+// result says so, and which of them it met.
 func TestGates(t *testing.T) {
 	const plan = `{"schemaVersion":"1.0.0","target":"main","items":[
 		{"name":"in","gates":[{"name":"writes","run":"bash in.sh"}]},
@@ -29,9 +29,9 @@ func TestGates(t *testing.T) {
 		policy string
 		walls  string
 	}{
-		{args: []string{"--walls"}, walls: gates.Inside},
-		{args: []string{"--walls=on"}, walls: gates.Inside},
-		{policy: `walls = "require"`, walls: gates.Inside},
+		{args: []string{"--walls"}, walls: "inside"},
+		{args: []string{"--walls=on"}, walls: "inside"},
+		{policy: `walls = "require"`, walls: "inside"},
 		{policy: `walls = "on"`, args: []string{"--walls=off"}},
 		{},
 	} {
@@ -52,6 +52,9 @@ func TestGates(t *testing.T) {
 			r := got.Results[i]
 			if (r.Status != gates.Pass) != fails || r.Walls != tt.walls {
 				t.Errorf("%q, %s: %+v\n%s", tt.args, tt.policy, r, errs.String())
+			}
+			if wall := []string{"", "write " + w.home, "read " + w.project + "/.env", ""}[i]; held && wall != strings.Join(r.Met, ", ") || (len(r.Met) > 0) != strings.Contains(r.Reason, "inside walls") {
+				t.Errorf("%q, %s: met %q, want %q: %s", tt.args, tt.policy, r.Met, wall, r.Reason)
 			}
 		}
 		if strings.Contains(errs.String(), "secret-text") == held || strings.Contains(errs.String(), "the command made") != held {
