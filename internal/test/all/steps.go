@@ -45,6 +45,7 @@ var steps = []step{
 	{"e2e", waits, e2e},
 	{"page", waits, page},
 	{"walls", waits, walls},
+	{"machine", waits, machine},
 	{"postgres", waits, postgres},
 	{"nvim", waits, nvim},
 	{"serve", waits, serve},
@@ -147,7 +148,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres, serve, release, walls, hosts)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres,serve,release,walls,hosts", "./walls/kernel", "./internal/test/walls", "./hook/doctor", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./internal/release", "./internal/test/serve", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
+	r.check("go vet (e2e, nvim, oracle, mutants, manuals, postgres, serve, release, walls, machine, hosts)", "go", "vet", "-tags", "e2e,nvim,oracle,mutants,manuals,postgres,serve,release,walls,machine,hosts", "./walls/kernel", "./internal/test/machine", "./internal/test/walls", "./hook/doctor", "./e2e", "./internal/test/neovim", "./internal/test/pg", "./internal/release", "./internal/test/serve", "./store/postgres", "./terminal", "./shell", "./policy", "./internal/test/manuals", "./internal/test/mutants", "./internal/test/realshell", "./internal/test/effects", "./internal/test/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -296,6 +297,18 @@ func walls(r *runner) {
 	r.needProgram()
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "30m", "./walls/kernel")
 	r.goTest("-count=1", "-tags", "walls", "-timeout", "1h", "./internal/test/walls", "-args", "-kills", kills, "-turns", turns, "-seed", fmt.Sprint(r.seed))
+}
+
+// machine runs the tests of walls/kernel on emulated machines, of arm64 too and with an older
+// kernel. It runs in the long form only: such a machine is ten times as slow.
+func machine(r *runner) {
+	if !r.long {
+		r.printf("machine: walls on emulated machines in the long form only\n")
+		return
+	}
+	r.Verbose = true
+	r.installDebian([]string{"qemu-system-arm", "qemu-system-x86", "e2fsprogs", "cpio"})
+	r.goTest("-count=1", "-timeout", "3h", "-tags", "machine", "./internal/test/machine")
 }
 
 // noWalls returns why this machine can build no walls, "" if it can.
