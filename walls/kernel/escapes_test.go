@@ -256,7 +256,16 @@ var escapes = []escape{
 		return opened(unix.Openat(fd, "new", unix.O_CREAT|unix.O_WRONLY, 0o600))
 	}},
 
+	{name: "read a secret whose name is not UTF-8", without: []string{"masks"}, try: func(w *world) error { return reads(w.unreadable()) }},
+
 	// devices
+	{name: "a device outside of /dev", without: []string{"devices", "masks"}, root: true, try: func(w *world) error {
+		fd, err := unix.Open(w.Out+"/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Close(fd)
+	}},
 	{name: "write to another terminal", without: []string{"devices", "masks", "landlock"}, try: func(w *world) error {
 		return put(w.Pts, "x", os.O_WRONLY|unix.O_NOCTTY)
 	}},

@@ -271,7 +271,7 @@ func TestRoomAhead(t *testing.T) {
 		{name: "a directory that is empty is another one", between: func(w *world) error { return another(w.Root + "/tmp") }, line: "cat ../tmp/k; cat mine", want: "mine"},
 		{name: "a directory of services is another one", between: func(w *world) error { return another(w.Root + "/services") }, line: "cat ../services/k; cat mine", want: "mine"},
 		{name: "the workspace is another one", between: func(w *world) error {
-			return errors.Join(os.Rename(w.Work, w.Root+"/old"), os.CopyFS(w.Work, os.DirFS(w.Root+"/old")))
+			return errors.Join(os.Rename(w.Work, w.Root+"/old"), exec.Command("cp", "-a", w.Root+"/old", w.Work).Run()) // os.CopyFS has no names that are not UTF-8
 		}, line: "cat .env; echo x > settings.json; echo x >> mine; cat mine", want: "minex"},
 		{name: unbuilt, before: func(w *world) error { return os.Rename(w.Work, w.Root+"/old") },
 			between: func(w *world) error { return os.Rename(w.Root+"/old", w.Work) }, line: "cat .env; cat mine", want: "mine"},
@@ -324,3 +324,40 @@ func TestRoomAhead(t *testing.T) {
 
 // unbuilt is the case of TestRoomAhead whose walls cannot be built ahead.
 const unbuilt = "what is writable was not there"
+
+// TestLinks: where a link has come into a path of a plan since it was made, nothing is copied
+// or mounted by it, and the command does not run: what the link leads to would be writable,
+// and what was to be withheld not.
+func TestLinks(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		path string // below the workspace
+		to   func(p *walls.Plan) *[]walls.Path
+	}{
+		{"writable", "link", func(p *walls.Plan) *[]walls.Path { return &p.Writable }},
+		{"writable, by a link above", "link/dir", func(p *walls.Plan) *[]walls.Path { return &p.Writable }},
+		{"read-only", "link", func(p *walls.Plan) *[]walls.Path { return &p.ReadOnly }},
+		{"denied", "link", func(p *walls.Plan) *[]walls.Path { return &p.Denied }},
+		{"denied, by a link above", "link/readable", func(p *walls.Plan) *[]walls.Path { return &p.Denied }},
+		{"empty", "link", func(p *walls.Plan) *[]walls.Path { return &p.Empty }},
+		{"temporary files", "link/dir", func(p *walls.Plan) *[]walls.Path { return &p.Temp }},
+		{"sockets", "link/dir", func(p *walls.Plan) *[]walls.Path { return &p.Services }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, os.Symlink(w.Out, w.Work+"/link"))
+			plan := w.plan()
+			list := tt.to(plan)
+			*list = append(*list, walls.Path{Path: w.Work + "/" + tt.path})
+			c := &process.Command{Args: []string{"/bin/sh", "-c", "echo x >" + w.Out + "/dir/raced; echo x >began"}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}
+			if _, err := (&Held{Plan: plan}).Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "there is a link in it") {
+				t.Errorf("the error %v", err)
+			}
+			for _, made := range []string{w.Out + "/dir/raced", w.Work + "/began"} {
+				if _, err := os.Lstat(made); err == nil {
+					t.Errorf("made %s", made)
+				}
+			}
+		})
+	}
+}

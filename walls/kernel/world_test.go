@@ -58,6 +58,7 @@ func newWorld(t *testing.T) *world {
 	} {
 		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
+	must(t, os.WriteFile(w.unreadable(), []byte(marker), 0o644))
 	must(t, os.WriteFile(w.Work+"/keys/tool", []byte("#!/bin/sh\nexit 0\n"), 0o755))
 	if h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, w.Work+"/.env", 0); err == nil {
 		w.Handle, w.HandleType = h.Bytes(), h.Type()
@@ -173,6 +174,9 @@ func (w *world) descriptors(t *testing.T) {
 	w.ReadFD = open(w.Out+"/readable", unix.O_RDONLY)
 }
 
+// unreadable is a secret whose name is not UTF-8.
+func (w *world) unreadable() string { return w.Work + "/\xff.key" }
+
 // plan returns the plan for the world.
 func (w *world) plan() *walls.Plan {
 	paths := func(all ...string) []walls.Path {
@@ -184,7 +188,7 @@ func (w *world) plan() *walls.Plan {
 	}
 	p := &walls.Plan{
 		Writable: paths(w.Work, w.Work+"/.git"), ReadOnly: paths(w.Work+"/.git/config", w.Work+"/.git/hooks", w.Work+"/settings.json"),
-		Denied: paths(w.Work+"/.env", w.Work+"/keys", w.Work+"/nest/secret", w.Service), Empty: paths(w.Home+"/.npmrc", w.Home+"/.ssh"),
+		Denied: paths(w.Work+"/.env", w.Work+"/keys", w.Work+"/nest/secret", w.unreadable(), w.Service), Empty: paths(w.Home+"/.npmrc", w.Home+"/.ssh"),
 		Services: paths("/run"), Limits: walls.Limits{Memory: 4 << 30, Processes: 300},
 	}
 	return p

@@ -39,6 +39,7 @@ func TestFilter(t *testing.T) {
 		{"unix socket", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_UNIX}, allow},
 		{"inet6 socket", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_INET6}, allow},
 		{"netlink socket", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_NETLINK}, allow},
+		{"two of vsock", arch, unix.SYS_SOCKETPAIR, [2]uint32{unix.AF_VSOCK}, family},
 		{"vsock", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_VSOCK}, family},
 		{"ciphers", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_ALG}, family},
 		{"packets", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_PACKET}, family},

@@ -35,22 +35,48 @@ type Order struct {
 
 // Start is what is to be started.
 type Start struct {
-	Path      string   // the program
-	Args, Env []string // of it
+	Path      string // the program
+	Args, Env Exact  // of it
 	Dir       string
 	Dev, Ino  uint64 // of Dir
+}
+
+// Exact are texts of any bytes, as paths are: as text of JSON, those that are not UTF-8 would
+// become others.
+type Exact []string
+
+// MarshalJSON writes the bytes.
+func (e Exact) MarshalJSON() ([]byte, error) {
+	all := make([][]byte, len(e))
+	for i, text := range e {
+		all[i] = []byte(text)
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads them.
+func (e *Exact) UnmarshalJSON(data []byte) error {
+	var all [][]byte
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	*e = nil
+	for _, text := range all {
+		*e = append(*e, string(text))
+	}
+	return nil
 }
 
 // Walls are what is to be built.
 type Walls struct {
 	Build              string // whose order it is; see build.Name
-	Writable, ReadOnly []string
-	Temp, Services     []string // empty; Temp is written, in memory
-	Denied, Empty      []string // masks: nothing may be read, or there is nothing to read
-	Proxy              int      // the port on which a proxy listens, 0 for none
-	Shared             bool     // in a room, which has the network, and with a session of its own
-	Memory             uint64   // bytes of data of one process, 0 for no limit
-	Processes          uint64   // 0 for no limit
+	Writable, ReadOnly Exact
+	Temp, Services     Exact  // empty; Temp is written, in memory
+	Denied, Empty      Exact  // masks: nothing may be read, or there is nothing to read
+	Proxy              int    // the port on which a proxy listens, 0 for none
+	Shared             bool   // in a room, which has the network, and with a session of its own
+	Memory             uint64 // bytes of data of one process, 0 for no limit
+	Processes          uint64 // 0 for no limit
 
 	Omit []string `json:",omitempty"` // layers, for the tests, which show what each is for
 }

@@ -166,7 +166,9 @@ func filter() []bpf.Instruction {
 	for i, family := range families {
 		sockets = append(sockets, bpf.JumpIf{Cond: bpf.JumpEqual, Val: family, SkipTrue: uint8(len(families) - i)})
 	}
-	look(unix.SYS_SOCKET, 0, append(sockets, refusal(unix.EAFNOSUPPORT)))
+	sockets = append(sockets, refusal(unix.EAFNOSUPPORT))
+	look(unix.SYS_SOCKET, 0, sockets)
+	look(unix.SYS_SOCKETPAIR, 0, sockets)
 	return append(code, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 

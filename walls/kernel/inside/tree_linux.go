@@ -45,17 +45,8 @@ func (c *command) mountTree() error {
 		}
 	}
 	if w.has(tree) {
-		if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}); err != nil {
-			return fmt.Errorf("make / read-only: %w", err)
-		}
-	}
-	own := slices.Clone(w.Temp)
-	if w.has(devices) {
-		own = append(own, "/dev/pts", "/dev/shm")
-	}
-	for _, path := range own {
-		if err := unix.MountSetattr(unix.AT_FDCWD, path, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
-			return fmt.Errorf("make %s writable: %w", path, err)
+		if err := w.readOnly(); err != nil {
+			return err
 		}
 	}
 	for _, b := range binds {
@@ -64,6 +55,53 @@ func (c *command) mountTree() error {
 		}
 	}
 	return nil
+}
+
+// readOnly makes all that is mounted read-only, with no devices and no programs that change
+// the user, but for what is ours.
+func (w *Walls) readOnly() error {
+	set := uint64(unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID)
+	if w.has(devices) {
+		set |= unix.MOUNT_ATTR_NODEV
+	}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: set}); err != nil {
+		return fmt.Errorf("make / read-only: %w", err)
+	}
+	lifted := map[string]uint64{}
+	for _, dir := range w.Temp {
+		lifted[dir] = unix.MOUNT_ATTR_RDONLY
+	}
+	if w.has(devices) {
+		lifted["/dev/shm"], lifted["/dev/pts"] = unix.MOUNT_ATTR_RDONLY, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV
+		for _, dev := range nodes {
+			lifted["/dev/"+dev] = unix.MOUNT_ATTR_NODEV
+		}
+	}
+	for path, attr := range lifted {
+		at, err := plain(path)
+		if err == nil {
+			err = unix.MountSetattr(at, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_clr: attr})
+			unix.Close(at)
+		}
+		if err != nil {
+			return fmt.Errorf("make %s what it is: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// plain opens a path of a plan, in which no part is a link: the planner has resolved them, and
+// a command that runs at the same time may put one there. What is mounted by a link is
+// mounted, or copied, somewhere else.
+func plain(path string) (int, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if errors.Is(err, unix.ELOOP) {
+		return -1, fmt.Errorf("%s has changed meanwhile: there is a link in it: try again", path)
+	}
+	if err != nil {
+		return -1, fmt.Errorf("%s: %w", path, err)
+	}
+	return fd, nil
 }
 
 // covers notes which mount is at a path: the last one is what is seen there. It is given by
@@ -155,9 +193,13 @@ func (w *Walls) binds() ([]*bind, error) {
 
 // put mounts it. What is to be masked and is not there cannot be made by the command either,
 // unless it can write there.
-func (c *command) put(b *bind) (err error) {
-	if b.copy < 0 {
-		b.copy, err = mask(b)
+func (c *command) put(b *bind) error {
+	at, err := plain(b.path)
+	if err == nil {
+		defer unix.Close(at)
+		if b.copy < 0 {
+			b.copy, err = mask(b, at)
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(c.Writable, func(dir string) bool { return below(b.path, dir) }) {
 		c.mounted[b.path] = 0
@@ -167,8 +209,8 @@ func (c *command) put(b *bind) (err error) {
 		return err
 	}
 	defer b.close()
-	if err := move(b.copy, b.path); err != nil {
-		return err
+	if err := moveOnto(b.copy, at); err != nil {
+		return fmt.Errorf("mount %s: %w", b.path, err)
 	}
 	return c.covers(b.path, b.copy, "")
 }
@@ -193,7 +235,12 @@ func readOnlyCopyOf(path string) (int, error) {
 }
 
 func copyWith(path string, attr uint64) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	at, err := plain(path)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(at)
+	fd, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return -1, fmt.Errorf("%s: %w", path, err)
 	}
@@ -204,9 +251,19 @@ func copyWith(path string, attr uint64) (int, error) {
 	return fd, nil
 }
 
-// move mounts a copy at a path. No link is followed.
+// moveOnto mounts a copy on what is open.
+func moveOnto(fd, at int) error {
+	return unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// move mounts one at a path.
 func move(fd int, path string) error {
-	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+	at, err := plain(path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	if err := moveOnto(fd, at); err != nil {
 		return fmt.Errorf("mount %s: %w", path, err)
 	}
 	return nil
@@ -221,20 +278,16 @@ const (
 	emptyDir   = maskDir + "/empty"
 )
 
-// mask returns a copy of what is to cover a path.
-func mask(b *bind) (int, error) {
-	var at unix.Stat_t
-	if err := unix.Lstat(b.path, &at); err != nil {
-		return -1, fmt.Errorf("%s has changed meanwhile: %w: try again", b.path, err)
+// mask returns a copy of what is to cover a path, which is open.
+func mask(b *bind, at int) (int, error) {
+	var is unix.Stat_t
+	if err := unix.Fstat(at, &is); err != nil {
+		return -1, fmt.Errorf("%s: %w", b.path, err)
 	}
-	with := b.file
-	switch at.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		with = b.dir
-	case unix.S_IFLNK:
-		return -1, fmt.Errorf("%s is a link, which cannot be masked", b.path)
+	if is.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return readOnlyCopyOf(b.dir)
 	}
-	return readOnlyCopyOf(with)
+	return readOnlyCopyOf(b.file)
 }
 
 // nodes are the devices of the /dev inside.
@@ -290,7 +343,7 @@ func create(path string, mode uint32) error {
 func (w *Walls) hideServices() error {
 	for _, dir := range w.Services {
 		links := w.linksIn(dir)
-		if err := w.emptied(dir, "mode=755,size=1m"); err != nil {
+		if err := w.emptied(dir, map[string]string{"mode": "755", "size": "1m"}); err != nil {
 			return err
 		}
 		for link, to := range links {
@@ -305,7 +358,7 @@ func (w *Walls) hideServices() error {
 // temporary empties the directories for temporary files.
 func (w *Walls) temporary() error {
 	for _, dir := range w.Temp {
-		if err := w.emptied(dir, "mode=1777"); err != nil {
+		if err := w.emptied(dir, map[string]string{"mode": "1777"}); err != nil {
 			return err
 		}
 	}
@@ -314,15 +367,53 @@ func (w *Walls) temporary() error {
 
 // emptied mounts an empty directory over another one, with places in it for what is
 // writable below, and for further ones.
-func (w *Walls) emptied(dir, options string) error {
-	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+func (w *Walls) emptied(dir string, options map[string]string) error {
+	at, err := plain(dir)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	fd, err := inMemory(options)
+	if err != nil {
 		return fmt.Errorf("mount %s: %w", dir, err)
 	}
+	defer unix.Close(fd)
 	for _, path := range slices.Concat(w.Writable, w.Temp) {
-		if below(path, dir) {
-			if err := os.MkdirAll(path, 0o755); err != nil {
-				return err
+		if below(path, dir) && path != dir {
+			if err := makeDirs(fd, path[len(dir)+1:]); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
 			}
+		}
+	}
+	return moveOnto(fd, at)
+}
+
+// inMemory returns an empty directory in memory, which is mounted nowhere yet.
+func inMemory(options map[string]string) (int, error) {
+	made, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(made)
+	for name, value := range options {
+		if err := unix.FsconfigSetString(made, name, value); err != nil {
+			return -1, err
+		}
+	}
+	if err := unix.FsconfigCreate(made); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(made, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+}
+
+// makeDirs makes a directory, and those above it, in an open one.
+func makeDirs(at int, path string) error {
+	for i := range len(path) + 1 {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		if err := unix.Mkdirat(at, path[:i], 0o755); err != nil && !errors.Is(err, unix.EEXIST) {
+			return err
 		}
 	}
 	return nil
