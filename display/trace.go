@@ -159,7 +159,7 @@ func runsWhere(d permission.Decision) string {
 	case d.Walls == permission.Outside:
 		return "outside the walls: " + d.WallsWhy
 	case d.WallsWhy != "":
-		return "inside the walls, with code that the line does not show, although " + d.WallsWhy
+		return "inside the walls, although " + d.WallsWhy
 	}
 	return "inside the walls"
 }

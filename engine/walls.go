@@ -49,7 +49,13 @@ func (r *Rules) Walled() bool { return r.Spec.Walls == "on" || r.Spec.Walls == "
 
 // Within has the command lines of the session run inside walls from now on: whoever runs
 // them does as Decision.Walls says. The error says why there can be no walls.
-func (r *Rules) Within() error { return r.decideBy(func() (*walls.Plan, error) { return r.Walls("") }) }
+func (r *Rules) Within() error { return r.decideBy(r.planNow, false) }
+
+// OnlyWithin is Within, with every command line inside: what needs more than walls let it is
+// asked about or allowed as without them, and fails.
+func (r *Rules) OnlyWithin() error { return r.decideBy(r.planNow, true) }
+
+func (r *Rules) planNow() (*walls.Plan, error) { return r.Walls("") }
 
 // WithinOnce is Within for a process that decides about one command, in a directory: it
 // looks at the files once.
@@ -59,10 +65,10 @@ func (r *Rules) WithinOnce(dir string) error {
 		return err
 	}
 	r.plan = plan
-	return r.decideBy(func() (*walls.Plan, error) { return plan, nil })
+	return r.decideBy(func() (*walls.Plan, error) { return plan, nil }, false)
 }
 
-func (r *Rules) decideBy(plan func() (*walls.Plan, error)) error {
+func (r *Rules) decideBy(plan func() (*walls.Plan, error), only bool) error {
 	first, err := plan()
 	if err != nil {
 		return err
@@ -77,6 +83,7 @@ func (r *Rules) decideBy(plan func() (*walls.Plan, error)) error {
 			}
 			return now.Held, nil
 		},
+		Only: only,
 	})
 	return nil
 }

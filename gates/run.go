@@ -105,9 +105,8 @@ type Runner struct {
 	Output func(item, gate string) io.Writer
 	// Inside runs the command of an allowed gate inside walls, and returns which of them it
 	// met if it has failed, the clearest first; nil: there are none, and what was decided to
-	// run inside does not run. All has every gate run inside.
+	// run inside does not run.
 	Inside func(context.Context, *Allowed, *process.Command) (process.Result, []walls.Met, error)
-	All    bool
 
 	run func(context.Context, *process.Command) (process.Result, error) // for tests; nil runs the command
 }
@@ -206,7 +205,7 @@ func (s *state) gate(ctx context.Context, g *Gate, res *Result) {
 	if line, err := lineOf(decided.UpdatedInput); err != nil {
 		res.fail(NotStarted, err.Error())
 	} else {
-		res.Command, res.Walls = line, s.walls(decided.Walls) // a person may have edited it
+		res.Command, res.Walls = line, walled(decided.Walls) // a person may have edited it
 		s.start(ctx, g, &Allowed{&use, line, decided.WallsWhy, func(format string, args ...any) {
 			s.Watcher.Says(res.Item, res.Gate, fmt.Sprintf(format, args...))
 		}}, res)
@@ -260,12 +259,12 @@ const (
 	outside = "outside"
 )
 
-// walls returns where a gate runs.
-func (r *Runner) walls(decided permission.Walled) string {
+// walled returns where a gate runs.
+func walled(decided permission.Walled) string {
 	switch {
 	case decided == 0:
 		return ""
-	case decided.Held() || r.All:
+	case decided.Held():
 		return inside
 	}
 	return outside
@@ -432,7 +431,7 @@ func (r *Runner) preview(item string, g *Gate) Preview {
 		v.Would, v.Failure, v.Reason = WouldBlock, NotStarted, err.Error()
 		return v
 	}
-	v.Runs, v.Walls = cmd.Args, r.walls(d.Walls)
+	v.Runs, v.Walls = cmd.Args, walled(d.Walls)
 	return v
 }
 

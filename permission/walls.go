@@ -23,6 +23,8 @@ type Walls struct {
 	// that Bounds.Roots gives them. An error says that there can be no walls. It is called
 	// when a line would be asked about, by several goroutines.
 	Held func() ([]string, error)
+	// Only has every command line run inside, what needs more than walls let it too.
+	Only bool
 }
 
 // Walled says where a command line runs.
@@ -71,7 +73,9 @@ func (r *reading) walled(p *Policy, session *standing, d Decision, tr *Trace) De
 	case d.Behavior != Ask && !d.never || d.Walls != Inside:
 		return d
 	case d.WallsWhy != "":
-		d.Walls = Outside // a person who allows it has been told so
+		if !session.walls.Only {
+			d.Walls = Outside // a person who allows it has been told so
+		}
 		return d
 	}
 	rules, err := session.walls.Held()
@@ -119,7 +123,7 @@ func (e *evaluation) where() (Walled, string) {
 			why = out
 		}
 	}
-	if why != "" && !kept {
+	if why != "" && !kept && !e.session.walls.Only {
 		return Outside, why
 	}
 	return Inside, why

@@ -15,11 +15,18 @@ import (
 // walledBy decides a tool use in a session with walls that hold rules.
 func (s spec) walledBy(t testing.TB, use ToolUse, held ...string) (Decision, *Trace) {
 	t.Helper()
+	return s.decidedBy(t, use, Walls{}, held)
+}
+
+// decidedBy is walledBy with walls that may be others.
+func (s spec) decidedBy(t testing.TB, use ToolUse, w Walls, held []string) (Decision, *Trace) {
+	t.Helper()
 	use.Dir = workspace
 	p := s.policy(t)
 	p.SensitiveAsks = true
 	session := s.session(t)
-	session.Walls(&Walls{Writable: []string{"/tmp", "/home/me/.cache"}, Held: func() ([]string, error) { return held, nil }})
+	w.Writable, w.Held = []string{"/tmp", "/home/me/.cache"}, func() ([]string, error) { return held, nil }
+	session.Walls(&w)
 	var trace Trace
 	return Evaluate(p, session, &use, fakeFS{}, &trace), &trace
 }
@@ -87,6 +94,10 @@ func TestWithinWalls(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%+v\n%s, holding %q: %s, %s %q; want %s", tt.spec, tt.line, tt.held, got, outcome(d), d.Reason, tt.want)
+		}
+		only, _ := tt.decidedBy(t, using("Bash", tt.line), Walls{Only: true}, tt.held)
+		if only.Walls == Outside || only.Behavior != d.Behavior || only.WallsWhy != d.WallsWhy || (only.Walls == Within) != (d.Walls == Within) {
+			t.Errorf("%s: with nothing outside it is %s %s %q, and otherwise %s %s %q", tt.line, only.Behavior, only.Walls, only.WallsWhy, d.Behavior, d.Walls, d.WallsWhy)
 		}
 		if (d.Walls == Within) != (d.Rule == withinWalls) || d.Walls == Within && !strings.HasPrefix(d.Reason, withinWalls+": ") {
 			t.Errorf("%s: %s by rule %q, since %q", tt.line, d.Walls, d.Rule, d.Reason)

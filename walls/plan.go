@@ -11,8 +11,10 @@
 package walls
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // Plan is what a command may do inside.
@@ -50,6 +52,36 @@ type Plan struct {
 type Path struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
+}
+
+// written is a path as JSON has it. The bytes of one that is not UTF-8 stand beside what is
+// shown of it.
+type written struct {
+	Path  string `json:"path"`
+	Bytes []byte `json:"bytes,omitempty"`
+	Why   string `json:"why"`
+}
+
+// MarshalJSON writes a path so that it can be read back, whatever its bytes are.
+func (p Path) MarshalJSON() ([]byte, error) {
+	w := written{Path: p.Path, Why: p.Why}
+	if !utf8.ValidString(p.Path) {
+		w.Bytes = []byte(p.Path)
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads one.
+func (p *Path) UnmarshalJSON(data []byte) error {
+	var w written
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	p.Path, p.Why = w.Path, w.Why
+	if len(w.Bytes) > 0 {
+		p.Path = string(w.Bytes)
+	}
+	return nil
 }
 
 // Made says that a command has made a path that is protected and was not there.

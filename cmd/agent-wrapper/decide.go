@@ -67,7 +67,7 @@ func (f *decideFlags) engine(ctx context.Context, o *engine.Options) (*engine.En
 	if err != nil {
 		return nil, err
 	}
-	if err := enclose(ctx, r, o.Warn); err != nil {
+	if err := enclose(ctx, r, false, o.Warn); err != nil {
 		return nil, err
 	}
 	return open(r)

@@ -187,7 +187,7 @@ func (f *execFlags) engine(ctx context.Context, warn func(string)) (*engine.Engi
 	if r.Policy.Mode == modes.BypassPermissions {
 		return nil, usage("mode bypassPermissions is only for run: give another --mode")
 	}
-	if err := enclose(ctx, r, warn); err != nil {
+	if err := enclose(ctx, r, f.walls != "", warn); err != nil {
 		return nil, err
 	}
 	return open(r)
@@ -386,7 +386,7 @@ func (j *job) do(ctx context.Context) error {
 	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
 		return fmt.Errorf("the command that was approved: %w", err)
 	}
-	if res.Walls.Held() || res.Walls != 0 && j.flags.walls != "" {
+	if res.Walls.Held() {
 		j.inside = &enclosed{engine: j.engine, use: &j.use, line: in.Command, outward: res.WallsWhy, say: j.say}
 	}
 	return j.run(ctx, in.Command)

@@ -91,7 +91,7 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := enclose(ctx, p.Rules, a.warn); err != nil {
+	if err := enclose(ctx, p.Rules, f.walls != "", a.warn); err != nil {
 		return err
 	}
 	p.tellLists(a)
@@ -123,7 +123,7 @@ func (p *planned) lift(a *app) error {
 func (f *executeFlags) runner(p *planned) *gates.Runner {
 	return &gates.Runner{
 		Workspace: p.Place.Workspace, Options: p.options(), Agent: f.agent, Session: "execute-" + rand.Text()[:12],
-		Command: p.command, Shell: p.shell(), Env: gates.Environment(os.Environ()), Limit: f.limit, All: f.walls != "",
+		Command: p.command, Shell: p.shell(), Env: gates.Environment(os.Environ()), Limit: f.limit,
 	}
 }
 

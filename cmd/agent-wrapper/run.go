@@ -256,7 +256,7 @@ func (f *runFlags) engine(ctx context.Context, events *stream) (*engine.Engine, 
 	if err := f.checkBypass(r.Policy.Mode); err != nil {
 		return nil, err
 	}
-	if err := enclose(ctx, r, events.warn); err != nil {
+	if err := enclose(ctx, r, false, events.warn); err != nil {
 		return nil, err
 	}
 	return open(r)

@@ -144,7 +144,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := enclose(ctx, rules, a.warn); err != nil { // as where there are no walls
+	if err := enclose(ctx, rules, false, a.warn); err != nil { // as where there are no walls
 		return err
 	}
 	listener, err := f.listener()
@@ -186,7 +186,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 			e, err := engine.Open(mine)
 			return e, opening(err)
 		},
-		Enclose: func(r *engine.Rules) error { return enclose(ctx, r, func(string) {}) }, // it was told above
+		Enclose: func(r *engine.Rules) error { return enclose(ctx, r, false, func(string) {}) }, // it was told above
 		Rules:   func(role string) (*engine.Rules, error) { return load(new(inRole(o, role))) },
 	})
 	if err != nil {

@@ -168,13 +168,17 @@ func writePaths(out io.Writer, title, none string, paths []walls.Path) {
 }
 
 // enclose has rules decide with walls around the commands, if the policy has walls and they
-// can be built here. If not, warn is told why, or it is an error if they are required.
-func enclose(ctx context.Context, r *engine.Rules, warn func(string)) error {
+// can be built here. If not, warn is told why, or it is an error if they are required. With
+// only, nothing runs outside of them.
+func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string)) error {
 	if !r.Walled() {
 		return nil
 	}
 	err := kernel.Probe(ctx)
-	if err == nil {
+	switch {
+	case err == nil && only:
+		err = r.OnlyWithin()
+	case err == nil:
 		err = r.Within()
 	}
 	switch {

@@ -4997,6 +4997,18 @@ func tellsWord`,
 		Test: "TestStands",
 	},
 	{
+		Guard: "nothing is mounted by a link", File: "walls/kernel/inside/tree_linux.go",
+		Old:  `Resolve: unix.RESOLVE_NO_SYMLINKS})`,
+		New:  `Resolve: 0})`,
+		Test: "TestPlain",
+	},
+	{
+		Guard: "an order has the bytes of a path", File: "walls/kernel/inside/inside_linux.go",
+		Old:  `		all[i] = []byte(text)`,
+		New:  `		all[i] = []byte(string([]rune(text)))`,
+		Test: "TestExact",
+	},
+	{
 		Guard: "walls that were built ahead hide all that is ours", File: "wrapper/claude/shells.go",
 		Old:  ` && slices.Equal(w.own, s.own()) {`,
 		New:  ` {`,
@@ -5178,8 +5190,14 @@ func tellsWord`,
 	},
 	{
 		Guard: "code that the line does not show keeps it inside walls", File: "permission/walls.go",
-		Old:  `if why != "" && !kept {`,
-		New:  `if why != "" {`,
+		Old:  `if why != "" && !kept && !e.session.walls.Only {`,
+		New:  `if why != "" && !e.session.walls.Only {`,
+		Test: "TestWithinWalls",
+	},
+	{
+		Guard: "with --walls nothing leads out of the walls", File: "permission/walls.go",
+		Old:  `if why != "" && !kept && !e.session.walls.Only {`,
+		New:  `if why != "" && !kept {`,
 		Test: "TestWithinWalls",
 	},
 	{
@@ -5334,18 +5352,14 @@ func tellsWord`,
 	},
 	{
 		Guard: "a gate that was decided to run inside walls does", File: "gates/run.go",
-		Old:  `	case decided.Held() || r.All:`,
-		New:  `	case r.All:`,
+		Old:  `	case decided.Held():`,
+		New:  `	case decided == permission.Within:`,
 		Test: "TestWalls", Pkg: "./gates",
 	},
 	{
 		Guard: "a gate does not run without the walls that it was decided in", File: "gates/run.go",
-		Old: `	case res.Walls == Inside && s.Inside == nil:
-		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: errNoWalls}
-`,
-		New: `	case res.Walls == Inside && s.Inside == nil && s.run != nil:
-		return s.run(ctx, c)
-`,
+		Old:  `	case where == inside && s.Inside == nil:`,
+		New:  `	case where == inside && s.Inside == nil && s.run == nil:`,
 		Test: "TestWalls", Pkg: "./gates",
 	},
 	{

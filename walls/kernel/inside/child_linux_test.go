@@ -279,3 +279,23 @@ func TestChildKilled(t *testing.T) {
 	}
 	_ = unix.Kill(-int(c.child.pid), unix.SIGKILL) // without a namespace of its own, the command is left
 }
+
+// TestPlain: a path of a plan is opened only if no part of it is a link.
+func TestPlain(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err == nil {
+		err = errors.Join(os.Mkdir(dir+"/real", 0o755), os.Symlink("real", dir+"/link"), os.WriteFile(dir+"/real/file", nil, 0o644), os.Symlink("file", dir+"/real/name"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, plainly := range map[string]bool{"real": true, "real/file": true, "link": false, "link/file": false, "real/name": false, "real/../real": true, "none": false} {
+		fd, err := plain(dir + "/" + path)
+		if (err == nil) != plainly {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err == nil {
+			unix.Close(fd)
+		}
+	}
+}
