@@ -203,15 +203,14 @@ func (b *Bounds) Files() []string {
 }
 
 // Protected returns the names, relative to a directory of the workspace, that the tables
-// and the policy protect from being written, sorted.
+// and the policy protect from being written, sorted, as they are spelled: a program that
+// looks for Jenkinsfile does not find jenkinsfile.
 func (b *Bounds) Protected() []string {
 	all := slices.Concat(protectedPaths, settingsPaths)
 	for _, p := range b.policies {
 		for i := range p.Protect {
-			for _, table := range p.Protect[i].names {
-				for _, name := range table {
-					all = append(all, strings.Join(name, "/"))
-				}
+			if given := p.Protect[i].given; given != "" {
+				all = append(all, given)
 			}
 		}
 	}

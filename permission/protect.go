@@ -13,6 +13,7 @@ import (
 // Protected is a path that a policy protects in addition to the table.
 type Protected struct {
 	names names  // at any depth, like those of the table
+	given string // the same as it was given
 	path  string // or one path, absolute
 }
 
@@ -43,10 +44,11 @@ func ParseProtected(text string, place patterns.Place) (Protected, error) {
 	case home:
 		cut = cut[1:]
 	}
+	given := strings.Join(cut, "/")
 	for i := range cut {
 		cut[i] = lower(cut[i])
 	}
-	return Protected{names: names{cut[0]: {cut}}}, nil
+	return Protected{names: names{cut[0]: {cut}}, given: given}, nil
 }
 
 // policyProtects reports whether a write to a path may change something that

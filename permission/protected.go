@@ -14,15 +14,15 @@ import (
 
 // protectedPaths lists files that make something run or change what is trusted.
 // No mode applies to writes to them or below them, at any depth, and such a
-// write is held unless a rule names them. Letter case is ignored. (design
-// section 5)
+// write is held unless a rule names them. Letter case is ignored, but they stand as
+// programs look for them. (design section 5)
 var protectedPaths = []string{
 	// repositories: hooks, filters, what git runs
 	".git", ".gitmodules", ".gitattributes", ".gitconfig", ".config/git", ".husky", ".githooks", ".hg", ".hgrc", ".svn",
 	".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml",
 	"lefthook.yml", "lefthook.yaml", "lefthook-local.yml", ".lefthook.yml", ".lefthook.yaml", ".lefthook", ".lefthook-local",
 	// what runs on build and release machines
-	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitlab/ci", ".circleci", "jenkinsfile",
+	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitlab/ci", ".circleci", "Jenkinsfile",
 	"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", ".azuredevops", "bitbucket-pipelines.yml", ".travis.yml",
 	"appveyor.yml", ".appveyor.yml", ".drone.yml", ".drone.star", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml",
 	".buildkite", ".cirrus.yml", ".cirrus.star", ".semaphore", ".gitea/workflows", ".gitea/actions", ".forgejo/workflows", ".forgejo/actions",
@@ -39,11 +39,11 @@ var protectedPaths = []string{
 	// shells and what starts with them
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".oh-my-zsh", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".xonshrc",
-	".config/fish", ".config/zsh", ".config/nushell", ".config/powershell", "microsoft.powershell_profile.ps1",
+	".config/fish", ".config/zsh", ".config/nushell", ".config/powershell", "Microsoft.PowerShell_profile.ps1",
 	".inputrc", ".envrc", ".direnvrc", ".config/direnv", ".mise.toml", "mise.toml", ".mise.local.toml", "mise.local.toml", ".config/mise",
 	".tmux.conf", ".screenrc", ".pam_environment",
 	".xinitrc", ".xprofile", ".xsession", ".xsessionrc", ".config/autostart", ".config/systemd", ".config/environment.d",
-	"library/launchagents", ".local/bin",
+	"Library/LaunchAgents", ".local/bin",
 	// keys, and settings of tools
 	".ssh", ".gnupg", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarnrc.yaml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.cjs", ".pnpmfile.mjs",
 	".bunfig.toml", "bunfig.toml", ".pypirc", ".pip", ".config/pip",
@@ -77,7 +77,7 @@ var settingsPaths = []string{
 	".config/crush/crush.json", "crush.json", ".crush.json",
 }
 
-// names holds the paths of a table, split at their slashes, by their first
+// names holds the paths of a table in lower case, split at their slashes, by their first
 // name.
 type names map[string][][]string
 
@@ -85,7 +85,7 @@ func namesOf(paths []string) func() names {
 	return sync.OnceValue(func() names {
 		table := names{}
 		for _, path := range paths {
-			cut := strings.Split(path, "/")
+			cut := strings.Split(lower(path), "/")
 			table[cut[0]] = append(table[cut[0]], cut)
 		}
 		return table

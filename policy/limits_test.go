@@ -161,3 +161,22 @@ func TestLimitsOfWalls(t *testing.T) {
 		t.Errorf("%v, %v", findings, err)
 	}
 }
+
+// TestManagedWalls: what a managed policy says of walls stays, but that a later one may run
+// nothing without them.
+func TestManagedWalls(t *testing.T) {
+	for _, tt := range []struct{ managed, user, want string }{
+		{"on", "off", "on"}, {"on", "require", "require"}, {"off", "on", "off"}, {"off", "require", "off"},
+		{"require", "off", "require"}, {"require", "on", "require"}, {"", "require", "require"}, {"on", "", "on"},
+	} {
+		said := func(walls string) string {
+			if walls == "" {
+				return ""
+			}
+			return `walls = "` + walls + `"`
+		}
+		if got, _ := Merge([]Source{sourceOf(t, Managed, true, said(tt.managed)), sourceOf(t, User, true, said(tt.user))}); got.Walls != tt.want {
+			t.Errorf("managed %q, user %q: %q, want %q", tt.managed, tt.user, got.Walls, tt.want)
+		}
+	}
+}

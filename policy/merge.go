@@ -162,7 +162,8 @@ func (m *merger) keep(managed Source) {
 	if s.Role != "" && s.Role != m.spec.Role {
 		m.hold(managed, "role")
 	}
-	if s.Walls != "" && s.Walls != m.spec.Walls {
+	// With off more is asked than with on; require runs nothing without walls, where on does.
+	if s.Walls != "" && s.Walls != m.spec.Walls && !(s.Walls == "on" && m.spec.Walls == "require") {
 		m.hold(managed, "walls")
 	}
 	for _, held := range [...][2]string{{"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}, {"inline_code", "off"}} {

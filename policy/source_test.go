@@ -156,6 +156,18 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// TestTrustEnds: a list of which nothing is left, or of which nothing ever was, can be read.
+func TestTrustEnds(t *testing.T) {
+	dir := t.TempDir()
+	trust := trustIn(t, dir)
+	if was, err := trust.Remove("/a"); was || err != nil {
+		t.Error(was, err)
+	}
+	if now := trustIn(t, dir); len(now.List()) != 0 {
+		t.Error(now.List())
+	}
+}
+
 // TestBrokenTrust checks that an unreadable list trusts nothing and is not
 // overwritten.
 func TestBrokenTrust(t *testing.T) {

@@ -148,7 +148,7 @@ func (t *Trust) change(edit func([]Trusted) []Trusted) error {
 	if err != nil {
 		return err // writing would lose its contents
 	}
-	files := edit(now.files)
+	files := edit(append([]Trusted{}, now.files...)) // an empty list is written as one
 	slices.SortFunc(files, func(a, b Trusted) int { return strings.Compare(a.Path, b.Path) })
 	data, err := json.MarshalIndent(trustFile{V: 1, Files: files}, "", "  ")
 	if err != nil {

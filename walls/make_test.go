@@ -208,7 +208,7 @@ func TestAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		".mcp.json": true, "agent-wrapper.toml": true, "agent-wrapper.local.toml": true, ".idea": true, ".github/workflows": true,
+		".mcp.json": true, "agent-wrapper.toml": true, "agent-wrapper.local.toml": true, ".idea": true, ".github/workflows": true, "Jenkinsfile": true, "jenkinsfile": false,
 		".vscode": false, ".vscode/tasks.json": false, ".claude/settings.json": false, // it is read-only as a whole
 		".envrc": false, // a rule lets it be written
 		"a.go":   false,
