@@ -180,6 +180,8 @@ func (e *evaluation) worksOutside(i int) bool {
 	}
 	name := path.Base(a.does.Words[0].Text)
 	switch {
+	case i < len(found) && found[i].Local():
+		return false
 	case program.Is(name, program.Outside), a.does.Program != nil && a.does.Program.Hosts != "":
 		return true
 	case program.Is(name, program.Fetcher), program.Is(name, program.NamesHosts):

@@ -42,11 +42,12 @@ func TestWithinWalls(t *testing.T) {
 		{tiers, "unheard-of --x", nil, "within"}, {tiers, "python3 -c 'print(1)'", nil, "within"}, {tiers, "eval \"$x\"", nil, "within"}, {tiers, "$X a", nil, "within"},
 		{tiers, "source ./env.sh && pytest", nil, "within"}, {tiers, "for f in *; do sed -i s/a/b/ \"$f\"; done", nil, "within"},
 		{tiers, "cat $(git ls-files)", nil, "within"}, {tiers, "echo x > \"$f\"", nil, "within"}, {tiers, "bash -c 'python3 x.py'", nil, "within"},
+		{tiers, "terraform validate", nil, "within"}, {tiers, "tofu validate | tail", nil, "within"}, {spec{allow: "Bash(terraform:*)"}, "terraform validate", nil, "inside"},
 		{tiers, "mkdir a && cp b a/c", nil, "within"}, {tiers, "python3 x.py > /tmp/log", nil, "within"}, {tiers, "python3 x.py > /home/me/.cache/x", nil, "within"},
 		// What is allowed without walls runs inside too.
 		{tiers, "ls", nil, "inside"}, {spec{allow: "Bash(python3:*)"}, "python3 x.py", nil, "inside"}, {spec{allow: "Bash"}, "./x", nil, "inside"},
 		// Hosts, services, the machine, and paths that walls do not let be written.
-		{tiers, "git fetch origin", nil, "ask"}, {tiers, "git push", nil, "ask"}, {tiers, "npm install x", nil, "ask"}, {tiers, "docker run x", nil, "ask"}, {tiers, "sudo ls", nil, "ask"},
+		{tiers, "git fetch origin", nil, "ask"}, {tiers, "git push", nil, "ask"}, {tiers, "npm install x", nil, "ask"}, {tiers, "docker run x", nil, "ask"}, {tiers, "terraform plan", nil, "ask"}, {tiers, "terraform show", nil, "ask"}, {tiers, "terraform output", nil, "ask"}, {tiers, "terraform version", nil, "outside"}, {tiers, "sudo ls", nil, "ask"},
 		{tiers, "curl https://evil.example/x", nil, "ask"}, {tiers, "ssh host ls", nil, "ask"}, {tiers, "systemctl restart x", nil, "ask"}, {tiers, "pkill x", nil, "ask"}, {tiers, "psql -c 'select 1'", nil, "ask"},
 		{tiers, "python3 x.py; git push", nil, "ask"}, {tiers, "python3 x.py > /home/me/x", nil, "ask"}, {tiers, "cat /home/me/other/x", nil, "ask"}, {tiers, "cat /home/me/other/$f", nil, "ask"},
 		{tiers, "cat /home/me/other/x | python3 x.py", nil, "ask"}, {tiers, "grep -r KEY ~", nil, "ask"}, {tiers, "grep -r KEY /", nil, "ask"}, {tiers, "tar cf x.tar ~", nil, "ask"},

@@ -35,7 +35,7 @@ func TestReads(t *testing.T) {
 		{"", "Bash(terraform output -json)", "ask"},
 		{"", "Bash(terraform output password)", "ask"},
 		{"", "Bash(terraform show -json)", "ask"},
-		{"", "Bash(terraform output; terraform show)", "allow"},
+		{"", "Bash(terraform version; terraform fmt -check)", "allow"},
 		{"", "Bash(cat ~/notes/x)", "ask"},
 		{"", "Bash(cat < /srv/x)", "ask"},
 		{"", "Bash(cat $x)", "ask"},

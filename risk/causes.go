@@ -19,6 +19,7 @@ const (
 	ownShell    cause = "changes only the shell it runs in"
 	wrapper     cause = "runs another command"
 	runsCode    cause = "runs a program of its own"
+	projectCode cause = "runs a program of the project"
 	needsRoot   cause = "needs root"
 	installs    cause = "installs a package"
 	removesPkg  cause = "removes a package"
@@ -63,7 +64,11 @@ func because(class Class, c cause, factor string) Finding {
 
 // RunsCode reports whether the program runs code that the command line does not
 // show: a target or a script.
-func (f *Finding) RunsCode() bool { return f.cause == runsCode }
+func (f *Finding) RunsCode() bool { return f.cause == runsCode || f.cause == projectCode }
+
+// Local reports whether the command needs only the files of its directory, although the
+// program works by more than that otherwise: terraform validate, but not terraform plan.
+func (f *Finding) Local() bool { return f.cause == projectCode }
 
 // Loses reports whether the tables say that something is gone after the command: it
 // destroys or deletes.

@@ -519,8 +519,6 @@ consul members
 nomad status
 virsh list --all
 doctl compute droplet list
-terraform show
-terraform state list
 svn status
 curl --version
 curl -h

@@ -72,6 +72,29 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// What only shows something, but runs programs or code that files of the workspace name.
+func TestShowsByCode(t *testing.T) {
+	for _, tt := range []struct {
+		runs  bool
+		lines []string
+	}{
+		{true, []string{
+			// Providers, which lie in .terraform, and backends, of which that of kubernetes runs the program in its block exec.
+			"terraform validate", "terraform validate -json", "tofu validate", "terraform -chdir=sub validate", "terraform plan", "terraform show", "terraform show p.tfplan",
+			"terraform graph", "terraform providers", "terraform providers schema -json", "terraform output", "terraform state list", "terraform state show a.b", "terraform state pull",
+			"terraform workspace list", "terraform init", "terraform console", "terraform test", "terraform refresh", "terragrunt output",
+		}},
+		{false, []string{"terraform version", "terraform -version", "tofu version -json", "terraform fmt -check", "terraform workspace show", "terraform -help"}},
+	} {
+		for _, line := range tt.lines {
+			found := Each(analyze(line), Default)
+			if f := found[0]; f.RunsCode() != tt.runs || f.Class == Safe != !tt.runs {
+				t.Errorf("%q: %+v", line, f)
+			}
+		}
+	}
+}
+
 // What looks like reading, but changes, sends or runs something.
 func TestNotOnlyReading(t *testing.T) {
 	for class, lines := range map[Class][]string{
