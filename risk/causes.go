@@ -26,6 +26,7 @@ const (
 	remote      cause = "reaches another host"
 	sends       cause = "sends data to a host"
 	asks        cause = "read-only: asks another host"
+	fetches     cause = "fetches what files name"
 	services    cause = "mutating operation on a service"
 	power       cause = "stops or restarts the machine"
 	disks       cause = "destructive operation on a disk"
@@ -80,7 +81,7 @@ func (f *Finding) Loses() bool {
 func (f *Finding) Mutates() bool { return strings.HasPrefix(string(f.cause), string(mutating)) }
 
 // outward are the causes of what is done to another host or to this machine.
-var outward = []cause{needsRoot, installs, removesPkg, remote, sends, asks, services, power, disks, users, network, deletes}
+var outward = []cause{needsRoot, installs, removesPkg, remote, sends, asks, fetches, services, power, disks, users, network, deletes}
 
 // Outward reports whether the command works on another host, or on more of this machine
 // than files and its own processes.

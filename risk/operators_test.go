@@ -501,7 +501,6 @@ git archive HEAD
 git stash list
 docker ps -a
 docker logs x --tail 10
-docker compose ps
 docker images
 redis-cli info
 pg_isready
