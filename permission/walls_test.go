@@ -19,10 +19,16 @@ func (s spec) walledBy(t testing.TB, use ToolUse, held ...string) (Decision, *Tr
 	p := s.policy(t)
 	p.SensitiveAsks = true
 	session := s.session(t)
-	session.Walls(&Walls{Writable: []string{"/tmp", "/home/me/.cache"}, Held: func() ([]string, error) { return held, nil }})
+	session.Walls(&Walls{
+		Writable: []string{"/tmp", "/home/me/.cache"}, Held: func() ([]string, error) { return held, nil },
+		Planted: func(program string) bool { return slices.Contains(planted, program) || within(program, workspace) },
+	})
 	var trace Trace
 	return Evaluate(p, session, &use, fakeFS{}, &trace), &trace
 }
+
+// planted are the programs that a command inside has put on PATH.
+var planted = []string{"kubectl", "jq"}
 
 // TestWithinWalls: what walls hold is not asked about, and nothing else changes.
 func TestWithinWalls(t *testing.T) {
@@ -43,6 +49,10 @@ func TestWithinWalls(t *testing.T) {
 		{tiers, "source ./env.sh && pytest", nil, "within"}, {tiers, "for f in *; do sed -i s/a/b/ \"$f\"; done", nil, "within"},
 		{tiers, "cat $(git ls-files)", nil, "within"}, {tiers, "echo x > \"$f\"", nil, "within"}, {tiers, "bash -c 'python3 x.py'", nil, "within"},
 		{tiers, "terraform validate", nil, "within"}, {tiers, "tofu validate | tail", nil, "within"}, {spec{allow: "Bash(terraform:*)"}, "terraform validate", nil, "inside"},
+		// A program that a command inside may have put there is code that the line does not show.
+		{tiers, "kubectl get pods", nil, "inside"}, {tiers, "docker ps", nil, "outside"}, {tiers, "docker ps | jq .", nil, "inside"}, {tiers, "jq . a && docker ps", nil, "inside"}, {tiers, "cd a && docker ps", nil, "outside"},
+		{tiers, "timeout 5 kubectl get pods", nil, "inside"}, {spec{allow: "Bash(kubectl:*)"}, "kubectl apply -f x.yaml", nil, "inside"}, {tiers, "kubectl apply -f x.yaml", nil, "ask"}, {tiers, "docker ps $(kubectl get pods -o name)", nil, "ask"},
+		{tiers, "/usr/bin/docker ps", nil, "outside"}, {tiers, "/usr/bin/docker run x", nil, "ask"},
 		{tiers, "mkdir a && cp b a/c", nil, "within"}, {tiers, "python3 x.py > /tmp/log", nil, "within"}, {tiers, "python3 x.py > /home/me/.cache/x", nil, "within"},
 		// What is allowed without walls runs inside too.
 		{tiers, "ls", nil, "inside"}, {spec{allow: "Bash(python3:*)"}, "python3 x.py", nil, "inside"}, {spec{allow: "Bash"}, "./x", nil, "inside"},

@@ -5178,8 +5178,14 @@ func tellsWord`,
 	},
 	{
 		Guard: "code that the line does not show keeps it inside walls", File: "permission/walls.go",
-		Old:  `if why != "" && !kept {`,
+		Old:  `if !kept {`,
 		New:  `if why != "" {`,
+		Test: "TestWithinWalls",
+	},
+	{
+		Guard: "a program that a command inside has put on PATH does not run outside", File: "permission/walls.go",
+		Old:  `by := e.firstPlanted(); by != ""`,
+		New:  `by := e.firstPlanted(); by == "/"`,
 		Test: "TestWithinWalls",
 	},
 	{
