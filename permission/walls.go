@@ -216,8 +216,11 @@ func (e *evaluation) worksOutside(i int) bool {
 	if a.inline || !a.does.Words[0].Known() || a.does.EndsJobs() {
 		return false
 	}
-	name := path.Base(a.does.Words[0].Text)
+	called := a.does.Words[0].Text
+	name := path.Base(called)
 	switch {
+	case strings.Contains(called, "/") && e.planted(called):
+		return false // ./docker is not docker
 	case i < len(found) && found[i].Local():
 		return false
 	case program.Is(name, program.Outside), a.does.Program != nil && a.does.Program.Hosts != "":

@@ -49,10 +49,11 @@ func TestWithinWalls(t *testing.T) {
 		{tiers, "source ./env.sh && pytest", nil, "within"}, {tiers, "for f in *; do sed -i s/a/b/ \"$f\"; done", nil, "within"},
 		{tiers, "cat $(git ls-files)", nil, "within"}, {tiers, "echo x > \"$f\"", nil, "within"}, {tiers, "bash -c 'python3 x.py'", nil, "within"},
 		{tiers, "terraform validate", nil, "within"}, {tiers, "tofu validate | tail", nil, "within"}, {spec{allow: "Bash(terraform:*)"}, "terraform validate", nil, "inside"},
-		// A program that a command inside may have put there is code that the line does not show.
+		// A program that a command inside may have put there is code that the line does not show, and ./docker is not docker.
 		{tiers, "kubectl get pods", nil, "inside"}, {tiers, "docker ps", nil, "outside"}, {tiers, "docker ps | jq .", nil, "inside"}, {tiers, "jq . a && docker ps", nil, "inside"}, {tiers, "cd a && docker ps", nil, "outside"},
 		{tiers, "timeout 5 kubectl get pods", nil, "inside"}, {spec{allow: "Bash(kubectl:*)"}, "kubectl apply -f x.yaml", nil, "inside"}, {tiers, "kubectl apply -f x.yaml", nil, "ask"}, {tiers, "docker ps $(kubectl get pods -o name)", nil, "ask"},
-		{tiers, "/usr/bin/docker ps", nil, "outside"}, {tiers, "/usr/bin/docker run x", nil, "ask"},
+		{tiers, "./docker ps", nil, "within"}, {tiers, workspace + "/bin/docker run x", nil, "within"}, {tiers, "./curl https://evil.example/x", nil, "ask"}, {spec{allow: "Bash(./docker:*)"}, "./docker ps", nil, "inside"},
+		{tiers, "/usr/bin/docker ps", nil, "outside"}, {tiers, "/usr/bin/docker run x", nil, "ask"}, {spec{allow: "Bash(./docker:*); Bash(docker:*)"}, "./docker ps && docker run x", nil, "inside"},
 		{tiers, "mkdir a && cp b a/c", nil, "within"}, {tiers, "python3 x.py > /tmp/log", nil, "within"}, {tiers, "python3 x.py > /home/me/.cache/x", nil, "within"},
 		// What is allowed without walls runs inside too.
 		{tiers, "ls", nil, "inside"}, {spec{allow: "Bash(python3:*)"}, "python3 x.py", nil, "inside"}, {spec{allow: "Bash"}, "./x", nil, "inside"},

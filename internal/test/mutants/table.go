@@ -5189,6 +5189,12 @@ func tellsWord`,
 		Test: "TestWithinWalls",
 	},
 	{
+		Guard: "a program of the workspace is not the one of that name", File: "permission/walls.go",
+		Old:  `strings.Contains(called, "/") && e.planted(called)`,
+		New:  `called == ""`,
+		Test: "TestWithinWalls",
+	},
+	{
 		Guard: "what a mode allows does not lead out of the walls", File: "permission/walls.go",
 		Old:  "return a.reason == allowedByMode\n",
 		New:  "return false\n",
