@@ -167,6 +167,28 @@ func TestRootIsGone(t *testing.T) {
 	}
 }
 
+// TestPlantedRunsInside: a program that a directory of the workspace on PATH provides is not
+// the one that works outside.
+func TestPlantedRunsInside(t *testing.T) {
+	dir := tree(t, []string{"bin"}, nil)
+	t.Setenv("PATH", filepath.Join(dir, "bin")+":/usr/bin:/bin")
+	e := opened(t, Options{Dir: dir, Dirs: &Dirs{State: t.TempDir()}, Isolated: true, Unbound: true, NoRecord: true})
+	if err := e.Within(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []permission.Walled{permission.Outside, permission.Inside} {
+		v := e.Evaluator()
+		v.Recorder = e.evaluator.Recorder
+		res, err := v.CanUseTool(t.Context(), permission.ToolUse{ID: "1", Tool: "Bash", Input: []byte(`{"command":"ps aux"}`), Dir: dir})
+		if err != nil || res.Behavior != permission.Allow || res.Walls != want {
+			t.Errorf("ps: %s %s (%s), %v; want %s", res.Behavior, res.Walls, res.Reason, err, want)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "bin/ps"), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestMade: what a driven agent's command has made that is protected is told of, once it is
 // there and not before.
 func TestMade(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"os"
 	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -74,8 +75,11 @@ func (r *Rules) decideBy(plan func() (*walls.Plan, error), only bool) error {
 		return err
 	}
 	r.within = true
+	writable := walls.Paths(slices.Concat(first.Writable, first.Temp))
+	onPath := workspace.Programs{Path: os.Getenv("PATH"), Written: slices.Concat([]string{r.Place.Workspace}, r.Place.Roots, writable)}
 	r.Session.Walls(&permission.Walls{
-		Writable: walls.Paths(slices.Concat(first.Writable, first.Temp)),
+		Writable: writable,
+		Planted:  onPath.Planted,
 		Held: func() ([]string, error) {
 			now, err := plan()
 			if err != nil {

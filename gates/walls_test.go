@@ -33,7 +33,7 @@ func TestWalls(t *testing.T) {
 			r := newRig(t, rules)
 			if tt.decided {
 				r.Decider.(*permission.Evaluator).Session.Walls(&permission.Walls{
-					Writable: []string{r.Workspace}, Held: func() ([]string, error) { return nil, nil }, Only: tt.all,
+					Writable: []string{r.Workspace}, Held: func() ([]string, error) { return nil, nil }, Only: tt.all, Planted: func(string) bool { return false },
 				})
 			}
 			ran := ""
@@ -83,7 +83,7 @@ func TestMet(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, `allow = ["Bash(npm test)"]`)
 			r.Decider.(*permission.Evaluator).Session.Walls(&permission.Walls{
-				Writable: []string{r.Workspace}, Held: func() ([]string, error) { return nil, nil },
+				Writable: []string{r.Workspace}, Held: func() ([]string, error) { return nil, nil }, Planted: func(string) bool { return false },
 			})
 			r.Inside = func(context.Context, *Allowed, *process.Command) (process.Result, []walls.Met, error) {
 				return tt.ended, tt.met, nil

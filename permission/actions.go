@@ -101,7 +101,7 @@ func (e *evaluation) confine() {
 	found := e.risks(e.policy.Profile)
 	for i := range e.acts {
 		a := &e.acts[i]
-		if (a.class == risk.Safe || a.quiet != "") && (tellsHost(a.does) || i < len(found) && found[i].Asks && asksOther(a.does)) {
+		if (a.class == risk.Safe || a.quiet != "") && (tellsHost(a.does) || i < len(found) && found[i].Asks && asksOther(a.does) || obeysRemote(a.does)) {
 			a.quiet, a.class, a.why, a.reworded, a.looks = "", risk.Moderate, "sends its arguments to another host", true, true
 			a.lift(e.policy.RiskOff)
 		}
@@ -130,6 +130,15 @@ func (e *evaluation) confined(i int) bool {
 func tellsHost(does *shell.Action) bool {
 	return does != nil && does.Kind == shell.Command && does.Words[0].Known() && program.Is(path.Base(does.Words[0].Text), program.NamesHosts) &&
 		slices.ContainsFunc(does.Words[1:], namesHost)
+}
+
+// obeysRemote reports whether a command obeys a file that its words name on another
+// machine (kubectl get -f URL), so that a rule has to name its subcommand.
+func obeysRemote(does *shell.Action) bool {
+	return does != nil && does.Kind == shell.Command && does.Reach > 0 && slices.ContainsFunc(does.Words[1:], func(w shell.Word) bool {
+		urls := strings.Split(w.Text, "://")[1:]
+		return len(urls) > 0 && len(w.Holes) > 0 || slices.ContainsFunc(urls, func(rest string) bool { return !localURL.MatchString(rest) })
+	})
 }
 
 // asksOther reports whether a command that gets what it shows from a host may tell it

@@ -69,7 +69,9 @@ type reading struct {
 	weighed bool
 
 	links map[string]target
-	walks map[walk]walked
+	// programs says of those that were looked for whether they may be planted.
+	programs map[string]bool
+	walks    map[walk]walked
 	// repositories holds the settings of the repositories by directory.
 	repositories []repository
 	watched      watched // for the last policy that judged

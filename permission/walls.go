@@ -25,6 +25,10 @@ type Walls struct {
 	Held func() ([]string, error)
 	// Only has every command line run inside, what needs more than walls let it too.
 	Only bool
+	// Planted reports whether what starts under the name of a program, or at an absolute
+	// path, may be a file that a command inside has put there. It is called as Held is;
+	// without it any may be.
+	Planted func(program string) bool
 }
 
 // Walled says where a command line runs.
@@ -123,10 +127,44 @@ func (e *evaluation) where() (Walled, string) {
 			why = out
 		}
 	}
-	if why != "" && !kept && !e.session.walls.Only {
+	if why == "" {
+		return Inside, ""
+	}
+	if by := e.firstPlanted(); by != "" {
+		return Inside, why + ", and " + by + " may be a file that a command inside has written"
+	}
+	if !kept && !e.session.walls.Only {
 		return Outside, why
 	}
 	return Inside, why
+}
+
+// firstPlanted returns the first program of the line that may be one that a command inside
+// has put there, which is code that the line does not show; "" if there is none.
+func (e *evaluation) firstPlanted() string {
+	for i := range e.acts {
+		if a := &e.acts[i]; a.sub.Kind == patterns.RunCommand && !a.inline && a.does.Words[0].Known() && e.planted(a.does.Words[0].Text) {
+			return path.Base(a.does.Words[0].Text)
+		}
+	}
+	return ""
+}
+
+// planted reports whether a program, by its name or path, may be one that a command inside
+// has put there. Each is looked for once.
+func (e *evaluation) planted(name string) bool {
+	if e.session.walls.Planted == nil || strings.Contains(name, "/") && !path.IsAbs(name) {
+		return true
+	}
+	is, known := e.programs[name]
+	if !known {
+		is = e.session.walls.Planted(name)
+		if e.programs == nil {
+			e.programs = map[string]bool{}
+		}
+		e.programs[name] = is
+	}
+	return is
 }
 
 // atLarge reports whether act i is allowed by something that names nothing: a mode, or a
@@ -182,8 +220,13 @@ func (e *evaluation) worksOutside(i int) bool {
 	if a.inline || !a.does.Words[0].Known() || a.does.EndsJobs() {
 		return false
 	}
-	name := path.Base(a.does.Words[0].Text)
+	called := a.does.Words[0].Text
+	name := path.Base(called)
 	switch {
+	case strings.Contains(called, "/") && e.planted(called):
+		return false // ./docker is not docker
+	case i < len(found) && found[i].Local():
+		return false
 	case program.Is(name, program.Outside), a.does.Program != nil && a.does.Program.Hosts != "":
 		return true
 	case program.Is(name, program.Fetcher), program.Is(name, program.NamesHosts):

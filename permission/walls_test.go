@@ -26,10 +26,14 @@ func (s spec) decidedBy(t testing.TB, use ToolUse, w Walls, held []string) (Deci
 	p.SensitiveAsks = true
 	session := s.session(t)
 	w.Writable, w.Held = []string{"/tmp", "/home/me/.cache"}, func() ([]string, error) { return held, nil }
+	w.Planted = func(program string) bool { return slices.Contains(planted, program) || within(program, workspace) }
 	session.Walls(&w)
 	var trace Trace
 	return Evaluate(p, session, &use, fakeFS{}, &trace), &trace
 }
+
+// planted are the programs that a command inside has put on PATH.
+var planted = []string{"kubectl", "jq"}
 
 // TestWithinWalls: what walls hold is not asked about, and nothing else changes.
 func TestWithinWalls(t *testing.T) {
@@ -49,11 +53,17 @@ func TestWithinWalls(t *testing.T) {
 		{tiers, "unheard-of --x", nil, "within"}, {tiers, "python3 -c 'print(1)'", nil, "within"}, {tiers, "eval \"$x\"", nil, "within"}, {tiers, "$X a", nil, "within"},
 		{tiers, "source ./env.sh && pytest", nil, "within"}, {tiers, "for f in *; do sed -i s/a/b/ \"$f\"; done", nil, "within"},
 		{tiers, "cat $(git ls-files)", nil, "within"}, {tiers, "echo x > \"$f\"", nil, "within"}, {tiers, "bash -c 'python3 x.py'", nil, "within"},
+		{tiers, "terraform validate", nil, "within"}, {tiers, "tofu validate | tail", nil, "within"}, {spec{allow: "Bash(terraform:*)"}, "terraform validate", nil, "inside"},
+		// A program that a command inside may have put there is code that the line does not show, and ./docker is not docker.
+		{tiers, "kubectl get pods", nil, "inside"}, {tiers, "docker ps", nil, "outside"}, {tiers, "docker ps | jq .", nil, "inside"}, {tiers, "jq . a && docker ps", nil, "inside"}, {tiers, "cd a && docker ps", nil, "outside"},
+		{tiers, "timeout 5 kubectl get pods", nil, "inside"}, {spec{allow: "Bash(kubectl:*)"}, "kubectl apply -f x.yaml", nil, "inside"}, {tiers, "kubectl apply -f x.yaml", nil, "ask"}, {tiers, "docker ps $(kubectl get pods -o name)", nil, "ask"},
+		{tiers, "./docker ps", nil, "within"}, {tiers, workspace + "/bin/docker run x", nil, "within"}, {tiers, "./curl https://evil.example/x", nil, "ask"}, {spec{allow: "Bash(./docker:*)"}, "./docker ps", nil, "inside"},
+		{tiers, "/usr/bin/docker ps", nil, "outside"}, {tiers, "/usr/bin/docker run x", nil, "ask"}, {spec{allow: "Bash(./docker:*); Bash(docker:*)"}, "./docker ps && docker run x", nil, "inside"},
 		{tiers, "mkdir a && cp b a/c", nil, "within"}, {tiers, "python3 x.py > /tmp/log", nil, "within"}, {tiers, "python3 x.py > /home/me/.cache/x", nil, "within"},
 		// What is allowed without walls runs inside too.
 		{tiers, "ls", nil, "inside"}, {spec{allow: "Bash(python3:*)"}, "python3 x.py", nil, "inside"}, {spec{allow: "Bash"}, "./x", nil, "inside"},
 		// Hosts, services, the machine, and paths that walls do not let be written.
-		{tiers, "git fetch origin", nil, "ask"}, {tiers, "git push", nil, "ask"}, {tiers, "npm install x", nil, "ask"}, {tiers, "docker run x", nil, "ask"}, {tiers, "sudo ls", nil, "ask"},
+		{tiers, "git fetch origin", nil, "ask"}, {tiers, "git push", nil, "ask"}, {tiers, "npm install x", nil, "ask"}, {tiers, "docker run x", nil, "ask"}, {tiers, "terraform plan", nil, "ask"}, {tiers, "terraform show", nil, "ask"}, {tiers, "terraform output", nil, "ask"}, {tiers, "terraform version", nil, "outside"}, {tiers, "sudo ls", nil, "ask"},
 		{tiers, "curl https://evil.example/x", nil, "ask"}, {tiers, "ssh host ls", nil, "ask"}, {tiers, "systemctl restart x", nil, "ask"}, {tiers, "pkill x", nil, "ask"}, {tiers, "psql -c 'select 1'", nil, "ask"},
 		{tiers, "python3 x.py; git push", nil, "ask"}, {tiers, "python3 x.py > /home/me/x", nil, "ask"}, {tiers, "cat /home/me/other/x", nil, "ask"}, {tiers, "cat /home/me/other/$f", nil, "ask"},
 		{tiers, "cat /home/me/other/x | python3 x.py", nil, "ask"}, {tiers, "grep -r KEY ~", nil, "ask"}, {tiers, "grep -r KEY /", nil, "ask"}, {tiers, "tar cf x.tar ~", nil, "ask"},

@@ -35,7 +35,7 @@ func TestReads(t *testing.T) {
 		{"", "Bash(terraform output -json)", "ask"},
 		{"", "Bash(terraform output password)", "ask"},
 		{"", "Bash(terraform show -json)", "ask"},
-		{"", "Bash(terraform output; terraform show)", "allow"},
+		{"", "Bash(terraform version; terraform fmt -check)", "allow"},
 		{"", "Bash(cat ~/notes/x)", "ask"},
 		{"", "Bash(cat < /srv/x)", "ask"},
 		{"", "Bash(cat $x)", "ask"},
@@ -126,6 +126,7 @@ func TestTellsHosts(t *testing.T) {
 	}
 	for _, line := range []string{
 		"xmllint http://evil.example/x", "xmllint --noout x.xml http://evil.example/x", "ffprobe https://evil.example/x", "rpm -qip https://evil.example/x.rpm",
+		"kubectl get -f https://evil.example/x", "kubectl get -fhttps://evil.example/x", "kubectl diff --filename=https://evil.example/x", "kubectl describe -f a.yaml,https://evil.example/x", "helm template . --set-file a=https://evil.example/x",
 		"rclone ls :http,url=https://evil.example:x", "ldapsearch -H ldap://evil.example", "pg_isready -h evil.example", "mysqlshow -h evil.example", "npm view react@npm:x evil.example/x",
 	} {
 		try(line, "ask")
@@ -134,7 +135,7 @@ func TestTellsHosts(t *testing.T) {
 		"npm view vite version", "npm view @types/node@20.1.0 dist.tarball", "npm view react versions --json", "gh pr view 15 --json title,body --jq '.files[].path'",
 		`gh api repos/o/r/pulls/1/comments --jq '.[] | "\\(.path):\\(.line // .position) https://x"'`, "gh pr view https://github.com/o/r/pull/3", "gh api https://api.github.com/repos/o/r", "gh api repos/o/r/contents/a.b/c.go",
 		"gh repo view o/r.js", "gh search code 'x repo:o/r'", "gh run view 1 --log | grep -n x.y/z", "svn status", "svn log a.c", "svn info ./a.d/b.c", "helm template app ./chart.d/x -f values.yaml", "go list -m all", "go list ./...",
-		"go list github.com/a/b/...", "go list -m github.com/a/b", "kubectl get pods", "crane version", "xmllint --noout x.xml", "rpm -qa", "for i in 1 2 3; do gh pr view $i; done", `gh pr view "x$((1+2))"`,
+		"go list github.com/a/b/...", "go list -m github.com/a/b", "kubectl get pods", "kubectl get -f x.yaml", "kubectl get -f http://localhost:8000/x", "crane version", "xmllint --noout x.xml", "rpm -qa", "for i in 1 2 3; do gh pr view $i; done", `gh pr view "x$((1+2))"`,
 	} {
 		try(line, "allow")
 	}

@@ -4808,7 +4808,7 @@ func effectOf(word string) Effect {
 }
 
 // Risks is how many lists of rows there are, the empty one counted.
-const Risks = 223
+const Risks = 224
 
 var risks = [Risks][]Row{
 	1: {
@@ -5103,7 +5103,8 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "mutating operation"},
 	},
 	62: {
-		{Subs: "ps images inspect logs version info top stats port diff history events container/ls container/list container/ps container/inspect container/logs container/top container/stats container/port container/diff image/ls image/list image/inspect image/history network/ls network/inspect volume/ls volume/inspect system/df system/info context/ls context/show context/inspect service/ls service/ps service/inspect service/logs node/ls node/ps node/inspect stack/ls stack/ps stack/services secret/ls secret/inspect config/ls config/inspect plugin/ls buildx/ls buildx/inspect buildx/du compose/ps compose/logs compose/config compose/ls compose/images compose/top compose/version compose/port", Class: Safe, Cause: "read-only"},
+		{Subs: "ps images inspect logs version info top stats port diff history events container/ls container/list container/ps container/inspect container/logs container/top container/stats container/port container/diff image/ls image/list image/inspect image/history network/ls network/inspect volume/ls volume/inspect system/df system/info context/ls context/show context/inspect service/ls service/ps service/inspect service/logs node/ls node/ps node/inspect stack/ls stack/ps stack/services secret/ls secret/inspect config/ls config/inspect plugin/ls buildx/ls buildx/inspect buildx/du compose/ls compose/version", Class: Safe, Cause: "read-only"},
+		{Subs: "compose/ps compose/logs compose/config compose/images compose/top compose/port", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "search manifest/inspect", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "run create exec container/run container/exec", With: "--privileged", Class: High, Cause: "gives a container the host's rights"},
 		{Subs: "run exec container/run container/exec compose/run compose/exec", Class: Moderate, Cause: "runs a program of its own"},
@@ -5113,7 +5114,8 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "mutating operation"},
 	},
 	63: {
-		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
+		{Subs: "ls version", Class: Safe, Cause: "read-only"},
+		{Subs: "ps logs config images top port", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
@@ -5322,6 +5324,8 @@ var risks = [Risks][]Row{
 	},
 	92: {
 		{Subs: "list ls get status history search/repo version lint env repo/list dependency/list verify plugin/list", Class: Safe, Cause: "read-only"},
+		{Subs: "template", With: "--dependency-update", Class: Moderate, Cause: "fetches what files name"},
+		{Subs: "template", With: "--enable-dns", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "search/hub show template", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "uninstall delete rollback", Class: High, Cause: "destructive operation"},
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
@@ -5403,6 +5407,7 @@ var risks = [Risks][]Row{
 	},
 	109: {
 		{Subs: "get/secret*", With: "-o|--output", Class: Moderate, Cause: "shows a secret"},
+		{Subs: "get describe diff wait rollout/status rollout/history", With: "-k|--kustomize", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "get describe logs explain api-resources api-versions cluster-info top version options events diff wait auth/can-i auth/whoami config/view config/get-contexts config/get-clusters config/get-users config/current-context rollout/status rollout/history plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete drain", Class: Moderate, Cause: "mutating operation: deletes objects"},
 		{Subs: "exec run debug attach", Class: Moderate, Cause: "mutating operation: runs a program in the cluster"},
@@ -5598,287 +5603,297 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
 	150: {
+		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
+		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
+		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
+		{Class: Moderate, Cause: "mutating operation"},
+	},
+	151: {
 		{Subs: "install add update sync", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove", Class: Moderate, Cause: "removes a package"},
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	151: {
+	152: {
 		{Subs: "help status list show version validate", Class: Safe, Cause: "read-only", Free: "-type -verbose -all"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	152: {
-		{Subs: "version stack/ls whoami", Class: Safe, Cause: "read-only"},
+	153: {
+		{Subs: "version", Class: Safe, Cause: "read-only"},
+		{Subs: "stack/ls whoami", Class: Moderate, Cause: "fetches what files name"},
 		{Subs: "destroy stack/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	153: {
+	154: {
 		{Subs: "status compile localnet", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	154: {
+	155: {
 		{Subs: "list available", Class: Safe, Cause: "read-only"},
 		{Subs: "remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	155: {
+	156: {
 		{Subs: "status pool/ls pool/get", Class: Safe, Cause: "read-only"},
 		{Subs: "purge pool/destroy osd/destroy mon/destroy", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	156: {
+	157: {
 		{Subs: "status get nodes", Class: Safe, Cause: "read-only"},
 		{Subs: "delete delnode", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	157: {
+	158: {
 		{Subs: "status show list-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	158: {
+	159: {
 		{Subs: "get status ls usage help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	159: {
+	160: {
 		{Subs: "status list path", Class: Safe, Cause: "read-only"},
 		{Subs: "free remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	160: {
+	161: {
 		{Subs: "get", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	161: {
+	162: {
 		{Subs: "user/list user/permissions role/list group/list acl/list realm/list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	162: {
+	163: {
 		{Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 	},
-	163: {
+	164: {
 		{Subs: "ls list info du status snap/ls showmapped diff", Class: Safe, Cause: "read-only"},
 		{Subs: "rm remove snap/rm snap/purge snap/rollback trash/purge", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	164: {
+	165: {
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", With: "@:*", Class: Moderate, Cause: "reaches another host"},
 		{Subs: "listremotes version", Class: Safe, Cause: "read-only"},
 		{Subs: "ls lsl lsd lsf lsjson size check cat about tree", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete deletefile purge sync move moveto rmdirs cleanup bisync", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	165: {
+	166: {
 		{Subs: "flushall flushdb FLUSHALL FLUSHDB shutdown SHUTDOWN", Class: High, Cause: "destructive operation"},
 		{Subs: "get GET mget MGET ttl TTL pttl PTTL type TYPE exists EXISTS dbsize DBSIZE info INFO ping PING strlen STRLEN hget HGET hgetall HGETALL llen LLEN lrange LRANGE scard SCARD smembers SMEMBERS zcard ZCARD zrange ZRANGE lastsave LASTSAVE time TIME", Class: Safe, Cause: "read-only", Free: "-h -p -n -a -u --raw --no-raw --csv --json"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	166: {
+	167: {
 		{Subs: "status query service openpgp tlsa statistics show-cache show-server-state", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	167: {
+	168: {
 		{With: "-r|-R|--recursive -f|--force", Class: Forbidden, Cause: "destructive operation"},
 		{With: "--no-preserve-root", Class: Forbidden, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	168: {
+	169: {
 		{Subs: "add del delete flush change", Class: High, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	169: {
+	170: {
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{With: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", Class: Safe, Cause: "read-only"},
 		{With: "-V|--verify", Class: Safe, Cause: "read-only"},
 		{With: "-e|--erase", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	170: {
+	171: {
 		{With: "--delete|--delete-before|--delete-during|--del|--delete-after|--delete-delay|--delete-excluded|--remove-source-files", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	171: {
+	172: {
 		{Subs: "help version rule linter config", Class: Safe, Cause: "read-only"},
 		{With: "-h|-V|--help|--version", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	172: {
+	173: {
 		{Subs: "toolchain/list target/list component/list check", Class: Safe, Cause: "read-only"},
 		{Subs: "self/uninstall", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	173: {
+	174: {
 		{Subs: "ls la du info", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "del rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	174: {
+	175: {
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	175: {
+	176: {
 		{With: "--dns|--get|--proxy|--nwi|-r", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	176: {
+	177: {
 		{Subs: "help list-keychains default-keychain show-keychain-info", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "shows a secret"},
 	},
-	177: {
+	178: {
 		{With: "-i|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	178: {
+	179: {
 		{Subs: "*/status", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{With: "--status-all", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	179: {
+	180: {
 		{With: "-l|--list|-d|--dump|-J|--json|-V|--verify", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	180: {
+	181: {
 		{With: "-p|--print|-i|--info", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	181: {
+	182: {
 		{With: "-c", Class: Moderate, Cause: "mutating operation"},
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	182: {
+	183: {
 		{With: "-s|--setProperty|-r|--rotate|-c|-z|-Z|-o|--out|-d|--deleteProperty|-e|-m|-i|-f|-p", Class: Moderate, Cause: "mutating operation"},
 		{With: "-g|--getProperty|--verify|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	183: {
+	184: {
 		{Subs: "manifest-digest", Class: Safe, Cause: "read-only"},
 		{Subs: "inspect list-tags", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	184: {
+	185: {
 		{Class: Moderate, Cause: "holds the shell"},
 	},
-	185: {
+	186: {
 		{With: "-s|--smart|-o|--offlineauto|-S|--saveauto|-t|--test|-X|--abort", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	186: {
+	187: {
 		{Subs: "list version services changes connections", Class: Safe, Cause: "read-only"},
 		{Subs: "info find", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "install refresh", Class: High, Cause: "installs a package"},
 		{Subs: "remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	187: {
+	188: {
 		{With: "-a|--assess|--status|--list|--disable-status", Class: Safe, Cause: "read-only", Free: "-v --verbose -t --type --context --raw"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	188: {
+	189: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "config/connection-strings config/cs", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "config/view config/get-contexts", Class: Safe, Cause: "read-only"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	189: {
+	190: {
 		{With: "-K|--kill", Class: Moderate, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	190: {
+	191: {
 		{Subs: "status st stat help", Class: Safe, Cause: "read-only"},
 		{Subs: "log diff info list ls cat blame annotate praise propget proplist", Class: Safe, Cause: "read-only: asks another host"},
 		{Subs: "commit ci", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	191: {
+	192: {
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "--help --version"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	192: {
+	193: {
 		{With: "-s|--summary|--show", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	193: {
+	194: {
 		{With: "-w|--write", Class: High, Cause: "needs root"},
 		{With: "-p|--load|--system", Class: High, Cause: "needs root"},
 		{With: "@*=*", Class: High, Cause: "needs root"},
 		{With: "-d|-e|-n|-N|-a|-A|-X|-b|-q|-r", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	194: {
+	195: {
 		{Subs: "status is-active is-enabled is-failed list-* show cat get-default help is-system-running show-environment", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot poweroff halt kexec soft-reboot rescue emergency exit suspend hibernate hybrid-sleep isolate", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	195: {
+	196: {
 		{Subs: "time blame critical-chain plot dot verify security calendar timespan timestamp unit-paths syscall-filter condition exit-status cat-config unit-files capability inspect-elf", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	196: {
+	197: {
 		{With: "--cat-config", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	197: {
+	198: {
 		{With: "-t|--list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	198: {
+	199: {
 		{With: "-z|-Z", Class: High, Cause: "runs a program of its own"},
 		{Class: High, Cause: "needs root"},
 	},
-	199: {
+	200: {
 		{Subs: "output", With: "-json|-raw", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "output", With: "+1", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "show", With: "-json", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "providers/mirror providers/lock", Class: Moderate, Cause: "mutating operation"},
-		{Subs: "version show output validate graph providers state/list state/show workspace/list workspace/show", Class: Safe, Cause: "read-only"},
+		{Subs: "version workspace/show", Class: Safe, Cause: "read-only"},
 		{Subs: "fmt", With: "-check", Class: Safe, Cause: "read-only"},
+		{Subs: "validate", Class: Moderate, Cause: "runs a program of the project"},
+		{Subs: "init plan refresh test console show graph output providers providers/schema state/list state/show state/pull workspace/list", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "destroy state/rm force-unlock", Class: High, Cause: "destructive operation"},
 		{Subs: "apply", Class: High, Cause: "mutating operation"},
+		{With: "+0 -help|-version|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	200: {
+	201: {
 		{Subs: "destroy", Class: High, Cause: "destructive operation"},
 		{Subs: "apply run-all", Class: High, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	201: {
+	202: {
 		{Subs: "help version destinationinfo isexcluded latestbackup listbackups listlocalsnapshots machinedirectory status uniquesize compare", Class: Safe, Cause: "read-only", Free: "-m"},
 		{Subs: "delete deletelocalsnapshots deleteinprogress", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	202: {
+	203: {
 		{Subs: "clean", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	203: {
+	204: {
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	204: {
+	205: {
 		{Subs: "info", With: "-c|--cleanup-db", Class: High, Cause: "destructive operation"},
 		{Subs: "info monitor", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	205: {
+	206: {
 		{Subs: "status", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	206: {
+	207: {
 		{With: "-l|-t|-v|-Z|-p|-c", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	207: {
+	208: {
 		{With: "--display|--list|--query|--get-selections", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	208: {
+	209: {
 		{Subs: "help python/dir tool/list tool/dir cache/dir", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "-h -V --help --version"},
 		{Subs: "add sync lock pip/install pip/sync tool/install python/install", Class: Moderate, Cause: "installs a package"},
@@ -5886,68 +5901,68 @@ var risks = [Risks][]Row{
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	209: {
+	210: {
 		{Subs: "destroy box/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	210: {
+	211: {
 		{Subs: "status version list kv/list auth/list secrets/list policy/list policy/read", Class: Safe, Cause: "read-only"},
 		{Subs: "read kv/get", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "delete kv/delete kv/destroy operator/seal", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	211: {
+	212: {
 		{Subs: "version get backup/get backup/describe backup/logs restore/get restore/describe restore/logs schedule/get", Class: Safe, Cause: "read-only"},
 		{Subs: "delete backup/delete restore/delete schedule/delete uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	212: {
+	213: {
 		{Subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", Class: Safe, Cause: "read-only", Free: "--all --inactive --name --title --persistent --transient"},
 		{Subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	213: {
+	214: {
 		{With: "-c|--check", Class: Safe, Cause: "read-only", Free: "-q -s -f"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	214: {
+	215: {
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	215: {
+	216: {
 		{With: "-a|--all|-o|--offset", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	216: {
+	217: {
 		{With: "-w|-d|-c", Class: Moderate, Cause: "mutating operation"},
 		{With: "-p|-l|-h|--help|-pl|-px|-lx|-plx", Class: Safe, Cause: "read-only", Free: "-r -s -v -x"},
 		{With: "+1", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	217: {
+	218: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
 		{With: "@*://*", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	218: {
+	219: {
 		{With: "+2", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	219: {
+	220: {
 		{With: "-i|--inplace|-s|--split-exp|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	220: {
+	221: {
 		{Subs: "list get diff", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy rollback", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	221: {
+	222: {
 		{Subs: "status list get history iostat", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy labelclear", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	222: {
+	223: {
 		{Subs: "info if search se list-* lu repos lr patches packages what-provides", Class: Safe, Cause: "read-only"},
 		{Subs: "install in update up dist-upgrade dup patch", Class: High, Cause: "installs a package"},
 		{Subs: "remove rm", Class: High, Cause: "removes a package"},
@@ -7718,8 +7733,8 @@ var programs = [...]Program{
 	{Name: "pnginfo", Operands: Reads, Options: options1316},
 	{Name: "pnpm", Style: Exact, Options: options1317, Subs: subs1322, Risk: 149, Secrets: 3, Settings: settings1323, Harmless: keys1324, Aside: keys1325, Also: also1326, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1327, Also: also1328, Ends: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options470, Subs: subs471, Risk: 63, Also: also1329, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1270, Subs: subs1278, Risk: 150, Secrets: 29, Settings: settings248, Harmless: keys1279, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options470, Subs: subs471, Risk: 150, Also: also1329, Facts: Outside, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1270, Subs: subs1278, Risk: 151, Secrets: 29, Settings: settings248, Harmless: keys1279, Facts: ObeysProject, Inherit: true, Workdir: true},
 	{Name: "popd", Style: POSIX, Operands: Names, Options: options1330, Risk: 2, Safe: true, Special: "popd"},
 	{Name: "pr", Operands: Reads, Options: options1331, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1332, Subs: subs1334, Inherit: true, Workdir: true, Obeys: ".pre-commit-config.yaml"},
@@ -7731,7 +7746,7 @@ var programs = [...]Program{
 	{Name: "printenv", Options: options1337, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
 	{Name: "printf", Style: POSIX, Options: options1338, Risk: 3, Special: "printf"},
 	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1339, Risk: 36, Ends: true},
-	{Name: "profiles", Risk: 151, Wordless: true},
+	{Name: "profiles", Risk: 152, Wordless: true},
 	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1340, Risk: 31, Ends: true},
 	{Name: "protoc", Operands: Reads, Options: options1341},
 	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1342, Ends: true},
@@ -7740,19 +7755,19 @@ var programs = [...]Program{
 	{Name: "pscp", Secrets: 28, Facts: Outside, Wordless: true},
 	{Name: "psql", Options: options1344, Risk: 47, Facts: Outside | Interactive, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1345, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1159, Risk: 152, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1159, Risk: 153, Workdir: true},
 	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1330, Risk: 2, Safe: true, Special: "pushd"},
 	{Name: "pv", Operands: Reads, Options: options1346},
-	{Name: "pve-firewall", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 153, Facts: Outside},
-	{Name: "pveam", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 154},
-	{Name: "pveceph", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 155, Facts: Outside},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1349, Risk: 156, Facts: Outside},
-	{Name: "pvenode", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 157, Facts: Outside},
-	{Name: "ha-manager", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 157, Facts: Outside},
+	{Name: "pve-firewall", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 154, Facts: Outside},
+	{Name: "pveam", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 155},
+	{Name: "pveceph", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 156, Facts: Outside},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1349, Risk: 157, Facts: Outside},
+	{Name: "pvenode", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 158, Facts: Outside},
+	{Name: "ha-manager", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 158, Facts: Outside},
 	{Name: "pvereport", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options209}, Subs: subs1352, Risk: 158, Facts: Outside},
-	{Name: "pvesm", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 159, Facts: Outside},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options209}, Subs: subs1352, Risk: 159, Facts: Outside},
+	{Name: "pvesm", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 160, Facts: Outside},
 	{Name: "pvesr", Style: Joined, Options: options208, Shared: [][]Option{options209}},
 	{Name: "pmxcfs", Style: Joined, Options: options208, Shared: [][]Option{options209}},
 	{Name: "pvedaemon", Style: Joined, Options: options208, Shared: [][]Option{options209}},
@@ -7763,9 +7778,9 @@ var programs = [...]Program{
 	{Name: "rados", Style: Joined, Options: options208, Shared: [][]Option{options209}},
 	{Name: "crm", Style: Joined, Options: options208, Shared: [][]Option{options209}},
 	{Name: "pcs", Style: Joined, Options: options208, Shared: [][]Option{options209}},
-	{Name: "pvesubscription", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 160},
-	{Name: "pveum", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 161, Facts: Outside},
-	{Name: "pveversion", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 162},
+	{Name: "pvesubscription", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 161},
+	{Name: "pveum", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 162, Facts: Outside},
+	{Name: "pveversion", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 163},
 	{Name: "pwd", Style: POSIX, Options: options1353, Risk: 3, Safe: true},
 	{Name: "py_compile", Operands: Outputs, Options: options1354},
 	{Name: "compileall", Operands: Outputs, Options: options1354},
@@ -7827,20 +7842,20 @@ var programs = [...]Program{
 	{Name: "rake", Options: options1382, Also: also1383, Facts: TaskRunner, Workdir: true, Obeys: "Rakefile rakefile Rakefile.rb"},
 	{Name: "raku", Style: POSIX, Operands: Script, Options: options1384, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1384, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "rbd", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 163, Facts: Outside},
+	{Name: "rbd", Style: Joined, Options: options208, Shared: [][]Option{options209}, Risk: 164, Facts: Outside},
 	{Name: "rc-service", Operands: Unread, Also: also1385, Facts: Outside},
 	{Name: "invoke-rc.d", Operands: Unread, Also: also1385, Facts: Outside},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1386, Risk: 164, Facts: Outside},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1386, Risk: 165, Facts: Outside},
 	{Name: "rdesktop", Secrets: 24, Facts: Outside, Wordless: true},
 	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1387, Risk: 2, Special: "read"},
 	{Name: "readlink", Operands: Names, Options: options1388, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options902, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1389, Risk: 165, Secrets: 31, Facts: Interpreter | NamesHosts, Folds: true},
+	{Name: "redis-cli", Options: options1389, Risk: 166, Secrets: 31, Facts: Interpreter | NamesHosts, Folds: true},
 	{Name: "remake", Options: options1123, Also: also1390, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "bmake", Options: options1123, Also: also1390, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "pmake", Options: options1123, Also: also1390, Workdir: true, Special: "make", Obeys: "Makefile makefile GNUmakefile"},
 	{Name: "rename", Risk: 1, Wordless: true},
-	{Name: "resolvectl", Options: options491, Risk: 166, Facts: Outside | NamesHosts},
+	{Name: "resolvectl", Options: options491, Risk: 167, Facts: Outside | NamesHosts},
 	{Name: "restic", Style: Exact, Operands: Unread, Options: options1391, Subs: subs1395, Facts: Outside, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options237, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
@@ -7884,17 +7899,17 @@ var programs = [...]Program{
 	{Name: "replace-in-file", Operands: Outputs, Options: options1397},
 	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1396},
 	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1398, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1399, Shared: [][]Option{options5}, Risk: 167, Also: also1400},
-	{Name: "grm", Operands: Writes, Options: options1399, Shared: [][]Option{options5}, Risk: 167, Also: also1401},
+	{Name: "rm", Operands: Writes, Options: options1399, Shared: [][]Option{options5}, Risk: 168, Also: also1400},
+	{Name: "grm", Operands: Writes, Options: options1399, Shared: [][]Option{options5}, Risk: 168, Also: also1401},
 	{Name: "rmdir", Operands: Writes, Options: options1402, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "rollup", Style: Exact, Operands: Reads, Options: options1403, Workdir: true},
-	{Name: "route", Operands: Unread, Risk: 168, Facts: Outside},
+	{Name: "route", Operands: Unread, Risk: 169, Facts: Outside},
 	{Name: "rpcclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "rpm", Operands: Unread, Options: options49, Subs: subs50, Risk: 169},
+	{Name: "rpm", Operands: Unread, Options: options49, Subs: subs50, Risk: 170},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
 	{Name: "rspec", Options: options1404, Workdir: true},
 	{Name: "rstcheck", Operands: Reads, Options: options1405, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1228, Risk: 170},
+	{Name: "rsync", Operands: Transfer, Options: options1228, Risk: 171},
 	{Name: "rubocop", Operands: Reads, Options: options1406, Workdir: true},
 	{Name: "standardrb", Operands: Reads, Options: options1406, Workdir: true},
 	{Name: "reek", Operands: Reads, Options: options1406, Workdir: true},
@@ -7917,15 +7932,15 @@ var programs = [...]Program{
 	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options988, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options988, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
 	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options988, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Inline: "inline.rb"},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1407, Subs: subs1411, Risk: 171, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1407, Subs: subs1411, Risk: 172, Facts: BySubcommand | Packaged, Inherit: true, Workdir: true},
 	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1412, Risk: 39, Ends: true, Stdin: true},
 	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1413, Shared: [][]Option{options5}, Risk: 33, Ends: true},
 	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1414, Risk: 39, Stdin: true},
 	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1159, Also: also253, Workdir: true},
 	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1415, Special: "rustc"},
 	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1416, Facts: Editor},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1417, Subs: subs1421, Risk: 172, Settings: settings1422, Also: also1423},
-	{Name: "s3cmd", Risk: 173, Facts: Outside, Wordless: true},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1417, Subs: subs1421, Risk: 173, Settings: settings1422, Also: also1423},
+	{Name: "s3cmd", Risk: 174, Facts: Outside, Wordless: true},
 	{Name: "samu", Operands: Unread, Options: options1186, Workdir: true, Obeys: "build.ninja"},
 	{Name: "say", Operands: Unread, Facts: Outside},
 	{Name: "open", Operands: Unread, Facts: Outside},
@@ -7985,7 +8000,7 @@ var programs = [...]Program{
 	{Name: "skaffold", Operands: Unread, Options: options965, Facts: TaskRunner, Workdir: true},
 	{Name: "garden", Operands: Unread, Options: options965, Facts: TaskRunner, Workdir: true},
 	{Name: "bit", Operands: Unread, Options: options965, Facts: TaskRunner, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1425, Risk: 174, Facts: Outside, Special: "ssh-option"},
+	{Name: "scp", Operands: Transfer, Options: options1425, Risk: 175, Facts: Outside, Special: "ssh-option"},
 	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1426, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1426, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1426, Facts: Outside | Interactive, Ends: true, Stdin: true},
@@ -7993,14 +8008,14 @@ var programs = [...]Program{
 	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1426, Facts: Outside | Interactive, Ends: true, Stdin: true},
 	{Name: "script", Operands: Outputs, Options: options1427, Risk: 5, Facts: Interpreter, Here: true},
 	{Name: "scriptreplay", Operands: Reads, Options: options1428},
-	{Name: "scutil", Operands: Unread, Risk: 175, Facts: Outside},
+	{Name: "scutil", Operands: Unread, Risk: 176, Facts: Outside},
 	{Name: "sdiff", Operands: Reads, Options: options1429, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "security", Operands: Unread, Risk: 176, Facts: Outside},
-	{Name: "sed", Operands: PatternReads, Options: options906, Shared: [][]Option{options5}, Risk: 177, Also: also1430, Facts: Editor, Special: "sed"},
+	{Name: "security", Operands: Unread, Risk: 177, Facts: Outside},
+	{Name: "sed", Operands: PatternReads, Options: options906, Shared: [][]Option{options5}, Risk: 178, Also: also1430, Facts: Editor, Special: "sed"},
 	{Name: "semgrep", Operands: Reads, Options: options1431, Subs: subs1432, Inherit: true, Workdir: true, Special: "gcc"},
 	{Name: "sendmail", Style: Joined, Options: options1433, Facts: Outside},
 	{Name: "seq", Options: options1434, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 178, Also: also1435, Facts: Outside, Suffix: ".service"},
+	{Name: "service", Operands: Unread, Risk: 179, Also: also1435, Facts: Outside, Suffix: ".service"},
 	{Name: "set", Style: POSIX, Options: options1436, Risk: 2, Special: "set"},
 	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options1099}, Subs: subs1437, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 131},
@@ -8020,24 +8035,24 @@ var programs = [...]Program{
 	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1438},
 	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1439, Risk: 33, Ends: true},
 	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1440, Risk: 27, Facts: Interpreter, Ends: true},
-	{Name: "sfdisk", Operands: Unread, Risk: 179},
+	{Name: "sfdisk", Operands: Unread, Risk: 180},
 	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1441, Risk: 14, Facts: Outside | Interactive, Stdin: true, Special: "ssh-option"},
 	{Name: "sg", Operands: RunsText, Skip: 1, Options: options820, Risk: 131, Ends: true},
-	{Name: "sgdisk", Operands: Unread, Risk: 180},
+	{Name: "sgdisk", Operands: Unread, Risk: 181},
 	{Name: "shasum", Operands: Reads, Options: options128, Shared: [][]Option{options5}, Safe: true},
 	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1442, Risk: 3},
 	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1443, Facts: Editor},
 	{Name: "shopt", Style: POSIX, Options: options1444, Risk: 2, Special: "shopt"},
 	{Name: "shred", Operands: Outputs, Options: options1445, Shared: [][]Option{options5}, Risk: 67},
 	{Name: "shuf", Operands: Reads, Options: options1446, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 181, Also: also1447},
-	{Name: "sips", Risk: 182, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options59, Risk: 183, Secrets: 33, Facts: Outside},
+	{Name: "shutdown", Operands: Unread, Risk: 182, Also: also1447},
+	{Name: "sips", Risk: 183, Wordless: true},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options59, Risk: 184, Secrets: 33, Facts: Outside},
 	{Name: "slabtop", Options: options1448},
-	{Name: "sleep", Options: options1449, Shared: [][]Option{options5}, Risk: 184, Safe: true},
-	{Name: "smartctl", Operands: Unread, Risk: 185},
+	{Name: "sleep", Options: options1449, Shared: [][]Option{options5}, Risk: 185, Safe: true},
+	{Name: "smartctl", Operands: Unread, Risk: 186},
 	{Name: "smbclient", Secrets: 32, Facts: Outside, Wordless: true},
-	{Name: "snap", Operands: Unread, Options: options49, Subs: subs50, Risk: 186, Facts: Outside},
+	{Name: "snap", Operands: Unread, Options: options49, Subs: subs50, Risk: 187, Facts: Outside},
 	{Name: "snmpget", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Facts: Outside, Wordless: true},
 	{Name: "snyk", Style: Exact, Operands: Unread, Options: options855, Secrets: 35, Facts: Outside},
@@ -8046,11 +8061,11 @@ var programs = [...]Program{
 	{Name: "sort", Operands: Reads, Options: options909, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
-	{Name: "spctl", Operands: Unread, Risk: 187},
+	{Name: "spctl", Operands: Unread, Risk: 188},
 	{Name: "sphinx-build", Operands: InOut, Options: options1452, Workdir: true},
 	{Name: "split", Operands: InOut, Options: options910, Shared: [][]Option{options5}, Risk: 1, Here: true},
 	{Name: "sponge", Operands: Outputs, Options: options1453, Shared: [][]Option{options5}, Facts: Editor},
-	{Name: "sqlcmd", Operands: Unread, Options: options139, Risk: 188, Secrets: 5, Facts: Outside},
+	{Name: "sqlcmd", Operands: Unread, Options: options139, Risk: 189, Secrets: 5, Facts: Outside},
 	{Name: "sqlfluff", Operands: Unread, Options: options1454, Subs: subs1457, Inherit: true, Workdir: true},
 	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1458, Stdin: true},
 	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1458, Stdin: true},
@@ -8058,7 +8073,7 @@ var programs = [...]Program{
 	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1458, Risk: 47, Facts: Interactive, Stdin: true},
 	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1458, Risk: 47, Facts: Interactive, Stdin: true},
 	{Name: "srm", Risk: 67, Wordless: true},
-	{Name: "ss", Options: options1184, Risk: 189, Facts: Outside},
+	{Name: "ss", Options: options1184, Risk: 190, Facts: Outside},
 	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1459, Risk: 14, Facts: Outside | Interpreter | Interactive, Ends: true, Special: "ssh"},
 	{Name: "ssh-add", Operands: Reads, Options: options1460, Facts: Outside},
 	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1461, Ends: true},
@@ -8080,16 +8095,16 @@ var programs = [...]Program{
 	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options495, Risk: 39, Facts: Interpreter | Interactive, Ends: true, Assigns: true},
 	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1476, Risk: 39},
 	{Name: "svgo", Operands: Outputs, Options: options1477, Workdir: true},
-	{Name: "svn", Risk: 190, Settings: settings1478, Also: also1479, Wordless: true},
-	{Name: "sw_vers", Operands: Unread, Options: options968, Risk: 191},
-	{Name: "system_profiler", Operands: Unread, Options: options968, Risk: 191},
-	{Name: "vm_stat", Operands: Unread, Options: options968, Risk: 191},
-	{Name: "swapon", Operands: Unread, Risk: 192},
+	{Name: "svn", Risk: 191, Settings: settings1478, Also: also1479, Wordless: true},
+	{Name: "sw_vers", Operands: Unread, Options: options968, Risk: 192},
+	{Name: "system_profiler", Operands: Unread, Options: options968, Risk: 192},
+	{Name: "vm_stat", Operands: Unread, Options: options968, Risk: 192},
+	{Name: "swapon", Operands: Unread, Risk: 193},
 	{Name: "swift", Style: Exact, Operands: Script, Options: options1480, Subs: subs1482, Ends: true, Workdir: true, Stdin: true},
 	{Name: "sync", Operands: Names, Options: options1483, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "sysctl", Operands: Unread, Risk: 193},
-	{Name: "systemctl", Operands: Unread, Options: options1484, Subs: subs1485, Risk: 194, Settings: settings1486, Also: also1487, Facts: Outside, Inherit: true, Suffix: ".service"},
-	{Name: "systemd-analyze", Operands: Unread, Risk: 195, Facts: Outside},
+	{Name: "sysctl", Operands: Unread, Risk: 194},
+	{Name: "systemctl", Operands: Unread, Options: options1484, Subs: subs1485, Risk: 195, Settings: settings1486, Also: also1487, Facts: Outside, Inherit: true, Suffix: ".service"},
+	{Name: "systemd-analyze", Operands: Unread, Risk: 196, Facts: Outside},
 	{Name: "systemd-cgls", Operands: Unread, Risk: 3, Facts: Outside},
 	{Name: "systemd-cgtop", Operands: Unread, Risk: 3, Facts: Outside},
 	{Name: "systemd-detect-virt", Operands: Unread, Risk: 3, Facts: Outside},
@@ -8102,10 +8117,10 @@ var programs = [...]Program{
 	{Name: "userdbctl", Operands: Unread, Facts: Outside},
 	{Name: "oomctl", Operands: Unread, Facts: Outside},
 	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1489, Risk: 5, Ends: true},
-	{Name: "systemd-tmpfiles", Risk: 196, Wordless: true},
+	{Name: "systemd-tmpfiles", Risk: 197, Wordless: true},
 	{Name: "tac", Operands: Reads, Options: options1490, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tail", Operands: Reads, Options: options1491, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options915, Shared: [][]Option{options5}, Risk: 197, Also: also1492, Special: "tar"},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options915, Shared: [][]Option{options5}, Risk: 198, Also: also1492, Special: "tar"},
 	{Name: "task", Style: Exact, Options: options1493, Also: also1494, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
 	{Name: "go-task", Style: Exact, Options: options1493, Also: also1495, Facts: TaskRunner, Workdir: true, Obeys: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
 	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1496, Risk: 27, Ends: true},
@@ -8113,25 +8128,25 @@ var programs = [...]Program{
 	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1497, Risk: 198, Facts: Outside},
+	{Name: "tcpdump", Options: options1497, Risk: 199, Facts: Outside},
 	{Name: "tee", Operands: Outputs, Options: options1453, Shared: [][]Option{options5}, Risk: 1, Facts: Editor},
 	{Name: "telnet", Style: POSIX, Options: options1498, Risk: 14, Facts: Outside | Interactive},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1236, Subs: subs1246, Risk: 199, Also: also1499, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1236, Subs: subs1246, Risk: 199, Also: also1500, Facts: Outside, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1236, Subs: subs1246, Risk: 200, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1236, Subs: subs1246, Risk: 200, Also: also1499, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1236, Subs: subs1246, Risk: 200, Also: also1500, Facts: Outside, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1236, Subs: subs1246, Risk: 201, Facts: Outside, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "tflint", Style: Exact, Operands: Reads, Options: options1501, Workdir: true},
 	{Name: "tftp", Operands: Unread, Risk: 14},
 	{Name: "tiffinfo", Operands: Reads, Options: options1502},
 	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options917}, Risk: 27, Ends: true, Plain: true},
-	{Name: "timedatectl", Operands: Unread, Risk: 157, Facts: Outside},
-	{Name: "hostnamectl", Operands: Unread, Risk: 157, Facts: Outside},
-	{Name: "localectl", Operands: Unread, Risk: 157, Facts: Outside},
-	{Name: "networkctl", Operands: Unread, Risk: 157, Facts: Outside},
+	{Name: "timedatectl", Operands: Unread, Risk: 158, Facts: Outside},
+	{Name: "hostnamectl", Operands: Unread, Risk: 158, Facts: Outside},
+	{Name: "localectl", Operands: Unread, Risk: 158, Facts: Outside},
+	{Name: "networkctl", Operands: Unread, Risk: 158, Facts: Outside},
 	{Name: "timeit", Operands: Code, Options: options1503},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options918, Shared: [][]Option{}, Risk: 27, Equal: equal377, Ends: true, Plain: true},
-	{Name: "tmutil", Operands: Unread, Risk: 201, Facts: Outside},
+	{Name: "tmutil", Operands: Unread, Risk: 202, Facts: Outside},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1504, Subs: subs1507, Also: also1508, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options549, Facts: Outside, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options549, Facts: Outside, Stdin: true},
@@ -8147,7 +8162,7 @@ var programs = [...]Program{
 	{Name: "tracepath", Options: options1163, Risk: 3, Facts: NamesHosts},
 	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1517, Risk: 1, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1518, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options59, Risk: 202},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options59, Risk: 203},
 	{Name: "true", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "false", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "truncate", Operands: Outputs, Options: options1519, Shared: [][]Option{options5}, Risk: 1, Facts: Editor},
@@ -8174,12 +8189,12 @@ var programs = [...]Program{
 	{Name: "esno", Style: POSIX, Operands: Script, Options: options904, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options904, Facts: Interpreter | Packaged, Ends: true, Workdir: true, Stdin: true, Inline: "inline.ts"},
 	{Name: "tty", Options: options1522, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tune2fs", Operands: Unread, Risk: 203},
+	{Name: "tune2fs", Operands: Unread, Risk: 204},
 	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1159, Also: also1523, Facts: TaskRunner | Packaged, Workdir: true, Obeys: "package.json"},
 	{Name: "twine", Operands: Unread, Options: options1524, Subs: subs1527, Secrets: 24, Inherit: true},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1528, Risk: 3, Safe: true},
-	{Name: "udevadm", Operands: Unread, Risk: 204},
-	{Name: "ufw", Operands: Unread, Risk: 205, Facts: Outside},
+	{Name: "udevadm", Operands: Unread, Risk: 205},
+	{Name: "ufw", Operands: Unread, Risk: 206, Facts: Outside},
 	{Name: "ugrep", Operands: PatternTree, Options: options1529, Shared: [][]Option{options5}},
 	{Name: "ug", Operands: PatternTree, Options: options1529, Shared: [][]Option{options5}},
 	{Name: "ulimit", Style: POSIX, Options: options1530, Risk: 2},
@@ -8202,22 +8217,22 @@ var programs = [...]Program{
 	{Name: "unlzma", Operands: Outputs, Options: options1537, Beside: true},
 	{Name: "pxz", Operands: Outputs, Options: options1537, Beside: true},
 	{Name: "lzip", Operands: Outputs, Options: options1537, Beside: true},
-	{Name: "unzip", Operands: Reads, Options: options1538, Risk: 206, Secrets: 5, Here: true},
-	{Name: "update-alternatives", Operands: Unread, Risk: 207},
+	{Name: "unzip", Operands: Reads, Options: options1538, Risk: 207, Secrets: 5, Here: true},
+	{Name: "update-alternatives", Operands: Unread, Risk: 208},
 	{Name: "uptime", Options: options1539, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "useradd", Operands: Unread, Risk: 131, Secrets: 24},
 	{Name: "usermod", Operands: Unread, Risk: 131, Secrets: 24},
 	{Name: "users", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "uuidgen", Options: options1540},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1541, Subs: subs1557, Risk: 208, Aside: keys1558, Also: also1559, Inherit: true, Workdir: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1541, Subs: subs1557, Risk: 209, Aside: keys1558, Also: also1559, Inherit: true, Workdir: true},
 	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1560, Risk: 5, Also: also1561, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1562, Subs: subs1565, Risk: 209, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
+	{Name: "vagrant", Operands: Unread, Options: options1562, Subs: subs1565, Risk: 210, Facts: Outside, Workdir: true, Obeys: "Vagrantfile"},
 	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1566, Risk: 36, Ends: true},
 	{Name: "valkey-cli", Options: options1389, Facts: Outside, Folds: true},
 	{Name: "keydb-cli", Options: options1389, Facts: Outside, Folds: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1567, Subs: subs1571, Risk: 210, Secrets: 9, Also: also1572, Facts: Outside, Inherit: true, Special: "azure"},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1567, Subs: subs1571, Risk: 211, Secrets: 9, Also: also1572, Facts: Outside, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options322, Shared: [][]Option{options5}, Safe: true},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options59, Risk: 211, Facts: Outside},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options59, Risk: 212, Facts: Outside},
 	{Name: "venv", Operands: Outputs, Options: options1573},
 	{Name: "view", Operands: Outputs, Options: options234, Facts: Interactive},
 	{Name: "vimdiff", Operands: Outputs, Options: options234, Facts: Interactive},
@@ -8242,10 +8257,10 @@ var programs = [...]Program{
 	{Name: "vim", Operands: Outputs, Options: options234, Facts: Interpreter | Interactive},
 	{Name: "vi", Operands: Outputs, Options: options234, Also: also1574, Facts: Interpreter | Interactive},
 	{Name: "nvim", Operands: Outputs, Options: options234, Also: also1574, Facts: Interpreter | Interactive},
-	{Name: "virsh", Operands: Unread, Risk: 212, Facts: Outside},
+	{Name: "virsh", Operands: Unread, Risk: 213, Facts: Outside},
 	{Name: "virtualenv", Operands: Outputs, Options: options1575},
 	{Name: "pyvenv", Operands: Outputs, Options: options1575},
-	{Name: "visudo", Operands: Unread, Risk: 213, Facts: Interactive},
+	{Name: "visudo", Operands: Unread, Risk: 214, Facts: Interactive},
 	{Name: "vite", Style: Exact, Operands: Loads, Options: options1576, Subs: subs1577, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vitest", Style: Exact, Options: options1578, Subs: subs1579, Facts: Packaged, Inherit: true, Workdir: true},
 	{Name: "vulture", Operands: Reads, Options: options1580, Workdir: true},
@@ -8269,7 +8284,7 @@ var programs = [...]Program{
 	{Name: "babel", Style: Exact, Operands: Unread, Options: options1586, Facts: Packaged, Workdir: true},
 	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1586, Facts: Packaged, Workdir: true},
 	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1586, Facts: Packaged, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1587, Risk: 214, Facts: Fetcher, Here: true},
+	{Name: "wget", Operands: URLs, Options: options1587, Risk: 215, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options51, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1528, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1528, Safe: true},
@@ -8281,7 +8296,7 @@ var programs = [...]Program{
 	{Name: "groups", Options: options1449, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "factor", Options: options1449, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whois", Options: options1590, Risk: 3, Facts: NamesHosts},
-	{Name: "wipefs", Operands: Unread, Risk: 215},
+	{Name: "wipefs", Operands: Unread, Risk: 216},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1216, Stdin: true},
 	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1216, Stdin: true},
@@ -8291,15 +8306,15 @@ var programs = [...]Program{
 	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1216, Stdin: true},
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1216, Stdin: true},
 	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1591, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
-	{Name: "xattr", Risk: 216, Wordless: true},
+	{Name: "xattr", Risk: 217, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1592, Workdir: true},
 	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1593, Risk: 36, Ends: true},
 	{Name: "xdg-settings", Settings: settings1594, Facts: Outside, Wordless: true},
 	{Name: "xdg-mime", Settings: settings1594, Facts: Outside, Wordless: true},
 	{Name: "xfreerdp", Secrets: 38, Facts: Outside, Wordless: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1595, Shared: [][]Option{options5}, Risk: 217},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1595, Shared: [][]Option{options5}, Risk: 218},
 	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1596, Risk: 36, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1597, Risk: 218, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1597, Risk: 219, Ends: true},
 	{Name: "xz", Operands: Outputs, Options: options1537, Risk: 32, Beside: true},
 	{Name: "yamllint", Operands: Reads, Options: options1598, Risk: 3, Workdir: true},
 	{Name: "yarn", Style: Exact, Options: options1599, Subs: subs1605, Risk: 149, Secrets: 3, Settings: settings1606, Harmless: keys1607, Aside: keys1608, Also: also1609, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner", Obeys: "package.json"},
@@ -8345,7 +8360,7 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
 	{Name: "stow", Operands: Unread, Options: options49, Subs: subs50, Facts: Outside},
 	{Name: "yes", Options: options1449, Shared: [][]Option{options5}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1611, Shared: [][]Option{options5}, Risk: 219, Special: "jq"},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1611, Shared: [][]Option{options5}, Risk: 220, Special: "jq"},
 	{Name: "yt-dlp", Operands: URLs, Options: options1612, Here: true},
 	{Name: "youtube-dl", Operands: URLs, Options: options1612, Here: true},
 	{Name: "gallery-dl", Operands: URLs, Options: options1612, Here: true},
@@ -8362,7 +8377,7 @@ var programs = [...]Program{
 	{Name: "bzdiff", Operands: Reads, Options: options180, Risk: 3},
 	{Name: "xzcmp", Operands: Reads, Options: options180, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options180, Risk: 3},
-	{Name: "zfs", Operands: Unread, Risk: 220},
+	{Name: "zfs", Operands: Unread, Risk: 221},
 	{Name: "zig", Style: Exact, Operands: Unread, Options: options1613, Subs: subs1617, Workdir: true},
 	{Name: "nim", Style: Exact, Operands: Unread, Options: options1613, Subs: subs1617, Workdir: true},
 	{Name: "dart", Style: Exact, Operands: Unread, Options: options1613, Subs: subs1617, Workdir: true},
@@ -8396,12 +8411,12 @@ var programs = [...]Program{
 	{Name: "bzless", Operands: Reads, Options: options180, Risk: 116},
 	{Name: "xzless", Operands: Reads, Options: options180, Risk: 116},
 	{Name: "zmodload", Operands: Unread, Options: options1621},
-	{Name: "zpool", Operands: Unread, Risk: 221},
+	{Name: "zpool", Operands: Unread, Risk: 222},
 	{Name: "zstd", Operands: Outputs, Options: options1622, Beside: true},
 	{Name: "unzstd", Operands: Outputs, Options: options1622, Beside: true},
 	{Name: "zstdmt", Operands: Outputs, Options: options1622, Beside: true},
 	{Name: "pzstd", Operands: Outputs, Options: options1622, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options49, Subs: subs50, Risk: 222, Also: also1623, Facts: Outside},
+	{Name: "zypper", Operands: Unread, Options: options49, Subs: subs50, Risk: 223, Also: also1623, Facts: Outside},
 }
 
 var options0 = []Option{

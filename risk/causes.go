@@ -19,12 +19,14 @@ const (
 	ownShell    cause = "changes only the shell it runs in"
 	wrapper     cause = "runs another command"
 	runsCode    cause = "runs a program of its own"
+	projectCode cause = "runs a program of the project"
 	needsRoot   cause = "needs root"
 	installs    cause = "installs a package"
 	removesPkg  cause = "removes a package"
 	remote      cause = "reaches another host"
 	sends       cause = "sends data to a host"
 	asks        cause = "read-only: asks another host"
+	fetches     cause = "fetches what files name"
 	services    cause = "mutating operation on a service"
 	power       cause = "stops or restarts the machine"
 	disks       cause = "destructive operation on a disk"
@@ -63,7 +65,11 @@ func because(class Class, c cause, factor string) Finding {
 
 // RunsCode reports whether the program runs code that the command line does not
 // show: a target or a script.
-func (f *Finding) RunsCode() bool { return f.cause == runsCode }
+func (f *Finding) RunsCode() bool { return f.cause == runsCode || f.cause == projectCode }
+
+// Local reports whether the command needs only the files of its directory, although the
+// program works by more than that otherwise: terraform validate, but not terraform plan.
+func (f *Finding) Local() bool { return f.cause == projectCode }
 
 // Loses reports whether the tables say that something is gone after the command: it
 // destroys or deletes.
@@ -75,7 +81,7 @@ func (f *Finding) Loses() bool {
 func (f *Finding) Mutates() bool { return strings.HasPrefix(string(f.cause), string(mutating)) }
 
 // outward are the causes of what is done to another host or to this machine.
-var outward = []cause{needsRoot, installs, removesPkg, remote, sends, asks, services, power, disks, users, network, deletes}
+var outward = []cause{needsRoot, installs, removesPkg, remote, sends, asks, fetches, services, power, disks, users, network, deletes}
 
 // Outward reports whether the command works on another host, or on more of this machine
 // than files and its own processes.

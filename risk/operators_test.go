@@ -501,7 +501,6 @@ git archive HEAD
 git stash list
 docker ps -a
 docker logs x --tail 10
-docker compose ps
 docker images
 redis-cli info
 pg_isready
@@ -519,8 +518,6 @@ consul members
 nomad status
 virsh list --all
 doctl compute droplet list
-terraform show
-terraform state list
 svn status
 curl --version
 curl -h

@@ -19,7 +19,7 @@ func TestClasses(t *testing.T) {
 			"kubectl --namespace=x get pods -o wide", "kubectl config view", "kubectl rollout status deploy/x", "pvecm status",
 			"qm status 100", "systemctl status nginx", "systemctl", "git status", "git -C sub log --oneline", "git branch",
 			"git branch --list 'feature/*'", "git tag", "git remote -v", "git stash list", "git config --get user.name",
-			"docker ps -a", "docker compose logs web", "date", "date +%F", "hostname", "hostname -f", "true && false",
+			"docker ps -a", "docker logs web", "date", "date +%F", "hostname", "hostname -f", "true && false",
 			"echo 'a | rm b'", "echo ok # $(x)", "if true; then ls; fi", "for f in a b; do cat $f; done", "cd src && ls",
 			"find . -name '*.go'", "find . -type f -exec cat {} \\;", "timeout 5 ls", "nice -n 5 cat f", "env CI=1 ls",
 			"bash -c 'ls -l'", "xargs cat", "sort f | uniq -c | head -5", "echo hi > /dev/null", "ls 2>&1", "kubectl delete --help",
@@ -67,6 +67,54 @@ func TestClasses(t *testing.T) {
 		for _, line := range tt.lines {
 			if got := Facts(analyze(line), Default); got.Class != tt.class {
 				t.Errorf("%q: %+v, want %v", line, got, tt.class)
+			}
+		}
+	}
+}
+
+// What only shows something, but runs programs or code that files of the workspace name.
+func TestShowsByCode(t *testing.T) {
+	for _, tt := range []struct {
+		runs  bool
+		lines []string
+	}{
+		{true, []string{
+			// Providers, which lie in .terraform, and backends, of which that of kubernetes runs the program in its block exec.
+			"terraform validate", "terraform validate -json", "tofu validate", "terraform -chdir=sub validate", "terraform plan", "terraform show", "terraform show p.tfplan",
+			"terraform graph", "terraform providers", "terraform providers schema -json", "terraform output", "terraform state list", "terraform state show a.b", "terraform state pull",
+			"terraform workspace list", "terraform init", "terraform console", "terraform test", "terraform refresh", "terragrunt output",
+		}},
+		{false, []string{"terraform version", "terraform -version", "tofu version -json", "terraform fmt -check", "terraform workspace show", "terraform -help"}},
+	} {
+		for _, line := range tt.lines {
+			found := Each(analyze(line), Default)
+			if f := found[0]; f.RunsCode() != tt.runs || f.Class == Safe != !tt.runs {
+				t.Errorf("%q: %+v", line, f)
+			}
+		}
+	}
+}
+
+// What only shows something, but gets what files of the workspace name, from any host.
+func TestShowsByFetching(t *testing.T) {
+	for _, tt := range []struct {
+		class Class
+		lines []string
+	}{
+		{Moderate, []string{
+			"kubectl get -k .", "kubectl get -k.", "kubectl get -k=.", "kubectl get --kustomize .", "kubectl get --kustomize=.", "kubectl -n x describe -k .", "kubectl diff -k .", "oc get -k .",
+			"kubectl wait --for=condition=Ready -k .", "kubectl rollout status -k .", "kubectl rollout history -k .", "kubectl kustomize .", "kustomize build .",
+			"docker compose ps", "docker compose -f x.yml logs web", "docker compose config --services", "docker compose images", "docker compose top", "docker compose port web 80", "docker-compose ps",
+			"docker-compose config -q", "podman compose ps", "helm template . --dependency-update", "helm template x ./chart --enable-dns", "pulumi stack ls", "pulumi whoami",
+		}},
+		{Safe, []string{
+			"kubectl get pods", "kubectl get -f x.yaml", "kubectl diff -f x.yaml", "kubectl rollout status deploy/x", "docker compose ls", "docker compose version", "docker-compose version", "docker ps",
+			"podman-compose ps", "helm template .", "helm lint .", "helm list", "pulumi version",
+		}},
+	} {
+		for _, line := range tt.lines {
+			if f := Facts(analyze(line), Default); f.Class != tt.class {
+				t.Errorf("%q: %+v, want %v", line, f, tt.class)
 			}
 		}
 	}

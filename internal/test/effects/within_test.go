@@ -70,6 +70,7 @@ func (a *agent) Decide(lines []string) ([]effectbox.Verdict, error) {
 	}
 	a.rules.Session.Walls(&permission.Walls{
 		Writable: walls.Paths(slices.Concat(plan.Writable, plan.Temp)), Held: func() ([]string, error) { return plan.Held, nil },
+		Planted: func(string) bool { return false }, // nothing has run inside yet
 	})
 	v := a.rules.Evaluator()
 	v.Env = &unchanged{Env: v.Env, known: map[any]any{}}
