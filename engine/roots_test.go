@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,6 +186,25 @@ func TestPlantedRunsInside(t *testing.T) {
 		}
 		if err := os.WriteFile(filepath.Join(dir, "bin/ps"), nil, 0o755); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestBeginsElsewhere: the directory in which a command begins does not become writable by
+// that.
+func TestBeginsElsewhere(t *testing.T) {
+	dir, root, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
+	r, err := Load(Options{Dir: dir, Roots: []string{dir, root}, Dirs: &Dirs{State: t.TempDir()}, Isolated: true, Unbound: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := r.Walls(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"", root, filepath.Join(root, "none"), elsewhere, filepath.Dir(elsewhere), filepath.Dir(dir), r.Place.Home, "/"} {
+		if got, err := r.Walls(at); err != nil || !slices.Equal(got.Writable, want.Writable) {
+			t.Errorf("from %s: %v, %v, want %v", at, got.Writable, err, want.Writable)
 		}
 	}
 }

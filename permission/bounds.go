@@ -26,6 +26,7 @@ type Bounds struct {
 type Bound struct {
 	Read, Write string
 	Ruled       bool // it is a rule that withholds it from reading
+	Kept        bool // it is a rule that withholds it from writing
 }
 
 // Bounds returns the bounds of a policy with those of its further policies, under the
@@ -72,8 +73,8 @@ func (b *Bounds) At(name string, dir bool) Bound {
 		if all.Read == "" || one.Ruled && !all.Ruled {
 			all.Read, all.Ruled = one.Read, one.Ruled
 		}
-		if all.Write == "" {
-			all.Write = one.Write
+		if all.Write == "" || one.Kept && !all.Kept {
+			all.Write, all.Kept = one.Write, one.Kept
 		}
 	}
 	return all
@@ -90,7 +91,9 @@ func (b *Bounds) by(p *Policy, name string, dir bool) Bound {
 		found.Read = unreadable(p, &sub, name)
 	}
 	sub.Kind = patterns.WritePath
-	if found.Write = b.ruled(p, &sub, dir); found.Write == "" {
+	if found.Write = b.ruled(p, &sub, dir); found.Write != "" {
+		found.Kept = true
+	} else {
 		found.Write = unwritable(p, &sub, name)
 	}
 	return found

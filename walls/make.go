@@ -23,7 +23,11 @@ const (
 	File         // or a device, a pipe, a socket
 	Dir
 	Link
+	Unknown // it cannot be told, as what lies in a directory that cannot be entered
 )
+
+// MaxPath is from which length on a path cannot be named: PATH_MAX of Linux.
+const MaxPath = 4096
 
 // Entry is a name in a directory.
 type Entry struct {
@@ -36,16 +40,21 @@ type Listing struct{ Entries []Entry }
 
 // Files is what a Planner needs to know of the files.
 type Files interface {
-	// Kind returns what is at an absolute path, without following a link there.
+	// Kind returns what is at an absolute path, without following a link there: Unknown
+	// from MaxPath on.
 	Kind(path string) Kind
 	// List returns what is in a directory. As long as nothing has changed in it, it may
 	// return the same Listing, of which nobody changes anything. The error is
-	// fs.ErrNotExist or fs.ErrPermission if a command could not list it either.
+	// fs.ErrNotExist if nothing is there, and fs.ErrPermission if it cannot be listed, or
+	// what is in it not be looked at by its path.
 	List(dir string) (*Listing, error)
 	// Names returns how many names a file has, by hard links; 1 if that is not known.
 	Names(path string) int
 	// Resolve follows the links of an absolute path, as permission.Env.
 	Resolve(path string) (real string, ok bool)
+	// Passes returns the paths that are looked at to resolve one: the names on the way, and
+	// those on the way that a link there leads.
+	Passes(path string) []string
 	// Repository returns the directories, outside it, in which git keeps the repository
 	// of a directory.
 	Repository(dir string) []string
@@ -58,7 +67,6 @@ type Machine struct {
 	Services []string // the directories for sockets of services
 	Sockets  []string // such sockets, by which programs outside do what is said
 	Settings []string // what in a directory of git changes what git does
-	Dir      string   // where the command begins
 }
 
 // maxNames is how many names a plan looks at.
@@ -75,7 +83,9 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	}
 	k := &maker{Planner: pl, machine: m, files: files, left: maxNames}
 	k.plan = Plan{Workspace: append([]string{p.Place.Workspace}, p.Place.Roots...), Hosts: hosts(p)}
-	k.writable()
+	if err := k.writable(); err != nil {
+		return nil, err
+	}
 	for _, root := range k.plan.Workspace {
 		if err := k.walk(root, false); err != nil {
 			return nil, err
@@ -103,6 +113,7 @@ type maker struct {
 	files   Files
 	plan    Plan
 	left    int // names that may still be looked at
+	over    int // names that were too many
 	unheld  []string
 	kept    string // why nothing in the workspace is written, "" if there is no reason
 }
@@ -124,7 +135,7 @@ func hosts(p *permission.Policy) []string {
 }
 
 // writable sets the directories that may be written, and those for temporary files.
-func (k *maker) writable() {
+func (k *maker) writable() error {
 	for _, root := range k.plan.Workspace {
 		if k.kept = k.bounds.ReadOnly(); k.kept != "" {
 			k.add(&k.plan.Writable, root, "the workspace, but for what stays as it is")
@@ -133,39 +144,59 @@ func (k *maker) writable() {
 		}
 		k.add(&k.plan.Writable, root, "the workspace")
 		for _, dir := range k.files.Repository(root) {
-			k.repository(dir)
+			if err := k.repository(dir); err != nil {
+				return err
+			}
 		}
 		copies := permission.Copies(root)
 		if real, ok := k.files.Resolve(copies); ok && real == copies && k.files.Kind(copies) == Dir { // no link leads there
 			k.add(&k.plan.Writable, copies, "copies of the workspace")
 		}
 	}
-	if dir := k.machine.Dir; dir != "" && k.kept == "" && !k.inside(dir) {
-		k.add(&k.plan.Writable, dir, "where the command begins")
-	}
-	for _, w := range k.machine.Writable {
-		if real, ok := k.files.Resolve(w.Path); ok && k.files.Kind(real) == Dir && !k.inside(real) {
-			k.add(&k.plan.Writable, real, w.Why)
-		}
-	}
+	k.caches()
 	k.emptied(&k.plan.Temp, k.machine.Temp, "temporary files")
 	k.emptied(&k.plan.Services, k.machine.Services, "sockets of services")
+	return nil
 }
 
-// emptied adds directories that are to be empty, unless the workspace is above.
+// caches adds the further directories. What is looked for where a command can have put
+// something does not count: a link would let the next one write wherever it leads.
+func (k *maker) caches() {
+	type cache struct{ path, real, why string }
+	var found []cache
+	writable := slices.Clone(k.plan.Writable)
+	for _, w := range k.machine.Writable {
+		if real, ok := k.files.Resolve(w.Path); ok && k.files.Kind(real) == Dir && !k.inside(real) {
+			found = append(found, cache{w.Path, real, w.Why})
+			writable = append(writable, Path{real, w.Why})
+		}
+	}
+	for _, c := range found {
+		if !k.changes(c.path, writable) {
+			k.add(&k.plan.Writable, c.real, c.why)
+		}
+	}
+}
+
+// changes reports whether a command that can write to directories can change where a path
+// leads.
+func (k *maker) changes(name string, writable []Path) bool {
+	return slices.ContainsFunc(k.files.Passes(name), func(at string) bool { return belowAny(path.Dir(at), writable) })
+}
+
+// emptied adds directories that are to be empty, unless the workspace is above, or a command
+// has a say in which they are.
 func (k *maker) emptied(list *[]Path, dirs []string, why string) {
 	for _, dir := range dirs {
 		real, ok := k.files.Resolve(dir)
-		if ok && k.files.Kind(real) == Dir && !k.within(real) && real != "/" {
+		if ok && k.files.Kind(real) == Dir && !k.within(real) && real != "/" && !k.changes(dir, k.plan.Writable) {
 			k.add(list, real, why)
 		}
 	}
 }
 
 // inside reports whether a path is in a directory that may be written.
-func (k *maker) inside(name string) bool {
-	return slices.ContainsFunc(k.plan.Writable, func(w Path) bool { return below(name, w.Path) })
-}
+func (k *maker) inside(name string) bool { return belowAny(name, k.plan.Writable) }
 
 func (k *maker) add(list *[]Path, name, why string) {
 	if !slices.ContainsFunc(*list, func(p Path) bool { return p.Path == name }) {
@@ -178,19 +209,29 @@ var errTooMany = fmt.Errorf("there are more than %d names in the workspace and i
 // walk looks at everything in a directory. With kept set nothing there can be written
 // anyway.
 func (k *maker) walk(dir string, kept bool) error {
+	if k.over > maxNames {
+		return k.tooMany(dir, 0)
+	}
 	listing, err := k.files.List(dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil // nor can the command read it
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return k.seal(dir, err) // whoever owns it can change that
 	case err != nil:
 		return fmt.Errorf("what is to be withheld cannot be looked for: %w", err)
 	}
 	if k.left -= len(listing.Entries); k.left < 0 {
-		return errTooMany
+		return k.tooMany(dir, len(listing.Entries))
 	}
 	found := k.in(dir, listing)
+	if found.deep {
+		return k.seal(dir, errTooLong)
+	}
 	if found.repository && !kept {
-		k.settings(dir)
+		if err := k.settings(dir); err != nil {
+			return err
+		}
 	}
 	for i := range found.notable {
 		if err := k.entry(&found.notable[i], kept); err != nil {
@@ -198,6 +239,38 @@ func (k *maker) walk(dir string, kept bool) error {
 		}
 	}
 	return nil
+}
+
+// tooMany is for a directory with more names than may be looked at. In the workspace it is
+// withheld, and they are not counted, so that what lies beside it can be looked at.
+func (k *maker) tooMany(dir string, names int) error {
+	if !k.within(dir) {
+		return errTooMany
+	}
+	k.left += names
+	k.over += names
+	return k.seal(dir, errTooMany)
+}
+
+var errTooLong = errors.New("there are paths that are too long to name")
+
+// seal withholds the nearest directory that can be named, since what is in it cannot be told.
+// A command could have brought that about, so that it is no reason for a plan without it, nor
+// for none: there is none only if all of a directory of the workspace would be withheld.
+func (k *maker) seal(dir string, why error) error {
+	for k.files.Kind(dir) == Unknown && dir != "/" {
+		dir = path.Dir(dir)
+	}
+	if k.holdsWorkspace(dir) {
+		return fmt.Errorf("what is to be withheld in %s cannot be looked for: %w", dir, why)
+	}
+	k.add(&k.plan.Denied, dir, "what is to be withheld in it cannot be looked for: "+why.Error())
+	return nil
+}
+
+// holdsWorkspace reports whether a path is a directory of the workspace, or above one.
+func (k *maker) holdsWorkspace(name string) bool {
+	return slices.ContainsFunc(k.plan.Workspace, func(root string) bool { return below(root, name) })
 }
 
 // entry looks at one name.
@@ -221,11 +294,14 @@ func (k *maker) entry(e *notable, kept bool) error {
 		return nil
 	}
 	switch {
-	case path.Base(name) == ".git":
-		k.repository(name)
-		return nil
+	case path.Base(name) == ".git" && !kept && !bound.Kept && k.inside(name):
+		if err := k.repository(name); err != nil {
+			return err
+		}
 	case slices.Contains(Paths(k.plan.Writable), name):
 		kept = false
+	case slices.Contains(Paths(k.plan.ReadOnly), name): // it changes what git does
+		kept = true
 	case bound.Write != "" && !kept:
 		k.add(&k.plan.ReadOnly, name, bound.Write)
 		kept = true
@@ -286,57 +362,92 @@ func (k *maker) link(name string) {
 	}
 	k.add(&k.plan.Gaps, name, "it is a link, which a command may replace by a file of its own")
 	k.unheld = append(k.unheld, bound.Write)
-	if !ok || k.files.Kind(real) == Nothing {
-		return
-	}
-	if bound.Read != "" {
+	switch {
+	case ok && k.files.Kind(real) == Nothing:
+	case !ok || k.files.Kind(real) == Unknown || k.needed(real):
+		k.unheld = append(k.unheld, bound.Read)
+	case bound.Read != "":
 		k.add(&k.plan.Denied, real, bound.Read)
-	} else if k.inside(real) {
+	case k.inside(real):
 		k.add(&k.plan.ReadOnly, real, bound.Write)
 	}
 }
 
-// repository lets git write what it keeps in a directory, but not what changes what it
-// does. The directory becomes a mount of its own, which cannot be moved away.
-func (k *maker) repository(dir string) {
-	if k.kept != "" {
+// programs are the directories in which programs are, and what they run with.
+var programs = []string{
+	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/libexec", "/usr/share", "/usr/local/bin", "/usr/local/lib",
+	"/nix/store", "/gnu/store", "/dev", "/proc", "/sys",
+}
+
+// needed reports whether no command could run, or begin, without what is at a path. Where a
+// link leads there that a command can have made, it is not withheld: that command would
+// choose that none can run after it.
+func (k *maker) needed(name string) bool {
+	return k.holdsWorkspace(name) || path.Dir(name) == "/" && k.files.Kind(name) == Dir ||
+		slices.ContainsFunc(programs, func(dir string) bool { return below(name, dir) || below(dir, name) })
+}
+
+// withhold adds what a name leads to to a list, unless it is needed and a command has a say
+// in where the name leads.
+func (k *maker) withhold(list *[]Path, name, real, why string) {
+	if k.needed(real) && k.changes(name, k.plan.Writable) {
+		k.unheld = append(k.unheld, why)
+		k.add(&k.plan.Gaps, name, why+": it leads to what no command could run without")
 		return
 	}
+	k.add(list, real, why)
+}
+
+// repository lets git write what it keeps in a directory, but not what changes what it
+// does. The directory becomes a mount of its own, which cannot be moved away.
+func (k *maker) repository(dir string) error {
+	if k.kept != "" {
+		return nil
+	}
 	k.add(&k.plan.Writable, dir, "git's own files")
-	k.settings(dir)
+	return k.settings(dir)
 }
 
 // settings protects what changes what git does in one of its directories.
-func (k *maker) settings(dir string) {
+func (k *maker) settings(dir string) error {
 	const why = "it changes what git does"
 	for _, setting := range k.machine.Settings {
 		name := path.Join(dir, setting)
 		switch k.files.Kind(name) {
 		case Nothing:
 			k.add(&k.plan.Absent, name, why)
+		case Unknown:
+			return k.seal(name, errors.New("git's settings cannot be told"))
 		case Link:
 			k.add(&k.plan.Gaps, name, "it is a link, which a command may replace by a file of its own")
 		default:
 			k.add(&k.plan.ReadOnly, name, why)
 		}
 	}
+	return nil
 }
 
 // elsewhere looks at what the tables and the rules name outside the workspace.
 func (k *maker) elsewhere() error {
 	for _, name := range k.bounds.Files() {
+		if k.hidden(name) {
+			if err := k.seal(name, fs.ErrPermission); err != nil {
+				return err
+			}
+			continue
+		}
 		real, ok := k.files.Resolve(name)
-		if !ok || k.files.Kind(real) == Nothing {
+		if kind := k.files.Kind(real); !ok || kind == Nothing || kind == Unknown {
 			continue
 		}
 		for _, one := range []string{name, real} {
 			switch bound := k.at(one, k.files.Kind(real) == Dir); {
 			case bound.Read != "" && (k.within(real) || bound.Ruled):
-				k.add(&k.plan.Denied, real, bound.Read)
+				k.withhold(&k.plan.Denied, name, real, bound.Read)
 			case bound.Read != "":
-				k.add(&k.plan.Empty, real, bound.Read)
+				k.withhold(&k.plan.Empty, name, real, bound.Read)
 			case bound.Write != "" && k.inside(real):
-				k.add(&k.plan.ReadOnly, real, bound.Write)
+				k.withhold(&k.plan.ReadOnly, name, real, bound.Write)
 			}
 		}
 	}
@@ -348,6 +459,12 @@ func (k *maker) elsewhere() error {
 	return nil
 }
 
+// hidden reports whether a command can have hidden what is at a path, where it can write.
+// What is hidden elsewhere is so for a command too.
+func (k *maker) hidden(name string) bool {
+	return k.files.Kind(name) == Unknown && k.inside(name)
+}
+
 // within reports whether a path is in the workspace.
 func (k *maker) within(name string) bool {
 	return slices.ContainsFunc(k.plan.Workspace, func(root string) bool { return below(name, root) })
@@ -355,6 +472,9 @@ func (k *maker) within(name string) bool {
 
 // root looks at what a rule is about outside the workspace.
 func (k *maker) root(root permission.Root) error {
+	if k.hidden(root.Path) {
+		return k.seal(root.Path, fs.ErrPermission)
+	}
 	real, ok := k.files.Resolve(root.Path)
 	if real != root.Path {
 		k.unheld = append(k.unheld, root.Rule) // it is not about the target by its own name
@@ -362,22 +482,17 @@ func (k *maker) root(root permission.Root) error {
 	switch {
 	case !ok, k.within(real), k.files.Kind(real) == Nothing:
 		return nil
-	case slices.ContainsFunc(k.plan.Workspace, func(dir string) bool { return below(dir, real) }):
+	case k.files.Kind(real) == Unknown:
+		k.unheld = append(k.unheld, root.Rule)
+		return nil // nor can the command tell
+	case k.holdsWorkspace(real):
 		k.unheld = append(k.unheld, root.Rule)
 		k.add(&k.plan.Gaps, real, root.Rule+": held in the workspace, and not in all of "+real)
 		return nil
 	}
 	left := k.left
 	kind := k.files.Kind(real)
-	if bound := k.at(real, kind == Dir); bound.Read != "" {
-		k.pin(real, kind == Dir, bound)
-		k.add(&k.plan.Denied, real, bound.Read)
-		return nil
-	}
-	if kind != Dir {
-		return nil
-	}
-	err := k.walk(real, !k.inside(real))
+	err := k.entry(&notable{real, kind, k.at(real, kind == Dir)}, !k.inside(real))
 	if errors.Is(err, errTooMany) {
 		k.left = left
 		k.unheld = append(k.unheld, root.Rule)
@@ -407,9 +522,7 @@ func (k *maker) absent(root string) {
 }
 
 // readOnly reports whether a path lies in what stays as it is.
-func (k *maker) readOnly(name string) bool {
-	return slices.ContainsFunc(k.plan.ReadOnly, func(p Path) bool { return below(name, p.Path) })
-}
+func (k *maker) readOnly(name string) bool { return belowAny(name, k.plan.ReadOnly) }
 
 // held lists the rules that are held whole.
 func (k *maker) held() {
@@ -436,13 +549,13 @@ func (k *maker) holds(root permission.Root) bool {
 	if !ok || !root.Write || !k.inside(real) {
 		return ok
 	}
-	return slices.ContainsFunc(slices.Concat(k.plan.ReadOnly, k.plan.Denied, k.plan.Empty), func(p Path) bool { return below(real, p.Path) })
+	return belowAny(real, slices.Concat(k.plan.ReadOnly, k.plan.Denied, k.plan.Empty))
 }
 
 // socket withholds the socket of a service, unless it is in the workspace.
 func (k *maker) socket(name string) {
 	if real, ok := k.files.Resolve(name); ok && k.files.Kind(real) == File && !k.within(real) {
-		k.add(&k.plan.Denied, real, "the socket of a service")
+		k.withhold(&k.plan.Denied, name, real, "the socket of a service")
 	}
 }
 
@@ -464,7 +577,8 @@ func (k *maker) named() {
 	}
 }
 
-// settle leaves out what something above already withholds.
+// settle leaves out what something above already withholds. Nothing can be mounted below a
+// mask, and nobody comes there to write.
 func (k *maker) settle() {
 	p := &k.plan
 	withheld := append(slices.Clone(p.Denied), p.Empty...)
@@ -478,6 +592,9 @@ func (k *maker) settle() {
 	p.Denied = slices.DeleteFunc(p.Denied, gone)
 	p.Empty = slices.DeleteFunc(p.Empty, func(one Path) bool { return gone(one) || slices.Contains(Paths(p.Denied), one.Path) })
 	p.ReadOnly = slices.DeleteFunc(p.ReadOnly, func(one Path) bool { return gone(one) || slices.Contains(Paths(withheld), one.Path) })
+	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.Absent} {
+		*list = slices.DeleteFunc(*list, func(one Path) bool { return belowAny(one.Path, withheld) })
+	}
 }
 
 func (k *maker) sort() {
@@ -485,6 +602,11 @@ func (k *maker) sort() {
 	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
 		slices.SortFunc(*list, func(a, b Path) int { return cmp.Compare(a.Path, b.Path) })
 	}
+}
+
+// belowAny reports whether a path is one of a list or below it.
+func belowAny(name string, list []Path) bool {
+	return slices.ContainsFunc(list, func(p Path) bool { return below(name, p.Path) })
 }
 
 // below reports whether a path is dir or below it.

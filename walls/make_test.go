@@ -2,6 +2,7 @@ package walls
 
 import (
 	"io/fs"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ import (
 type fake []string
 
 func (f fake) Kind(name string) Kind {
+	if len(name) >= MaxPath {
+		return Unknown
+	}
 	if dir, _ := f.Resolve(path.Dir(name)); name != "/" {
 		name = path.Join(dir, path.Base(name))
 	}
@@ -57,6 +61,19 @@ func (f fake) Resolve(name string) (string, bool) {
 		}
 	}
 	return name, true
+}
+
+// Passes: as the links of a fake are absolute, the way is that of each text in turn.
+func (f fake) Passes(name string) (all []string) {
+	for at := name; at != "/"; at = path.Dir(at) {
+		all = append(all, at)
+	}
+	for _, line := range f {
+		if at, to, link := strings.Cut(line, " -> "); link && (at == name || strings.HasPrefix(name, at+"/")) {
+			return append(all, f.Passes(to+name[len(at):])...)
+		}
+	}
+	return all
 }
 
 func (f fake) Repository(string) []string { return nil }
@@ -157,13 +174,35 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestDirectory: a command that begins elsewhere writes there.
-func TestDirectory(t *testing.T) {
-	m := machine()
-	m.Dir = "/tmp/scratch"
-	p, err := new(Planner).Make(policy(t, "", ""), nil, m, files)
-	if err != nil || !slices.Contains(Paths(p.Writable), "/tmp/scratch") {
-		t.Errorf("%v, %v", p, err)
+// TestCaches: what a command can have put where a cache is looked for does not become
+// writable, nor is it emptied: a link, on the way as well, in the workspace or in another
+// cache.
+func TestCaches(t *testing.T) {
+	with := append(slices.Clone(files), "/opt/victim/x", "/opt/victim/go-build/x", "/data/cache/pip/x", "/data/cache/yarn/x", "/home/me/ws/.cache/pip/x", "/home/me/ws/.cache/go -> /opt/victim", "/home/me/ws/linked -> /opt/victim",
+		"/data/link -> /home/me/ws/linked", "/data/cache/pip/l -> /opt/victim", "/home/me/caches -> /data/cache")
+	for name, want := range map[string]string{
+		"/data/cache/pip": "/data/cache/pip", "/home/me/caches/pip": "/data/cache/pip", "/data/cache/yarn": "/data/cache/yarn",
+		"/home/me/ws/.cache/go": "", "/home/me/ws/linked/go-build": "", "/home/me/ws/.cache/pip": "", "/data/link": "", "/data/link/go-build": "", "/data/cache/pip/l": "", "/data/cache/pip/l/go-build": "",
+	} {
+		for _, first := range []bool{false, true} {
+			m := machine()
+			caches := []Path{{"/data/cache/pip", "cache"}, {name, "cache"}}
+			if first {
+				slices.Reverse(caches)
+			}
+			m.Writable, m.Temp, m.Services = caches, []string{name}, []string{name}
+			p, err := new(Planner).Make(policy(t, "", ""), nil, m, with)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writable := Paths(p.Writable)
+			if slices.ContainsFunc(writable, func(dir string) bool { return below(dir, "/opt") }) || want != "" && !slices.Contains(writable, want) {
+				t.Errorf("%s: %v", name, writable)
+			}
+			if emptied := Paths(slices.Concat(p.Temp, p.Services)); want == "" && len(emptied) > 0 {
+				t.Errorf("%s: emptied are %v", name, emptied)
+			}
+		}
 	}
 }
 
@@ -325,6 +364,138 @@ func TestReadOnly(t *testing.T) {
 		}
 		if got := slices.Contains(Paths(made.Writable), "/home/me/ws/.git"); got != (name == "edit of a file") {
 			t.Errorf("%s: git writes: %v", name, got)
+		}
+	}
+}
+
+// masked and writes say what a command can do to a path inside a plan: of the mounts the
+// deepest one counts.
+func masked(p *Plan, name string) bool {
+	return deepest(name, p.Denied, p.Empty) >= max(1, deepest(name, p.Writable))
+}
+
+func writes(p *Plan, name string) bool {
+	return !masked(p, name) && deepest(name, p.Writable) > deepest(name, p.ReadOnly)
+}
+
+// deepest returns the length of the longest path that a name is below.
+func deepest(name string, lists ...[]Path) (n int) {
+	for _, p := range slices.Concat(lists...) {
+		if below(name, p.Path) {
+			n = max(n, len(p.Path))
+		}
+	}
+	return n
+}
+
+// TestRepositories: nothing in a directory of git is free because git writes there: not what
+// a rule says, and not where nothing is written.
+func TestRepositories(t *testing.T) {
+	const ws = "/home/me/ws/"
+	with := append(slices.Clone(files), ws+".git/a.token", ws+".git/b.key", ws+".git/refs/heads/main", ws+".git/modules/m/x.key", ws+"sub/.git/c.key", ws+"vendor/lib/.git/HEAD", ws+"vendor/lib/.git/refs/x", "/srv/repo/.git/HEAD", "/srv/repo/.git/x.key", "/srv/repo/sub/.git/HEAD",
+		"/home/me/.cache/go-build/.git/HEAD", "/home/me/.cache/go-build/.git/x.key")
+	for _, tt := range []struct {
+		rule                   string
+		masked, kept, writable []string // what a command inside cannot read, can only read, can write
+	}{
+		{"", nil, []string{ws + ".git/config", "/srv/repo/.git/HEAD"}, []string{ws + ".git/HEAD", ws + "vendor/lib/.git/HEAD"}},
+		{"Read(//srv/**/*.key)", []string{"/srv/repo/.git/x.key"}, []string{"/srv/repo/.git", "/srv/repo/.git/HEAD", "/srv/repo/sub/.git/HEAD"}, nil},
+		{"Read(//srv/repo/.git/**/*.key)", []string{"/srv/repo/.git/x.key"}, []string{"/srv/repo/.git", "/srv/repo/.git/HEAD"}, nil},
+		{"Edit(vendor/**)", nil, []string{ws + "vendor/lib/.git", ws + "vendor/lib/.git/HEAD", ws + "vendor/lib/.git/refs/x"}, []string{ws + ".git/HEAD"}},
+		{"Edit(./vendor/lib/.git/**)", nil, []string{ws + "vendor/lib/.git", ws + "vendor/lib/.git/HEAD"}, []string{ws + ".git/HEAD"}},
+		{"Read(.git/config)", []string{ws + ".git/config"}, nil, []string{ws + ".git/HEAD"}},
+		{"Read(.git/**/*.token)", []string{ws + ".git/a.token"}, nil, []string{ws + ".git/HEAD"}},
+		{"Read(**/*.key)", []string{ws + ".git/b.key", ws + ".git/modules/m/x.key", ws + "sub/.git/c.key"}, []string{ws + ".git/hooks", ws + ".git/hooks/x"}, []string{ws + ".git/a.token"}},
+		{"Edit(.git/HEAD)", nil, []string{ws + ".git/HEAD"}, []string{ws + ".git/a.token"}},
+		{"Edit(.git/refs/**)", nil, []string{ws + ".git/refs", ws + ".git/refs/heads/main"}, []string{ws + ".git/HEAD"}},
+		{"Read(.git/**)", []string{ws + ".git/HEAD", ws + ".git/b.key"}, nil, []string{ws + "vendor/lib/.git/HEAD"}},
+		{"Read(~/.cache/go-build/**/*.key)", []string{"/home/me/.cache/go-build/.git/x.key"}, nil, []string{"/home/me/.cache/go-build/.git/HEAD"}},
+	} {
+		p, err := new(Planner).Make(policy(t, tt.rule, ""), nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range tt.masked {
+			if !masked(p, name) {
+				t.Errorf("%s: %s can be read", tt.rule, name)
+			}
+		}
+		for _, name := range tt.kept {
+			if masked(p, name) || writes(p, name) {
+				t.Errorf("%s: %s can be written, or not be read", tt.rule, name)
+			}
+		}
+		for _, name := range tt.writable {
+			if !writes(p, name) {
+				t.Errorf("%s: %s cannot be written", tt.rule, name)
+			}
+		}
+	}
+}
+
+// TestWithheld: a plan withholds every file that a rule is about, wherever it is, and claims
+// to hold no rule that it does not.
+func TestWithheld(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 0))
+	pick := func(list []string) string { return list[r.IntN(len(list))] }
+	dirs := []string{"", ".git/", "sub/", "sub/.git/", "vendor/", "vendor/lib/.git/", ".claude/worktrees/x/", ".claude/", ".vscode/"}
+	places := []string{"/home/me/ws/", "/srv/a/", "/home/me/.cache/go-build/", "/home/me/.cache/other/"}
+	for range 300 {
+		with := slices.Clone(files)
+		for range 25 {
+			with = append(with, pick(places)+pick(dirs)+pick(dirs)+pick([]string{"a.key", "b.token", "HEAD", "config", "x"}))
+		}
+		var rules []string
+		for range 1 + r.IntN(3) {
+			at := pick([]string{"", "./", "**/", "//srv/", "//srv/**/", "~/.cache/", "~/.cache/**/"})
+			rules = append(rules, pick([]string{"Read(", "Edit("})+at+pick(dirs)+pick([]string{"*.key", "**", "HEAD", "**/*.token", "**/x"})+")")
+		}
+		policy := policy(t, strings.Join(rules, "; "), "")
+		p, err := new(Planner).Make(policy, nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bounds := policy.Bounds(nil)
+		for _, name := range with {
+			if strings.Contains(name, " -> ") || strings.HasSuffix(name, "/") {
+				continue
+			}
+			bound := bounds.At(name, false)
+			if bound.Ruled && !masked(p, name) {
+				t.Errorf("seed %d: %q: %s can be read", seed, rules, name)
+			}
+			if strings.HasPrefix(bound.Write, "deny") && writes(p, name) {
+				t.Errorf("seed %d: %q: %s can be written", seed, rules, name)
+			}
+			if writes(p, name) && !slices.ContainsFunc([]string{"/home/me/ws", "/home/me/.cache/go-build"}, func(dir string) bool { return below(name, dir) }) {
+				t.Errorf("seed %d: %q: %s can be written", seed, rules, name)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// TestBelowMasks: nothing of a plan lies below a mask, where it could not be mounted.
+func TestBelowMasks(t *testing.T) {
+	m := machine()
+	m.Temp = append(m.Temp, "/tmp/mine")
+	with := append(slices.Clone(files), "/tmp/mine/x")
+	for _, rule := range []string{"Read(~/.cache/**)", "Read(.claude/**)", "Read(.git/**)", "Read(sub/**)", "Read(//tmp/**)", "Read(//run/**)", "Edit(.claude/**)", "Read(**)"} {
+		p, err := new(Planner).Make(policy(t, rule, ""), nil, m, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		masks := slices.Concat(p.Denied, p.Empty)
+		for _, one := range slices.Concat(p.Writable, p.Temp, p.Services, p.ReadOnly, p.Absent, masks) {
+			if slices.ContainsFunc(masks, func(mask Path) bool { return one.Path != mask.Path && below(one.Path, mask.Path) }) {
+				t.Errorf("%s: %s (%s)", rule, one.Path, one.Why)
+			}
+		}
+		if rule != "Edit(.claude/**)" && rule != "Read(**)" && !slices.Contains(p.Held, "deny "+rule) {
+			t.Errorf("%s is not held: %v", rule, p.Gaps)
 		}
 	}
 }

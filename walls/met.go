@@ -301,7 +301,7 @@ func (r *reader) wallAt(how failure, name string) Met {
 // there returns a path, or the nearest one above it that is there.
 func (r *reader) there(name string) string {
 	for range maxLine {
-		if name == "/" || r.files.Kind(name) != Nothing {
+		if kind := r.files.Kind(name); name == "/" || kind != Nothing && kind != Unknown {
 			break
 		}
 		name = path.Dir(name)

@@ -31,6 +31,7 @@ type found struct {
 	in         *Listing
 	round      int // the last one that had it
 	repository bool
+	deep       bool // some of notable cannot be named
 	notable    []notable
 }
 
@@ -78,6 +79,7 @@ func (pl *Planner) in(dir string, l *Listing) *found {
 			}
 			if e.Kind != File || n.bound != (permission.Bound{}) {
 				f.notable = append(f.notable, n)
+				f.deep = f.deep || len(n.path) >= MaxPath
 			}
 		}
 		pl.found[dir] = f

@@ -1,7 +1,8 @@
 package workspace
 
 import (
-	"os"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -30,11 +31,9 @@ type directory struct {
 	stamp
 	err error // why it could not be listed
 
-	enter  sync.Once
-	enters bool // it may be entered, and not only listed
-	index  sync.Once
-	odd    bool                     // some names are not in ASCII
-	names  map[string][]walls.Entry // by the name in lower case
+	index sync.Once
+	odd   bool                     // some names are not in ASCII
+	names map[string][]walls.Entry // by the name in lower case
 }
 
 // list lists a directory.
@@ -103,17 +102,6 @@ func (d *directory) alike(base string) (found []walls.Entry, sure bool) {
 	return found, len(found) == 0 && !d.odd && ascii(base)
 }
 
-// entered reports whether a directory may be entered, which changes with its stamp.
-func (d *directory) entered(dir string) bool {
-	d.enter.Do(func() {
-		if d.enters = len(d.of.Entries) == 0; !d.enters {
-			_, err := os.Lstat(path.Join(dir, d.of.Entries[0].Name))
-			d.enters = err == nil
-		}
-	})
-	return d.enters
-}
-
 // ascii reports whether a name is in ASCII: two others may be the same to a directory in
 // more ways than by case.
 func ascii(name string) bool {
@@ -175,7 +163,7 @@ func (g *Glance) list(p *glanced, dir string) *directory {
 func (g *Glance) Kind(name string) walls.Kind {
 	name = path.Clean(name)
 	dir, base := path.Split(name)
-	if base == "" || !path.IsAbs(name) {
+	if base == "" || !path.IsAbs(name) || len(name) >= walls.MaxPath {
 		return g.Tree.Kind(name)
 	}
 	p := g.look(path.Clean(dir))
@@ -211,22 +199,28 @@ func (g *Glance) look(dir string) *glanced {
 		return p
 	}
 	d := g.list(p, dir)
-	if os.IsNotExist(d.err) {
+	if errors.Is(d.err, fs.ErrNotExist) {
 		p.listed = nil
 	}
-	p.sure = p.listed == nil || d.err == nil && d.entered(dir)
+	p.sure = p.listed == nil || d.err == nil
 	return p
 }
 
 // Resolve implements walls.Files.
 func (g *Glance) Resolve(name string) (real string, ok bool) { return follow(name, g.readlink) }
 
+// Passes implements walls.Files.
+func (g *Glance) Passes(name string) []string { return passes(name, g.readlink) }
+
+// maxName is how long a name of a directory may be: NAME_MAX of Linux.
+const maxName = 255
+
 // readlink is a reader.
 func (g *Glance) readlink(at string) (target string, ok bool) {
 	if known, found := g.links[at]; found {
 		return known.target, known.ok
 	}
-	if dir := path.Dir(at); at != "/" && g.look(dir).sure && g.Kind(at) != walls.Link {
+	if dir := path.Dir(at); at != "/" && len(path.Base(at)) <= maxName && len(at) < walls.MaxPath && g.look(dir).sure && g.Kind(at) != walls.Link {
 		return "", true
 	}
 	target, ok = readlink(at)

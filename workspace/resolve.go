@@ -64,6 +64,16 @@ func follow(name string, read reader) (real string, ok bool) {
 	return at, true
 }
 
+// passes returns the paths that are read to follow one, as far as that goes.
+func passes(name string, read reader) []string {
+	var all []string
+	follow(name, func(at string) (string, bool) {
+		all = append(all, at)
+		return read(at)
+	})
+	return all
+}
+
 // linkless reports whether no part of a clean path is a link. ok is false if that
 // cannot be determined.
 func linkless(name string, read reader) (plain, ok bool) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
@@ -22,11 +23,16 @@ type Tree struct{ Env }
 
 // Kind returns what is at a path, without following a link there.
 func (Tree) Kind(name string) walls.Kind {
-	info, err := os.Lstat(name)
-	if err != nil {
+	if len(name) >= walls.MaxPath {
+		return walls.Unknown
+	}
+	switch info, err := os.Lstat(name); {
+	case err == nil:
+		return kindOf(info.Mode().Type())
+	case gone(err), errors.Is(err, syscall.ENAMETOOLONG): // a name that no directory has
 		return walls.Nothing
 	}
-	return kindOf(info.Mode().Type())
+	return walls.Unknown
 }
 
 // Names returns how many names a file has.
@@ -36,6 +42,11 @@ func (Tree) Names(name string) int {
 		return 1
 	}
 	return names(info)
+}
+
+// gone reports whether an error says that nothing is at a path.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
 }
 
 func kindOf(mode fs.FileMode) walls.Kind {
@@ -57,11 +68,8 @@ func (Tree) List(dir string) (*walls.Listing, error) {
 // listing returns what is in a directory, with its stamp.
 func listing(dir string) (*walls.Listing, stamp, error) {
 	f, err := open(dir, true)
-	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
-		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
-	}
 	if err != nil {
-		return nil, stamp{}, err
+		return nil, stamp{}, listed(err)
 	}
 	defer f.Close()
 	was := stampOf(f) // what changes from here on changes the next one
@@ -70,8 +78,29 @@ func listing(dir string) (*walls.Listing, stamp, error) {
 	for _, e := range found {
 		l.Entries = append(l.Entries, walls.Entry{Name: e.Name(), Kind: kindOf(e.Type())})
 	}
-	return l, was, err
+	if err == nil {
+		if _, err = os.Lstat(dir + "/."); !errors.Is(err, fs.ErrPermission) {
+			err = nil // it can be entered
+		}
+	}
+	return l, was, listed(err)
 }
+
+// listed returns an error of List for one of the system.
+func listed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case gone(err):
+		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return fmt.Errorf("%w: %w", fs.ErrPermission, err)
+	}
+	return err
+}
+
+// Passes returns the paths that are looked at to resolve one.
+func (Tree) Passes(name string) []string { return passes(name, readlink) }
 
 // Repository returns the directories in which git keeps the repository of a directory
 // outside it, if that repository says that the directory is a working tree of it
@@ -160,11 +189,35 @@ func (c *cache) path(home string) string {
 }
 
 // make makes the directory of a cache if it is missing and its program is there. Without it
-// the program says so.
-func (c *cache) make(path string) {
-	if there(path) != nil && caching()[c.program] {
+// the program says so. It is not made where a command inside walls can have put a link, in
+// what it can write.
+func (c *cache) make(path string, writable func() []string) {
+	if there(path) == nil || !caching()[c.program] {
+		return
+	}
+	dirs := writable()
+	open := func(at string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return filepath.Dir(at) == dir || under(filepath.Dir(at), dir) })
+	}
+	if _, ok := follow(path, readlink); ok && !slices.ContainsFunc(passes(path, readlink), open) {
 		_ = os.MkdirAll(path, 0o700)
 	}
+}
+
+// written returns the directories that a plan may let commands write at a place.
+func written(place patterns.Place) []string {
+	t := Tree{Env{Place: place}}
+	roots := append([]string{place.Workspace}, place.Roots...)
+	all := slices.Clone(roots)
+	for _, root := range roots {
+		all = append(all, t.Repository(root)...)
+	}
+	for i := range caches {
+		if real, ok := t.Resolve(caches[i].path(place.Home)); ok {
+			all = append(all, real)
+		}
+	}
+	return all
 }
 
 // caching has the programs with caches that were there when it was first asked.
@@ -177,19 +230,18 @@ var caching = sync.OnceValue(func() map[string]bool {
 	return found
 })
 
-// Machine returns what a plan of walls depends on here, for a command that begins in a
-// directory: the caches of tools that are there are then made if they are missing. With
-// "" no command begins, and nothing is made.
-func Machine(home, dir string) *walls.Machine {
-	m := &walls.Machine{Temp: []string{os.TempDir(), "/tmp", "/var/tmp"}, Services: []string{"/run", "/var/run"}, Sockets: sockets(), Settings: slices.Clone(gitFiles), Dir: dir}
+// Machine returns what a plan of walls depends on here. If a command begins, the caches of
+// tools that are there are made if they are missing.
+func Machine(place patterns.Place, begins bool) *walls.Machine {
+	m := &walls.Machine{Temp: []string{os.TempDir(), "/tmp", "/var/tmp"}, Services: []string{"/run", "/var/run"}, Sockets: sockets(), Settings: slices.Clone(gitFiles)}
 	for i := range caches {
 		c := &caches[i]
-		path := c.path(home)
-		if home == "" || !filepath.IsAbs(path) {
+		path := c.path(place.Home)
+		if place.Home == "" || !filepath.IsAbs(path) {
 			continue
 		}
-		if dir != "" {
-			c.make(path)
+		if begins {
+			c.make(path, func() []string { return written(place) })
 		}
 		m.Writable = append(m.Writable, walls.Path{Path: path, Why: "cache of " + c.program})
 	}
