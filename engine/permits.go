@@ -75,6 +75,7 @@ const (
 	metSuffix  = ".met"   // of a file with the walls that it met
 	usePrefix  = "use-"   // of a file with the names of the permits of a tool use
 	provenName = "proven" // a permit was used, so the host runs what it is answered
+	stoodName  = "stood"  // walls stood where the host runs its commands
 	offName    = "off"    // says why no line of the session is rewritten any more
 )
 
@@ -320,7 +321,7 @@ func (p *Permits) sweep() {
 		entries, _ := os.ReadDir(dir) // without them nothing is removed
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
-			if info, err := e.Info(); err == nil && path != p.dir && time.Since(info.ModTime()) > 24*time.Hour && e.Name() != provenName && e.Name() != offName {
+			if info, err := e.Info(); err == nil && path != p.dir && time.Since(info.ModTime()) > 24*time.Hour && !slices.Contains([]string{provenName, stoodName, offName}, e.Name()) {
 				_ = os.RemoveAll(path)
 			}
 		}
@@ -399,9 +400,23 @@ func sameDir(a, b string) bool {
 	return err == nil && errSecond == nil && os.SameFile(first, second)
 }
 
+// Stood notes that the walls of the line stood.
+func (p *Permit) Stood() error {
+	if (&Permits{p.dir}).has(stoodName) {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(p.dir, stoodName), nil, 0o600)
+}
+
 // Fails notes that there are no walls where the host runs its commands: no line of the
-// session is rewritten any more.
-func (p *Permit) Fails(why error) error { return (&Permits{p.dir}).Stop(why.Error()) }
+// session is rewritten any more. If walls stood there before, they can be built there, and a
+// command may have brought it about that they now cannot be: then only this line does not run.
+func (p *Permit) Fails(why error) error {
+	if at := (&Permits{p.dir}); !at.has(stoodName) {
+		return at.Stop(why.Error())
+	}
+	return nil
+}
 
 // Meets keeps the walls that the line has met, which has failed, for its record, and returns
 // what the agent is told of them, "" for nothing.

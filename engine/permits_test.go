@@ -129,6 +129,30 @@ func TestRewriteWithoutInput(t *testing.T) {
 	}
 }
 
+// TestWallsFail: that walls fail where a host runs its commands counts for the session unless
+// some have stood there.
+func TestWallsFail(t *testing.T) {
+	for _, stood := range []bool{false, true} {
+		e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)
+		for _, id := range []string{"t1", "t2"} {
+			_, name := rewrittenLine(t, e, bashUse(e, id, "ls"))
+			p, err := dirs.TakePermit(name, e.Place.Workspace)
+			if err == nil && stood {
+				err = p.Stood()
+			}
+			if err == nil && id == "t2" {
+				err = p.Fails(errors.New("no"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if why, stopped := dirs.permitsOf("claude:s").Stopped(); stopped == stood {
+			t.Errorf("after walls that stood (%v): %v %s", stood, stopped, why)
+		}
+	}
+}
+
 // TestPermitOnce: of many processes that take a permit, one gets it.
 func TestPermitOnce(t *testing.T) {
 	e, dirs := walled(t, `allow = ["Bash(ls:*)"]`)

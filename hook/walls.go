@@ -55,14 +55,14 @@ func required(rules *engine.Rules, why string) error {
 
 // enclose has the rules decide about a command with walls around it, if it is allowed to
 // run there. What is asked about, and what needs more than walls let it, is decided, and
-// runs, as without.
+// runs, as without. If there is no plan, because of what lies in the workspace, nothing runs:
+// a command could have brought that about, and the next would run without.
 func (s *session) enclose(use permission.ToolUse) error {
 	if !s.walled {
 		return nil
 	}
 	if err := s.WithinOnce(use.Dir); err != nil {
-		s.noWalls = err.Error()
-		return required(s.Rules, s.noWalls)
+		return fmt.Errorf("it was to be inside walls: %w", err)
 	}
 	if d := s.Explain(use, nil); !staysInside(&d, s.permits().Proven()) {
 		s.Without()

@@ -236,6 +236,33 @@ func TestWallsMissing(t *testing.T) {
 	}
 }
 
+// TestWallsUnplanned: where walls can be built and what lies in the workspace lets none be
+// planned, nothing runs without them.
+func TestWallsUnplanned(t *testing.T) {
+	m := newMachine(t, wallsPolicy)
+	m.env["CLAUDE_CODE_ENTRYPOINT"] = "cli"
+	for len(m.project) < 4000 {
+		m.project += "/" + strings.Repeat("d", 90)
+	}
+	if err := os.MkdirAll(m.project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.OpenRoot(m.project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := dir.Mkdir(strings.Repeat("n", 200), 0o700); err != nil { // too long for a path
+		t.Fatal(err)
+	}
+	for _, line := range []string{"ls", "make"} {
+		o := m.inWalls(t, hook.Claude, nil, m.use("s", "t", line))
+		if runs(hook.Claude, o) || strings.Contains(string(o.Stdout), `"ask"`) || !strings.Contains(string(o.Stdout)+string(o.Stderr), "cannot be looked for") {
+			t.Errorf("%s: %d %s%s", line, o.Code, o.Stdout, o.Stderr)
+		}
+	}
+}
+
 // TestWallsOfOthers: a host that was not measured to run what it is answered, and what a
 // host runs without a hook for the tool use, is decided as without walls.
 func TestWallsOfOthers(t *testing.T) {

@@ -168,26 +168,33 @@ func writePaths(out io.Writer, title, none string, paths []walls.Path) {
 }
 
 // enclose has rules decide with walls around the commands, if the policy has walls and they
-// can be built here. If not, warn is told why, or it is an error if they are required. With
-// only, nothing runs outside of them.
+// can be built here. If not, warn is told why, or it is an error if they are required. That
+// there is no plan, because of what lies in the workspace, is one always: an earlier command
+// could have brought that about. With only, nothing runs outside of them.
 func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string)) error {
 	if !r.Walled() {
 		return nil
 	}
-	err := kernel.Probe(ctx)
-	switch {
-	case err == nil && only:
-		err = r.OnlyWithin()
+	switch err := kernel.Probe(ctx); {
 	case err == nil:
-		err = r.Within()
-	}
-	switch {
-	case err == nil:
-		return nil
+		return encloseNow(r, only)
 	case r.Spec.Walls == "require":
 		return fmt.Errorf("%w: walls are required (walls = \"require\" or --walls), so nothing runs; --walls=on runs commands without, and asks more", err)
+	default:
+		warn(err.Error() + ": commands run without, and more is asked")
+		return nil
 	}
-	warn(err.Error() + ": commands run without, and more is asked")
+}
+
+// encloseNow has rules decide with walls around the commands.
+func encloseNow(r *engine.Rules, only bool) error {
+	with := r.Within
+	if only {
+		with = r.OnlyWithin
+	}
+	if err := with(); err != nil {
+		return fmt.Errorf("%w, so there are no walls and nothing runs; --walls=off runs commands without, and asks more", err)
+	}
 	return nil
 }
 

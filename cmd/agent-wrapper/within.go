@@ -95,23 +95,41 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 	err = heard.passed(err)
 	switch not := new(process.NotStarted); {
 	case kernel.IsMissing(err):
-		return didNotRun(errors.Join(err, p.Fails(err)))
+		return didNotRun(errors.Join(err, fails(ctx, p, err)))
 	case errors.As(err, &not):
 		return didNotRun(err)
 	case err != nil:
 		return err
-	case res.TimedOut:
+	}
+	if err := p.Stood(); err != nil {
+		a.warn("it is not kept that there are walls here: " + err.Error())
+	}
+	if res.TimedOut {
 		a.say("ended after %v: the time limit (%s)", c.Limit, wallsLimit)
-	case res.Exit != 0:
-		advice, err := p.Meets(&walls.End{Dir: at, Output: heard.read(), Unread: heard.blind, Refused: refused.All()})
-		if err != nil {
-			a.warn("the walls that it met are not recorded: " + err.Error())
-		}
-		if advice != "" {
-			a.say("%s", advice)
-		}
+	} else if res.Exit != 0 {
+		a.tellMet(p, &walls.End{Dir: at, Output: heard.read(), Unread: heard.blind, Refused: refused.All()})
 	}
 	return exit(res.Exit)
+}
+
+// tellMet keeps the walls that a line has met, and tells the agent of them.
+func (a *app) tellMet(p *engine.Permit, end *walls.End) {
+	advice, err := p.Meets(end)
+	if err != nil {
+		a.warn("the walls that it met are not recorded: " + err.Error())
+	}
+	if advice != "" {
+		a.say("%s", advice)
+	}
+}
+
+// fails notes that there are no walls here, unless walls around nothing stand: then what was
+// planned for the line is the reason, which is no reason for others to run without.
+func fails(ctx context.Context, p *engine.Permit, why error) error {
+	if kernel.Probe(ctx) == nil {
+		return p.Stood()
+	}
+	return p.Fails(why)
 }
 
 // shellOf sets the program that runs the line of a permit. remove must be called at the end.

@@ -180,6 +180,26 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestUnplanned: where walls can be built, and none be planned, nothing runs.
+func TestUnplanned(t *testing.T) {
+	w := newWorld(t, nil)
+	for len(w.project) < 4000 {
+		w.project += "/" + strings.Repeat("d", 90)
+	}
+	must(t, os.MkdirAll(w.project, 0o700))
+	dir, err := os.OpenRoot(w.project)
+	must(t, err)
+	defer dir.Close()
+	must(t, dir.Mkdir(strings.Repeat("n", 200), 0o700)) // too long for a path
+	must(t, dir.WriteFile("x.sh", []byte("echo ran"), 0o600))
+	for _, of := range []string{"--walls", "--walls=on"} {
+		cmd := w.command("x.sh", of)
+		if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), "ran\n") || !strings.Contains(string(out), "so there are no walls and nothing runs") {
+			t.Errorf("%s: %v\n%s", of, err, out)
+		}
+	}
+}
+
 // TestTempBelow: a directory for temporary files below another one is there.
 func TestTempBelow(t *testing.T) {
 	w := newWorld(t, nil)
