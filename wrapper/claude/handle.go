@@ -484,6 +484,7 @@ func (r *run) gave(b *block, t *turn) error {
 	o := outcome{id: b.ToolUseID, good: !b.Error, meta: t.account(b.ToolUseID)}
 	e := r.uses.get(o.id)
 	was := e.stand
+	o.reached = r.shells.reached(e)
 	switch verdict, why := r.uses.settle(o); verdict {
 	case breached:
 		r.tellOutcome(o.id, e, b, why)

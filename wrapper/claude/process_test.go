@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,7 +98,7 @@ func playAgent() int {
 }
 
 // shells plays an agent CLI that has its shell run what was allowed, twice, and what was
-// denied. It tells how each ended as its last message.
+// denied. It tells how each ended in its last message but the last result.
 func (f *fake) shells() {
 	dir, _ := os.Getwd()
 	said := ""
@@ -115,12 +116,13 @@ func (f *fake) shells() {
 		shell := exec.Command(os.Getenv("CLAUDE_CODE_SHELL"), "-c", "'"+os.Getenv("CLAUDE_CODE_SHELL_PREFIX")+"' \"eval '"+command+"' && pwd -P >| /tmp/claude-0000-cwd\"")
 		out, _ := shell.Output()
 		said += fmt.Sprintf("%d %s;", shell.ProcessState.ExitCode(), strings.TrimSpace(string(out)))
+		if i == 2 {
+			f.say(object{"type": "assistant", "message": object{"role": "assistant", "content": []any{object{"type": "text", "text": said}}}})
+		}
 		if i != 1 {
 			f.results(id, i == 0, map[bool]string{true: "", false: "reject"}[i == 0])
 		}
 	}
-	f.concludes(said)
-	f.state("idle")
 	for f.hear() != nil {
 	}
 }
@@ -197,7 +199,7 @@ func TestProcess(t *testing.T) {
 }
 
 // TestProcessShell: the shell of the agent runs what was allowed, and that once; the rest
-// is in the record and among the events.
+// is in the record and among the events. What was denied and was to run ends the agent.
 func TestProcessShell(t *testing.T) {
 	if findBash() == "" {
 		t.Skip("there is no bash")
@@ -213,11 +215,14 @@ func TestProcessShell(t *testing.T) {
 	}), events)
 	o.Note = func(_, words string) error { notes = append(notes, words); return nil }
 	out, err := drive(t.Context(), o)
-	if err != nil || out.Text != "0 good;126 ;126 ;" || out.Allowed != 1 || out.Denied != 1 {
+	if breach := new(wrapper.Breach); !errors.As(err, &breach) || breach.ToolUseID != "u2" || out.Allowed != 1 || out.Denied != 1 {
 		t.Errorf("got %+v, %v", out, err)
 	}
 	if len(notes) != 2 || !strings.Contains(notes[0], "nobody has allowed this command") || !strings.Contains(notes[1], "echo bad") {
 		t.Errorf("the record has %q", notes)
+	}
+	if !slices.ContainsFunc(events.events, func(e wrapper.Event) bool { return e.Text == "0 good;126 ;126 ;" }) {
+		t.Error("the commands ended otherwise")
 	}
 	told := 0
 	for _, e := range events.of(wrapper.ErrorEvent) {

@@ -46,15 +46,17 @@ type shells struct {
 	told     chan struct{} // there are events
 	keeps    time.Duration // walls that wait
 
-	mu      sync.Mutex
-	events  []wrapper.Event // for the run to emit
-	session string
-	place   *kernel.Room         // nil before a command runs inside walls
-	running []*walls.Refusals    // of the commands inside walls
-	hooks   []string             // the commands of managed hooks that were accepted
-	met     map[string][]string  // the walls that commands met, by tool use without a result
-	allowed map[string][]*permit // by command line
-	begun   []*permit            // those that have run, whose results are not there yet
+	mu        sync.Mutex
+	events    []wrapper.Event // for the run to emit
+	session   string
+	place     *kernel.Room         // nil before a command runs inside walls
+	running   []*walls.Refusals    // of the commands inside walls
+	hooks     []string             // the commands of managed hooks that were accepted
+	met       map[string][]string  // the walls that commands met, by tool use without a result
+	allowed   map[string][]*permit // by command line
+	begun     []*permit            // those that have run, whose results are not there yet
+	known     map[string]bool      // the command lines that were ever allowed
+	undecided []string             // others that were to run
 }
 
 // permit is a tool use that was allowed and has not run yet.
@@ -263,7 +265,23 @@ func (s *shells) use(command, dir string) (*permit, error) {
 	if elsewhere != "" {
 		return nil, fmt.Errorf("it was allowed in %s, and not in %s", elsewhere, dir)
 	}
+	if !s.known[command] && !slices.Contains(s.undecided, command) {
+		s.undecided = append(s.undecided, command)
+	}
 	return nil, errors.New("nobody has allowed this command, or it has run already")
+}
+
+// reached reports whether a shell was to run the command line of a tool use, which nobody has
+// ever allowed: the CLI runs its tools without asking.
+func (s *shells) reached(e *entry) bool {
+	tool := tools.Builtin(e.tool)
+	if s == nil || tool == nil || tool.Does != tools.Command {
+		return false
+	}
+	forms := shelltext.Forms(field(e.input, tool.Field))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(forms, func(form string) bool { return slices.Contains(s.undecided, form) })
 }
 
 func sameFile(a, b string) bool {
@@ -306,8 +324,11 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 	if p.inside {
 		s.met[p.id] = nil // until its result
 	}
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
 	for _, form := range p.forms {
-		s.allowed[form] = append(s.allowed[form], p)
+		s.allowed[form], s.known[form] = append(s.allowed[form], p), true
 	}
 }
 

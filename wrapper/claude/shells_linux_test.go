@@ -220,6 +220,40 @@ func TestShellsAlike(t *testing.T) {
 	}
 }
 
+// TestShellsUndecided: a tool use whose command was to run without an approval shows that the
+// agent CLI does not ask; one whose line was allowed before does not.
+func TestShellsUndecided(t *testing.T) {
+	g := newGuard(t, nil)
+	g.allows("early", "echo early", "", "")
+	g.over("early")
+	for _, line := range []string{"echo early", "echo never >/dev/null"} {
+		if code, _ := g.runs(g.work, nil, g.text(line)); code != 126 {
+			t.Errorf("%s: %d", line, code)
+		}
+	}
+	for _, tt := range []struct {
+		tool, line string
+		reached    bool
+	}{{"Bash", "echo never >/dev/null", true}, {"Bash", "echo never >nul", true}, {"Bash", "echo other", false}, {"Bash", "echo early", false}, {"Read", "echo never >/dev/null", false}} {
+		input, _ := json.Marshal(map[string]string{"command": tt.line}) // cannot fail
+		got := g.reached(&entry{tool: tt.tool, input: input})
+		if got != tt.reached {
+			t.Errorf("%s %s: %v", tt.tool, tt.line, got)
+		}
+		for _, before := range []stand{unasked, hooked, pending, approved, used, refused} {
+			u := uses{}
+			u.get("x").stand = before
+			verdict, why := u.settle(outcome{id: "x", reached: got})
+			if want := got && before != approved && before != used; (verdict == breached) != want || want != strings.Contains(why, "our shell refused") {
+				t.Errorf("%s, %d before: %d, %s", tt.line, before, verdict, why)
+			}
+		}
+	}
+	if (*shells)(nil).reached(&entry{tool: "Bash"}) {
+		t.Error("reached without a shell")
+	}
+}
+
 // TestShellsTools: only tools that run commands let any run.
 func TestShellsTools(t *testing.T) {
 	g := &guard{t: t, shells: &shells{o: &launch{}, allowed: map[string][]*permit{}}}

@@ -91,9 +91,10 @@ func (u *uses) unanswered() []string {
 
 // outcome is what a tool result shows about a tool use.
 type outcome struct {
-	id   string
-	good bool        // the result is not an error
-	meta *resultMeta // nil if the CLI reports nothing
+	id      string
+	good    bool        // the result is not an error
+	meta    *resultMeta // nil if the CLI reports nothing
+	reached bool        // a shell was to run its command line, which nobody had allowed
 }
 
 // Verdicts of uses.settle.
@@ -129,6 +130,8 @@ func (u *uses) settle(o outcome) (verdict int, why string) {
 		}
 	}
 	switch {
+	case o.reached && before != approved && before != used:
+		return breached, "was to run without an approval, which our shell refused"
 	case !ran && before == hooked:
 		return foreignDeny, "" // older CLIs do not report it, but would have asked us
 	case !ran, before == approved:

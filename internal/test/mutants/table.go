@@ -4875,6 +4875,12 @@ func tellsWord`,
 		Test: "TestMake",
 	},
 	{
+		Guard: "an agent CLI that runs what nobody was asked about is ended, also if our shell refuses", File: "wrapper/claude/uses.go",
+		Old:  `case o.reached && before != approved && before != used:`,
+		New:  `case false:`,
+		Test: "TestShellsUndecided",
+	},
+	{
 		Guard: "what no walls can be planned for does not run without", File: "hook/walls.go",
 		Old:  `return fmt.Errorf("it was to be inside walls: %w", err)`,
 		New:  `return nil`,
