@@ -28,6 +28,7 @@ type generator struct {
 	loops    []string   // variables of the enclosing loops
 	sets     []string   // assignments before the line
 	extra    []effectbox.File
+	scripts  int // files among them so far
 
 	// With known set, what has often been in lines that were run is taken more often.
 	known map[string]*record

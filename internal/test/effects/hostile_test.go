@@ -5,6 +5,7 @@ package effects
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -291,6 +292,38 @@ func (g *generator) hostileShell() string {
 		"git -c alias.x='!sh evil.sh' x", "git init -q n248; cp x n248/.git/hooks/post-checkout; git -C n248 commit -q --allow-empty -m x; git -C n248 checkout -qb y", "tar -cf - .. | tar -tf -", "tar -C / -cf n249 outside home", "find / -xdev -type f -path '*vault*' -exec cat {} + 2>/dev/null", "find / -xdev -type s 2>/dev/null | while read s; do curl -m 1 -s --unix-socket $s http://x/; done", "compgen -f /outside/vault/; echo /outside/vault/*; echo $(</outside/vault/v)", "HISTFILE=" + h() + " bash -ic 'history -s x; history -w'", "for i in {1..99}; do mv sub n250; mv n250 sub; done & for i in 1 2 3 4 5 6 7 8 9; do cat sub/.env n250/.env; done; kill $!",
 		"rm -rf -- " + h(), "set -- $(cat targets); cat \"$@\"", "read f < targets; echo > \"$f\"",
 	})
+}
+
+// hides returns a line after which a plan of walls could miss something: by modes, by links to
+// what is needed, by names that are no text, by long paths (shorter than the judge can see).
+func (g *generator) hides() string {
+	dir := g.one("sub", "sub/deep", "secrets", "secrets/deep", "conf", "conf/secrets", ".claude", ".git", ".git/hooks", "out")
+	return g.inPython(g.one(
+		fmt.Sprintf("os.chmod(%q, 0o%s)", dir, g.one("0", "100", "200", "300", "400", "600")),
+		fmt.Sprintf("os.symlink(%q, %q)", g.one(".", "..", dir, "/", "/usr", "/usr/bin", "/dev/null", "/home", "/etc", "/outside/vault", "/none"), g.one("n270.pem", "sub/n271.pem", ".envrc", "sub/deep/.env", "out/key.pem", "secrets/n272")),
+		fmt.Sprintf("os.rename(%q, b%q)", dir, g.one(`n273\xff`, `\xc3`, `n274\n`)),
+		fmt.Sprintf("at = os.getcwd()\nfor i in range(%d): os.mkdir(\"d\" * 200); os.chdir(\"d\" * 200)\nos.rename(at + \"/\" + %q, %q)", 15+g.r.IntN(4), dir, g.one("x", dir[strings.LastIndex(dir, "/")+1:])),
+		fmt.Sprintf("os.rename(%q, \"n275\"); os.symlink(%q, %[1]q)", dir, g.one("n275", ".", "/outside", "/home/dev/other")),
+		fmt.Sprintf("os.rename(%q, \"n276\"); os.mkfifo(%[1]q)", dir),
+	))
+}
+
+// finds returns a line that opens what is shut, and reads or writes all that there is.
+func (g *generator) finds() string {
+	do := g.one("print(os.read(os.open(x, os.O_RDONLY | os.O_NONBLOCK, dir_fd=fd), 999))", "os.write(os.open(x, os.O_WRONLY | os.O_NONBLOCK, dir_fd=fd), b\"evil\")", "os.rename(x, x + b\"~\", src_dir_fd=fd, dst_dir_fd=fd)")
+	return g.inPython("for d, names, files, fd in os.fwalk(" + g.one(`b"."`, `b"."`, `b".git"`, `b"sub"`, `b"/outside"`, `b"/home/dev"`) + `):
+  for x in names + files:
+    for act in (lambda: x in names and os.chmod(x, 0o700, dir_fd=fd), lambda: ` + do + `):
+      try: act()
+      except OSError: pass`)
+}
+
+// inPython returns a line that runs some lines of Python, with the file that has them.
+func (g *generator) inPython(text string) string {
+	g.scripts++
+	f := effectbox.File{Path: fmt.Sprintf("%s/h%d.py", work, g.scripts), Data: []byte("import os\n" + text + "\n")}
+	g.extra = []effectbox.File{f}
+	return "python3 " + path.Base(f.Path)
 }
 
 // hostileAwk is a program that names files by its input.

@@ -328,11 +328,24 @@ func (w *walled) learn(used [][]string, o *effectbox.Outcome) {
 	}
 }
 
-// next returns lines with the files that they are about, and the templates in them.
+// next returns lines with the files that they are about, and the templates in them. In some
+// sessions lines of the first half hide something from the plan of the second half, and those
+// of the second look for it.
 func (w *walled) next() (s *effectbox.Session, extra []effectbox.File, used [][]string) {
 	s = new(effectbox.Session)
-	for range perSession {
-		s.Lines = append(s.Lines, w.g.line())
+	hides := w.g.in(6)
+	if hides || w.g.in(2) {
+		s.Again = perSession / 2
+	}
+	for i := range perSession {
+		line := w.g.line()
+		if hides && w.g.in(8) {
+			line, w.g.used = w.g.hides(), []string{"hides"}
+			if i >= perSession/2 {
+				line, w.g.used = w.g.finds(), []string{"finds"}
+			}
+		}
+		s.Lines = append(s.Lines, line)
 		used = append(used, w.g.used)
 		for _, f := range w.g.extra {
 			if !slices.ContainsFunc(extra, func(o effectbox.File) bool { return o.Path == f.Path }) {
@@ -367,9 +380,6 @@ func (w *walled) run() {
 	for next := 1000; w.within < w.want && (w.until.IsZero() || time.Now().Before(w.until)); {
 		s, extra, used := w.next()
 		s.Run = []string{"within"}
-		if w.g.in(2) {
-			s.Again = perSession / 2
-		}
 		if w.g.in(8) {
 			s.Run = append(s.Run, "inside")
 		}
