@@ -29,7 +29,7 @@ var secretPaths = sync.OnceValue(func() (all struct {
 func (e *evaluation) secrets(a *act) []patterns.Named {
 	var found []patterns.Named
 	for _, form := range a.sub.Path.Forms() {
-		found = appendSecrets(found, form)
+		found = e.appendSecrets(found, form)
 	}
 	if len(found) == 0 && slices.Contains(a.factors, risk.FactorSensitive) {
 		found = append(found, patterns.Named{Names: []string{path.Base(a.does.Path.Text)}, Least: 1})
@@ -37,7 +37,7 @@ func (e *evaluation) secrets(a *act) []patterns.Named {
 	return found
 }
 
-func appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
+func (e *evaluation) appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
 	segments := split(form, nil)
 	for at := range segments {
 		secretPaths().anywhere.each(segments[at:], func(want []string, n int) {
@@ -55,8 +55,9 @@ func appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
 			found = append(found, patterns.Named{Names: []string{strings.ToLower(segments[n-1].Text)}, Least: 1, Pattern: part})
 		}
 	}
+	place := e.riskPlace()
 	for _, name := range secretPaths().absolute {
-		if reaches(form, name, false) {
+		if reaches(form, name, false) && !place.Owns(name, &form) {
 			found = append(found, patterns.Named{Names: []string{path.Base(name)}, Least: 1})
 		}
 	}

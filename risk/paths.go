@@ -213,9 +213,9 @@ var devices = []string{
 }
 
 // reading returns the finding of a Read.
-func reading(a *shell.Action, p Profile) Finding {
+func reading(a *shell.Action, p Profile, place *Place) Finding {
 	f := because(Safe, readOnly, "")
-	s := known(&a.Path)
+	s := place.known(&a.Path)
 	if s == nil {
 		return f
 	}
@@ -231,11 +231,11 @@ func reading(a *shell.Action, p Profile) Finding {
 }
 
 // writing returns the finding of a Write.
-func writing(a *shell.Action, p Profile) Finding {
+func writing(a *shell.Action, p Profile, place *Place) Finding {
 	if device(&a.Path) {
 		return because(Forbidden, disks, FactorDevice)
 	}
-	s := known(&a.Path)
+	s := place.known(&a.Path)
 	if s == nil {
 		return Finding{Class: Moderate, Reason: "mutating operation: writes " + shown(&a.Path)}
 	}
@@ -288,7 +288,7 @@ func shown(w *shell.Word) string {
 // known returns the spot that a path lies in, or nil. Of a path that is only
 // partly known, the part before the first hole counts, or all of it for a spot
 // whose pattern has a *.
-func known(w *shell.Word) *spot {
+func (p *Place) known(w *shell.Word) *spot {
 	text := w.Text
 	if len(w.Holes) > 0 {
 		text = text[:min(w.Holes[0].At, len(text))]
@@ -297,11 +297,37 @@ func known(w *shell.Word) *spot {
 	if text == "" {
 		return nil
 	}
-	names := spotIndex()
-	if i := min(names.find(path.Clean(text)), names.starry(w)); i < len(spots) {
+	names, without := spotIndex(), ""
+	if p.Owns(superuser, w) {
+		without = superuser
+	}
+	if i := min(names.find(path.Clean(text), without), names.starry(w)); i < len(spots) {
 		return &spots[i]
 	}
 	return nil
+}
+
+// superuser is the home of root: sensitive to everybody else, and a home like any other
+// to whom it belongs, as in most containers.
+const superuser = "/root"
+
+// Owns reports whether a path lies in the spot of this name, and there below the home of
+// the user or in the workspace, where the spot is not told: what is sensitive or protected
+// there is by names of its own, as in any home. The spot itself is never owned, nor is
+// what may be it or all that is in it (/root/*).
+func (p *Place) Owns(spot string, w *shell.Word) bool {
+	if spot != superuser || !strings.Contains(w.Text, superuser+"/") {
+		return false
+	}
+	text := w.Text
+	if len(w.Holes) > 0 {
+		text = text[:min(w.Holes[0].At, len(text))]
+	}
+	if text = path.Clean(text); !strings.HasPrefix(text, superuser+"/") {
+		return false
+	}
+	in := func(dir string) bool { return holds(superuser, dir) && holds(path.Clean(dir), text) }
+	return in(p.Home) || in(p.Workspace) || slices.ContainsFunc(p.Roots, in)
 }
 
 // spotNames indexes the spots by name, the first spot for each.
@@ -383,15 +409,16 @@ func (n *spotNames) add(name string, i int) {
 }
 
 // find returns the index of the first spot that a cleaned path equals or lies
-// below, or len(spots). Nothing lies below / alone.
-func (n *spotNames) find(text string) int {
+// below, or len(spots). Nothing lies below / alone. The absolute name without does not
+// count.
+func (n *spotNames) find(text, without string) int {
 	found, depth := len(spots), 0
 	for at := 0; at < len(text); depth++ {
 		end := strings.IndexByte(text[at:], '/') + at
 		if end < at {
 			end = len(text)
 		}
-		if end > 0 && text[0] == '/' && depth <= n.most {
+		if end > 0 && text[0] == '/' && depth <= n.most && text[:end] != without {
 			found = n.better(found, text[:end])
 		}
 		for _, a := range n.anywhere[text[at:end]] {
