@@ -2761,7 +2761,7 @@ func tellsWord`,
 	{
 		Guard: "code that names a secret file is no file of the workspace", File: "permission/inline.go",
 		Old:  `len(e.appendSecrets(nil, form)) > 0`,
-		New:  `len(appendSecrets(nil, form)) < 0`,
+		New:  `len(e.appendSecrets(nil, form)) < 0`,
 		Pkg:  "./policy",
 		Test: "TestInlineCode",
 	},
