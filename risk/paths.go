@@ -122,12 +122,49 @@ var accounts = []string{"service-account", "service_account", "serviceaccount", 
 // keyNames are the beginnings of the names of private keys of ssh.
 var keyNames = []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}
 
+// publicFiles are the ends of the paths of what the names of keys are about, and which
+// hold none: the certificates of public authorities, as packages bring them along, by
+// which a program knows the hosts that it reaches. They are told by the directory of the
+// package and in this spelling alone.
+var publicFiles = []string{
+	// Python
+	"certifi/cacert.pem", "botocore/cacert.pem", "pip/_vendor/requests/cacert.pem", "grpc/_cython/_credentials/roots.pem",
+	// Node, and the sources of gRPC
+	"grpc/etc/roots.pem",
+	// PHP, Perl, Erlang and Elixir
+	"composer/ca-bundle/res/cacert.pem", "rmccue/requests/certificates/cacert.pem", "Mozilla/CA/cacert.pem", "certifi/priv/cacerts.pem", "castore/priv/cacerts.pem",
+}
+
+// PublicEnds returns the ends of the paths of public files of which the given path is the
+// last part, and not all: by what a directory above it would have to be called for the
+// file to be public.
+func PublicEnds(part string) []string {
+	var ends []string
+	for _, end := range publicFiles {
+		if strings.HasSuffix(end, "/"+part) {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
+// isPublic reports whether a path, or its known end, is that of a public file.
+func isPublic(file string) bool {
+	return slices.ContainsFunc(publicFiles, func(end string) bool {
+		dir, ok := strings.CutSuffix(file, end)
+		return ok && (dir == "" || strings.HasSuffix(dir, "/"))
+	})
+}
+
 // SensitiveName returns the part of a file's name that tells that the file holds
 // secrets wherever it lies, in lower case, or "": .env for .env.local, nothing for
 // .env.example; the extension of private keys; secrets for secrets.prod.yml. Code is
-// no such file (secrets.go).
-func SensitiveName(name string) string {
-	name = strings.ToLower(name)
+// no such file (secrets.go). Of the rest of the path only publicFiles are known.
+func SensitiveName(file string) string {
+	if isPublic(file) {
+		return ""
+	}
+	name := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
 	if rest, ok := strings.CutPrefix(name, ".env."); ok {
 		if slices.Contains(examples, rest[strings.LastIndexByte(rest, '.')+1:]) {
 			return ""
@@ -427,7 +464,7 @@ func (n *spotNames) find(text, without string) int {
 				found = a.spot
 			}
 		}
-		if end == len(text) && SensitiveName(text[at:]) != "" {
+		if end == len(text) && SensitiveName(text) != "" {
 			found = min(found, namedSpot)
 		}
 		at = end + 1
