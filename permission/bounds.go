@@ -133,7 +133,7 @@ func unreadable(p *Policy, sub *patterns.Subject, name string) string {
 		return ""
 	}
 	want := withheldNames().endOf(name)
-	if part := risk.SensitiveName(path.Base(name)); want.Names == nil && part != "" {
+	if part := risk.SensitiveName(name); want.Names == nil && part != "" {
 		want = patterns.Named{Names: []string{strings.ToLower(path.Base(name))}, Least: 1, Pattern: part}
 	}
 	if want.Names == nil && slices.Contains(withheldNames().absolute, name) {

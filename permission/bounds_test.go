@@ -48,6 +48,8 @@ func TestBounds(t *testing.T) {
 		{path: workspace + "/.env.example"},
 		{path: workspace + "/a/.env"}, // a rule names it
 		{path: workspace + "/key.pem", noRead: true},
+		{path: workspace + "/.venv/lib/python3/site-packages/certifi/cacert.pem"},
+		{path: workspace + "/certs/cacert.pem", noRead: true},
 		{path: "/home/me/.ssh", dir: true, noRead: true, noWrite: true},
 		{path: "/home/me/.gitconfig", noWrite: true},
 		{path: "/etc/passwd"},

@@ -27,7 +27,7 @@ func (e *evaluation) inline() {
 		if e.namesGuarded(&as) {
 			continue
 		}
-		found := risk.Action(file, e.policy.Profile)
+		found := risk.Action(file, e.policy.Profile, e.riskPlace())
 		as.class, as.why, as.factors = found.Class, found.Reason, found.Factors
 		*a, by.free = as, true
 	}
@@ -39,7 +39,7 @@ func (e *evaluation) namesGuarded(a *act) bool {
 	reads, writes := e.mayRead(a), e.mayWrite(a)
 	for i := range reads {
 		for _, form := range reads[i].Path.Forms() {
-			if e.policy.SensitiveAsks && len(appendSecrets(nil, form)) > 0 || e.credentialAt(form, false) {
+			if e.policy.SensitiveAsks && len(e.appendSecrets(nil, form)) > 0 || e.credentialAt(form, false) {
 				return true
 			}
 		}

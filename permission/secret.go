@@ -29,7 +29,7 @@ var secretPaths = sync.OnceValue(func() (all struct {
 func (e *evaluation) secrets(a *act) []patterns.Named {
 	var found []patterns.Named
 	for _, form := range a.sub.Path.Forms() {
-		found = appendSecrets(found, form)
+		found = e.appendSecrets(found, form)
 	}
 	if len(found) == 0 && slices.Contains(a.factors, risk.FactorSensitive) {
 		found = append(found, patterns.Named{Names: []string{path.Base(a.does.Path.Text)}, Least: 1})
@@ -37,7 +37,7 @@ func (e *evaluation) secrets(a *act) []patterns.Named {
 	return found
 }
 
-func appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
+func (e *evaluation) appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
 	segments := split(form, nil)
 	for at := range segments {
 		secretPaths().anywhere.each(segments[at:], func(want []string, n int) {
@@ -51,26 +51,42 @@ func appendSecrets(found []patterns.Named, form shell.Word) []patterns.Named {
 		})
 	}
 	if n := len(segments); n > 0 {
-		if part := telling(&segments[n-1]); part != "" {
+		if part := telling(segments); part != "" {
 			found = append(found, patterns.Named{Names: []string{strings.ToLower(segments[n-1].Text)}, Least: 1, Pattern: part})
 		}
 	}
+	place := e.riskPlace()
 	for _, name := range secretPaths().absolute {
-		if reaches(form, name, false) {
+		if reaches(form, name, false) && !place.Owns(name, &form) {
 			found = append(found, patterns.Named{Names: []string{path.Base(name)}, Least: 1})
 		}
 	}
 	return found
 }
 
-// telling returns the part of a name that tells that the file, or one of those that
-// its pattern matches, holds secrets, or "".
-func telling(name *shell.Word) string {
+// telling returns the part of the last name of a path that tells that the file, or one of
+// those that its pattern matches, holds secrets, or "".
+func telling(segments []shell.Word) string {
+	name := &segments[len(segments)-1]
 	part := risk.SensitiveName(name.Text)
+	if part != "" && name.Known() && risk.SensitiveName(knownEnd(segments)) == "" {
+		return "" // it is public where it lies
+	}
 	for _, filled := range fillings[:len(fillings)*min(len(name.Holes), 1)] {
 		part = cmp.Or(part, risk.SensitiveName(name.Filled(filled)))
 	}
 	return part
+}
+
+// knownEnd returns the last name of a path, and with it the directories before it whose
+// names are known.
+func knownEnd(segments []shell.Word) string {
+	at := len(segments) - 1
+	end := segments[at].Text
+	for at--; at >= 0 && segments[at].Known(); at-- {
+		end = segments[at].Text + "/" + end
+	}
+	return end
 }
 
 // fillings are what a wildcard may stand for in the name of a file with secrets:

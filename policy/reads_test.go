@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // TestPublic checks that each pattern of the table is a rule for a place outside
@@ -183,9 +185,41 @@ func TestSecrets(t *testing.T) {
 		{"", "Bash(cat secrets.go src/credentials.ts internal/secrets/secrets_test.go)", "allow"},
 		{"", "Bash(cat terraform.tfvars.example .env.example credentials.sample.json)", "allow"},
 		{"", "Read(main.tf)", "allow"},
+		{"", "Bash(head -3 .venv/lib/python3.12/site-packages/certifi/cacert.pem)", "allow"},
+		{"", "Read(node_modules/grpc/etc/roots.pem)", "allow"},
+		{"", "Bash(cd .venv/lib/certifi && cat cacert.pem)", "allow"},
+		{"", "Bash(cat certs/cacert.pem)", "ask"},
+		{"", "Bash(cat certifi/*.pem)", "ask"},
+		{"", "Bash(cat certif*/cacert.pem)", "ask"},
+		{"", "Bash(cat certifi/cacert.pem certifi/key.pem)", "ask"},
+		{"", "Bash(cat certifi/../cacert.pem)", "ask"},
+		{"", "Read(.aws/certifi/cacert.pem)", "ask"},
+		{`deny = ["Read(*.pem)"]`, "Bash(cat .venv/lib/certifi/cacert.pem)", "deny"},
 		{"", "Bash(cat package.json tsconfig.json k8s/deployment.yaml id_generator.go)", "allow"},
 	} {
 		check(t, []Source{sourceOf(t, User, true, tt.policy), sourceOf(t, Project, true, "")}, tt.use, tt.want)
+	}
+}
+
+// TestPublicByLink checks that a file with secrets is not public by a link that has the name
+// of a public one.
+func TestPublicByLink(t *testing.T) {
+	p, session, _, err := sourceOf(t, User, true, `allow = ["Bash", "Read"]`).Spec.Compile(mergePlace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := workspace.Fake{Dir: mergePlace.Workspace, Symlinks: map[string]string{"a/certifi/cacert.pem": "../../tls/server.pem", "b/certifi": "../tls", "c/certifi": "../d/certifi"}}
+	for short, want := range map[string]permission.Behavior{
+		"Read(a/certifi/cacert.pem)": permission.Ask, "Bash(cat b/certifi/cacert.pem)": permission.Ask, "Bash(cat c/certifi/cacert.pem)": permission.Allow, "Bash(cat d/certifi/cacert.pem)": permission.Allow,
+	} {
+		tool, input, err := parseUse(short)
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := permission.ToolUse{Tool: tool, Input: input, Dir: mergePlace.Workspace}
+		if d := permission.Evaluate(p, session, &use, files, nil); d.Behavior != want {
+			t.Errorf("%s: %v, want %v: %s", short, d.Behavior, want, d.Reason)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func TestGrade(t *testing.T) {
 	} {
 		a := action1(t, line)
 		got := "?"
-		if f := Action(a, Default); f.Certain {
+		if f := Action(a, Default, Place{}); f.Certain {
 			text, _ := GradeOf(f.Class, f.Destroys).MarshalText()
 			got = string(text)
 		}

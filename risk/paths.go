@@ -122,12 +122,49 @@ var accounts = []string{"service-account", "service_account", "serviceaccount", 
 // keyNames are the beginnings of the names of private keys of ssh.
 var keyNames = []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}
 
+// publicFiles are the ends of the paths of what the names of keys are about, and which
+// hold none: the certificates of public authorities, as packages bring them along, by
+// which a program knows the hosts that it reaches. They are told by the directory of the
+// package and in this spelling alone.
+var publicFiles = []string{
+	// Python
+	"certifi/cacert.pem", "botocore/cacert.pem", "pip/_vendor/requests/cacert.pem", "grpc/_cython/_credentials/roots.pem",
+	// Node, and the sources of gRPC
+	"grpc/etc/roots.pem",
+	// PHP, Perl, Erlang and Elixir
+	"composer/ca-bundle/res/cacert.pem", "rmccue/requests/certificates/cacert.pem", "Mozilla/CA/cacert.pem", "certifi/priv/cacerts.pem", "castore/priv/cacerts.pem",
+}
+
+// PublicEnds returns the ends of the paths of public files of which the given path is the
+// last part, and not all: by what a directory above it would have to be called for the
+// file to be public.
+func PublicEnds(part string) []string {
+	var ends []string
+	for _, end := range publicFiles {
+		if strings.HasSuffix(end, "/"+part) {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
+// isPublic reports whether a path, or its known end, is that of a public file.
+func isPublic(file string) bool {
+	return slices.ContainsFunc(publicFiles, func(end string) bool {
+		dir, ok := strings.CutSuffix(file, end)
+		return ok && (dir == "" || strings.HasSuffix(dir, "/"))
+	})
+}
+
 // SensitiveName returns the part of a file's name that tells that the file holds
 // secrets wherever it lies, in lower case, or "": .env for .env.local, nothing for
 // .env.example; the extension of private keys; secrets for secrets.prod.yml. Code is
-// no such file (secrets.go).
-func SensitiveName(name string) string {
-	name = strings.ToLower(name)
+// no such file (secrets.go). Of the rest of the path only publicFiles are known.
+func SensitiveName(file string) string {
+	if isPublic(file) {
+		return ""
+	}
+	name := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
 	if rest, ok := strings.CutPrefix(name, ".env."); ok {
 		if slices.Contains(examples, rest[strings.LastIndexByte(rest, '.')+1:]) {
 			return ""
@@ -213,9 +250,9 @@ var devices = []string{
 }
 
 // reading returns the finding of a Read.
-func reading(a *shell.Action, p Profile) Finding {
+func reading(a *shell.Action, p Profile, place *Place) Finding {
 	f := because(Safe, readOnly, "")
-	s := known(&a.Path)
+	s := place.known(&a.Path)
 	if s == nil {
 		return f
 	}
@@ -231,11 +268,11 @@ func reading(a *shell.Action, p Profile) Finding {
 }
 
 // writing returns the finding of a Write.
-func writing(a *shell.Action, p Profile) Finding {
+func writing(a *shell.Action, p Profile, place *Place) Finding {
 	if device(&a.Path) {
 		return because(Forbidden, disks, FactorDevice)
 	}
-	s := known(&a.Path)
+	s := place.known(&a.Path)
 	if s == nil {
 		return Finding{Class: Moderate, Reason: "mutating operation: writes " + shown(&a.Path)}
 	}
@@ -288,7 +325,7 @@ func shown(w *shell.Word) string {
 // known returns the spot that a path lies in, or nil. Of a path that is only
 // partly known, the part before the first hole counts, or all of it for a spot
 // whose pattern has a *.
-func known(w *shell.Word) *spot {
+func (p *Place) known(w *shell.Word) *spot {
 	text := w.Text
 	if len(w.Holes) > 0 {
 		text = text[:min(w.Holes[0].At, len(text))]
@@ -297,11 +334,37 @@ func known(w *shell.Word) *spot {
 	if text == "" {
 		return nil
 	}
-	names := spotIndex()
-	if i := min(names.find(path.Clean(text)), names.starry(w)); i < len(spots) {
+	names, without := spotIndex(), ""
+	if p.Owns(superuser, w) {
+		without = superuser
+	}
+	if i := min(names.find(path.Clean(text), without), names.starry(w)); i < len(spots) {
 		return &spots[i]
 	}
 	return nil
+}
+
+// superuser is the home of root: sensitive to everybody else, and a home like any other
+// to whom it belongs, as in most containers.
+const superuser = "/root"
+
+// Owns reports whether a path lies in the spot of this name, and there below the home of
+// the user or in the workspace, where the spot is not told: what is sensitive or protected
+// there is by names of its own, as in any home. The spot itself is never owned, nor is
+// what may be it or all that is in it (/root/*).
+func (p *Place) Owns(spot string, w *shell.Word) bool {
+	if spot != superuser || !strings.Contains(w.Text, superuser+"/") {
+		return false
+	}
+	text := w.Text
+	if len(w.Holes) > 0 {
+		text = text[:min(w.Holes[0].At, len(text))]
+	}
+	if text = path.Clean(text); !strings.HasPrefix(text, superuser+"/") {
+		return false
+	}
+	in := func(dir string) bool { return holds(superuser, dir) && holds(path.Clean(dir), text) }
+	return in(p.Home) || in(p.Workspace) || slices.ContainsFunc(p.Roots, in)
 }
 
 // spotNames indexes the spots by name, the first spot for each.
@@ -383,15 +446,16 @@ func (n *spotNames) add(name string, i int) {
 }
 
 // find returns the index of the first spot that a cleaned path equals or lies
-// below, or len(spots). Nothing lies below / alone.
-func (n *spotNames) find(text string) int {
+// below, or len(spots). Nothing lies below / alone. The absolute name without does not
+// count.
+func (n *spotNames) find(text, without string) int {
 	found, depth := len(spots), 0
 	for at := 0; at < len(text); depth++ {
 		end := strings.IndexByte(text[at:], '/') + at
 		if end < at {
 			end = len(text)
 		}
-		if end > 0 && text[0] == '/' && depth <= n.most {
+		if end > 0 && text[0] == '/' && depth <= n.most && text[:end] != without {
 			found = n.better(found, text[:end])
 		}
 		for _, a := range n.anywhere[text[at:end]] {
@@ -400,7 +464,7 @@ func (n *spotNames) find(text string) int {
 				found = a.spot
 			}
 		}
-		if end == len(text) && SensitiveName(text[at:]) != "" {
+		if end == len(text) && SensitiveName(text) != "" {
 			found = min(found, namedSpot)
 		}
 		at = end + 1

@@ -122,7 +122,7 @@ func TestRulesOfPaths(t *testing.T) {
 			default:
 				continue
 			}
-			if got := Action(&a, p); got.Class != r.Risk || got.Reason != r.Reason {
+			if got := Action(&a, p, Place{}); got.Class != r.Risk || got.Reason != r.Reason {
 				t.Errorf("profile %d: a write to %s is %+v, the rule says %+v", p, a.Path.Text, got, r)
 			}
 		}

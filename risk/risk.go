@@ -79,8 +79,8 @@ const (
 	FactorCatastrophic = "catastrophic"
 )
 
-// Place is what catastrophic removals and writes outside the workspace are
-// judged by. An empty field is unknown.
+// Place is what catastrophic removals, writes outside the workspace, and what is the
+// user's own in the home of root are judged by. An empty field is unknown.
 type Place struct {
 	Home      string // absolute
 	Workspace string // absolute; removing it or one of its parents is catastrophic
@@ -157,7 +157,8 @@ func Each(f *shell.Facts, p Profile) []Finding {
 }
 
 // AppendEach appends the findings of Each to out. If place is known, they also
-// cover writes outside the workspace and catastrophic removals of it.
+// cover writes outside the workspace and catastrophic removals of it, and what is the
+// user's own is not sensitive because it lies in the home of root (Owns).
 func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding {
 	in := newRoom()
 	defer in.free()
@@ -166,7 +167,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 	out = slices.Grow(out, len(f.Actions))
 	for i := range f.Actions {
 		a := &f.Actions[i]
-		out = append(out, action(a, p, in))
+		out = append(out, action(a, p, &place, in))
 		if a.Kind == shell.Opaque {
 			out[from+i].join(parts.finding(f, i, p))
 		}
@@ -212,20 +213,20 @@ func readsProgram(a *shell.Action) bool {
 
 // Action returns the finding of one action of any kind. An unknown kind is
 // Forbidden.
-func Action(a *shell.Action, p Profile) Finding {
+func Action(a *shell.Action, p Profile, place Place) Finding {
 	in := newRoom()
 	defer in.free()
-	return action(a, p, in)
+	return action(a, p, &place, in)
 }
 
-func action(a *shell.Action, p Profile, in *room) Finding {
+func action(a *shell.Action, p Profile, place *Place, in *room) Finding {
 	switch a.Kind {
 	case shell.Command:
 		return command(a, p, in)
 	case shell.Read:
-		return reading(a, p)
+		return reading(a, p, place)
 	case shell.Write:
-		return writing(a, p)
+		return writing(a, p, place)
 	case shell.Fetch:
 		return because(Moderate, remote, "")
 	case shell.Opaque:

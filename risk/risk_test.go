@@ -292,10 +292,10 @@ func TestQuotingChangesNothing(t *testing.T) {
 }
 
 func TestInvalidActionIsForbidden(t *testing.T) {
-	if got := Action(&shell.Action{}, Default); got.Class != Forbidden {
+	if got := Action(&shell.Action{}, Default, Place{}); got.Class != Forbidden {
 		t.Errorf("an action of no kind: %+v", got)
 	}
-	if got := Action(&shell.Action{Kind: shell.Command}, Default); got.Class != Moderate {
+	if got := Action(&shell.Action{Kind: shell.Command}, Default, Place{}); got.Class != Moderate {
 		t.Errorf("a command without words: %+v", got)
 	}
 }
@@ -321,7 +321,7 @@ func TestSafeMustBeProven(t *testing.T) {
 		"an option that nobody lists":                option,
 		"a substitution":                             substituted,
 	} {
-		if got := Action(&a, Default); got.Class != Moderate {
+		if got := Action(&a, Default, Place{}); got.Class != Moderate {
 			t.Errorf("%s: %+v, want moderate", name, got)
 		}
 	}

@@ -153,7 +153,7 @@ func TestEverySpotIsReached(t *testing.T) {
 				below = []string{"/", "//", "/.."} // / alone: everything lies below it
 			}
 			for _, at := range below {
-				if got := known(&shell.Word{Text: at}); got != &spots[i] {
+				if got := new(Place).known(&shell.Word{Text: at}); got != &spots[i] {
 					t.Errorf("%s reaches %+v, not %+v", at, got, spots[i])
 				}
 			}

@@ -176,7 +176,7 @@ func (f *Finding) ofWord(text string) {
 	case strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "//"):
 		f.join(because(Moderate, remote, "")) // a share, at which Windows logs in with the user's credentials
 	}
-	if s := known(&shell.Word{Text: slashed(text)}); s != nil && s.factor == FactorSensitive {
+	if s := new(Place).known(&shell.Word{Text: slashed(text)}); s != nil && s.factor == FactorSensitive {
 		f.factor(FactorSensitive)
 	}
 }
@@ -217,7 +217,7 @@ func windowsWriting(target string) Finding {
 		return because(High, onSystem, FactorSystem)
 	}
 	f := Finding{Class: Moderate, Reason: "mutating operation: writes " + target}
-	if s := known(&shell.Word{Text: p}); s != nil {
+	if s := new(Place).known(&shell.Word{Text: p}); s != nil {
 		f.join(s.writing(Default))
 	}
 	return f

@@ -51,7 +51,7 @@ func TestWorstOfCorpora(t *testing.T) {
 				continue
 			}
 			for _, profile := range []Profile{Default, Terminal} {
-				whole := Action(a, profile)
+				whole := Action(a, profile, Place{})
 				for k := 1; k <= len(a.Words); k++ {
 					n++
 					if got := Worst(start(a, k), profile); got < whole.Class {

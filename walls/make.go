@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
@@ -313,8 +314,10 @@ func (k *maker) entry(e *notable, kept bool) error {
 const moved = "moved~away"
 
 // pin keeps the directories above what is withheld where they are, if it would not be
-// withheld without their names. Otherwise a command could move one, and the next would
-// find what is there by its other name, or put something else in its place.
+// withheld without their names, or would be no secret by other ones (certifi/cacert.pem).
+// Otherwise a command could move one, and the next would find what is there by its other
+// name, or put something else in its place. What is withheld itself cannot be moved: it is
+// a mount of its own.
 func (k *maker) pin(name string, dir bool, bound permission.Bound) {
 	if bound.Read == "" && bound.Write == "" {
 		return
@@ -323,12 +326,15 @@ func (k *maker) pin(name string, dir bool, bound permission.Bound) {
 		now := k.at(at, dir)
 		return bound.Read != "" && now.Read == "" || bound.Write != "" && now.Write == "" || bound.Ruled && !now.Ruled
 	}
-	if !freed("/" + moved + "/" + path.Base(name)) {
-		return // its own name says it all
+	named := func(rest string) bool { // so that it is no secret
+		return slices.ContainsFunc(risk.PublicEnds(rest), func(end string) bool { return freed("/" + end) })
 	}
 	rest := path.Base(name)
+	if !named(rest) && !freed("/"+moved+"/"+rest) {
+		return // its own name says it all
+	}
 	for at := path.Dir(name); k.inside(at) && at != "/"; at = path.Dir(at) {
-		if k.writes(at) && freed(path.Join(path.Dir(at), moved, rest)) {
+		if k.writes(at) && (named(rest) || freed(path.Join(path.Dir(at), moved, rest))) {
 			k.add(&k.plan.Writable, at, "it stays where it is, since "+rest+" is withheld there")
 		}
 		rest = path.Base(at) + "/" + rest

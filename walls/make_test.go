@@ -296,17 +296,53 @@ func TestPinned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for _, w := range p.Writable {
-			if strings.HasPrefix(w.Why, "it stays where it is") {
-				got = append(got, w.Path)
-			}
-		}
-		want := append(slices.Clone(always), tt.want...)
+		got, want := staying(p), append(slices.Clone(always), tt.want...)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q stay where they are, want %q", tt.deny, got, want)
 		}
+	}
+}
+
+// staying returns the directories that cannot be moved because of what is in them.
+func staying(p *Plan) []string {
+	var all []string
+	for _, w := range p.Writable {
+		if strings.HasPrefix(w.Why, "it stays where it is") {
+			all = append(all, w.Path)
+		}
+	}
+	return all
+}
+
+// TestPublic: the certificates of authorities are not withheld where a package brings them
+// along, and what is called so elsewhere is, and cannot be moved there: the file is a mount
+// of its own, and the directories stay whose names would have to be others.
+func TestPublic(t *testing.T) {
+	const ws = "/home/me/ws/"
+	with := fake{
+		ws + ".venv/lib/certifi/cacert.pem", ws + ".venv/lib/certifi/key.pem", ws + "node_modules/grpc/etc/roots.pem",
+		ws + "a/keys/cacert.pem", ws + "b/x/etc/roots.pem", ws + "c/etc/x/roots.pem", ws + "d/_cython/_credentials/roots.pem", ws + "e/keys/server.pem", ws + "Certifi/cacert.pem",
+	}
+	p, err := new(Planner).Make(policy(t, "", ""), nil, machine(), with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantDenied := []string{
+		ws + ".venv/lib/certifi/key.pem", ws + "Certifi/cacert.pem", ws + "a/keys/cacert.pem", ws + "b/x/etc/roots.pem", ws + "c/etc/x/roots.pem", ws + "d/_cython/_credentials/roots.pem", ws + "e/keys/server.pem",
+	}
+	got := slices.DeleteFunc(Paths(p.Denied), func(name string) bool { return !strings.HasSuffix(name, ".pem") })
+	if !slices.Equal(got, wantDenied) {
+		t.Errorf("withheld: %q\nwant %q", got, wantDenied)
+	}
+	wantStay := []string{
+		ws + "Certifi", ws + "a/keys", // certifi/cacert.pem
+		ws + "b/x", ws + "b/x/etc", // grpc/etc/roots.pem
+		ws + "c/etc/x", // not above it: no end has x
+		ws + "d", ws + "d/_cython", ws + "d/_cython/_credentials",
+	}
+	if got := staying(p); !slices.Equal(got, wantStay) {
+		t.Errorf("stay where they are: %q\nwant %q", got, wantStay)
 	}
 }
 

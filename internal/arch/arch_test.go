@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"patterns":                 {"shell", "program", "tools"},
 	"risk":                     {"shell", "program"},
 	"permission":               {"patterns", "modes", "risk", "shell", "program", "tools"},
-	"walls":                    {"permission", "patterns", "tools"},
+	"walls":                    {"permission", "patterns", "risk", "tools"},
 	"walls/kernel":             {"walls", "walls/kernel/inside", "walls/proxy", "process"},
 	"walls/kernel/inside":      {},
 	"walls/proxy":              {},
