@@ -183,7 +183,7 @@ type driven struct {
 // which may be nil. The context ends with the output.
 func (f *runFlags) start(ctx context.Context, a *app, output string, out *report) (_ context.Context, r *driven, err error) {
 	r = &driven{}
-	if r.agent, r.task, err = f.agent(a.in); err != nil {
+	if r.agent, r.task, err = f.agent(a.input(ctx)); err != nil {
 		return ctx, nil, err
 	}
 	ctx, r.screen = a.screen(ctx)
