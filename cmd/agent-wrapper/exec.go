@@ -113,7 +113,7 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty temporary directory")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
 	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL`: any terminal of yours (agent-wrapper approvals), or people at a service (docs/server.md)")
-	complete(cmd, "approvals", approvalsLocal)
+	offer(cmd, "approvals", approvalsLocal)
 	f.audit.add(flags)
 }
 
