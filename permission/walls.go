@@ -128,7 +128,8 @@ func (r *reading) heldTo(p *Policy, session *standing, tr *Trace) (Decision, *Tr
 }
 
 // heldIn says of each action that is asked about, and would not be as in steps, that walls
-// hold it: where the line runs, or in another one.
+// hold it: where the line runs, or in another one. An action that is only asked about there,
+// since walls and no rule would allow what has it as an effect, is as in steps.
 func (tr *Trace) heldIn(steps *Trace, here bool) {
 	if tr == nil || steps == nil || len(tr.Actions) != len(steps.Actions) {
 		return
@@ -136,6 +137,8 @@ func (tr *Trace) heldIn(steps *Trace, here bool) {
 	for i := range tr.Actions {
 		was, now := tr.Actions[i].decided(), steps.Actions[i].decided()
 		switch {
+		case tr.Actions[i].Free && now != nil && now.Behavior == Ask:
+			tr.Actions[i] = steps.Actions[i]
 		case was == nil || now == nil || was.Behavior != Ask || now.Behavior != Allow || tr.Actions[i].Action != steps.Actions[i].Action:
 		case here:
 			was.Reason += "; the walls hold it"

@@ -207,6 +207,27 @@ func TestWallsNameThePart(t *testing.T) {
 	}
 }
 
+// TestReadBoundsWithinWalls: an allow rule with a path bounds what else is read by name, and
+// the reason and the trace say so.
+func TestReadBoundsWithinWalls(t *testing.T) {
+	const bounds = "; allow rules with a path are all that may be read here"
+	s := spec{risk: true, unlisted: UnlistedRisk, allow: "Read(.env)"}
+	d, trace := s.walledBy(t, using("Bash", "python3 x.py"))
+	if d.Behavior != Ask || d.Layer != LayerAllowList || !strings.HasSuffix(d.Reason, "x.py"+bounds) {
+		t.Errorf("%s: %s", outcome(d), d.Reason)
+	}
+	if !slices.ContainsFunc(trace.Actions, func(a TracedAction) bool {
+		step := a.decided()
+		return step != nil && step.Layer == LayerAllowList && strings.HasSuffix(step.Reason, bounds)
+	}) {
+		t.Errorf("the trace does not say so: %+v", trace.Actions)
+	}
+	s.allow += "; Read(./**)"
+	if d, _ := s.walledBy(t, using("Bash", "python3 x.py")); d.Walls != Within {
+		t.Errorf("with a rule for the rest: %s: %s", outcome(d), d.Reason)
+	}
+}
+
 // TestAnsweredOutside: what needs more than walls let it runs outside once a person has
 // said so.
 func TestAnsweredOutside(t *testing.T) {

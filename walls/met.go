@@ -93,7 +93,7 @@ var wallPhrases = [...]phrases{
 	none:     {},
 	outside:  {"write", "it is read-only inside walls", "write in the workspace or in $TMPDIR, or " + again, "make the directory part of the workspace (--workspace . --workspace DIR), or run it with --walls=off"},
 	kept:     {"write", "it stays as it is inside walls (%)", "leave it, or " + again, "change it yourself, or run this with --walls=off"},
-	withheld: {"read", "it is withheld inside walls (%)", "do without it, or ask the person whether a rule may let it be read", "do without it, or let it be read by an allow rule, Read(FILE)"},
+	withheld: {"read", "it is withheld inside walls (%)", "do without it, or ask the person whether a rule may let it be read", "do without it, or let it be read by allow rules: Read(FILE), and Read(./**) unless others say what else may be read here"},
 	emptied:  {"read", "it looks empty inside walls (%)", "do without it, or " + again, "do without it, or run this with --walls=off"},
 	services: {"reach", "services of this machine are not there inside walls", again, "run it with --walls=off"},
 	scratch:  {"read", "it is not there inside walls, where each command has temporary files of its own", "put it into $TMPDIR or the workspace", "put it into the workspace"},
