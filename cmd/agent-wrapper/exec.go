@@ -450,7 +450,7 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	}
 	res, err := j.inside.run(ctx, command)
 	if command.Limit != j.flags.limit {
-		j.flags.limit, j.limitedBy = command.Limit, wallsLimit
+		j.flags.limit, j.limitedBy = command.Limit, walls.TimeLimit
 	}
 	return res, err
 }

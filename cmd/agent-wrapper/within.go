@@ -101,7 +101,7 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 	case err != nil:
 		return err
 	case res.TimedOut:
-		a.say("ended after %v: the time limit (%s)", c.Limit, wallsLimit)
+		a.say("ended after %v: the time limit (%s)", c.Limit, walls.TimeLimit)
 	case res.Exit != 0:
 		advice, err := p.Meets(&walls.End{Dir: at, Output: heard.read(), Unread: heard.blind, Refused: refused.All()})
 		if err != nil {
