@@ -300,7 +300,7 @@ func (s *state) start(ctx context.Context, g *Gate, allowed *Allowed, res *Resul
 	cmd.Stderr = cmd.Stdout
 	s.Watcher.Begins(res.Item, g.Name)
 	ended, met, err := s.runs(ctx, allowed, cmd, res.Walls)
-	res.ended(ctx, &ended, err, cmd.Limit)
+	res.ended(ctx, &ended, err, s.limitOf(cmd))
 	res.meets(met)
 	if res.Status == Pass {
 		res.Artifacts = g.left(dir)
@@ -326,8 +326,17 @@ func (r *Runner) command(line string, g *Gate, dir string) (*process.Command, er
 	return &process.Command{Args: argv, Dir: dir, Env: append(env, assigned...), Limit: r.Limit}, nil
 }
 
+// limitOf returns the time limit of a command that has run, and whose it is if that is not
+// the runner's.
+func (r *Runner) limitOf(c *process.Command) string {
+	if c.Limit == r.Limit {
+		return c.Limit.String()
+	}
+	return fmt.Sprintf("%v (%s)", c.Limit, walls.TimeLimit)
+}
+
 // ended translates how a program ended into a result.
-func (res *Result) ended(ctx context.Context, ended *process.Result, err error, limit time.Duration) {
+func (res *Result) ended(ctx context.Context, ended *process.Result, err error, limit string) {
 	res.Took = ended.Took.Milliseconds()
 	var none *process.NotStarted
 	if errors.As(err, &none) {
@@ -339,7 +348,7 @@ func (res *Result) ended(ctx context.Context, ended *process.Result, err error, 
 	}
 	switch {
 	case ended.TimedOut:
-		res.fail(TimedOut, fmt.Sprintf("it was stopped after %v", limit))
+		res.fail(TimedOut, "it was stopped after "+limit)
 	case ended.Cancelled:
 		res.fail(Interrupted, context.Cause(ctx).Error())
 	case ended.Exit != 0:

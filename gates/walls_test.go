@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
@@ -99,5 +100,26 @@ func TestMet(t *testing.T) {
 				t.Errorf("the record has %q", r.log)
 			}
 		})
+	}
+}
+
+// TestWhoseLimit: a gate that is ended by the limit of the policy names that.
+func TestWhoseLimit(t *testing.T) {
+	for limit, want := range map[time.Duration]string{
+		time.Second:      "it was stopped after 1s (limits.walls.timeout_seconds of the policy)",
+		30 * time.Second: "it was stopped after 30s",
+	} {
+		r := newRig(t, `allow = ["Bash(npm test)"]`)
+		r.Decider.(*permission.Evaluator).Session.Walls(&permission.Walls{
+			Writable: []string{r.Workspace}, Held: func() ([]string, error) { return nil, nil }, Planted: func(string) bool { return false },
+		})
+		r.Inside = func(_ context.Context, _ *Allowed, c *process.Command) (process.Result, []walls.Met, error) {
+			c.Limit = limit
+			return process.Result{Exit: -1, TimedOut: true}, nil, nil
+		}
+		list, err := r.Run(t.Context(), parsePlan(t, `{"name": "a", "gates": [{"name": "g", "run": "npm test"}]}`))
+		if err != nil || list[0].Failure != TimedOut || list[0].Reason != want {
+			t.Errorf("%v: %+v, %v", limit, list[0], err)
+		}
 	}
 }

@@ -272,7 +272,7 @@ func (d *Decision) lessSaid(than *Decision) bool {
 // said makes an ask name what another one is by.
 func (d *Decision) said(by *Decision) {
 	d.Layer, d.Rule, d.RuleSource, d.Reason, d.Message = by.Layer, by.Rule, by.RuleSource, by.Reason, by.Message
-	d.asker, d.cause = true, by.cause
+	d.asker, d.cause = by.asker, by.cause
 }
 
 // evaluations are reused between decisions for their lists. Whatever leaves the

@@ -208,7 +208,8 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		b = fmt.Appendf(b, "%s (untrusted: it can only restrict): ", e.policy.Gate.Rules()[0].Source().Name)
 		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
 	case notListed:
-		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
+		b = append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
+		return append(b, e.boundedBy(i)...)
 	case neverRun:
 		b = fmt.Appendf(b, "%s; it runs only if a rule of the policy names it", e.acts[i].why)
 		return append(b, e.forNothing(i)...)
@@ -220,6 +221,18 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return fmt.Appendf(b, "%s denies %s risk: %s; it runs only if a rule of the policy names it", e.byRisk(i).By, e.acts[i].class.Word(), e.acts[i].why)
 	}
 	return b
+}
+
+// boundedBy says why the allow list is asked where risk decides what it does not name: see
+// bounded.
+func (e *evaluation) boundedBy(i int) string {
+	switch {
+	case e.unlisted() != 0:
+		return ""
+	case e.acts[i].sub.Kind == patterns.WritePath:
+		return "; allow rules with a path are all that may be written here"
+	}
+	return "; allow rules with a path are all that may be read here"
 }
 
 // appendKept appends which rule of the session allows, and how long it applies. One of a

@@ -121,6 +121,14 @@ func (t *TracedAction) decides() int {
 	return first
 }
 
+// decided returns the step that decides the action, nil if none does.
+func (t *TracedAction) decided() *Step {
+	if t.Decides < 0 {
+		return nil
+	}
+	return &t.Steps[t.Decides]
+}
+
 // hard reports whether the step is a deny that counts whatever the other layers
 // answer.
 func (s *Step) hard() bool {

@@ -71,20 +71,45 @@ type enclosure struct {
 
 // walled returns the decision on a tool use whose command line runs inside walls: what
 // is asked about is decided again, as what it can do there. It allows nothing that is
-// denied without walls, and nothing that a rule asks about.
+// denied without walls, and nothing that a rule asks about. What is asked about all the
+// same names what walls do not hold, rather than what they would.
 func (r *reading) walled(p *Policy, session *standing, d Decision, tr *Trace) Decision {
-	switch {
-	case d.Behavior != Ask && !d.never || d.Walls != Inside:
-		return d
-	case d.WallsWhy != "":
-		if !session.walls.Only {
-			d.Walls = Outside // a person who allows it has been told so
-		}
+	if d.Behavior != Ask && !d.never || d.Walls == 0 {
 		return d
 	}
+	now, steps, err := r.heldTo(p, session, tr)
+	switch {
+	case err != nil:
+		return d.outsideIfAllowed(session)
+	case now.Behavior == Allow && now.Walls == Inside && d.Walls == Inside && now.WallsWhy == "" && d.WallsWhy == "":
+		if tr != nil {
+			*tr = *steps
+		}
+		now.Layer, now.Rule, now.RuleSource, now.Walls = LayerDefault, withinWalls, patterns.Source{}, Within
+		now.Reason = withinWalls + ": " + now.Reason
+		return now
+	case now.Behavior == Ask && d.Behavior == Ask && (now.Held || !d.Held):
+		d.said(&now)
+	}
+	tr.heldIn(steps, d.WallsWhy == "")
+	return d.outsideIfAllowed(session)
+}
+
+// outsideIfAllowed has what is asked about, and cannot do its work inside walls, run outside:
+// a person who allows it has been told so.
+func (d Decision) outsideIfAllowed(session *standing) Decision {
+	if d.WallsWhy != "" && d.Behavior == Ask && !session.walls.Only {
+		d.Walls = Outside
+	}
+	return d
+}
+
+// heldTo decides anew what walls hold the line to, with the steps if there is a trace. What
+// the line leaves in doubt is that of the new decision, if that allows it.
+func (r *reading) heldTo(p *Policy, session *standing, tr *Trace) (Decision, *Trace, error) {
 	rules, err := session.walls.Held()
 	if err != nil {
-		return d
+		return Decision{}, nil, err
 	}
 	doubts, stopped := slices.Clone(r.doubts), r.stopped
 	r.forgetDoubts()
@@ -98,14 +123,29 @@ func (r *reading) walled(p *Policy, session *standing, d Decision, tr *Trace) De
 	if now.Behavior != Allow || now.Walls != Inside || now.WallsWhy != "" {
 		r.forgetDoubts()
 		r.doubts, r.stopped = append(r.doubts, doubts...), stopped
-		return d
 	}
-	if tr != nil {
-		*tr = *steps
+	return now, steps, nil
+}
+
+// heldIn says of each action that is asked about, and would not be as in steps, that walls
+// hold it: where the line runs, or in another one. An action that is only asked about there,
+// since walls and no rule would allow what has it as an effect, is as in steps.
+func (tr *Trace) heldIn(steps *Trace, here bool) {
+	if tr == nil || steps == nil || len(tr.Actions) != len(steps.Actions) {
+		return
 	}
-	now.Layer, now.Rule, now.RuleSource, now.Walls = LayerDefault, withinWalls, patterns.Source{}, Within
-	now.Reason = withinWalls + ": " + now.Reason
-	return now
+	for i := range tr.Actions {
+		was, now := tr.Actions[i].decided(), steps.Actions[i].decided()
+		switch {
+		case tr.Actions[i].Free && now != nil && now.Behavior == Ask:
+			tr.Actions[i] = steps.Actions[i]
+		case was == nil || now == nil || was.Behavior != Ask || now.Behavior != Allow || tr.Actions[i].Action != steps.Actions[i].Action:
+		case here:
+			was.Reason += "; the walls hold it"
+		default:
+			was.Reason += "; in a line of its own walls would hold it"
+		}
+	}
 }
 
 // where returns where the line runs, and why something in it cannot do its work inside
@@ -466,6 +506,8 @@ func (e *evaluation) contained(i int) bool {
 		return false // only rules count, or a person gives the line
 	case e.byRisk(i).Behavior != 0:
 		return false // the policy has its own answer
+	case e.outward(i) != "":
+		return false // the line does not run inside
 	}
 	switch a.sub.Kind {
 	case patterns.RunCommand:

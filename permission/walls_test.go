@@ -179,6 +179,55 @@ func TestWallsAreExplained(t *testing.T) {
 	}
 }
 
+// TestWallsNameThePart: a line of several parts is asked about for what walls do not hold,
+// and the trace says of the others that they do.
+func TestWallsNameThePart(t *testing.T) {
+	const here, alone = "; the walls hold it", "; in a line of its own walls would hold it"
+	s := spec{risk: true, unlisted: UnlistedRisk, ask: "Bash(git push:*)"}
+	for _, tt := range []struct{ line, rule, reason, held, how string }{
+		{"make && git push", "Bash(git push:*)", "asked by rule Bash(git push:*): run git push", "run make", alone},
+		{"git push; make", "Bash(git push:*)", "asked by rule Bash(git push:*): run git push", "run make", alone},
+		{"python3 x.py; rm build", "", "tier 2: destructive operation: run rm build", "run python3 x.py", here},
+		{"make && cat .env", "", "tier 2: reads a sensitive path: read " + workspace + "/.env", "run make", here},
+		{"make && git fetch origin", "", "tier 2: reaches another host: run git fetch origin", "run make", alone},
+		{"echo x > .git/hooks/pre-push; make", "", "it changes .git/hooks/pre-push", "run make", alone},
+	} {
+		d, trace := s.walledBy(t, using("Bash", tt.line))
+		if d.Behavior != Ask || d.Rule != tt.rule || !strings.Contains(d.Reason, tt.reason) || !strings.Contains(d.Message, tt.reason) {
+			t.Errorf("%s: %s by rule %q, since %q; the agent is told %q", tt.line, d.Behavior, d.Rule, d.Reason, d.Message)
+		}
+		for _, a := range trace.Actions {
+			if step := a.decided(); step != nil && strings.HasSuffix(step.Reason, tt.how) != (a.Action == tt.held) {
+				t.Errorf("%s: %s: %s", tt.line, a.Action, step.Reason)
+			}
+		}
+		if unapproved := len(d.Unapproved()); unapproved < 2 {
+			t.Errorf("%s: %d parts are asked about", tt.line, unapproved) // who allows it may run it without walls
+		}
+	}
+}
+
+// TestReadBoundsWithinWalls: an allow rule with a path bounds what else is read by name, and
+// the reason and the trace say so.
+func TestReadBoundsWithinWalls(t *testing.T) {
+	const bounds = "; allow rules with a path are all that may be read here"
+	s := spec{risk: true, unlisted: UnlistedRisk, allow: "Read(.env)"}
+	d, trace := s.walledBy(t, using("Bash", "python3 x.py"))
+	if d.Behavior != Ask || d.Layer != LayerAllowList || !strings.HasSuffix(d.Reason, "x.py"+bounds) {
+		t.Errorf("%s: %s", outcome(d), d.Reason)
+	}
+	if !slices.ContainsFunc(trace.Actions, func(a TracedAction) bool {
+		step := a.decided()
+		return step != nil && step.Layer == LayerAllowList && strings.HasSuffix(step.Reason, bounds)
+	}) {
+		t.Errorf("the trace does not say so: %+v", trace.Actions)
+	}
+	s.allow += "; Read(./**)"
+	if d, _ := s.walledBy(t, using("Bash", "python3 x.py")); d.Walls != Within {
+		t.Errorf("with a rule for the rest: %s: %s", outcome(d), d.Reason)
+	}
+}
+
 // TestAnsweredOutside: what needs more than walls let it runs outside once a person has
 // said so.
 func TestAnsweredOutside(t *testing.T) {
@@ -216,7 +265,7 @@ func TestLawWalls(t *testing.T) {
 			return a.Risk > risk.Moderate && a.Decides >= 0 && a.Steps[a.Decides].Layer == LayerDefault && a.Steps[a.Decides].Rule == ""
 		})
 		switch {
-		case with.Behavior == without.Behavior && with.Reason == without.Reason:
+		case with.Behavior == without.Behavior && (with.Reason == without.Reason || with.Behavior == Ask && with.Held == without.Held):
 		case without.Behavior != Ask && !without.never || with.Behavior != Allow || with.Walls != Within || with.Risk > without.Risk || high:
 			rt.Fatalf("%s %s\nwithout: %s (%s)\nwith: %s (%s)", use.Tool, use.Input, outcome(without), without.Reason, outcome(with), with.Reason)
 		}

@@ -2,6 +2,7 @@ package walls
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -66,16 +67,18 @@ type Met struct {
 type wall uint8
 
 const (
-	none     wall = iota
-	outside       // what is not writable
-	kept          // what stays as it is, in the middle of that
-	withheld      // what cannot be read
-	emptied       // what looks empty
-	services      // sockets that are not there
-	scratch       // temporary files that are not there
-	host          // a host that the proxy refused
-	network       // no host is reached
-	outward       // something in the line
+	none      wall = iota
+	outside        // what is not writable
+	kept           // what stays as it is, in the middle of that
+	withheld       // what cannot be read
+	emptied        // what looks empty
+	services       // sockets that are not there
+	scratch        // temporary files that are not there
+	host           // a host that the proxy refused
+	network        // no host is reached
+	memory         // the limit of it
+	processes      // the limit of them
+	outward        // something in the line
 )
 
 // phrases are the words about a wall.
@@ -90,16 +93,18 @@ const again = "run only what needs it again, with " + tools.Unsandboxed + " set 
 
 // wallPhrases has the words about each wall.
 var wallPhrases = [...]phrases{
-	none:     {},
-	outside:  {"write", "it is read-only inside walls", "write in the workspace or in $TMPDIR, or " + again, "make the directory part of the workspace (--workspace . --workspace DIR), or run it with --walls=off"},
-	kept:     {"write", "it stays as it is inside walls (%)", "leave it, or " + again, "change it yourself, or run this with --walls=off"},
-	withheld: {"read", "it is withheld inside walls (%)", "do without it, or ask the person whether a rule may let it be read", "do without it, or let it be read by an allow rule, Read(FILE)"},
-	emptied:  {"read", "it looks empty inside walls (%)", "do without it, or " + again, "do without it, or run this with --walls=off"},
-	services: {"reach", "services of this machine are not there inside walls", again, "run it with --walls=off"},
-	scratch:  {"read", "it is not there inside walls, where each command has temporary files of its own", "put it into $TMPDIR or the workspace", "put it into the workspace"},
-	host:     {"fetch", "the policy does not let this host be reached from inside walls", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let it be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
-	network:  {"fetch", "inside walls no host is reached but those that rules allow, and these by the proxy in HTTPS_PROXY", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let the host be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
-	outward:  {"", "%", again, "run it with --walls=off"},
+	none:      {},
+	outside:   {"write", "it is read-only inside walls", "write in the workspace or in $TMPDIR, or " + again, "make the directory part of the workspace (--workspace . --workspace DIR), or run it with --walls=off"},
+	kept:      {"write", "it stays as it is inside walls (%)", "leave it, or " + again, "change it yourself, or run this with --walls=off"},
+	withheld:  {"read", "it is withheld inside walls (%)", "do without it, or ask the person whether a rule may let it be read", "do without it, or let it be read by allow rules: Read(FILE), and Read(./**) unless others say what else may be read here"},
+	emptied:   {"read", "it looks empty inside walls (%)", "do without it, or " + again, "do without it, or run this with --walls=off"},
+	services:  {"reach", "services of this machine are not there inside walls", again, "run it with --walls=off"},
+	scratch:   {"read", "it is not there inside walls, where each command has temporary files of its own", "put it into $TMPDIR or the workspace", "put it into the workspace"},
+	host:      {"fetch", "the policy does not let this host be reached from inside walls", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let it be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
+	network:   {"fetch", "inside walls no host is reached but those that rules allow, and these by the proxy in HTTPS_PROXY", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let the host be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
+	memory:    {"exceed", "the policy limits the memory of a process inside walls (%)", "do it with less, or ask the person for more", "raise limits.walls.memory_mb in the policy, or run it with --walls=off"},
+	processes: {"exceed", "the policy limits how many processes and threads there are at the same time inside walls (%)", "do it with fewer, such as -j 2, or ask the person for more", "raise limits.walls.processes in the policy, or run it with --walls=off"},
+	outward:   {"", "%", again, "run it with --walls=off"},
 }
 
 // String names the wall as the record does: "write /etc".
@@ -194,6 +199,8 @@ const (
 	unreachable                // a host, or the name of one
 	unpermitted                // EPERM, ESRCH
 	busy                       // EBUSY
+	exhausted                  // ENOMEM
+	crowded                    // EAGAIN, of a process or thread that is to start
 )
 
 // signs are the words, in lower case, that programs have for a failure.
@@ -208,6 +215,8 @@ var signs = []struct {
 	{unreachable, []string{"could not resolve", "temporary failure in name resolution", "temporary failure resolving", "failed to resolve", "eai_again", "network is unreachable", "enetunreach", "unable to resolve", "name or service not known"}},
 	{unpermitted, []string{"operation not permitted", "eperm", "no such process", "no new privileges"}},
 	{busy, []string{"device or resource busy", "ebusy", "errno 16]", "os error 16"}},
+	{crowded, []string{"fork: resource temporarily unavailable", "fork: retry", "cannot fork", "can't fork", "unable to fork", "fork failed", "can't start new thread", "unable to create native thread", "failed to create new os thread", "pthread_create", "failed to spawn thread", "spawn eagain", "exec: resource temporarily unavailable"}},
+	{exhausted, []string{"cannot allocate memory", "can't allocate memory", "memoryerror", "enomem", "errno 12]", "os error 12", "bad_alloc", "memory exhausted", "virtual memory exhausted", "memory allocation of", "out of memory"}},
 }
 
 // read looks at the lines, the last first.
@@ -231,7 +240,11 @@ func (r *reader) read() {
 // failed takes a line that says that something has failed; the words for it are at a place
 // in it.
 func (r *reader) failed(how failure, line string, at int) {
-	if how == unreachable {
+	switch how {
+	case exhausted, crowded:
+		r.limited(how, line)
+		return
+	case unreachable:
 		r.unreached = true
 		r.host = cmp.Or(r.host, r.hostIn(line))
 		return
@@ -248,6 +261,19 @@ func (r *reader) failed(how failure, line string, at int) {
 		return
 	}
 	r.unproven = r.unproven || how != missing && how != busy
+}
+
+// limited takes a line that says that there is no more memory, or that nothing more can be
+// started. It is a wall if the plan limits that. An engine for JavaScript limits its heap
+// itself.
+func (r *reader) limited(how failure, line string) {
+	most := &r.plan.Limits
+	switch {
+	case how == crowded && most.Processes > 0:
+		r.add(Met{wall: processes, why: fmt.Sprintf("limits.walls.processes = %d", most.Processes)})
+	case how == exhausted && most.Memory > 0 && !strings.Contains(line, "heap out of memory"):
+		r.add(Met{wall: memory, why: fmt.Sprintf("limits.walls.memory_mb = %d", most.Memory>>20)})
+	}
 }
 
 // remote reports whether a line names a port of another host.

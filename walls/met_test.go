@@ -52,6 +52,46 @@ func TestMeetsNone(t *testing.T) {
 	}
 }
 
+// TestMeetsLimits: what a command says of memory and processes is a wall if the policy limits
+// them.
+func TestMeetsLimits(t *testing.T) {
+	const memory, processes = "exceed limits.walls.memory_mb = 64", "exceed limits.walls.processes = 20"
+	limited := *metPlan
+	limited.Limits = Limits{Memory: 64 << 20, Processes: 20, Seconds: 9}
+	for output, want := range map[string]string{
+		"bash: fork: retry: Resource temporarily unavailable":                processes,
+		"bash: fork: Resource temporarily unavailable":                       processes,
+		"sh: 0: Cannot fork":                                                 processes,
+		"RuntimeError: can't start new thread":                               processes,
+		"runtime: failed to create new OS thread (have 5 already; errno=11)": processes,
+		"Error: spawn EAGAIN":                                                processes,
+		"make: vfork: Resource temporarily unavailable":                      processes,
+		"MemoryError":                         memory,
+		"fatal error: runtime: out of memory": memory,
+		"fatal: Out of memory, malloc failed (tried to allocate 10 bytes)":                  memory,
+		"terminate called after throwing an instance of 'std::bad_alloc'":                   memory,
+		"memory allocation of 99 bytes failed":                                              memory,
+		"OSError: [Errno 12] Cannot allocate memory":                                        memory,
+		"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory": "",
+		"read: Resource temporarily unavailable":                                            "",
+		"FAIL: TestX":                                                                       "",
+	} {
+		end := &End{Dir: "/w", Line: "make -j 9", Output: []byte(output), Outward: "git works by what is not there"}
+		if got := strings.Join(Names(Meets(&limited, end, metFiles)), ", "); got != want {
+			t.Errorf("%q: %s; want %s", output, got, want)
+		}
+		if got := Meets(metPlan, end, metFiles); len(got) > 0 {
+			t.Errorf("%q, without limits: %v", output, Names(got))
+		}
+	}
+	for _, person := range []bool{true, false} {
+		met := Meets(&limited, &End{Output: []byte("fork: retry")}, metFiles)
+		if text := met[0].Advice(person).String(); !strings.Contains(text, "(limits.walls.processes = 20)") {
+			t.Error(text)
+		}
+	}
+}
+
 // TestMeets: how programs say that they have met a wall.
 func TestMeets(t *testing.T) {
 	for output, want := range map[string]string{

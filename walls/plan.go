@@ -89,6 +89,9 @@ func (p *Path) Made() string {
 	return fmt.Sprintf("the command made %s: %s. Look at it before you run anything there", p.Path, p.Why)
 }
 
+// TimeLimit says who limits the time of a command inside walls.
+const TimeLimit = "limits.walls.timeout_seconds of the policy"
+
 // Limits are those of one command. 0 is no limit.
 type Limits struct {
 	Memory    uint64 `json:"memory_bytes,omitempty"`    // of data, of each process

@@ -76,7 +76,7 @@ func (a *app) login(ctx context.Context, server string) error {
 	if server == "" {
 		return usage("--server is missing: name the server that the token is for")
 	}
-	secret, err := a.secret()
+	secret, err := a.secret(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,16 +99,31 @@ func (a *app) login(ctx context.Context, server string) error {
 const longestToken = 4096
 
 // secret asks for a secret, without showing it, or reads it from standard input.
-func (a *app) secret() (string, error) {
+func (a *app) secret(ctx context.Context) (string, error) {
 	if f, ok := a.in.(*os.File); ok && isTerminal(f) {
 		fmt.Fprint(a.err, "Token (not shown as you type): ")
-		text, err := term.ReadPassword(int(f.Fd()))
+		text, err := unseen(ctx, int(f.Fd()))
 		fmt.Fprintln(a.err)
 		return strings.TrimSpace(string(text)), err
 	}
-	line, err := bufio.NewReader(io.LimitReader(a.in, longestToken)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(a.input(ctx), longestToken)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
 	return strings.TrimSpace(line), nil
+}
+
+// unseen reads a line from a terminal that does not show it, and shows what is typed again
+// afterwards, whatever ends it.
+func unseen(ctx context.Context, fd int) ([]byte, error) {
+	was, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	var text []byte
+	var failed error
+	if !until(ctx, func() { text, failed = term.ReadPassword(fd) }) {
+		return nil, errors.Join(cutShort(ctx), term.Restore(fd, was))
+	}
+	return text, failed
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -179,7 +180,7 @@ func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) e
 	}
 	check := &policy.Check{Risk: rules.risk, Unlisted: rules.unlisted, Policy: common}
 	worst := codeDone
-	rows, err := a.eachRow(func(line []byte) any {
+	rows, err := a.eachRow(cmd.Context(), func(line []byte) any {
 		answer := check.Line(line)
 		worst = max(worst, answerCodes[answer.Behavior])
 		return answer
@@ -202,8 +203,8 @@ func rowsCode(rows, worst int, err error, wanted bool) error {
 // eachRow answers each non-blank line of standard input with a line of JSON, in
 // order, and returns the number of rows. Each answer is flushed, for a caller
 // that waits for it.
-func (a *app) eachRow(answer func(line []byte) any) (rows int, err error) {
-	in, out := bufio.NewReaderSize(a.in, 1<<20), bufio.NewWriterSize(a.out, 1<<16)
+func (a *app) eachRow(ctx context.Context, answer func(line []byte) any) (rows int, err error) {
+	in, out := bufio.NewReaderSize(a.input(ctx), 1<<20), bufio.NewWriterSize(a.out, 1<<16)
 	for {
 		line, err := in.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -79,7 +80,7 @@ row that cannot be read gets "error" and tier 3.
 				return err
 			}
 			if rows {
-				return a.classifyRows(c, exitCode)
+				return a.classifyRows(cmd.Context(), c, exitCode)
 			}
 			return a.classifyOne(c, args[0], form, exitCode)
 		},
@@ -141,9 +142,9 @@ func (a *app) classifyOne(c *policy.Classifier, line string, form *jsonForm, exi
 // tierCodes are the exit codes of the tiers.
 var tierCodes = map[int]int{1: codeDone, 2: codeAsk, 3: codeDeny}
 
-func (a *app) classifyRows(c *policy.Classifier, exitCode bool) error {
+func (a *app) classifyRows(ctx context.Context, c *policy.Classifier, exitCode bool) error {
 	worst := codeDone
-	rows, err := a.eachRow(func(line []byte) any {
+	rows, err := a.eachRow(ctx, func(line []byte) any {
 		said := c.Line(line)
 		worst = max(worst, tierCodes[said.Tier])
 		return said

@@ -45,7 +45,7 @@ ends. See docs/reference/protocol.md.`,
 	flags.BoolVar(&f.applies, "applies-input", false, "the program has its shell run updatedInput in place of the input: what is to run inside walls is answered so")
 	flags.BoolVar(&f.stdio, "stdio", false, "required: use standard input and output")
 	flags.StringVar(&f.approvals, "approvals", "none", "who answers when a policy asks, `stdio|local|URL|none`: the calling program, any terminal of yours, people at a service, or nobody")
-	complete(cmd, "approvals", "stdio", approvalsLocal, "none")
+	offer(cmd, "approvals", "stdio", approvalsLocal, "none")
 	flags.StringVar(&f.advice, "advice", "", "before you are asked, tell the agent how to write a command that can be judged: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
 	f.audit.add(flags)

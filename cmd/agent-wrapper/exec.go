@@ -113,7 +113,7 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty temporary directory")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
 	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL`: any terminal of yours (agent-wrapper approvals), or people at a service (docs/server.md)")
-	complete(cmd, "approvals", approvalsLocal)
+	offer(cmd, "approvals", approvalsLocal)
 	f.audit.add(flags)
 }
 
@@ -450,7 +450,7 @@ func (j *job) start(ctx context.Context, line string, env []string) (process.Res
 	}
 	res, err := j.inside.run(ctx, command)
 	if command.Limit != j.flags.limit {
-		j.flags.limit, j.limitedBy = command.Limit, wallsLimit
+		j.flags.limit, j.limitedBy = command.Limit, walls.TimeLimit
 	}
 	return res, err
 }

@@ -45,8 +45,9 @@ a whitelist blocks is counted, and at the threshold the agent is paused (see
 agent-wrapper resume). With --walls the kernel holds each gate to the policy too
 (Linux): see agent-wrapper policy walls.
 
-The exit code is 0 if all gates passed, 1 if one failed, 3 if one was blocked,
-and 2 if the plan or the whitelist is wrong; then nothing runs.`,
+The exit code is 0 if all gates passed, 1 if one failed, and 3 if one was
+blocked. Nothing runs, and it is 2, if the plan or the whitelist is wrong; and
+3, if walls are required and cannot be built.`,
 		Example: `  agent-wrapper execute plan.json --dry-run
   agent-wrapper execute plan.json --json --timeout 5m --no-input`,
 		Args: exactly(1, "the file of a plan"),
@@ -92,7 +93,7 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 		return err
 	}
 	if err := enclose(ctx, p.Rules, f.walls != "", a.warn); err != nil {
-		return err
+		return &coded{codeDenied, err}
 	}
 	p.tellLists(a)
 	if f.dryRun {

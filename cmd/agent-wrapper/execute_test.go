@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,7 +51,7 @@ func TestProgress(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		w.Write([]byte("one\r\ntwo\x1b[31m\tthree"))
 		p.Ends(&gates.Result{Item: "a\x1b[2J", Gate: "t", Status: gates.Pass, Took: 12_000, Artifacts: []gates.Artifact{{Path: "x", Present: true}, {Path: "y"}}})
-		p.Ends(&gates.Result{Item: "b", Gate: "t", Status: gates.Skipped, Failure: gates.Dependency, Reason: "item a\nfailed"})
+		p.Ends(&gates.Result{Item: "b", Gate: "t", Status: gates.Skipped, Failure: gates.Dependency, Reason: "item a\nfailed; and more that the results say"})
 		time.Sleep(time.Minute) // nothing is reported about a gate that has ended
 		want := `a<U+001B>[2J/t: started
 a<U+001B>[2J/t: still running after 5s
@@ -118,5 +121,26 @@ func TestStatements(t *testing.T) {
 		if diff := cmp.Diff(want, statements(text)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
+	}
+}
+
+// TestExecuteWithoutRequiredWalls: where walls are required and cannot be built, nothing runs,
+// and the exit code is that of what is refused. Under a context that is over none can be.
+func TestExecuteWithoutRequiredWalls(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, "")
+	}
+	plan := filepath.Join(home, "plan.json")
+	if err := os.WriteFile(plan, []byte(`{"schemaVersion": "1.0.0", "target": "main", "items": [{"name": "a", "deps": [], "gates": [{"name": "g", "run": "git status"}]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	code := (&app{in: strings.NewReader(""), out: &out, err: &out}).run(ctx, []string{"execute", plan, "--cwd", home, "--walls"})
+	if code != codeDenied || !strings.Contains(out.String(), "walls are required") {
+		t.Errorf("exit code %d: %s", code, out.String())
 	}
 }

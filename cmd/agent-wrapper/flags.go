@@ -90,8 +90,18 @@ func (l *list) String() string { return strings.Join(*l, ", ") }
 // again.
 func (l *list) Type() string { return "stringArray" }
 
-// complete sets the values of a flag for shell completion.
+// allValues is the annotation of a flag that has a few values, with these.
+const allValues = "agent-wrapper_values"
+
+// complete sets the values of a flag that has a few, for shell completion and for those who
+// read what was given.
 func complete(cmd *cobra.Command, flag string, values ...string) {
+	offer(cmd, flag, values...)
+	_ = cmd.Flags().SetAnnotation(flag, allValues, values) // as offer
+}
+
+// offer sets some values of a flag for shell completion.
+func offer(cmd *cobra.Command, flag string, values ...string) {
 	// It fails for a flag that does not exist or has values already; a test
 	// completes each.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

@@ -45,7 +45,7 @@ agent-wrapper approvals. Whatever cannot be read, decided or recorded is denied.
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.approvals, "approvals", approvalsLocal, "who answers what the agent does not ask itself, `local|URL|none`: any terminal of yours, people at a service, or nobody")
-	complete(cmd, "approvals", approvalsLocal, "none")
+	offer(cmd, "approvals", approvalsLocal, "none")
 	flags.BoolVar(&f.plugin, entry.InPlugin, false, "")
 	flags.MarkHidden(entry.InPlugin)
 	f.audit.add(flags)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/policy/hostrules"
 )
 
 // startOptions are the flags of init.
@@ -52,7 +55,7 @@ where "always" is kept, to .gitignore.`,
   agent-wrapper init --print
   agent-wrapper init --edits ask --yes`,
 		Args: none(""),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := ifGiven("--edits", o.edits, acceptEdits, askEdits); err != nil {
 				return err
 			}
@@ -60,7 +63,7 @@ where "always" is kept, to .gitignore.`,
 			if err != nil {
 				return err
 			}
-			return a.startPolicy(dir, &o)
+			return a.startPolicy(cmd.Context(), dir, &o)
 		},
 	}
 	cmd.Flags().StringVar(&o.rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
@@ -78,10 +81,10 @@ const (
 )
 
 // startPolicy writes a starting policy, or adds to the one that is there.
-func (a *app) startPolicy(dir string, o *startOptions) error {
+func (a *app) startPolicy(ctx context.Context, dir string, o *startOptions) error {
 	path := filepath.Join(dir, policy.FileName)
 	if _, err := os.Lstat(path); !o.force && !errors.Is(err, fs.ErrNotExist) {
-		return a.extendPolicy(dir, path, o)
+		return a.extendPolicy(ctx, dir, path, o)
 	}
 	edits := o.edits == acceptEdits || o.edits == "" && inRepository(dir)
 	project := os.DirFS(dir)
@@ -94,13 +97,9 @@ func (a *app) startPolicy(dir string, o *startOptions) error {
 	if o.yes || !isTerminal(a.in) {
 		a.sayImportable(hosts)
 	} else {
-		in := bufio.NewReader(a.in)
-		more = a.offerImport(in, hosts)
-		if o.edits == "" && edits {
-			edits = a.agrees(in, "Let the agent edit files here without asking? git can undo it. [Y/n] ", true)
-		}
-		if !a.agrees(in, fmt.Sprintf("Write %s? [Y/n] ", policy.FileName), true) {
-			return usage("nothing was written")
+		var err error
+		if edits, more, err = a.agreeToStart(ctx, o, edits, hosts); err != nil {
+			return err
 		}
 	}
 	text := policy.StartingWith(project, edits, more)
@@ -112,6 +111,20 @@ func (a *app) startPolicy(dir string, o *startOptions) error {
 	}
 	fmt.Fprintf(a.out, "Wrote %s.\n%s\n", visible.Line(path), editsSaid(edits, inRepository(dir)))
 	return a.afterStart(dir)
+}
+
+// agreeToStart asks about a starting policy that may accept edits, and may have the rules of
+// other agents.
+func (a *app) agreeToStart(ctx context.Context, o *startOptions, edits bool, hosts []*hostrules.Import) (bool, *policy.Draft, error) {
+	in := bufio.NewReader(a.input(ctx))
+	more, err := a.offerImport(in, hosts)
+	if err == nil && o.edits == "" && edits {
+		edits, err = a.agrees(in, "Let the agent edit files here without asking? git can undo it. [Y/n] ", true)
+	}
+	if err != nil {
+		return false, nil, fmt.Errorf("nothing was written: %w", err)
+	}
+	return edits, more, a.need(in, fmt.Sprintf("Write %s? [Y/n] ", policy.FileName), true, "nothing was written")
 }
 
 // editsSaid says what the policy means for edits, and what to change.
@@ -128,7 +141,7 @@ func editsSaid(edits, repository bool) string {
 }
 
 // extendPolicy adds what a starting policy has and the one at path lacks.
-func (a *app) extendPolicy(dir, path string, o *startOptions) error {
+func (a *app) extendPolicy(ctx context.Context, dir, path string, o *startOptions) error {
 	if err := own(path); err != nil {
 		return err
 	}
@@ -155,12 +168,11 @@ func (a *app) extendPolicy(dir, path string, o *startOptions) error {
 	for _, add := range added {
 		fmt.Fprintf(a.out, "  %-5s  %s\n", add.List, visible.Line(add.Rule))
 	}
-	switch {
-	case o.yes:
-	case !isTerminal(a.in):
+	if !o.yes && !isTerminal(a.in) {
 		return usage("nothing was written: run init --yes to add them, or init --force to write a new policy")
-	case !a.agrees(bufio.NewReader(a.in), "Add them? Nothing else changes. [y/N] ", false):
-		return usage("nothing was written")
+	}
+	if err := a.consent(ctx, o.yes, "Add them? Nothing else changes. [y/N] ", "nothing was written"); err != nil {
+		return err
 	}
 	if err := a.writeStart(dir, path, next); err != nil {
 		return err
@@ -230,20 +242,38 @@ func own(path string) error {
 }
 
 // agrees asks a question that is answered with y or n, or with an empty line, which
-// means otherwise.
-func (a *app) agrees(in *bufio.Reader, question string, otherwise bool) bool {
+// means otherwise. The end of the input means no; anything else that ends it is an error.
+func (a *app) agrees(in *bufio.Reader, question string, otherwise bool) (bool, error) {
 	for {
 		fmt.Fprint(a.err, question)
 		line, err := in.ReadString('\n')
+		if err != nil {
+			fmt.Fprintln(a.err) // the line of the question has no end
+		}
+		if err != nil && err != io.EOF {
+			return false, err
+		}
 		switch answer := strings.ToLower(strings.TrimSpace(line)); {
 		case answer == "y" || answer == "yes":
-			return true
+			return true, nil
 		case err != nil || answer == "n" || answer == "no":
-			return false
+			return false, nil
 		case answer == "":
-			return otherwise
+			return otherwise, nil
 		}
 	}
+}
+
+// need is agrees for a question without whose yes nothing is done. not says what is so
+// then.
+func (a *app) need(in *bufio.Reader, question string, otherwise bool, not string) error {
+	switch yes, err := a.agrees(in, question, otherwise); {
+	case err != nil:
+		return fmt.Errorf("%s: %w", not, err)
+	case !yes:
+		return usage("%s", not)
+	}
+	return nil
 }
 
 // ignoreLocal adds the local policy to the repository's ignored files, if there

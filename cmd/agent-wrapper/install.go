@@ -133,7 +133,7 @@ hook stays in its config.toml: it is for this very hook only.
 		Example: `  agent-wrapper uninstall claude
   agent-wrapper uninstall --all --yes`,
 		Args: o.args,
-		RunE: func(_ *cobra.Command, args []string) error { return a.uninstall(o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.uninstall(cmd.Context(), o, args) },
 	}
 	o.add(a, cmd, "take it out of every host that has it")
 	return cmd
@@ -290,7 +290,7 @@ func (a *app) install(ctx context.Context, o *hookOptions, args []string) error 
 		}
 		plans = append(plans, p)
 	}
-	if err := a.write(plans, o, "Install the hook?"); err != nil {
+	if err := a.write(ctx, plans, o, "Install the hook?"); err != nil {
 		return err
 	}
 	if o.json.on {
@@ -301,7 +301,7 @@ func (a *app) install(ctx context.Context, o *hookOptions, args []string) error 
 }
 
 // uninstall takes the hook out of hosts.
-func (a *app) uninstall(o *hookOptions, args []string) error {
+func (a *app) uninstall(ctx context.Context, o *hookOptions, args []string) error {
 	m, args, err := o.prepare(func(m *install.Machine) []string { return m.Installed(install.Scope(o.scope)) }, args)
 	if err != nil {
 		return err
@@ -318,7 +318,7 @@ func (a *app) uninstall(o *hookOptions, args []string) error {
 		}
 		plans = append(plans, p)
 	}
-	if err := a.write(plans, o, "Take the hook out?"); err != nil || !o.json.on {
+	if err := a.write(ctx, plans, o, "Take the hook out?"); err != nil || !o.json.on {
 		return err
 	}
 	return o.json.put(newChanged(plans))
@@ -355,7 +355,7 @@ func unplanned(err error) error {
 }
 
 // write shows what would change, asks, and writes it.
-func (a *app) write(plans []*install.Plan, o *hookOptions, question string) error {
+func (a *app) write(ctx context.Context, plans []*install.Plan, o *hookOptions, question string) error {
 	changes, out := 0, a.out
 	if o.json.on {
 		out = io.Discard
@@ -373,7 +373,7 @@ func (a *app) write(plans []*install.Plan, o *hookOptions, question string) erro
 		return usage("nothing was written: --json shows no difference to agree to; look at it without --json, then add --yes")
 	}
 	if changes > 0 {
-		if err := a.consent(o.yes, question+" [y/N] ", "nothing was written"); err != nil {
+		if err := a.consent(ctx, o.yes, question+" [y/N] ", "nothing was written"); err != nil {
 			return err
 		}
 	}
@@ -389,16 +389,14 @@ func (a *app) write(plans []*install.Plan, o *hookOptions, question string) erro
 }
 
 // consent asks a question. not says what is so without consent.
-func (a *app) consent(yes bool, question, not string) error {
+func (a *app) consent(ctx context.Context, yes bool, question, not string) error {
 	switch {
 	case yes:
 		return nil
 	case !isTerminal(a.in):
 		return usage("%s: this is no terminal, where you would be asked; look at it, then add --yes", not)
-	case !a.agrees(bufio.NewReader(a.in), question, false):
-		return usage("%s", not)
 	}
-	return nil
+	return a.need(bufio.NewReader(a.input(ctx)), question, false, not)
 }
 
 // unwritten returns the error that a plan was not carried out.

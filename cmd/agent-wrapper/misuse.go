@@ -150,14 +150,69 @@ func ifGiven(flag, value string, values ...string) error {
 // usageArgs turns the errors of check into usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if check == nil {
+		if err := choices(cmd, args); err != nil || check == nil {
+			return err
+		}
+		err := check(cmd, args)
+		if err == nil {
 			return nil
 		}
-		if err := check(cmd, args); err != nil {
-			return usage("%w", err)
+		if flag, word := behindBlank(cmd, args, switchValues); flag != "" {
+			return misplaced(flag, word)
 		}
+		return usage("%w", err)
+	}
+}
+
+// choices rejects what pflag takes in place of one of the values that a flag has: an empty
+// value, and the value of a flag that may be without one, if that stands behind a blank.
+func choices(cmd *cobra.Command, args []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if values := valuesOf(f); err == nil && len(values) > 1 && f.Value.String() == "" {
+			err = among("--"+f.Name, "", values...)
+		}
+	})
+	if flag, word := behindBlank(cmd, args, valuesOf); err == nil && flag != "" {
+		return misplaced(flag, word)
+	}
+	return err
+}
+
+// misplaced returns the error about a value that stands behind a blank.
+func misplaced(flag, word string) error {
+	return usage("--%[1]s takes its value behind an equals sign: write --%[1]s=%[2]s", flag, word)
+}
+
+// behindBlank returns the first argument before -- that is a value of a flag which may be
+// without one, and was, and the flag; "" if there is none.
+func behindBlank(cmd *cobra.Command, args []string, values func(*pflag.Flag) []string) (flag, word string) {
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		args = args[:n]
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if flag != "" || f.NoOptDefVal == "" || f.Value.String() != f.NoOptDefVal {
+			return
+		}
+		of := values(f)
+		for _, arg := range args {
+			if arg = strings.TrimPrefix(arg, "="); slices.Contains(of, arg) {
+				flag, word = f.Name, arg
+				return
+			}
+		}
+	})
+	return flag, word
+}
+
+// valuesOf returns the values of a flag that has a few.
+func valuesOf(f *pflag.Flag) []string { return f.Annotations[allValues] }
+
+// switchValues returns the values of a switch, which may be the argument of a command too.
+func switchValues(f *pflag.Flag) []string {
+	if f.Value.Type() != "bool" {
 		return nil
 	}
+	return []string{"true", "false"}
 }
 
 // exactly requires n arguments, described by form.

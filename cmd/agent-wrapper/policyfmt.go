@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,9 +35,9 @@ with 1 if there are any.`,
 		Example: `  agent-wrapper policy fmt agent-wrapper.toml
   agent-wrapper policy fmt --check agent-wrapper.toml tests/*.cases.toml`,
 		Args: between(1, 1<<20, "one or more files, or -"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
-				return a.formatInput(form)
+				return a.formatInput(cmd.Context(), form)
 			}
 			return a.formatFiles(args, check, form)
 		},
@@ -54,11 +55,11 @@ type formattedJSON struct {
 }
 
 // formatInput formats standard input to standard output.
-func (a *app) formatInput(form *jsonForm) error {
+func (a *app) formatInput(ctx context.Context, form *jsonForm) error {
 	if form.on {
 		return usage("- writes the text itself, not JSON: leave out --json, or name a file")
 	}
-	text, err := io.ReadAll(a.in)
+	text, err := io.ReadAll(a.input(ctx))
 	if err != nil {
 		return err
 	}

@@ -274,22 +274,22 @@ func (a *app) sayImportable(hosts []*hostrules.Import) {
 
 // offerImport asks whether the rules of other agents are to be added to a starting policy,
 // and returns them.
-func (a *app) offerImport(in *bufio.Reader, hosts []*hostrules.Import) *policy.Draft {
+func (a *app) offerImport(in *bufio.Reader, hosts []*hostrules.Import) (*policy.Draft, error) {
 	more := &policy.Draft{}
 	if len(hosts) == 0 {
-		return more
+		return more, nil
 	}
 	var found []string
 	for _, i := range hosts {
 		found = append(found, fmt.Sprintf("%s (%d)", i.Host, i.Count(hostrules.Taken)+i.Count(hostrules.Tightened)))
 	}
-	if !a.agrees(in, "Add the rules that are here for "+strings.Join(found, ", ")+"? [y/N] ", false) {
-		return more
+	if yes, err := a.agrees(in, "Add the rules that are here for "+strings.Join(found, ", ")+"? [y/N] ", false); !yes {
+		return more, err
 	}
 	for _, i := range hosts {
 		importReport(a.err, i)
 		more.Allow, more.Ask, more.Deny = append(more.Allow, i.Added.Allow...), append(more.Ask, i.Added.Ask...), append(more.Deny, i.Added.Deny...)
 		more.Rules = append(more.Rules, i.Added.Rules...)
 	}
-	return more
+	return more, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +66,8 @@ func (p *progress) Ends(r *gates.Result) {
 		text += fmt.Sprintf(" after %v", time.Duration(r.Took)*time.Millisecond)
 	}
 	if r.Failure != "" {
-		text += fmt.Sprintf(" (%s: %s)", r.Failure, r.Reason)
+		why, _, _ := strings.Cut(r.Reason, "; ") // the results have the rest
+		text += fmt.Sprintf(" (%s: %s)", r.Failure, why)
 	}
 	fmt.Fprintf(p.out, "%s: %s\n", gateName(r.Item, r.Gate), visible.Line(text))
 	for _, a := range r.Artifacts {

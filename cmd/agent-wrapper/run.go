@@ -85,7 +85,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&f.advice, "advice", "", "before you are asked, tell the agent how to write a command that can be judged: `on|off` (default: on)")
 	complete(cmd, "advice", "on", "off")
 	flags.StringVar(&f.approvals, "approvals", "", "who may answer besides this terminal, `local|URL|stdio|exit`: any terminal of yours (agent-wrapper approvals), people at a service (docs/server.md), or the calling program (docs/reference/protocol.md)")
-	complete(cmd, "approvals", approvalsLocal, approvalsStdio, approvalsExit)
+	offer(cmd, "approvals", approvalsLocal, approvalsStdio, approvalsExit)
 	f.exit.add(flags)
 	f.talk.add(cmd)
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: deny what would be asked")
@@ -183,7 +183,7 @@ type driven struct {
 // which may be nil. The context ends with the output.
 func (f *runFlags) start(ctx context.Context, a *app, output string, out *report) (_ context.Context, r *driven, err error) {
 	r = &driven{}
-	if r.agent, r.task, err = f.agent(a.in); err != nil {
+	if r.agent, r.task, err = f.agent(a.input(ctx)); err != nil {
 		return ctx, nil, err
 	}
 	ctx, r.screen = a.screen(ctx)

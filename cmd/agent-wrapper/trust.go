@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,7 +48,7 @@ agent-wrapper/trust.json in the state directory.`,
 			}
 			return exactly(1, "one file, or --list")(cmd, args)
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			trust, err := ownTrust()
 			switch {
 			case err != nil:
@@ -62,7 +63,7 @@ agent-wrapper/trust.json in the state directory.`,
 				}
 				args = []string{path}
 			}
-			return a.trust(&trusting{rules: &rules, list: trust, yes: yes, json: form}, args[0])
+			return a.trust(cmd.Context(), &trusting{rules: &rules, list: trust, yes: yes, json: form}, args[0])
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the trusted files")
@@ -182,7 +183,7 @@ type trustJSON struct {
 }
 
 // trust shows the settings of a file, asks, and trusts them.
-func (a *app) trust(t *trusting, path string) error {
+func (a *app) trust(ctx context.Context, t *trusting, path string) error {
 	place, err := (&engine.Options{Dir: t.rules.cwd}).Place()
 	if err != nil {
 		return opening(err)
@@ -207,7 +208,7 @@ func (a *app) trust(t *trusting, path string) error {
 		if !t.json.on {
 			a.showTrusted(src.Spec.Lines(), before)
 		}
-		if err := a.agreeToTrust(t, real, src.Spec); err != nil {
+		if err := a.agreeToTrust(ctx, t, real, src.Spec); err != nil {
 			return err
 		}
 	}
@@ -223,14 +224,14 @@ func (a *app) trust(t *trusting, path string) error {
 }
 
 // agreeToTrust asks, and trusts settings.
-func (a *app) agreeToTrust(t *trusting, real string, settings *policy.Spec) error {
+func (a *app) agreeToTrust(ctx context.Context, t *trusting, real string, settings *policy.Spec) error {
 	if err := onlyPerson("trust settings"); err != nil {
 		return notKept(err)
 	}
 	if t.json.on && !t.yes {
 		return usage("it is not trusted: --json shows no question; look at the settings without --json, then add --yes")
 	}
-	if err := a.consent(t.yes, "\nDo you trust exactly these settings? [y/N] ", "it is not trusted"); err != nil {
+	if err := a.consent(ctx, t.yes, "\nDo you trust exactly these settings? [y/N] ", "it is not trusted"); err != nil {
 		return err
 	}
 	if err := t.list.Set(real, settings); err != nil {

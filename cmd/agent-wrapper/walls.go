@@ -314,9 +314,6 @@ const interrupted = 128 + int(syscall.SIGINT)
 // insideHint is said of a command that failed inside walls.
 const insideHint = "it ran inside walls: agent-wrapper policy walls shows what it could do there"
 
-// wallsLimit says who limits the time of a command inside walls.
-const wallsLimit = "limits.walls.timeout_seconds of the policy"
-
 // runInside runs a command inside the walls of a plan. Its limit is the plan's from then on,
 // if that is shorter. reaches decides which hosts are reached. say is told of what is
 // protected and was not there before.

@@ -105,7 +105,7 @@ func (a *app) runWithin(ctx context.Context, id string) (err error) {
 		a.warn("it is not kept that there are walls here: " + err.Error())
 	}
 	if res.TimedOut {
-		a.say("ended after %v: the time limit (%s)", c.Limit, wallsLimit)
+		a.say("ended after %v: the time limit (%s)", c.Limit, walls.TimeLimit)
 	} else if res.Exit != 0 {
 		a.tellMet(p, &walls.End{Dir: at, Output: heard.read(), Unread: heard.blind, Refused: refused.All()})
 	}

@@ -78,9 +78,15 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "without a terminal nothing is trusted unless --yes says so", File: "cmd/agent-wrapper/trust.go",
-		Old:  `	if err := a.consent(t.yes, `,
-		New:  `	if err := a.consent(true, `,
+		Old:  `	if err := a.consent(ctx, t.yes, `,
+		New:  `	if err := a.consent(ctx, true, `,
 		Test: "TestTrustNeedsConsent",
+	},
+	{
+		Guard: "no answer counts that comes with a signal", File: "cmd/agent-wrapper/input.go",
+		Old:  `	return ctx.Err() == nil`,
+		New:  `	return true`,
+		Test: "TestInputTakesNoAnswerWithTheEnd",
 	},
 	{
 		Guard: "what an agent starts trusts nothing", File: "cmd/agent-wrapper/trust.go",
