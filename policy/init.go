@@ -83,14 +83,11 @@ var (
 	}
 	// gitHosts are fetches from what is no remote of the repository: a URL, or the form of
 	// scp. Hosts without a dot and a user are those of ~/.ssh/config.
-	gitHosts   = []string{"git fetch *://*", "git fetch *@*:*", "git fetch *.*:*"}
-	hereRules  = []string{"sleep:*", "kill %1"}
-	localHosts = []string{"localhost", "127.0.0.1"}
-	// secretRules are what is denied of the secrets, of which others are asked about. Names in
-	// rt.pem and ts.pem are among those, unless a package has them, since a deny has no
-	// exceptions and https needs cacert.pem and roots.pem.
+	gitHosts    = []string{"git fetch *://*", "git fetch *@*:*", "git fetch *.*:*"}
+	hereRules   = []string{"sleep:*", "kill %1"}
+	localHosts  = []string{"localhost", "127.0.0.1"}
 	secretRules = []string{
-		"Read(.env)", "Read(.env.local)", "Read(.env.production)", "Read(*[!ts].pem)", "Read(*[!t]s.pem)", "Read(*[!r]t.pem)", "Read(*.key)", "Read(credentials.json)", "Read(~/.ssh/**)",
+		"Read(.env)", "Read(.env.local)", "Read(.env.production)", "Read(*.pem)", "Read(*.key)", "Read(credentials.json)", "Read(~/.ssh/**)",
 		"Read(~/.aws/**)", "Read(~/.gnupg/**)", "Read(~/.kube/**)", "Read(~/.config/gh/**)", "Read(~/.config/gcloud/**)", "Read(~/.netrc)", "Read(~/.npmrc)", "Read(~/.pypirc)", "Read(~/.git-credentials)",
 	}
 )
@@ -118,7 +115,7 @@ func starting(project fs.FS) *start {
 		{"what publishes, deploys, migrates or installs", bash(asks)},
 	}
 	s.deny = []Group{
-		{"secrets, by any tool, and *.pem but *rt.pem and *ts.pem (certificates)", secretRules},
+		{"secrets, by any tool; others (tokens, histories) are asked about", secretRules},
 		{"running as another user", bash([]string{"sudo:*"})},
 	}
 	return s
