@@ -51,7 +51,8 @@ func TestProgress(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		w.Write([]byte("one\r\ntwo\x1b[31m\tthree"))
 		p.Ends(&gates.Result{Item: "a\x1b[2J", Gate: "t", Status: gates.Pass, Took: 12_000, Artifacts: []gates.Artifact{{Path: "x", Present: true}, {Path: "y"}}})
-		p.Ends(&gates.Result{Item: "b", Gate: "t", Status: gates.Skipped, Failure: gates.Dependency, Reason: "item a\nfailed; and more that the results say"})
+		p.Ends(&gates.Result{Item: "b", Gate: "t", Status: gates.Skipped, Failure: gates.Dependency, Reason: "item a\nfailed"})
+		p.Ends(&gates.Result{Item: "c", Gate: "t", Status: gates.Fail, Failure: gates.Exited, Reason: "exit code 1; " + strings.Repeat("which the results say, ", 9)})
 		time.Sleep(time.Minute) // nothing is reported about a gate that has ended
 		want := `a<U+001B>[2J/t: started
 a<U+001B>[2J/t: still running after 5s
@@ -61,6 +62,7 @@ a<U+001B>[2J/t | two<U+001B>[31m    three
 a<U+001B>[2J/t: pass after 12s
 a<U+001B>[2J/t: it left no y
 b/t: skipped (dependency: item a<U+000A>failed)
+c/t: fail (exit)
 `
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Error(diff)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +19,10 @@ type progress struct {
 	ends  func()        // stops the reports about the running gate
 	lines *prefixed     // the running gate's output
 }
+
+// shortReason is the length in bytes of a reason that is told when a gate ends. The results,
+// which come next, have longer ones.
+const shortReason = 60
 
 // elapsed is the interval of reports of the elapsed time on a terminal.
 const elapsed = 5 * time.Second
@@ -66,8 +69,11 @@ func (p *progress) Ends(r *gates.Result) {
 		text += fmt.Sprintf(" after %v", time.Duration(r.Took)*time.Millisecond)
 	}
 	if r.Failure != "" {
-		why, _, _ := strings.Cut(r.Reason, "; ") // the results have the rest
-		text += fmt.Sprintf(" (%s: %s)", r.Failure, why)
+		why := string(r.Failure)
+		if len(r.Reason) <= shortReason {
+			why += ": " + r.Reason
+		}
+		text += " (" + why + ")"
 	}
 	fmt.Fprintf(p.out, "%s: %s\n", gateName(r.Item, r.Gate), visible.Line(text))
 	for _, a := range r.Artifacts {

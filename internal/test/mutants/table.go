@@ -83,6 +83,14 @@ var Table = []Mutant{
 		Test: "TestTrustNeedsConsent",
 	},
 	{
+		Guard: "what walls do not let do its work is not held by them", File: "permission/walls.go",
+		Old: `	case e.outward(i) != "":
+		return false`,
+		New: `	case false:
+		return false`,
+		Test: "TestWallsNameThePart",
+	},
+	{
 		Guard: "no answer counts that comes with a signal", File: "cmd/agent-wrapper/input.go",
 		Old:  `	return ctx.Err() == nil`,
 		New:  `	return true`,
@@ -5359,7 +5367,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "without a plan nothing is allowed within walls", File: "permission/walls.go",
-		Old:  "\tif err != nil {\n\t\treturn d\n\t}\n\tdoubts",
+		Old:  "\tif err != nil {\n\t\treturn Decision{}, nil, err\n\t}\n\tdoubts",
 		New:  "\t_ = err\n\tdoubts",
 		Test: "TestNoWalls",
 	},
