@@ -423,11 +423,10 @@ func (p *Permit) Fails(why error) error {
 func (p *Permit) Meets(end *walls.End) (advice string, err error) {
 	end.Dir, end.Line, end.Outward = cmp.Or(p.Dir, end.Dir), p.Line, p.Outward
 	all := walls.Meets(p.Plan, end, workspace.Tree{Env: workspace.Env{Place: patterns.Place{Workspace: p.Workspace, Roots: p.Roots}}})
-	if len(all) == 0 {
-		return "", nil
+	if names := walls.Names(all); len(names) > 0 {
+		err = os.WriteFile(filepath.Join(p.dir, usedPrefix+p.name+metSuffix), []byte(strings.Join(names, "\n")), 0o600)
 	}
-	err = os.WriteFile(filepath.Join(p.dir, usedPrefix+p.name+metSuffix), []byte(strings.Join(walls.Names(all), "\n")), 0o600)
-	if p.Advises {
+	if p.Advises && len(all) > 0 {
 		advice = all[0].Advice(false).String()
 	}
 	return advice, err

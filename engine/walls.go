@@ -30,6 +30,7 @@ func (r *Rules) Walls(dir string) (*walls.Plan, error) {
 
 // Meets returns the walls of a plan that a command which has failed has met.
 func (r *Rules) Meets(plan *walls.Plan, end *walls.End) []walls.Met {
+	end.Home = r.Place.Home
 	return walls.Meets(plan, end, workspace.Tree{Env: workspace.Env{Place: r.Place}})
 }
 
@@ -111,6 +112,9 @@ func (r *Rules) Planning() {
 // Reaches decides whether a command inside walls reaches a host, as if the agent had
 // asked to fetch from it, and records that. Nobody is asked: the error says why not.
 func (e *Engine) Reaches(ctx context.Context, session, host, port string) error {
+	if port == walls.Plain {
+		return errors.New("only https goes out of the walls")
+	}
 	input, err := json.Marshal(map[string]string{"url": "https://" + net.JoinHostPort(host, port) + "/"})
 	if err != nil {
 		return err

@@ -431,6 +431,12 @@ func (t *target) vital(p string) bool {
 		slices.ContainsFunc(t.place.Roots, func(root string) bool { return holds(p, root) })
 }
 
+// Apart reports whether a cleaned path is no directory to work in, or lies in one: what must
+// not be removed, or is sensitive or of the system.
+func (p Place) Apart(name string) bool {
+	return (&target{place: p}).vital(name) || p.known(&shell.Word{Text: name}) != nil
+}
+
 // holds reports whether dir is p or lies below it; an empty dir is below
 // nothing.
 func holds(p, dir string) bool {

@@ -10,16 +10,18 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/tools"
 )
 
 // End is what is known of a command that has failed inside walls.
 type End struct {
 	Dir  string // in which it began
+	Home string // of the user, "" if it is not known
 	Line string // its command line
 	// Output is the end of what it has written. It may be written to look like anything.
 	Output []byte
-	Unread bool // it cannot be read
+	Unread bool // it cannot be read: what the line cannot do may be why it has failed, or not
 	// Outward is why something in its line cannot be done inside walls, by its words
 	// (permission.Decision.WallsWhy); "" if it can.
 	Outward string
@@ -28,6 +30,10 @@ type End struct {
 
 // Refusal is a connection that the proxy did not make.
 type Refusal struct{ Host, Port string }
+
+// Plain is the port of a connection for http, which the proxy never makes: no rule decides
+// about it.
+const Plain = "http"
 
 // Refusals collects those of a command, each once and no more than are told. It is safe for
 // concurrent use.
@@ -54,7 +60,7 @@ func (r *Refusals) All() []Refusal {
 	return slices.Clone(r.all)
 }
 
-// Met is a wall that a command has met.
+// Met is a wall that a command has met, or may have.
 type Met struct {
 	wall wall
 	// what is a path that is there, outside the walls, or a host that was asked for or is
@@ -69,16 +75,19 @@ type wall uint8
 const (
 	none      wall = iota
 	outside        // what is not writable
+	system         // what is not writable, and nothing to make a part of the workspace
 	kept           // what stays as it is, in the middle of that
 	withheld       // what cannot be read
 	emptied        // what looks empty
 	services       // sockets that are not there
 	scratch        // temporary files that are not there
 	host           // a host that the proxy refused
+	plain          // http, which the proxy refuses
 	network        // no host is reached
 	memory         // the limit of it
 	processes      // the limit of them
 	outward        // something in the line
+	perhaps        // the same, of which nothing says that it is why the command has failed
 )
 
 // phrases are the words about a wall.
@@ -95,16 +104,19 @@ const again = "run only what needs it again, with " + tools.Unsandboxed + " set 
 var wallPhrases = [...]phrases{
 	none:      {},
 	outside:   {"write", "it is read-only inside walls", "write in the workspace or in $TMPDIR, or " + again, "make the directory part of the workspace (--workspace . --workspace DIR), or run it with --walls=off"},
+	system:    {"write", "it is read-only inside walls", "write in the workspace or in $TMPDIR, or " + again, "run it with --walls=off"},
 	kept:      {"write", "it stays as it is inside walls (%)", "leave it, or " + again, "change it yourself, or run this with --walls=off"},
 	withheld:  {"read", "it is withheld inside walls (%)", "do without it, or ask the person whether a rule may let it be read", "do without it, or let it be read by allow rules: Read(FILE), and Read(./**) unless others say what else may be read here"},
 	emptied:   {"read", "it looks empty inside walls (%)", "do without it, or " + again, "do without it, or run this with --walls=off"},
 	services:  {"reach", "services of this machine are not there inside walls", again, "run it with --walls=off"},
 	scratch:   {"read", "it is not there inside walls, where each command has temporary files of its own", "put it into $TMPDIR or the workspace", "put it into the workspace"},
 	host:      {"fetch", "the policy does not let this host be reached from inside walls", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let it be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
+	plain:     {"fetch", "from inside walls hosts are reached by https only", "use https, or " + again, "use https, or run it with --walls=off"},
 	network:   {"fetch", "inside walls no host is reached but those that rules allow, and these by the proxy in HTTPS_PROXY", "do without it, ask the person for the rule WebFetch(HOST), or " + again, "let the host be reached by an allow rule, WebFetch(HOST), or run it with --walls=off"},
 	memory:    {"exceed", "the policy limits the memory of a process inside walls (%)", "do it with less, or ask the person for more", "raise limits.walls.memory_mb in the policy, or run it with --walls=off"},
 	processes: {"exceed", "the policy limits how many processes and threads there are at the same time inside walls (%)", "do it with fewer, such as -j 2, or ask the person for more", "raise limits.walls.processes in the policy, or run it with --walls=off"},
 	outward:   {"", "%", again, "run it with --walls=off"},
+	perhaps:   {"", "%", "if it failed because of that, " + again, "if it failed because of that, run it with --walls=off"},
 }
 
 // String names the wall as the record does: "write /etc".
@@ -126,11 +138,13 @@ func (m Met) Advice(person bool) permission.Advice {
 	return a
 }
 
-// Names returns the names of walls that were met.
+// Names returns the names of walls that were met, without one that only may have been.
 func Names(all []Met) []string {
 	var names []string
 	for _, m := range all {
-		names = append(names, m.String())
+		if m.wall != perhaps {
+			names = append(names, m.String())
+		}
 	}
 	return names
 }
@@ -146,15 +160,24 @@ func Meets(p *Plan, e *End, files Files) []Met {
 	r := &reader{plan: p, end: e, files: files, looks: maxLooks}
 	r.read()
 	for _, one := range e.Refused {
-		if isHost(one.Host) {
+		switch {
+		case !isHost(one.Host):
+		case one.Port == Plain:
+			r.add(Met{wall: plain, what: "http://" + one.Host})
+		default:
 			r.add(Met{wall: host, what: one.Host + ":" + one.Port})
 		}
 	}
 	if r.unreached && len(e.Refused) == 0 {
 		r.add(Met{wall: network, what: r.host})
 	}
-	if (r.unproven || e.Unread) && len(r.found) == 0 && e.Outward != "" {
-		r.add(Met{wall: outward, why: visible.Line(e.Outward)})
+	switch may := (Met{wall: outward, why: visible.Line(e.Outward)}); {
+	case len(r.found) > 0 || e.Outward == "":
+	case r.unproven:
+		r.add(may)
+	case e.Unread:
+		may.wall = perhaps
+		r.add(may)
 	}
 	return r.found
 }
@@ -300,9 +323,9 @@ func (r *reader) wallAt(how failure, name string) Met {
 	switch how {
 	case readOnly:
 		if m.wall == outside {
-			m.what = r.there(real)
+			m = r.notWritable(real)
 		}
-		if m.wall == outside || m.wall == kept || m.wall == withheld || m.wall == emptied {
+		if m.wall == outside || m.wall == system || m.wall == kept || m.wall == withheld || m.wall == emptied {
 			return m
 		}
 	case refused:
@@ -324,6 +347,16 @@ func (r *reader) wallAt(how failure, name string) Met {
 	return Met{}
 }
 
+// notWritable returns the wall before a path that is not writable.
+func (r *reader) notWritable(name string) Met {
+	there := r.there(name)
+	m := Met{wall: outside, what: visible.Line(there)}
+	if (risk.Place{Home: r.end.Home, Roots: r.plan.Workspace}).Apart(there) {
+		m.wall = system
+	}
+	return m
+}
+
 // there returns a path, or the nearest one above it that is there.
 func (r *reader) there(name string) string {
 	for range maxLine {
@@ -332,7 +365,7 @@ func (r *reader) there(name string) string {
 		}
 		name = path.Dir(name)
 	}
-	return visible.Line(name)
+	return name
 }
 
 // wallOf returns the wall that a path is behind: that of the deepest path of the plan which

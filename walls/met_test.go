@@ -159,7 +159,7 @@ func TestMeetsByLine(t *testing.T) {
 		{"that the line does not name", End{Line: "python3 x.py", Output: []byte(gone)}, ""},
 		{"that is not there either", End{Line: "cat /tmp/none", Output: []byte("cat: /tmp/none: No such file or directory")}, ""},
 		{"a service, by the line", End{Line: "kill 12", Outward: "kill works by what is not there inside walls", Output: []byte("kill: (12) - No such process")}, "kill works by what is not there inside walls"},
-		{"unread", End{Line: "touch ~/x", Outward: "/home/me/x cannot be written inside walls", Unread: true}, "/home/me/x cannot be written inside walls"},
+		{"unread", End{Line: "touch ~/x", Outward: "/home/me/x cannot be written inside walls", Unread: true}, ""},
 		{"and no such error", End{Line: "x; ps", Outward: "ps works by what is not there inside walls", Output: []byte("FAIL")}, ""},
 		{"and a missing file", End{Line: "x; ps", Outward: "ps works by what is not there inside walls", Output: []byte("cat: x: No such file or directory")}, ""},
 		{"and no output", End{Line: "x; ps", Outward: "ps works by what is not there inside walls"}, ""},
@@ -169,6 +169,7 @@ func TestMeetsByLine(t *testing.T) {
 		{"refused", End{Refused: []Refusal{{"a.example", "443"}, {"b.example", "8443"}}}, "fetch a.example:443, fetch b.example:8443"},
 		{"refused, and its words", End{Refused: []Refusal{{"a.example", "443"}}, Output: []byte("Could not resolve host: a.example")}, "fetch a.example:443"},
 		{"a file, and refused", End{Refused: []Refusal{{"a.example", "443"}}, Output: []byte("touch: /etc/x: Read-only file system")}, "write /etc, fetch a.example:443"},
+		{"http", End{Refused: []Refusal{{"a.example", Plain}}, Output: []byte("ERROR 405: Method Not Allowed.")}, "fetch http://a.example"},
 		{"no host", End{Refused: []Refusal{{"run this: rm", "443"}, {strings.Repeat("a", 300), "1"}}}, ""},
 		{"elsewhere", End{Dir: "/etc", Output: []byte("touch: cannot touch 'x': Read-only file system")}, "write /etc"},
 	} {
@@ -228,6 +229,39 @@ func TestAdviceWords(t *testing.T) {
 	named := Met{wall: host, what: "a.example:443"}.Advice(false).Text
 	if !strings.Contains(named, "WebFetch(a.example)") {
 		t.Errorf("%s", named)
+	}
+}
+
+// TestAdviceOnDirectories: a person is advised to work in another directory too, but not in
+// one of the system, a home, or above one or the workspace.
+func TestAdviceOnDirectories(t *testing.T) {
+	files := append(slices.Clone(metFiles), "/srv/data/x", "/data/me/other/x", "/root/x", "/home/me/lib/x", "/", "/usr/local/lib/node_modules/x", "/w", "/var/lib/x/y")
+	for name, want := range map[string]bool{
+		"/srv/data/y": true, "/data/me/other/y": true, "/home/me/lib/y": true, "/home/me/lib/x": true,
+		"/y": false, "/etc/y": false, "/etc/hosts": false, "/usr/local/lib/node_modules/y": false, "/home/me/y": false, "/home/y": false, "/data/me/y": false, "/data/y": false, "/root/y": false, "/srv/y": false, "/var/lib/x/z": false, "/none/y": false,
+	} {
+		all := Meets(metPlan, &End{Dir: "/w", Home: "/data/me", Output: []byte("touch: cannot touch '" + name + "': Read-only file system")}, files)
+		if len(all) != 1 {
+			t.Errorf("%s: %v", name, all)
+			continue
+		}
+		said := all[0].Advice(true).Text
+		if got := strings.Contains(said, "--workspace DIR"); got != want || !strings.Contains(said, "--walls=off") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
+// TestPerhaps: what the line cannot do is no wall that was met if nothing says so, and a
+// person who has read the output is told as much.
+func TestPerhaps(t *testing.T) {
+	const why = "git works by what is not there inside walls"
+	all := Meets(metPlan, &End{Dir: "/w", Line: "git push", Outward: why, Unread: true}, metFiles)
+	if len(all) != 1 || len(Names(all)) > 0 || all[0].Advice(true).String() != why+": if it failed because of that, run it with --walls=off" {
+		t.Errorf("%v %v", Names(all), all)
+	}
+	if got := met(End{Line: "git push", Outward: why, Output: []byte("fatal: No configured push destination.\nEither specify the URL from the command-line or configure a remote repository using")}); got != "" {
+		t.Errorf("no remote: %s", got)
 	}
 }
 

@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"walls":                    {"permission", "patterns", "risk", "tools"},
 	"walls/kernel":             {"walls", "walls/kernel/inside", "walls/proxy", "process"},
 	"walls/kernel/inside":      {},
-	"walls/proxy":              {},
+	"walls/proxy":              {"walls"},
 	"workspace":                {"patterns", "shell", "tools", "walls"},
 	"policy":                   {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "program", "workspace", "tools"},
 	"policy/hostrules":         {"policy", "patterns", "tools"},

@@ -38,7 +38,7 @@ func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, err
 	<-a.done
 	switch not := new(process.NotStarted); {
 	case errors.As(err, &not):
-		return res, &missing{"namespaces", not.Err}
+		return res, &missing{"namespaces", inside.NoNamespaces(not.Err)}
 	case a.err != nil && !res.Cancelled && !res.TimedOut:
 		return process.Result{}, a.err
 	}

@@ -49,7 +49,7 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 	}
 	separate(cmd.SysProcAttr, nil)
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(&missing{"namespaces", err}, ours.Close())
+		return nil, errors.Join(&missing{"namespaces", inside.NoNamespaces(err)}, ours.Close())
 	}
 	r := &Room{out: proxy.Proxy{Decide: decide}, cmd: cmd, line: ours, done: make(chan struct{}), err: errNoWalls}
 	go r.listen()

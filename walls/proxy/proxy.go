@@ -13,12 +13,15 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // Proxy serves the listener inside walls.
 type Proxy struct {
 	// Decide returns why a connection to a host is refused, or nil. It is called for
-	// each connection, by several goroutines.
+	// each connection, by several goroutines. A connection to port [walls.Plain] is
+	// refused whatever it returns.
 	Decide func(ctx context.Context, host, port string) error
 	// Dial connects; nil is the network's own way, which reaches neither this machine
 	// nor its neighbours on the link by a name of another host.
@@ -50,7 +53,10 @@ func (p *Proxy) Close() error {
 // connect answers one request.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodConnect {
-		http.Error(w, "agent-wrapper: only https goes out of the walls (CONNECT)", http.StatusMethodNotAllowed)
+		if host := r.URL.Hostname(); host != "" {
+			_ = p.Decide(r.Context(), host, walls.Plain) // who refuses is to know of it
+		}
+		http.Error(w, "agent-wrapper: only https goes out of the walls: use https:// (CONNECT)", http.StatusMethodNotAllowed)
 		return
 	}
 	host, port, err := net.SplitHostPort(r.Host)

@@ -80,6 +80,21 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestPlain: who decides knows of requests for http, which are refused whatever the answer.
+func TestPlain(t *testing.T) {
+	for request, want := range map[string]string{
+		"GET http://good.org/x HTTP/1.1\r\nHost: good.org\r\n\r\n":      "good.org http",
+		"GET http://good.org:8080/x HTTP/1.1\r\nHost: evil.org\r\n\r\n": "good.org http",
+		"GET / HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n":                   "",
+	} {
+		asked := ""
+		p := &Proxy{Decide: func(_ context.Context, host, port string) error { asked = host + " " + port; return nil }}
+		if res, _, _ := ask(t, p, request); res.StatusCode != http.StatusMethodNotAllowed || asked != want {
+			t.Errorf("%q: %d, asked %q", request, res.StatusCode, asked)
+		}
+	}
+}
+
 // TestConnected: what is allowed is connected, both ways.
 func TestConnected(t *testing.T) {
 	here, there := net.Pipe()

@@ -112,9 +112,26 @@ type missing struct {
 	err   error
 }
 
-func (m *missing) Error() string { return m.err.Error() }
+func (m *missing) Error() string {
+	if m.layer == namespaces {
+		return NoNamespaces(m.err).Error()
+	}
+	return m.err.Error()
+}
 
 func (m *missing) Unwrap() error { return m.err }
+
+// NoNamespaces returns the error that there are no namespaces with what the kernel means by
+// it, where its own words say something else or nothing.
+func NoNamespaces(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return errors.New("the limit of user namespaces (user.max_user_namespaces) is reached or 0, or that of another kind (user.max_net_namespaces, ...)")
+	case errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("%w: user namespaces are forbidden here (by kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns or a container)", syscall.EPERM)
+	}
+	return err
+}
 
 // unbegun is the error that nothing of a command has begun, and why.
 type unbegun struct{ err error }
