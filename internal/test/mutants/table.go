@@ -5464,4 +5464,16 @@ func tellsWord`,
 		New:  `names(info) > 9`,
 		Test: "TestRead", Pkg: "./internal/lastdir",
 	},
+	{
+		Guard: "a command inside walls does not see what the engine keeps", File: "engine/walls.go",
+		Old:  `state := r.options.StateDir(); state != ""`,
+		New:  `state := r.options.StateDir(); state == ""`,
+		Test: "TestStateIsKept", Pkg: "./engine",
+	},
+	{
+		Guard: "what this program keeps is withheld before it is there, too", File: "walls/make.go",
+		Old:  `kind == Nothing && k.inside(real)`,
+		New:  `kind == Nothing`,
+		Test: "TestState", Pkg: "./walls",
+	},
 }
