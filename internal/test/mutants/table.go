@@ -5476,4 +5476,16 @@ func tellsWord`,
 		New:  `kind == Nothing`,
 		Test: "TestState", Pkg: "./walls",
 	},
+	{
+		Guard: "a shell outside writes its directory to no file that a command inside has put there", File: "wrapper/claude/shells.go",
+		Old:  `p.told != "" && !p.inside`,
+		New:  `p.told == ""`,
+		Test: "TestShellsTold", Pkg: "./wrapper/claude",
+	},
+	{
+		Guard: "the agent CLI reads nothing but a directory of what a command inside has left", File: "wrapper/claude/shells.go",
+		Old:  `	defer s.look(p.told)`,
+		New:  ``,
+		Test: "TestShellsInsideTold", Pkg: "./wrapper/claude",
+	},
 }
