@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
@@ -205,6 +206,22 @@ func TestBeginsElsewhere(t *testing.T) {
 	for _, at := range []string{"", root, filepath.Join(root, "none"), elsewhere, filepath.Dir(elsewhere), filepath.Dir(dir), r.Place.Home, "/"} {
 		if got, err := r.Walls(at); err != nil || !slices.Equal(got.Writable, want.Writable) {
 			t.Errorf("from %s: %v, %v, want %v", at, got.Writable, err, want.Writable)
+		}
+	}
+}
+
+// TestStateIsKept: a command inside walls does not see what the engine keeps, where the
+// options say or where the environment does.
+func TestStateIsKept(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "/nowhere/state")
+	for want, dirs := range map[string]*Dirs{"/nowhere/own": {State: "/nowhere/own"}, "/nowhere/state/agent-wrapper": nil} {
+		dir := t.TempDir()
+		r, err := Load(Options{Dir: dir, Dirs: dirs, Isolated: true, Unbound: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := r.Walls(dir); err != nil || !slices.Contains(walls.Paths(plan.Empty), want) {
+			t.Errorf("%s can be read: %v", want, err)
 		}
 	}
 }

@@ -19,7 +19,11 @@ import (
 // policy and the present rules of the session. The error says why there can be none.
 func (r *Rules) Walls(dir string) (*walls.Plan, error) {
 	tree := workspace.NewGlance(workspace.Tree{Env: workspace.Env{Place: r.Place}}, &r.seen)
-	plan, err := r.planner.Make(r.Policy, r.Session, workspace.Machine(r.Place, dir != ""), tree)
+	machine := workspace.Machine(r.Place, dir != "")
+	if state := r.options.StateDir(); state != "" {
+		machine.State = []string{absolute(state)}
+	}
+	plan, err := r.planner.Make(r.Policy, r.Session, machine, tree)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,10 @@ func TestPlace(t *testing.T) {
 	if _, err := p.Temp(); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second one: %v", err)
 	}
+	shown, err := p.Show("kubeconfig", []byte("secret"))
+	if text, _ := os.ReadFile(shown); err != nil || string(text) != "secret" || mode(t, shown) != 0o600 || mode(t, filepath.Dir(shown)) != 0o700 || strings.HasPrefix(shown, base) {
+		t.Errorf("%s: %q, %v", shown, text, err)
+	}
 	killed, temp := filepath.Join(base, "run-killed"), t.TempDir()
 	if err := errors.Join(os.MkdirAll(filepath.Join(killed, "x"), 0o700), os.Mkdir(filepath.Join(temp, "y"), 0o700), os.Symlink(temp, filepath.Join(killed, tempLink))); err != nil {
 		t.Fatal(err)
@@ -106,8 +110,10 @@ func TestPlace(t *testing.T) {
 	if left, _ := os.ReadDir(base); len(left) != 0 {
 		t.Errorf("%v", left)
 	}
-	if _, err := os.Stat(work); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the temporary directory stays: %v", err)
+	for _, dir := range []string{work, filepath.Dir(shown)} {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the temporary directory stays: %v", err)
+		}
 	}
 }
 

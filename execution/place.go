@@ -89,22 +89,30 @@ func (p *Place) Remove() error {
 }
 
 func remove(dir string) error {
-	if temp, err := os.Readlink(filepath.Join(dir, tempLink)); err == nil {
-		if err := os.RemoveAll(temp); err != nil {
-			return err
+	for _, link := range []string{tempLink, shownLink} {
+		if temp, err := os.Readlink(filepath.Join(dir, link)); err == nil {
+			if err := os.RemoveAll(temp); err != nil {
+				return err
+			}
 		}
 	}
 	return os.RemoveAll(dir)
 }
 
-// tempLink is the link in a place that points to its temporary directory.
-const tempLink = "temp"
+// The links in a place that point to its temporary directories.
+const (
+	tempLink  = "temp"
+	shownLink = "shown"
+)
 
 // Temp creates an empty directory for a command to run in. It lies where
 // temporary directories do and not in the place, because writes to this
 // program's own files are held for a person. The link to it is created first,
 // so that the directory is found even if this process is killed.
-func (p *Place) Temp() (string, error) {
+func (p *Place) Temp() (string, error) { return p.outside(tempLink) }
+
+// outside creates the directory to which a link of the place points.
+func (p *Place) outside(link string) (string, error) {
 	base, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
 		return "", err
@@ -112,15 +120,27 @@ func (p *Place) Temp() (string, error) {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	dir := filepath.Join(base, fmt.Sprintf("agent-wrapper-exec-%x", id))
-	if err := os.Symlink(dir, filepath.Join(p.dir, tempLink)); err != nil {
+	if err := os.Symlink(dir, filepath.Join(p.dir, link)); err != nil {
 		return "", err
 	}
 	return dir, os.Mkdir(dir, 0o700)
 }
 
 // Keep writes a file that only the user can read, and returns its path.
-func (p *Place) Keep(name string, data []byte) (string, error) {
-	path := filepath.Join(p.dir, name)
+func (p *Place) Keep(name string, data []byte) (string, error) { return keep(p.dir, name, data) }
+
+// Show is Keep for a command inside walls, in which the place is not seen: the file lies
+// alone in a temporary directory.
+func (p *Place) Show(name string, data []byte) (string, error) {
+	dir, err := p.outside(shownLink)
+	if err != nil {
+		return "", err
+	}
+	return keep(dir, name, data)
+}
+
+func keep(dir, name string, data []byte) (string, error) {
+	path := filepath.Join(dir, name)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", err

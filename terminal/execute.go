@@ -17,6 +17,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/approval"
 	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/desk"
+	"github.com/agent-wrapper/agent-wrapper/internal/lastdir"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
@@ -85,6 +86,7 @@ type command struct {
 	over    bool          // it runs, or never will
 	inside  bool          // inside walls
 	scratch string        // its directory for files of ours, if it runs there
+	files   *os.Root      // the open directory with files of ours, nil before it runs
 	console *console      // nil before it runs
 	ended   chan struct{} // closed when it has ended and that is stored
 }
@@ -526,11 +528,14 @@ func (s *session) run(c *command, at *process.Dir) (*console, error) {
 		return nil, err
 	}
 	told, rc := s.ours(c, directory), s.ours(c, startup)
-	if err := os.Remove(told); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if c.files, err = os.OpenRoot(filepath.Dir(told)); err != nil {
+		return nil, err
+	}
+	if err := c.files.Remove(filepath.Base(told)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	tell := fmt.Sprintf("unset BASH_ENV\ntrap %s EXIT\n", quoted("builtin pwd -P 2>/dev/null >|"+quoted(told)))
-	if err := os.WriteFile(rc, []byte(tell), 0o600); err != nil {
+	if err := c.files.WriteFile(filepath.Base(rc), []byte(tell), 0o600); err != nil {
 		return nil, err
 	}
 	env := append(slices.Clone(s.env), pagers...)
@@ -579,8 +584,8 @@ func (s *session) await(c *command, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer close(c.ended)
-	if dir := left(s.ours(c, directory)); dir != "" {
-		s.rec.Dir = dir
+	if dir, err := lastdir.Read(c.files, filepath.Base(s.ours(c, directory))); err == nil {
+		s.rec.Dir = dir // without it the next one begins where this one has
 	}
 	if err := c.console.err; err != nil {
 		s.tell("agent-wrapper: it did not run: " + err.Error())
@@ -597,19 +602,6 @@ func (s *session) await(c *command, began time.Time) {
 	s.over(c, state, &exit, audit.Outcome{Failed: exit != 0, Exit: &exit, Took: time.Since(began)})
 }
 
-// left returns the directory that a shell told to be in, "" if it is none.
-func left(file string) string {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	dir := strings.TrimSuffix(string(data), "\n")
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
-		return ""
-	}
-	return filepath.Clean(dir)
-}
-
 // over stores how a command has ended.
 func (s *session) over(c *command, state store.CommandState, exit *int, o audit.Outcome) {
 	next, err := s.machine.step(end, c.rec.ID)
@@ -618,6 +610,9 @@ func (s *session) over(c *command, state store.CommandState, exit *int, o audit.
 		return
 	}
 	s.machine, s.at = next, nil
+	if c.files != nil {
+		s.warn(c.files.Close())
+	}
 	if c.scratch != "" {
 		s.warn(os.RemoveAll(c.scratch))
 	}

@@ -78,11 +78,16 @@ func TestWalls(t *testing.T) {
 	outside := filepath.Join(filepath.Dir(dir), "outside")
 	b := enclosed(t, func(d inWalls) Decider { return builder{d, dir} })
 	id := b.beginIn(dir)
+	const told = `eval "set -- $(trap -p EXIT)"; eval "f=${3##*|}"; trap - EXIT; ` // f is the file with the directory
 	for _, tt := range []struct{ line, shows string }{
 		{"mkdir sub && touch made && test -t 0 && echo made it", "made it"},
 		{"touch " + outside + "; echo then", "Read-only file system"},
 		{"cd sub; echo moved", "agent-wrapper: it is over"},
 		{"pwd; echo here", dir + "/sub"},
+		{"cd /; " + told + "mkfifo $f; echo piped", "piped"},
+		{"pwd; echo after a pipe", dir + "/sub\r\nafter a pipe"},
+		{told + "echo / >../root; ln -s " + dir + "/root $f; echo linked", "linked"},
+		{"pwd; echo after a link", dir + "/sub\r\nafter a link"},
 		{"exit 7", "$ exit 7"},
 		{"setsid sleep 98765.5 & echo left", "left"},
 		{"echo last", "last"},

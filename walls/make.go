@@ -68,6 +68,7 @@ type Machine struct {
 	Services []string // the directories for sockets of services
 	Sockets  []string // such sockets, by which programs outside do what is said
 	Settings []string // what in a directory of git changes what git does
+	State    []string // what this program keeps: no command needs it
 }
 
 // maxNames is how many names a plan looks at.
@@ -97,6 +98,11 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	}
 	for _, socket := range m.Sockets {
 		k.socket(socket)
+	}
+	for _, name := range m.State {
+		if err := k.state(name); err != nil {
+			return nil, err
+		}
 	}
 	for _, root := range k.plan.Workspace {
 		k.absent(root)
@@ -563,6 +569,27 @@ func (k *maker) socket(name string) {
 	if real, ok := k.files.Resolve(name); ok && k.files.Kind(real) == File && !k.within(real) {
 		k.withhold(&k.plan.Denied, name, real, "the socket of a service")
 	}
+}
+
+// state has what this program keeps look empty, as the logins in the home do, or withholds it
+// in the workspace. Above the workspace it cannot be. What is not there yet may be by the
+// time the command begins.
+func (k *maker) state(name string) error {
+	const why = "what agent-wrapper keeps: decisions, answers, credentials"
+	if k.hidden(name) {
+		return k.seal(name, fs.ErrPermission)
+	}
+	real, ok := k.files.Resolve(name)
+	switch kind := k.files.Kind(real); {
+	case !ok, kind == Unknown, kind == Nothing && k.inside(real):
+	case k.holdsWorkspace(real):
+		k.add(&k.plan.Gaps, real, why+": the workspace lies there")
+	case k.within(real):
+		k.withhold(&k.plan.Denied, name, real, why)
+	default:
+		k.withhold(&k.plan.Empty, name, real, why)
+	}
+	return nil
 }
 
 // named finds the files that have other names, by hard links, which nothing withholds.

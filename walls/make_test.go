@@ -206,6 +206,43 @@ func TestCaches(t *testing.T) {
 	}
 }
 
+// TestState: what this program keeps cannot be read, wherever it is and whatever the policy
+// says, unless the workspace is part of it, or a command has led its name elsewhere.
+func TestState(t *testing.T) {
+	with := append(slices.Clone(files), "/home/me/ws/state/x", "/srv/state/x", "/home/me/state -> /srv/state", "/home/me/ws/linked -> /usr/bin", "/usr/bin/x")
+	for name, want := range map[string]struct{ empty, denied, gap string }{
+		"/home/me/.local/state/agent-wrapper": {empty: "/home/me/.local/state/agent-wrapper"},
+		"/home/me/not/there/yet":              {empty: "/home/me/not/there/yet"},
+		"/home/me/state":                      {empty: "/srv/state"},
+		"/home/me/ws/state":                   {denied: "/home/me/ws/state"},
+		"/home/me/ws/not/there":               {},
+		"/home/me/ws":                         {gap: "/home/me/ws"},
+		"/home":                               {gap: "/home"},
+		"/home/me/ws/linked":                  {gap: "/home/me/ws/linked"},
+	} {
+		m := machine()
+		m.State = []string{name}
+		p, err := new(Planner).Make(policy(t, "", "Read; Bash"), nil, m, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, part := range []struct {
+			list []Path
+			want string
+		}{{p.Empty, want.empty}, {p.Denied, want.denied}, {p.Gaps, want.gap}} {
+			var got string
+			for _, one := range part.list {
+				if strings.HasPrefix(one.Why, "what agent-wrapper keeps") {
+					got += one.Path
+				}
+			}
+			if got != part.want {
+				t.Errorf("%s: %d: %q, want %q", name, i, got, part.want)
+			}
+		}
+	}
+}
+
 // TestTime: of two times after which a command is ended, the shorter one counts.
 func TestTime(t *testing.T) {
 	for _, c := range []struct {

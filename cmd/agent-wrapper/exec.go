@@ -412,7 +412,7 @@ func whyNot(res *permission.Result) string {
 func (j *job) run(ctx context.Context, line string) error {
 	env := append(j.env[:len(j.env):len(j.env)], "PWD="+j.use.Dir)
 	if j.kube != nil {
-		path, err := j.place.Keep("kubeconfig", j.kube.Data)
+		path, err := j.keepKube()
 		if err != nil {
 			return errors.Join(err, j.engine.Outcome(j.outcome(process.Result{}, err)))
 		}
@@ -434,6 +434,17 @@ func (j *job) run(ctx context.Context, line string) error {
 		j.say("cloud credentials withheld: %s; use --keep-env to pass them", strings.Join(j.left, ", "))
 	}
 	return exit(res.Exit)
+}
+
+// keepKube writes the copy of the kubeconfig, where the command sees it.
+func (j *job) keepKube() (path string, err error) {
+	const name = "kubeconfig"
+	if j.inside == nil {
+		return j.place.Keep(name, j.kube.Data)
+	}
+	path, err = j.place.Show(name, j.kube.Data)
+	j.inside.shown = append(j.inside.shown, walls.Path{Path: filepath.Dir(path), Why: "the copy of the kubeconfig"})
+	return path, err
 }
 
 // start runs the line in the directory that was decided about: a link that has taken its

@@ -284,6 +284,7 @@ type enclosed struct {
 	line    string                           // that was allowed
 	outward string                           // as permission.Decision.WallsWhy
 	say     func(format string, args ...any) // is told of what is protected and was not there before
+	shown   []walls.Path                     // directories of ours that the command uses
 	met     []walls.Met                      // by the command, if it has failed
 	blind   bool                             // what it met cannot be told: its errors went to the terminal
 }
@@ -295,6 +296,7 @@ func (e *enclosed) run(ctx context.Context, c *process.Command) (process.Result,
 	if err != nil {
 		return process.Result{}, &process.NotStarted{Program: c.Args[0], Err: fmt.Errorf("the walls cannot be planned: %w", err)}
 	}
+	plan.Writable = append(plan.Writable, e.shown...)
 	var refused walls.Refusals
 	heard := hear(c)
 	res, err := runInside(ctx, plan, func(ctx context.Context, host, port string) error {

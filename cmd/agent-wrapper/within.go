@@ -14,6 +14,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/engine"
 	"github.com/agent-wrapper/agent-wrapper/internal/build"
+	"github.com/agent-wrapper/agent-wrapper/internal/lastdir"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/walls"
@@ -148,17 +149,22 @@ func (a *app) shellOf(p *engine.Permit, c *process.Command) (remove func(), err 
 	if err != nil {
 		return nil, err
 	}
-	told, rc := filepath.Join(dir, "directory"), filepath.Join(dir, "startup")
-	if err := os.WriteFile(rc, []byte(tellsDirectory(c.Env, told)), 0o600); err != nil {
+	root, err := os.OpenRoot(dir) // whatever a command inside does to the way there
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	const told, startup = "directory", "startup"
+	rc := filepath.Join(dir, startup)
+	if err := root.WriteFile(startup, []byte(tellsDirectory(c.Env, filepath.Join(dir, told))), 0o600); err != nil {
+		return nil, errors.Join(err, root.Close(), os.RemoveAll(dir))
 	}
 	c.Env = append(slices.DeleteFunc(c.Env, func(item string) bool { return strings.HasPrefix(item, bashEnv+"=") }), bashEnv+"="+rc)
 	p.Plan.Writable = append(p.Plan.Writable, walls.Path{Path: dir, Why: "where the shell tells its directory"})
 	return func() {
-		if left, err := os.ReadFile(told); err == nil {
-			_ = p.Left(strings.TrimSuffix(string(left), "\n")) // without it the agent's shell stays
+		if left, err := lastdir.Read(root, told); err == nil {
+			_ = p.Left(left) // without it the agent's shell stays
 		}
-		_ = os.RemoveAll(dir) // it is not in the way
+		_ = errors.Join(root.Close(), os.RemoveAll(dir)) // it is not in the way
 	}, nil
 }
 

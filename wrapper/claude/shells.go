@@ -38,6 +38,7 @@ type shells struct {
 	bash    string
 	envText string     // of the file Task.ShellEnv
 	servers [][]string // the commands of the MCP servers
+	scratch *os.Root   // the open directory for temporary files, nil if there is none
 
 	listener *net.UnixListener
 	serving  sync.WaitGroup
@@ -69,6 +70,7 @@ type permit struct {
 	ahead  func() (*ahead, error)
 	// line is the command line, and outward why something in it cannot be done inside.
 	line, outward string
+	told          string // the file for the directory of its shell, in the directory for temporary files
 }
 
 // ahead are the walls of a command, which are built while the CLI starts its shell.
@@ -103,6 +105,11 @@ func openShells(o *launch, env []string, bash string) (_ *shells, err error) {
 			return nil, err
 		}
 		s.envText = string(text)
+	}
+	if o.Scratch != "" {
+		if s.scratch, err = os.OpenRoot(o.Scratch); err != nil {
+			return nil, err
+		}
 	}
 	if s.dir, err = s.makeDir(); err != nil {
 		return nil, fmt.Errorf("there is no place from which the agent's commands are let run: %w", err)
@@ -163,6 +170,9 @@ func (s *shells) close() {
 		s.place.Close()
 	}
 	_ = os.RemoveAll(s.dir) // it is not in the way
+	if s.scratch != nil {
+		s.scratch.Close()
+	}
 }
 
 func (s *shells) serve() {
@@ -246,7 +256,14 @@ func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", asked.Text}, Drop: withheldFromCommands(asked.Env)}, p, nil
+	run := asked.Text
+	if p.told = s.inScratch(text.Directory); p.told != "" && !p.inside {
+		run = text.Anew()
+	}
+	if err := s.forget(p.told); err != nil {
+		return nil, nil, err
+	}
+	return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", run}, Drop: withheldFromCommands(asked.Env)}, p, nil
 }
 
 // use uses up a tool use that allows a command line in a directory.
@@ -440,6 +457,7 @@ func (s *shells) emit() {
 // plan if it ran. It is ended when whoever asks is.
 func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *permit) (*prefix.Answer, *walls.Plan, error) {
 	defer p.forgo() // unless it has begun
+	defer s.look(p.told)
 	if len(conn.files) != streams {
 		return nil, nil, fmt.Errorf("it came with %d streams, and not with %d", len(conn.files), streams)
 	}

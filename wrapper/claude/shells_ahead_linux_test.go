@@ -75,3 +75,28 @@ func TestShellsAhead(t *testing.T) {
 		t.Errorf("walls of a command that did not run ended with %d", code)
 	}
 }
+
+// TestShellsInsideTold: what a command inside walls leaves in the place of the directory of
+// its shell is gone before the agent CLI looks, unless it is that.
+func TestShellsInsideTold(t *testing.T) {
+	if err := kernel.Probe(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	scratch := t.TempDir()
+	g := newGuard(t, func(o *launch) {
+		o.Scratch = scratch
+		o.Walls = &wrapper.Walls{
+			Plan: func() (*walls.Plan, error) { return &walls.Plan{Writable: []walls.Path{{Path: scratch}}}, nil },
+			Made: func(*walls.Plan) []walls.Path { return nil },
+		}
+	})
+	g.work = scratch
+	told := filepath.Join(scratch, "claude-0000-cwd")
+	for command, want := range map[string]bool{"cd /usr": true, "ln -s /etc/passwd " + told: false, "mkdir " + told: false} {
+		g.allows("id", command, "", "")
+		code, said := g.runs(scratch, nil, g.text(command))
+		if _, err := os.Lstat(told); (err == nil) != want || (code == 0) != want {
+			t.Errorf("%s: %d, %q, %v", command, code, said, err)
+		}
+	}
+}

@@ -173,7 +173,7 @@ func TestPlan(t *testing.T) {
 	cmd.Dir, cmd.Env = w.project, w.env()
 	out, err := cmd.CombinedOutput()
 	must(t, err)
-	for _, want := range []string{w.project + "/.env  (it holds secrets)", w.project + "/.git/hooks  (it changes what git does)", "WebFetch(example.com)", "can build these walls"} {
+	for _, want := range []string{w.project + "/.env  (it holds secrets)", w.project + "/.git/hooks  (it changes what git does)", w.home + "/.local/state/agent-wrapper  (what agent-wrapper keeps: decisions, answers, credentials)", "WebFetch(example.com)", "can build these walls"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is missing:\n%s", want, out)
 		}
@@ -197,6 +197,23 @@ func TestUnplanned(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), "ran\n") || !strings.Contains(string(out), "so there are no walls and nothing runs") {
 			t.Errorf("%s: %v\n%s", of, err, out)
 		}
+	}
+}
+
+// TestKept: a command does not see what agent-wrapper keeps, but the copy of a kubeconfig that
+// it is given.
+func TestKept(t *testing.T) {
+	w := newWorld(t, map[string]string{"../.local/state/agent-wrapper/sessions/x": "secret-text", "kube.yaml": "a-config"})
+	write(t, w, "run.sh", `ls -A ~/.local/state/agent-wrapper; echo "and $(cat "$KUBECONFIG")"; echo x >>"$KUBECONFIG"`)
+	out, err := w.command("run.sh", "--kubeconfig", "kube.yaml").CombinedOutput()
+	if err != nil || string(out) != "and a-config\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if kept, _ := filepath.Glob(w.home + "/.local/state/agent-wrapper/audit.jsonl"); len(kept) != 1 {
+		t.Error("nothing was recorded")
+	}
+	if left, _ := filepath.Glob(w.home + "/.local/state/agent-wrapper/exec-runs/*"); len(left) != 0 {
+		t.Errorf("%q stay", left)
 	}
 }
 

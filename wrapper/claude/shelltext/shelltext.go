@@ -27,7 +27,14 @@ type Text struct {
 	Directory string
 	// Snapshot is the file with the functions and aliases of the user, "" for none.
 	Snapshot string
+
+	ahead string // of what has the shell write its directory
+	file  string // as the CLI has written it
 }
+
+// Anew returns the text with a shell that makes the file for its directory: it does not write
+// to one that is there by then, or where a link leads.
+func (t *Text) Anew() string { return t.ahead + " && set -C && pwd -P > " + t.file }
 
 // The forms of what stands around the command.
 const (
@@ -88,6 +95,7 @@ func Parse(text, env string) (Text, error) {
 		}
 	}
 	end, ok := t.cutCommand(rest)
+	t.ahead = strings.TrimSuffix(text, directory+t.file)
 	if !ok || end != "" || strings.ContainsRune(text, 0) {
 		return Text{}, fmt.Errorf("the agent CLI has written its command in a form that is not known here, from %.40q on: update agent-wrapper", rest)
 	}
@@ -147,6 +155,7 @@ func (t *Text) cutCommand(text string) (rest string, ok bool) {
 	if rest, ok = strings.CutPrefix(rest, directory); !ok {
 		return "", false
 	}
+	t.file = rest
 	t.Directory, rest, ok = cutWord(rest)
 	return rest, ok && path.IsAbs(t.Directory) && directoryName.MatchString(path.Base(t.Directory))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -64,8 +65,12 @@ func TestParse(t *testing.T) {
 			if head != "" {
 				want.Snapshot = "/home/u/.claude/shell-snapshots/snapshot-bash-1795747199027-lnxaf7.sh"
 			}
-			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Text{})); diff != "" || err != nil {
 				t.Errorf("%s: %q: %v\n%s", version, x.text, err, diff)
+			}
+			before, _ := strings.CutSuffix(head+x.text, "pwd -P >| /tmp/claude-280d-cwd")
+			if anew := got.Anew(); anew != before+"set -C && pwd -P > /tmp/claude-280d-cwd" {
+				t.Errorf("%s: %q", version, anew)
 			}
 		}
 	}
