@@ -5229,7 +5229,7 @@ func tellsWord`,
 	},
 	{
 		Guard: "the agent is not told of a wall if it is not to be advised", File: "engine/permits.go",
-		Old:  `	if p.Advises {`,
+		Old:  `	if p.Advises && len(all) > 0 {`,
 		New:  `	if len(all) > 0 {`,
 		Test: "TestPermitMeets",
 	},
