@@ -14,7 +14,7 @@ import (
 // one could have put a link: in the workspace, in the repository of it, or in another cache.
 func TestCachesAreMade(t *testing.T) {
 	if !caching()["go"] {
-		t.Skip("there is no go in PATH")
+		t.Fatal("go test has put no go into PATH")
 	}
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

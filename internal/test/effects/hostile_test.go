@@ -295,13 +295,13 @@ func (g *generator) hostileShell() string {
 }
 
 // hides returns a line after which a plan of walls could miss something: by modes, by links to
-// what is needed, by names that are no text, by long paths (shorter than the judge can see).
+// what is needed, by names that are no text, by paths as long as the judge can still see.
 func (g *generator) hides() string {
 	dir := g.one("sub", "sub/deep", "secrets", "secrets/deep", "conf", "conf/secrets", ".claude", ".git", ".git/hooks", "out")
 	return g.inPython(g.one(
 		fmt.Sprintf("os.chmod(%q, 0o%s)", dir, g.one("0", "100", "200", "300", "400", "600")),
 		fmt.Sprintf("os.symlink(%q, %q)", g.one(".", "..", dir, "/", "/usr", "/usr/bin", "/dev/null", "/home", "/etc", "/outside/vault", "/none"), g.one("n270.pem", "sub/n271.pem", ".envrc", "sub/deep/.env", "out/key.pem", "secrets/n272")),
-		fmt.Sprintf("os.rename(%q, b%q)", dir, g.one(`n273\xff`, `\xc3`, `n274\n`)),
+		fmt.Sprintf("os.rename(%q, b\"%s\")", dir, g.one(`n273\xff`, `\xc3`, `n274\n`)), // bytes to Python
 		fmt.Sprintf("at = os.getcwd()\nfor i in range(%d): os.mkdir(\"d\" * 200); os.chdir(\"d\" * 200)\nos.rename(at + \"/\" + %q, %q)", 15+g.r.IntN(4), dir, g.one("x", dir[strings.LastIndex(dir, "/")+1:])),
 		fmt.Sprintf("os.rename(%q, \"n275\"); os.symlink(%q, %[1]q)", dir, g.one("n275", ".", "/outside", "/home/dev/other")),
 		fmt.Sprintf("os.rename(%q, \"n276\"); os.mkfifo(%[1]q)", dir),
