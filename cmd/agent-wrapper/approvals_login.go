@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -123,7 +124,20 @@ func unseen(ctx context.Context, fd int) ([]byte, error) {
 	var text []byte
 	var failed error
 	if !until(ctx, func() { text, failed = term.ReadPassword(fd) }) {
+		awaitHidden(fd, was)
 		return nil, errors.Join(cutShort(ctx), term.Restore(fd, was))
 	}
 	return text, failed
+}
+
+// awaitHidden waits until a read of a password, which may only just have begun, has changed the
+// terminal: what is restored before that would not last. Of a terminal that did not show
+// what is typed anyway, nothing changes.
+func awaitHidden(fd int, was *term.State) {
+	for range 100 {
+		if now, err := term.GetState(fd); err != nil || *now != *was {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
