@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,7 @@ type Tally struct {
 	CI                      bool // treat a skip as a failure
 	Verbose                 bool // show the output of passing tests
 	Passed, Failed, Skipped int
-	Failures, Skips         []string // "where: why"
+	Failures, Skips         []string // where, and why
 }
 
 // Pass counts a check that passed.
@@ -127,7 +128,7 @@ func (r *reading) test(e event) {
 		r.tally.Skip(key, reason(r.output[key]))
 		delete(r.output, key)
 	case "fail":
-		r.tally.Fail(key)
+		r.tally.Fail(key + said(r.output[key]))
 		r.failed[e.Package]++
 		r.show(key)
 	}
@@ -172,6 +173,27 @@ func loud(text string) bool {
 		}
 	}
 	return strings.TrimSpace(text) != ""
+}
+
+// said returns what a failed test said, for the end of the whole output, of which others may
+// see no more: lines that go test has not made itself, cut, and those in the middle left out.
+func said(output []string) string {
+	const ends, long = 12, 400
+	var lines []string
+	for line := range strings.Lines(strings.Join(output, "")) {
+		line = strings.TrimRight(line, "\n")
+		switch text := strings.TrimSpace(line); {
+		case text == "" || strings.HasPrefix(text, "=== ") || strings.HasPrefix(text, "--- "):
+		case len(line) > long:
+			lines = append(lines, strings.ToValidUTF8(line[:long], "")+" ...")
+		default:
+			lines = append(lines, line)
+		}
+	}
+	if left := len(lines) - 2*ends; left > 0 {
+		lines = slices.Replace(lines, ends, ends+left, fmt.Sprintf("    ... %d lines", left))
+	}
+	return strings.Join(append([]string{""}, lines...), "\n")
 }
 
 // reason returns the message of a skipped test.

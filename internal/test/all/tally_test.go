@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,7 +37,7 @@ func TestRead(t *testing.T) {
 	if err := got.Read(strings.NewReader(stream), &out); err != nil {
 		t.Fatal(err)
 	}
-	want := Tally{Passed: 1, Failed: 2, Skipped: 1, Failures: []string{"p TestC", "q"}, Skips: []string{"p TestB: b_test.go:2: no zsh here"}}
+	want := Tally{Passed: 1, Failed: 2, Skipped: 1, Failures: []string{"p TestC\n    c_test.go:3: got 1, want 2", "q"}, Skips: []string{"p TestB: b_test.go:2: no zsh here"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -44,6 +45,18 @@ func TestRead(t *testing.T) {
 		"q/q.go:1: undefined: x\nFAIL q (0 passed, 0 failed)\nno event at all\n"
 	if d := cmp.Diff(wantOut, out.String()); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestSaid: what a failed test has said is at the end of the output, and is not all of it.
+func TestSaid(t *testing.T) {
+	output := []string{"=== RUN   TestC\n", "    c_test.go:3: " + strings.Repeat("é", 300) + "\n"}
+	for i := range 30 {
+		output = append(output, fmt.Sprintf("    line %d\n", i))
+	}
+	got := strings.Split(said(append(output, "--- FAIL: TestC (0.00s)\n")), "\n")
+	if len(got) != 26 || !strings.HasSuffix(got[1], "é ...") || len(got[1]) > 410 || got[12] != "    line 10" || got[13] != "    ... 7 lines" || got[14] != "    line 18" || got[25] != "    line 29" {
+		t.Errorf("%q", got)
 	}
 }
 
