@@ -31,7 +31,7 @@ import (
 
 // patience is how long the judge waits for what has to come. Other work may share the
 // machine.
-const patience = 40 * time.Second
+const patience = 2 * time.Minute
 
 // The owners of credentials: two agents and two people.
 const (
