@@ -13,7 +13,7 @@ type lane int
 
 const (
 	alone    lane = iota // before all others: they need what it makes
-	computes             // one after the other: each takes all processors
+	computes             // one after the other: each takes all processors, as far as what waits leaves them
 	waits                // two at a time, beside what computes: they take as long as other programs or the clock
 )
 
@@ -67,7 +67,7 @@ func (p *plan) drain(queue <-chan step) {
 	for s := range queue {
 		var out bytes.Buffer
 		r := p.runner
-		r.out = &out
+		r.out, r.yields = &out, s.lane == computes
 		p.say("   %s begins\n", s.name)
 		r.step(s)
 		p.mu.Lock()

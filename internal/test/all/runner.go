@@ -22,6 +22,7 @@ type runner struct {
 	fuzztime time.Duration
 	program  *program
 	env      []string      // of the commands, beside that of this process
+	yields   bool          // the processors to other steps
 	computed time.Duration // by the commands, on all processors
 }
 
@@ -62,6 +63,9 @@ func (r *runner) printf(format string, args ...any) { fmt.Fprintf(r.out, format,
 
 // command returns a command with the environment of the tests.
 func (r *runner) command(name string, args ...string) *exec.Cmd {
+	if r.yields {
+		name, args = "nice", append([]string{"-n", "5", name}, args...)
+	}
 	cmd := exec.CommandContext(r.ctx, name, args...)
 	cmd.Env = append(os.Environ(), oneWay()...)
 	cmd.Env = append(cmd.Env, fmt.Sprintf("AW_SEED=%d", r.seed), fmt.Sprintf("AW_E2E_SEED=%d", r.seed))

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +122,32 @@ func TestSequential(t *testing.T) {
 }
 
 var concurrency = regexp.MustCompile(`\bgo \w|\.Go\(|\.Parallel\(|synctest`)
+
+// TestBehind: go vet sees every file: the tags of all files, but for those of systems and of
+// go itself, are those of the tests behind.
+func TestBehind(t *testing.T) {
+	ofGo := "race unix linux darwin dragonfly freebsd netbsd openbsd windows amd64 arm64 ignore"
+	found := map[string]bool{}
+	filepath.WalkDir("../../..", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2) {
+			return filepath.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		data, _ := os.ReadFile(path)
+		line := regexp.MustCompile(`(?m)^//go:build .*`).FindString(string(data))
+		for _, tag := range strings.FieldsFunc(strings.TrimPrefix(line, "//go:build "), func(r rune) bool { return strings.ContainsRune(" ()!&|", r) }) {
+			if !slices.Contains(strings.Fields(ofGo), tag) {
+				found[tag] = true
+			}
+		}
+		return nil
+	})
+	if d := cmp.Diff(slices.Sorted(slices.Values(strings.Split(behind, ","))), slices.Sorted(maps.Keys(found))); d != "" {
+		t.Error(d)
+	}
+}
 
 func TestFuzzNames(t *testing.T) {
 	if d := cmp.Diff([]string{"FuzzLine"}, fuzzNames("../../visible/visible_test.go")); d != "" {
