@@ -39,7 +39,10 @@ func (e *evaluation) strays(a *act) string {
 	s.through = follows
 	why := s.from(dir)
 	if why != "" {
-		a.sub.Path.Lose()
+		own, lost := *a.action, *a.sub.Path // other policies judge by the same reading
+		lost.Lose()
+		own.sub.Path = &lost
+		a.action = &own
 	}
 	return why
 }

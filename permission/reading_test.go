@@ -2,6 +2,7 @@ package permission
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -52,4 +53,22 @@ func TestReadingJudgedAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestStraysByOnePolicy: that a read may leave the workspace by a link, which only a policy
+// with tiers looks up, changes nothing for the next policy.
+func TestStraysByOnePolicy(t *testing.T) {
+	use := ToolUse{Tool: "Bash", Input: []byte(`{"command":"git ls-files | xargs grep x"}`), Dir: workspace}
+	env := fakeFS{links: map[string]string{workspace + "/link": "/etc"}}
+	tiers, rules := spec{risk: true}, spec{ask: "Read"}
+	said := rules.session(t).standing()
+	first, then := tiers.policy(t), rules.policy(t)
+	r := newReading(&use, first.knowledge(), env, nil)
+	if d := judge(r, first, said, nil); !strings.Contains(d.Reason, "a link that leads out of the workspace") {
+		t.Fatalf("no link is looked up: %s", d.Reason)
+	}
+	want := decide(then, said, &use, env, nil, nil)
+	if got := judge(r, then, said, nil); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }
