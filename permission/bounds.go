@@ -163,7 +163,7 @@ func unwritable(p *Policy, sub *patterns.Subject, name string) string {
 		case at.path != "" && same(at.path, name):
 			want = patterns.Named{Names: []string{path.Base(name)}, Least: 1}
 		case at.names != nil:
-			want = endsOf(at.names).endOf(name)
+			want = at.ends.endOf(name)
 		}
 	}
 	if want.Names == nil || p.spells(sub, want) {

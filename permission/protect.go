@@ -13,6 +13,7 @@ import (
 // Protected is a path that a policy protects in addition to the table.
 type Protected struct {
 	names names  // at any depth, like those of the table
+	ends  ends   // what paths end in that are so named
 	given string // the same as it was given
 	path  string // or one path, absolute
 }
@@ -48,7 +49,8 @@ func ParseProtected(text string, place patterns.Place) (Protected, error) {
 	for i := range cut {
 		cut[i] = lower(cut[i])
 	}
-	return Protected{names: names{cut[0]: {cut}}, given: given}, nil
+	named := names{cut[0]: {cut}}
+	return Protected{names: named, ends: endsOf(named), given: given}, nil
 }
 
 // policyProtects reports whether a write to a path may change something that

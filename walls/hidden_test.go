@@ -111,7 +111,7 @@ func TestTooManyBelow(t *testing.T) {
 		pl := new(Planner)
 		p := policy(t, "", "")
 		pl.under(p.Bounds(nil))
-		k := &maker{Planner: pl, machine: machine(), files: with, left: left}
+		k := &maker{Planner: pl, machine: machine(), files: with, most: left, left: left}
 		k.plan.Workspace = []string{"/home/me/ws"}
 		k.writable()
 		err := k.walk("/home/me/ws", false)
@@ -130,6 +130,31 @@ func TestTooManyBelow(t *testing.T) {
 		}
 		if !masked(&k.plan, "/home/me/ws/zz/.env") || left >= 50 && slices.Contains(Paths(k.plan.Denied), "/home/me/ws/zz") {
 			t.Errorf("of %d names: %v", left, k.plan.Denied)
+		}
+	}
+}
+
+// TestTooManyInOne: too many names in one directory of the workspace withhold nothing in
+// another, in whichever order.
+func TestTooManyInOne(t *testing.T) {
+	with := append(slices.Clone(files), "/home/me/two/.env", "/home/me/two/src/main.go")
+	for d := range 20 {
+		for i := range 40 {
+			with = append(with, fmt.Sprintf("/home/me/ws/many/%d/%d", d, i))
+		}
+	}
+	for _, roots := range [][]string{{"/home/me/ws", "/home/me/two"}, {"/home/me/two", "/home/me/ws"}} {
+		pl := new(Planner)
+		pl.under(policy(t, "", "").Bounds(nil))
+		k := &maker{Planner: pl, machine: machine(), files: with, most: 100}
+		k.plan.Workspace = roots
+		if err := k.workspace(); err != nil {
+			t.Fatal(roots, err)
+		}
+		k.settle()
+		denied := Paths(k.plan.Denied)
+		if !slices.Contains(denied, "/home/me/two/.env") || slices.Contains(denied, "/home/me/two/src") || !masked(&k.plan, "/home/me/ws/many/19/1") {
+			t.Errorf("%v: %v", roots, denied)
 		}
 	}
 }

@@ -71,8 +71,9 @@ type Machine struct {
 	State    []string // what this program keeps: no command needs it
 }
 
-// maxNames is how many names a plan looks at.
-const maxNames = 200_000
+// maxNames is how many names a plan looks at in each directory of the workspace, and outside.
+// That many take seconds once, and then as long as there are directories.
+const maxNames = 1_000_000
 
 // Make returns the plan for a policy, under the present rules of a session, which may be
 // nil. An error means that there can be none: what is in the workspace cannot be told.
@@ -83,15 +84,13 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	if pl.round%forgetEvery == 0 {
 		defer pl.forget()
 	}
-	k := &maker{Planner: pl, machine: m, files: files, left: maxNames}
+	k := &maker{Planner: pl, machine: m, files: files, most: maxNames}
 	k.plan = Plan{Workspace: append([]string{p.Place.Workspace}, p.Place.Roots...), Hosts: hosts(p)}
 	if err := k.writable(); err != nil {
 		return nil, err
 	}
-	for _, root := range k.plan.Workspace {
-		if err := k.walk(root, false); err != nil {
-			return nil, err
-		}
+	if err := k.workspace(); err != nil {
+		return nil, err
 	}
 	if err := k.elsewhere(); err != nil {
 		return nil, err
@@ -119,7 +118,8 @@ type maker struct {
 	machine *Machine
 	files   Files
 	plan    Plan
-	left    int // names that may still be looked at
+	most    int // names that may be looked at in a directory of the workspace, and outside
+	left    int // how many of them still may
 	over    int // names that were too many
 	unheld  []string
 	kept    string // why nothing in the workspace is written, "" if there is no reason
@@ -211,12 +211,25 @@ func (k *maker) add(list *[]Path, name, why string) {
 	}
 }
 
-var errTooMany = fmt.Errorf("there are more than %d names in the workspace and in what rules name: what is to be withheld cannot be looked for", maxNames)
+// workspace looks at everything in the workspace. That one of its directories has too many
+// names is no reason to withhold what is in another.
+func (k *maker) workspace() error {
+	for _, root := range k.plan.Workspace {
+		k.left, k.over = k.most, 0
+		if err := k.walk(root, false); err != nil {
+			return err
+		}
+	}
+	k.left, k.over = k.most, 0
+	return nil
+}
+
+var errTooMany = fmt.Errorf("there are more than %d names", maxNames)
 
 // walk looks at everything in a directory. With kept set nothing there can be written
 // anyway.
 func (k *maker) walk(dir string, kept bool) error {
-	if k.over > maxNames {
+	if k.over > k.most {
 		return k.tooMany(dir, 0)
 	}
 	listing, err := k.files.List(dir)

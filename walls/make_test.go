@@ -168,7 +168,7 @@ func TestTooMany(t *testing.T) {
 	many := slices.Clone(files)
 	pl := new(Planner)
 	pl.under(policy(t, "", "").Bounds(nil))
-	m := &maker{Planner: pl, machine: machine(), files: many, left: 5}
+	m := &maker{Planner: pl, machine: machine(), files: many, most: 5, left: 5}
 	if err := m.walk("/home/me/ws", false); err == nil {
 		t.Error("a plan without a look at everything")
 	}

@@ -22,8 +22,9 @@ type Memory struct {
 	clock func() time.Time // nil: time.Now
 }
 
-// maxNames is how many names are kept.
-const maxNames = 300_000
+// maxNames is how many names are kept: more than a plan looks at in a directory of the
+// workspace, or it would look at all of them each time.
+const maxNames = 1_500_000
 
 // directory is what is in a directory.
 type directory struct {
