@@ -47,7 +47,7 @@ agent-wrapper resume). With --walls the kernel holds each gate to the policy too
 
 The exit code is 0 if all gates passed, 1 if one failed, and 3 if one was
 blocked. Nothing runs, and it is 2, if the plan or the whitelist is wrong; and
-3, if walls are required and cannot be built.`,
+3, if walls are required and cannot be planned or built.`,
 		Example: `  agent-wrapper execute plan.json --dry-run
   agent-wrapper execute plan.json --json --timeout 5m --no-input`,
 		Args: exactly(1, "the file of a plan"),
