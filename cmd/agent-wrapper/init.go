@@ -283,6 +283,9 @@ func (a *app) ignoreLocal(dir string) error {
 		return nil
 	}
 	path := filepath.Join(dir, ".gitignore")
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: remove it", path) // opening a pipe would block
+	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -114,8 +114,11 @@ func readHostRules(names []string, from, unlisted string) (*hostrules.Import, er
 	return imported, nil
 }
 
-// readHostFile reads a regular file: a pipe may have no end.
+// readHostFile reads a regular file: opening a pipe may block, and it may have no end.
 func readHostFile(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, usage("%s is not a regular file", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, usage("%s", plain.Text(err))

@@ -76,7 +76,11 @@ func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 		return nil, opening(err)
 	}
 	for _, f := range found {
-		if _, err := os.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
+		switch info, err := os.Stat(f.Path); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err == nil && !info.Mode().IsRegular(): // opening a pipe would block
+			return nil, usage("%s is not a regular file: remove it", f.Path)
+		default:
 			files = append(files, f)
 		}
 	}
