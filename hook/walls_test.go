@@ -33,10 +33,18 @@ func (m *machine) inWalls(t tester, host string, missing error, payload string) 
 	code := hook.Main(context.Background(), hook.Options{
 		Host: hosts.Named(host), Dir: m.project, Env: func(name string) string { return m.env[name] },
 		Engine: engine.Options{Dirs: &engine.Dirs{User: m.user, State: m.state}, Within: "/bin/agent-wrapper"},
-		Ask:    m.ask, Walls: func(context.Context) error { return missing },
+		Ask:    m.ask, Walls: func(context.Context) (string, error) {
+			if missing == nil || errors.Is(missing, errScarce) {
+				return "", missing
+			}
+			return missing.Error(), nil
+		},
 	}, strings.NewReader(payload), &out, &errs)
 	return hook.Output{Stdout: out.Bytes(), Stderr: errs.Bytes(), Code: code}
 }
+
+// errScarce is that walls cannot be built at the moment.
+var errScarce = errors.New("resource temporarily unavailable")
 
 // answered returns what a host of an answer runs in place of a line: "" if it runs nothing,
 // or asks.
@@ -67,6 +75,21 @@ func (m *machine) runsIt(t testing.TB, id string) {
 	t.Helper()
 	if _, err := (engine.Dirs{State: m.state}).TakePermit(id, m.project); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNoWallsAtTheMoment: that walls cannot be built at the moment has nothing run, and is not
+// what holds for the session.
+func TestNoWallsAtTheMoment(t *testing.T) {
+	m := newMachine(t, wallsPolicy)
+	for range 2 {
+		o := m.inWalls(t, hook.Claude, errScarce, m.use("s", "t1", "ls"))
+		if command, _ := answered(t, o, "ls"); command != "" || !strings.Contains(string(o.Stdout)+string(o.Stderr), errScarce.Error()) {
+			t.Errorf("%q runs: %s%s", command, o.Stdout, o.Stderr)
+		}
+	}
+	if got, id := answered(t, m.inWalls(t, hook.Claude, nil, m.use("s", "t2", "ls")), "ls"); id == "" {
+		t.Errorf("later, ls: %q", got)
 	}
 }
 

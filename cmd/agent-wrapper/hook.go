@@ -85,13 +85,23 @@ func (f *hookFlags) options() (*hook.Options, error) {
 		return nil, err
 	}
 	dirs := userDirs()
-	o.Engine.Dirs, o.Walls = &dirs, kernel.Probe
+	o.Engine.Dirs, o.Walls = &dirs, noWalls
 	var err error
 	if o.Engine.Within, err = os.Executable(); err != nil {
 		return nil, err
 	}
 	o.Dir, err = os.Getwd()
 	return o, err
+}
+
+// noWalls returns why there are no walls on this machine, "" if there are. The error says why
+// there are none at the moment.
+func noWalls(ctx context.Context) (string, error) {
+	err := kernel.Probe(ctx)
+	if kernel.IsMissing(err) {
+		return err.Error(), nil
+	}
+	return "", err
 }
 
 // guards are the programs that may stand between an agent and its hook.

@@ -168,9 +168,10 @@ func writePaths(out io.Writer, title, none string, paths []walls.Path) {
 }
 
 // enclose has rules decide with walls around the commands, if the policy has walls and they
-// can be built here. If not, warn is told why, or it is an error if they are required. That
-// there is no plan, because of what lies in the workspace, is one always: an earlier command
-// could have brought that about. With only, nothing runs outside of them.
+// can be built here. If not, warn is told why, or it is an error if they are required. What is
+// an error always: that they cannot be built at the moment, and that there is no plan, because
+// of what lies in the workspace. Another command could have brought that about. With only,
+// nothing runs outside of them.
 func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string)) error {
 	if !r.Walled() {
 		return nil
@@ -178,6 +179,8 @@ func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string))
 	switch err := kernel.Probe(ctx); {
 	case err == nil:
 		return encloseNow(r, only)
+	case !kernel.IsMissing(err):
+		return fmt.Errorf("there are no walls at the moment, so nothing runs: %w: try again, or --walls=off runs commands without, and asks more", err)
 	case r.Spec.Walls == "require":
 		return fmt.Errorf("%w: walls are required (walls = \"require\" or --walls), so nothing runs; --walls=on runs commands without, and asks more", err)
 	default:

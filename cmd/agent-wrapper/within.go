@@ -125,12 +125,16 @@ func (a *app) tellMet(p *engine.Permit, end *walls.End) {
 }
 
 // fails notes that there are no walls here, unless walls around nothing stand: then what was
-// planned for the line is the reason, which is no reason for others to run without.
+// planned for the line is the reason, which is no reason for others to run without. Nor is it
+// that none can be built at the moment.
 func fails(ctx context.Context, p *engine.Permit, why error) error {
-	if kernel.Probe(ctx) == nil {
+	switch err := kernel.Probe(ctx); {
+	case err == nil:
 		return p.Stood()
+	case kernel.IsMissing(err):
+		return p.Fails(why)
 	}
-	return p.Fails(why)
+	return nil
 }
 
 // shellOf sets the program that runs the line of a permit. remove must be called at the end.

@@ -37,6 +37,8 @@ func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, err
 	}
 	<-a.done
 	switch not := new(process.NotStarted); {
+	case errors.As(err, &not) && inside.Scarce(not.Err):
+		return res, err
 	case errors.As(err, &not):
 		return res, &missing{"namespaces", inside.NoNamespaces(not.Err)}
 	case a.err != nil && !res.Cancelled && !res.TimedOut:
@@ -244,7 +246,9 @@ func (h *Held) walls() inside.Walls {
 	return w
 }
 
-// Probe returns why there are no walls here, or nil: it builds some, around nothing.
+// Probe builds walls around nothing. The error says why there are none: on this machine, if
+// [IsMissing] says so; else at the moment, for which a command that runs beside may be the
+// reason.
 func Probe(ctx context.Context) error {
 	return probe(ctx, nil)
 }

@@ -27,7 +27,7 @@ func (m *missing) Error() string {
 
 func (m *missing) Unwrap() error { return m.err }
 
-// IsMissing reports whether an error says that there are no walls here.
+// IsMissing reports whether an error says that there are no walls on this machine.
 func IsMissing(err error) bool { return errors.As(err, new(*missing)) }
 
 // unbegun is the error that nothing of a command has begun in the walls that it was to have.

@@ -48,7 +48,9 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	separate(cmd.SysProcAttr, nil)
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); inside.Scarce(err) {
+		return nil, errors.Join(fmt.Errorf("the walls cannot be built: %w", err), ours.Close())
+	} else if err != nil {
 		return nil, errors.Join(&missing{"namespaces", inside.NoNamespaces(err)}, ours.Close())
 	}
 	r := &Room{out: proxy.Proxy{Decide: decide}, cmd: cmd, line: ours, done: make(chan struct{}), err: errNoWalls}

@@ -59,6 +59,13 @@ func TestSmallProgram(t *testing.T) {
 	if out, got := run(alone); got != 1 || strings.Contains(out, "done") {
 		t.Errorf("with another program: exit code %d\n%s", got, out)
 	}
+	// What ends before it has built walls, as one that is killed does, tells nothing of the
+	// machine: nothing runs where walls are only wished for, either.
+	on := w.command("run.sh", "--walls=on")
+	on.Path = filepath.Join(alone, "agent-wrapper")
+	if out, err := on.CombinedOutput(); err == nil || strings.Contains(string(out), "done") || !strings.Contains(string(out), "there are no walls at the moment, so nothing runs") {
+		t.Errorf("with another program and walls that are wished for: %v\n%s", err, out)
+	}
 	out, err := exec.Command(filepath.Join(filepath.Dir(program), "agent-wrapper-walls")).CombinedOutput()
 	if got := code(err); got != 2 || !strings.Contains(string(out), "exec --walls") {
 		t.Errorf("by hand: exit code %d\n%s", got, out)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -120,6 +121,21 @@ func (m *missing) Error() string {
 }
 
 func (m *missing) Unwrap() error { return m.err }
+
+// Scarce reports whether an error says that there is not enough of something at the moment,
+// which tells nothing of the machine: commands that run beside can use it up. That namespaces
+// are at their limit is such a reason, unless the limit is 0 (namespaces(7)).
+func Scarce(err error) bool {
+	for _, of := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.EINTR} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return errors.Is(err, unix.ENOSPC) && !slices.ContainsFunc([]string{"user", "mnt", "pid", "net", "ipc"}, func(kind string) bool {
+		limit, err := os.ReadFile("/proc/sys/user/max_" + kind + "_namespaces")
+		return err == nil && strings.TrimSpace(string(limit)) == "0"
+	})
+}
 
 // NoNamespaces returns the error that there are no namespaces with what the kernel means by
 // it, where its own words say something else or nothing.

@@ -3,11 +3,14 @@
 package inside
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestNoNamespaces: what the kernel says about namespaces that there are none of is said
@@ -29,5 +32,32 @@ func TestNoNamespaces(t *testing.T) {
 	}
 	if got := (&missing{processes, syscall.EPERM}).Error(); got != "operation not permitted" {
 		t.Errorf("another layer: %s", got)
+	}
+}
+
+// TestScarce: what commands that run beside can use up is no property of the machine, and is
+// not said to be one.
+func TestScarce(t *testing.T) {
+	for of, want := range map[error]bool{
+		unix.EAGAIN: true, unix.ENOMEM: true, unix.EMFILE: true, unix.ENFILE: true, unix.ENOBUFS: true, unix.EINTR: true,
+		unix.EPERM: false, unix.EACCES: false, unix.ENOSYS: false, unix.EINVAL: false, unix.EOPNOTSUPP: false, unix.ENOENT: false, unix.ENODEV: false,
+	} {
+		err := fmt.Errorf("make it: %w", of)
+		if Scarce(err) != want {
+			t.Errorf("%v: %v", of, !want)
+		}
+		ends, socketErr := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
+		if socketErr != nil {
+			t.Fatal(socketErr)
+		}
+		if err := (&line{fd: ends[0]}).failed(&missing{masks, err}); err != nil {
+			t.Fatal(err)
+		}
+		said, ok := Hear(ends[1])
+		if word := map[bool]string{true: "failed", false: "missing"}[want]; !ok || said.Word != word || !strings.Contains(said.Why, of.Error()) {
+			t.Errorf("%v: %+v", of, said)
+		}
+		unix.Close(ends[0])
+		unix.Close(ends[1])
 	}
 }

@@ -35,6 +35,8 @@ func (l *line) failed(err error) error {
 		}
 	}
 	switch {
+	case errors.As(err, &m) && Scarce(m.err):
+		return l.say("failed\nthe walls cannot be built: " + m.layer + ": " + m.Error())
 	case errors.As(err, &m):
 		return l.say("missing " + m.layer + "\n" + m.err.Error())
 	case errors.As(err, &n):
