@@ -11,6 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // Options say which policies count, what is guarded and where decisions are
@@ -159,6 +160,11 @@ func (o *Options) roots(dir string) ([]string, error) {
 		within = within || err == nil && filepath.IsLocal(below)
 		if root != dir && !slices.Contains(roots, root) {
 			roots = append(roots, root)
+		}
+	}
+	for _, name := range o.Roots {
+		if link := workspace.LinkWithin(absolute(name), append([]string{dir}, roots...)); link != "" {
+			return nil, &OptionError{"Roots", fmt.Errorf("%s leads through the link %s in the workspace, which a command can replace: name the directory itself", name, link)}
 		}
 	}
 	if !within {

@@ -249,3 +249,27 @@ func TestMade(t *testing.T) {
 		t.Errorf("%v", made)
 	}
 }
+
+// TestRootsByLinks: a directory of the workspace does not count if a link in another one
+// leads to it, which a command could have put there; a link elsewhere may.
+func TestRootsByLinks(t *testing.T) {
+	top := t.TempDir()
+	for _, dir := range []string{"ws/a", "victim/b", "other"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"ws/b": "victim", "ws/c": "ws/a", "link": "ws", "other/d": "ws/b"} {
+		if err := os.Symlink(filepath.Join(top, to), filepath.Join(top, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, ok := range map[string]bool{"ws/b": false, "ws/b/b": false, "ws/c": false, "other/d/b": false, "link/b": false, "ws/a": true, "link": true, "link/a": true, "other": true, "victim/b": true} {
+		o := Options{Dir: filepath.Join(top, "ws"), Roots: []string{filepath.Join(top, "ws"), filepath.Join(top, name)}}
+		if _, err := o.Place(); (err == nil) != ok {
+			t.Errorf("%s: %v", name, err)
+		} else if err != nil && !strings.Contains(err.Error(), "leads through the link "+filepath.Join(top, "ws")) {
+			t.Error(err)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package patterns
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Named is the end of a path, from one of its names on, that a rule must spell
 // out. The first Least names must occur in the rule's pattern literally and
@@ -24,6 +27,9 @@ func (r *Rule) spells(paths []Named) bool {
 	}
 	return true
 }
+
+// Spells reports whether the rule, wherever it matches, spells out a path.
+func (r *Rule) Spells(n Named) bool { return r.spellsOne(&n) }
 
 func (r *Rule) spellsOne(n *Named) bool {
 	switch {
@@ -127,4 +133,10 @@ func (g *Granular) Spells(sub *Subject, paths []Named) bool {
 		}
 	}
 	return false
+}
+
+// SpellsOut reports whether a pattern of a granular rule, wherever it matches, spells out a
+// path.
+func (g *Granular) SpellsOut(n Named) bool {
+	return slices.ContainsFunc(g.paths, func(r *Rule) bool { return r.spellsOne(&n) })
 }

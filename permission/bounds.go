@@ -27,6 +27,7 @@ type Bound struct {
 	Read, Write string
 	Ruled       bool // it is a rule that withholds it from reading
 	Kept        bool // it is a rule that withholds it from writing
+	Lifted      bool // a rule lets a file of this name be read, or written, somewhere else
 }
 
 // Bounds returns the bounds of a policy with those of its further policies, under the
@@ -76,6 +77,7 @@ func (b *Bounds) At(name string, dir bool) Bound {
 		if all.Write == "" || one.Kept && !all.Kept {
 			all.Write, all.Kept = one.Write, one.Kept
 		}
+		all.Lifted = all.Lifted || one.Lifted
 	}
 	return all
 }
@@ -88,13 +90,15 @@ func (b *Bounds) by(p *Policy, name string, dir bool) Bound {
 	if found.Read = b.ruled(p, &sub, dir); found.Read != "" {
 		found.Ruled = true
 	} else {
-		found.Read = unreadable(p, &sub, name)
+		found.Read, found.Lifted = unreadable(p, &sub, name)
 	}
 	sub.Kind = patterns.WritePath
 	if found.Write = b.ruled(p, &sub, dir); found.Write != "" {
 		found.Kept = true
 	} else {
-		found.Write = unwritable(p, &sub, name)
+		lifted := false
+		found.Write, lifted = unwritable(p, &sub, name)
+		found.Lifted = found.Lifted || lifted
 	}
 	return found
 }
@@ -124,13 +128,13 @@ func (b *Bounds) ruled(p *Policy, sub *patterns.Subject, dir bool) string {
 }
 
 // unreadable returns why a file is withheld although no rule is about it: it holds
-// secrets, and no rule lets it be read.
-func unreadable(p *Policy, sub *patterns.Subject, name string) string {
+// secrets, and no rule lets it be read. lifted reports that one would somewhere else.
+func unreadable(p *Policy, sub *patterns.Subject, name string) (why string, lifted bool) {
 	if credentialEnds().endOf(name).Names != nil || slices.Contains(p.Credentials, name) {
-		return "a credential of a person"
+		return "a credential of a person", false
 	}
 	if !p.SensitiveAsks {
-		return ""
+		return "", false
 	}
 	want := withheldNames().endOf(name)
 	if part := risk.SensitiveName(name); want.Names == nil && part != "" {
@@ -140,21 +144,21 @@ func unreadable(p *Policy, sub *patterns.Subject, name string) string {
 		want = patterns.Named{Names: []string{path.Base(name)}, Least: 1}
 	}
 	if want.Names == nil || p.spells(sub, want) {
-		return ""
+		return "", false
 	}
-	return "it holds secrets"
+	return "it holds secrets", p.lifts(want)
 }
 
 // unwritable returns why a file is not written although no rule is about it: it is
-// protected, and no rule lets it be changed.
-func unwritable(p *Policy, sub *patterns.Subject, name string) string {
+// protected, and no rule lets it be changed. lifted reports that one would somewhere else.
+func unwritable(p *Policy, sub *patterns.Subject, name string) (why string, lifted bool) {
 	for _, guarded := range p.Guarded {
 		if same(path.Clean(guarded), name) {
-			return "it decides what the agent may do"
+			return "it decides what the agent may do", false
 		}
 	}
 	if want := settingsEnds().endOf(name); want.Names != nil {
-		return "the agent's settings"
+		return "the agent's settings", false
 	}
 	want := protectedEnds().endOf(name)
 	for i := range p.Protect {
@@ -167,9 +171,9 @@ func unwritable(p *Policy, sub *patterns.Subject, name string) string {
 		}
 	}
 	if want.Names == nil || p.spells(sub, want) {
-		return ""
+		return "", false
 	}
-	return "it is protected"
+	return "it is protected", p.lifts(want)
 }
 
 // spells reports whether a rule of the policy lets a path be used and spells it out.
@@ -177,6 +181,13 @@ func (p *Policy) spells(sub *patterns.Subject, want patterns.Named) bool {
 	named := []patterns.Named{want}
 	return yes(p.Allow, sub, patterns.Query{Specific: true, Named: named}) != nil ||
 		slices.ContainsFunc(p.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.Spells(sub, named) })
+}
+
+// lifts reports whether a rule of the policy lets a path of some directory be used and spells
+// it out.
+func (p *Policy) lifts(want patterns.Named) bool {
+	return slices.ContainsFunc(p.Allow.Rules(), func(r *patterns.Rule) bool { return r.Spells(want) }) ||
+		slices.ContainsFunc(p.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.SpellsOut(want) })
 }
 
 // Files returns the paths outside the directories of the workspace that may be bound,

@@ -160,10 +160,21 @@ func (k *maker) writable() error {
 			k.add(&k.plan.Writable, copies, "copies of the workspace")
 		}
 	}
+	k.nested()
 	k.caches()
 	k.emptied(&k.plan.Temp, k.machine.Temp, "temporary files")
 	k.emptied(&k.plan.Services, k.machine.Services, "sockets of services")
 	return nil
+}
+
+// nested keeps what is between a directory of the workspace and one that it lies in where it
+// is: by another name above it, the next command would have another directory there.
+func (k *maker) nested() {
+	for _, root := range k.plan.Workspace {
+		for at := path.Dir(root); k.within(at) && at != "/"; at = path.Dir(at) {
+			k.add(&k.plan.Writable, at, "it stays where it is, since "+root+" lies there")
+		}
+	}
 }
 
 // caches adds the further directories. What is looked for where a command can have put
@@ -252,6 +263,7 @@ func (k *maker) walk(dir string, kept bool) error {
 		if err := k.settings(dir); err != nil {
 			return err
 		}
+		k.known(dir)
 	}
 	for i := range found.notable {
 		if err := k.entry(&found.notable[i], kept); err != nil {
@@ -329,36 +341,50 @@ func (k *maker) entry(e *notable, kept bool) error {
 	return k.walk(name, kept)
 }
 
-// moved is a name that no rule and no table has.
-const moved = "moved~away"
-
-// pin keeps the directories above what is withheld where they are, if it would not be
-// withheld without their names, or would be no secret by other ones (certifi/cacert.pem).
-// Otherwise a command could move one, and the next would find what is there by its other
-// name, or put something else in its place. What is withheld itself cannot be moved: it is
-// a mount of its own.
+// pin keeps the directories above what is withheld where they are, as far as it would not be
+// withheld everywhere without their names, or would be no secret by other ones
+// (certifi/cacert.pem, what an allow rule names). Otherwise a command could move one, and the
+// next would find what is there by its other name, or put something else in its place. What
+// is withheld itself cannot be moved: it is a mount of its own.
 func (k *maker) pin(name string, dir bool, bound permission.Bound) {
 	if bound.Read == "" && bound.Write == "" {
 		return
 	}
-	freed := func(at string) bool {
-		now := k.at(at, dir)
-		return bound.Read != "" && now.Read == "" || bound.Write != "" && now.Write == "" || bound.Ruled && !now.Ruled
-	}
-	named := func(rest string) bool { // so that it is no secret
-		return slices.ContainsFunc(risk.PublicEnds(rest), func(end string) bool { return freed("/" + end) })
-	}
-	rest := path.Base(name)
-	if !named(rest) && !freed("/"+moved+"/"+rest) {
-		return // its own name says it all
-	}
-	for at := path.Dir(name); k.inside(at) && at != "/"; at = path.Dir(at) {
-		if k.writes(at) && (named(rest) || freed(path.Join(path.Dir(at), moved, rest))) {
+	rest, whole := path.Base(name), k.outermost(name)
+	for at := path.Dir(name); k.inside(at) && at != "/" && !k.everywhere(whole, rest, dir, bound); at = path.Dir(at) {
+		if k.writes(at) {
 			k.add(&k.plan.Writable, at, "it stays where it is, since "+rest+" is withheld there")
 		}
 		rest = path.Base(at) + "/" + rest
 	}
 }
+
+// outermost returns the directory out of which a command cannot move what is at a path: the
+// highest one above it that is a mount because it can be written.
+func (k *maker) outermost(name string) string {
+	top := ""
+	for _, w := range k.plan.Writable {
+		if below(name, w.Path) && (top == "" || len(w.Path) < len(top)) {
+			top = w.Path
+		}
+	}
+	return top
+}
+
+// everywhere reports whether the end of a path alone has it withheld, in whichever directory
+// below one, at any depth.
+func (k *maker) everywhere(top, end string, dir bool, bound permission.Bound) bool {
+	freed := func(at string) bool {
+		now := k.at(path.Join(top, at, end), dir)
+		return now.Lifted || bound.Read != "" && now.Read == "" || bound.Write != "" && now.Write == ""
+	}
+	public := func(whole string) bool { return freed(strings.TrimSuffix(whole, end)) }
+	return !slices.ContainsFunc(depths, freed) && !slices.ContainsFunc(risk.PublicEnds(end), public)
+}
+
+// depths are directories that no rule and no table names, at several depths: that of a
+// pattern may be one.
+var depths = []string{"", "moved~away", "moved~away/moved~away", "moved~away/moved~away/moved~away"}
 
 // writes reports whether a directory can be written: the last of what the plan has above
 // it counts.
@@ -431,6 +457,15 @@ func (k *maker) repository(dir string) error {
 	}
 	k.add(&k.plan.Writable, dir, "git's own files")
 	return k.settings(dir)
+}
+
+// known keeps what git knows a repository by where it is. That of a .git its name tells.
+func (k *maker) known(dir string) {
+	for _, name := range repositoryNames {
+		if at := path.Join(dir, name); path.Base(dir) != ".git" && k.at(at, true) == (permission.Bound{}) {
+			k.add(&k.plan.Writable, at, "git knows the repository by it")
+		}
+	}
 }
 
 // settings protects what changes what git does in one of its directories.

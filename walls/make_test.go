@@ -135,7 +135,7 @@ func TestMake(t *testing.T) {
 		got  []Path
 		want []string
 	}{
-		{"writable", p.Writable, []string{"/home/me/.cache/go-build", "/home/me/ws", ws + ".claude/worktrees", ws + ".git", ws + "sub/.git"}},
+		{"writable", p.Writable, []string{"/home/me/.cache/go-build", "/home/me/ws", ws + ".claude/worktrees", ws + ".claude/worktrees/x", ws + ".git", ws + "bare/objects", ws + "bare/refs", ws + "sub/.git"}},
 		{"temp", p.Temp, []string{"/tmp"}},
 		{"services", p.Services, []string{"/run"}},
 		{"read-only", p.ReadOnly, []string{ws + ".claude", ws + ".git/config", ws + ".git/hooks", ws + ".vscode", ws + "bare/config", ws + "sub/.git/config"}},
@@ -319,13 +319,15 @@ func TestHeld(t *testing.T) {
 // TestPinned: the directories above what a rule or a table withholds by their names cannot
 // be moved, and others can.
 func TestPinned(t *testing.T) {
-	with := append(slices.Clone(files), "/home/me/ws/conf/secrets/key", "/home/me/ws/conf/a/prod.json", "/home/me/ws/conf/a/x/y.pem", "/home/me/ws/.github/workflows/ci.yml", "/home/me/ws/sub/.aws/credentials", "/home/me/ws/sub/.npmrc", "/home/me/ws/.claude/worktrees/x/.github/workflows/ci.yml")
+	with := append(slices.Clone(files), "/home/me/ws/conf/b/certs/server.pem", "/home/me/ws/conf/b/.vscode/tasks.json", "/home/me/ws/conf/secrets/key", "/home/me/ws/conf/a/prod.json", "/home/me/ws/conf/a/x/y.pem", "/home/me/ws/.github/workflows/ci.yml", "/home/me/ws/sub/.aws/credentials", "/home/me/ws/sub/.npmrc", "/home/me/ws/.claude/worktrees/x/.github/workflows/ci.yml")
 	const ws = "/home/me/ws/"
 	always := []string{ws + ".claude/worktrees/x/.github", ws + ".github"}
 	for _, tt := range []struct {
 		deny string
 		want []string
 	}{
+		{"Read(conf/*/prod.json)", []string{ws + "conf", ws + "conf/a"}}, {"Edit(conf/*/prod.json)", []string{ws + "conf", ws + "conf/a"}}, {"Read(*/*/prod.json)", []string{ws + "conf", ws + "conf/a"}},
+		{"Read(conf/**/y.pem)", nil}, {"Read(conf/**/prod.json)", []string{ws + "conf", ws + "conf/a"}}, {"Read(*/server.key)", nil},
 		{"", nil}, {"Read(conf/secrets/**)", []string{ws + "conf"}}, {"Read(conf/secrets/key)", []string{ws + "conf", ws + "conf/secrets"}}, {"Edit(./conf/a/prod.json)", []string{ws + "conf", ws + "conf/a"}},
 		{"Edit(conf/a/**)", []string{ws + "conf"}}, {"Read(conf/**)", nil}, {"Read(.env)", nil}, {"Read(*.pem)", nil}, {"Edit(prod.json)", nil}, {"Read(**/a/prod.json)", []string{ws + "conf/a"}}, {"Edit(.vscode/**)", nil},
 	} {
@@ -337,6 +339,64 @@ func TestPinned(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q stay where they are, want %q", tt.deny, got, want)
+		}
+	}
+}
+
+// TestRepositoryWithoutHead: what changes what git does stays as it is in a repository without
+// its HEAD too, which can be moved back; what git knows it by else cannot be moved.
+func TestRepositoryWithoutHead(t *testing.T) {
+	with := slices.DeleteFunc(slices.Clone(files), func(name string) bool { return name == "/home/me/ws/bare/HEAD" })
+	p, err := new(Planner).Make(policy(t, "", ""), nil, machine(), with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(Paths(p.ReadOnly), "/home/me/ws/bare/config") || !slices.Contains(Paths(p.Writable), "/home/me/ws/bare/objects") || !slices.Contains(Paths(p.Writable), "/home/me/ws/bare/refs") {
+		t.Errorf("%v\n%v", p.ReadOnly, p.Writable)
+	}
+}
+
+// TestNestedRoots: what lies between two directories of the workspace cannot be moved.
+func TestNestedRoots(t *testing.T) {
+	with := append(slices.Clone(files), "/home/me/ws/p/q/r/x", "/home/me/two/x")
+	for _, roots := range [][]string{{"/home/me/ws/p/q/r", "/home/me/two"}, {"/home/me/two", "/home/me/ws/p/q/r"}} {
+		pol := policy(t, "", "")
+		pol.Place.Roots = roots
+		p, err := new(Planner).Make(pol, nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.DeleteFunc(staying(p), func(at string) bool { return strings.HasSuffix(at, ".github") })
+		if !slices.Equal(got, []string{"/home/me/ws/p", "/home/me/ws/p/q"}) {
+			t.Errorf("%q: %q stay where they are", roots, got)
+		}
+	}
+}
+
+// TestPinnedByWhatIsAllowed: where a rule lets files of a name be read or written in one
+// place, those of that name elsewhere cannot be moved there with a directory.
+func TestPinnedByWhatIsAllowed(t *testing.T) {
+	const ws = "/home/me/ws/"
+	with := append(slices.Clone(files), ws+"certs/server.pem", ws+"a/b/certs/x.pem", ws+"fixtures/y.pem", ws+"fixtures/.env.test", ws+"a/.vscode/tasks.json")
+	for _, tt := range []struct {
+		allow string
+		want  []string
+	}{
+		{"", nil}, {"Read(fixtures/**)", nil}, {"Read(./**); Read(*.go)", nil}, {"Read(*.pem)", nil},
+		{"Read(fixtures/*.pem)", []string{ws + "a", ws + "a/b", ws + "a/b/certs", ws + "certs"}},
+		{"Read(fixtures/**/*.pem)", []string{ws + "a", ws + "a/b", ws + "a/b/certs", ws + "certs"}},
+		{"Read(fixtures/y.pem)", nil}, {"Read(other/server.pem)", []string{ws + "certs"}},
+		{"Edit(x/.vscode/**)", []string{ws + "a"}},
+	} {
+		p, err := new(Planner).Make(policy(t, "", tt.allow), nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.DeleteFunc(staying(p), func(at string) bool {
+			return !slices.Contains([]string{"a", "certs"}, strings.Split(strings.TrimPrefix(at, ws), "/")[0]) || strings.HasSuffix(at, ".vscode")
+		})
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q stay where they are, want %q", tt.allow, got, tt.want)
 		}
 	}
 }

@@ -100,11 +100,12 @@ func (pl *Planner) forget() {
 	}
 }
 
+// repositoryNames are the directories by which git knows a repository. It has to have a file
+// HEAD too, which a command can move away and back again.
+var repositoryNames = []string{"objects", "refs"}
+
 // isRepository reports whether git takes a directory with these entries for a
-// repository.
+// repository, or would with a file more.
 func isRepository(entries []Entry) bool {
-	has := func(name string) bool {
-		return slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == name })
-	}
-	return has("HEAD") && has("objects") && has("refs")
+	return !slices.ContainsFunc(repositoryNames, func(name string) bool { return !slices.Contains(entries, Entry{name, Dir}) })
 }

@@ -5,6 +5,7 @@ package workspace
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -72,6 +73,18 @@ func passes(name string, read reader) []string {
 		return read(at)
 	})
 	return all
+}
+
+// LinkWithin returns the first symbolic link in some directories, or below, by which an
+// absolute path leads, "" if there is none.
+func LinkWithin(name string, dirs []string) string {
+	for _, at := range passes(name, readlink) {
+		inside := func(dir string) bool { return path.Dir(at) == dir || under(path.Dir(at), dir) }
+		if target, ok := readlink(at); (!ok || target != "") && slices.ContainsFunc(dirs, inside) {
+			return at
+		}
+	}
+	return ""
 }
 
 // linkless reports whether no part of a clean path is a link. ok is false if that

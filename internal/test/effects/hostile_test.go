@@ -305,6 +305,8 @@ func (g *generator) hides() string {
 		fmt.Sprintf("at = os.getcwd()\nfor i in range(%d): os.mkdir(\"d\" * 200); os.chdir(\"d\" * 200)\nos.rename(at + \"/\" + %q, %q)", 15+g.r.IntN(4), dir, g.one("x", dir[strings.LastIndex(dir, "/")+1:])),
 		fmt.Sprintf("os.rename(%q, \"n275\"); os.symlink(%q, %[1]q)", dir, g.one("n275", ".", "/outside", "/home/dev/other")),
 		fmt.Sprintf("os.rename(%q, \"n276\"); os.mkfifo(%[1]q)", dir),
+		fmt.Sprintf("os.rename(%q, %q)", g.one("star/a", "star/a", "certs", "star", "conf", "secrets"), g.one("star/b/a", "star/b/x1", "sub/n277", "n278", "open/n279")),
+		"os.rename(\"open\", \"n280\"); os.rename("+fmt.Sprintf("%q", g.one("certs", "certs", "sub", "star/a"))+", \"open\")",
 	))
 }
 

@@ -54,6 +54,9 @@ func newAgent() (effectbox.Agent, error) {
 			own.Deny = append(own.Deny, policy.Item{Text: text})
 		}
 	}
+	if dir == work {
+		own.Allow = append(own.Allow, policy.Item{Text: "Read(open/*.pem)"}, policy.Item{Text: "Read(./**)"}) // and no other key
+	}
 	r, err := engine.Load(engine.Options{Dir: dir, Dirs: &engine.Dirs{State: home + "/.local/state/agent-wrapper"}, Policy: dir + "/" + policy.FileName, Settings: own, NoRecord: true})
 	if err != nil {
 		return nil, err
@@ -130,12 +133,12 @@ func (u *unchanged) Ignored(dir string) bool {
 func (a *agent) Plan() (*walls.Plan, error) { return a.rules.Walls(a.dir) }
 
 // denied are the deny rules beside the policy of init.
-var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)", "Read(conf/secrets/**)", "Edit(./conf/prod.json)"}
+var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)", "Read(conf/secrets/**)", "Edit(./conf/prod.json)", "Read(star/*/key.txt)", "Edit(star/*/lock.txt)"}
 
 // secrets are the files that no line may read.
 var secrets = []string{
 	work + "/.env", work + "/sub/.env", work + "/secrets/key", work + "/secrets/deep/k2", home + "/.ssh/id_ed25519", home + "/.aws/credentials", home + "/.netrc", home + "/.git-credentials",
-	work + "/conf/secrets/k", home + "/other/private/plan", outside + "/vault/v", home + "/.local/state/agent-wrapper/credentials.json",
+	work + "/star/a/key.txt", work + "/certs/server.pem", work + "/conf/secrets/k", home + "/other/private/plan", outside + "/vault/v", home + "/.local/state/agent-wrapper/credentials.json",
 }
 
 // ofRoot is a file that nobody else reads, but by a program that acts as root.
@@ -147,7 +150,7 @@ var keep = strings.Fields("evil.sh evil.py evil.pl evil.js targets few list a.tx
 // fixed are paths that no line may change, whatever the plan says.
 var fixed = []string{
 	"/etc", "/tmp", "/var", outside, home + "/.ssh", home + "/.aws", home + "/other", home + "/.bashrc", home + "/.gitconfig", home + "/h.txt", home + "/.local", home + "/.config",
-	work + "/.git/hooks", work + "/.git/config", work + "/.git/info", work + "/lock.json", work + "/" + policy.FileName, work + "/.env", work + "/secrets", work + "/conf/secrets", work + "/conf/prod.json", work + "/.claude/settings.json",
+	work + "/.git/hooks", work + "/.git/config", work + "/.git/info", work + "/lock.json", work + "/" + policy.FileName, work + "/.env", work + "/secrets", work + "/conf/secrets", work + "/conf/prod.json", work + "/.claude/settings.json", work + "/star/a/lock.txt",
 }
 
 // walledWorld is the world with secrets, protected files, and programs of the workspace
@@ -179,6 +182,9 @@ func walledWorld(t *testing.T) []effectbox.File {
 	}
 	add(work+"/lock.json", "{}\n", 0)
 	add(work+"/conf/prod.json", "{}\n", 0)
+	add(work+"/star/a/lock.txt", "x\n", 0)
+	add(work+"/star/b/x", "x\n", 0)
+	add(work+"/open/ok.pem", "x\n", 0)
 	add(work+"/.claude/settings.json", "{}\n", 0)
 	add(work+"/.git/hooks/post-checkout.sample", "#!/bin/sh\n", 0o755)
 	add(work+"/.git/info/exclude", ".env\nsecrets\n", 0)
