@@ -142,7 +142,7 @@ func TestExecuteWithoutRequiredWalls(t *testing.T) {
 	cancel()
 	var out bytes.Buffer
 	code := (&app{in: strings.NewReader(""), out: &out, err: &out}).run(ctx, []string{"execute", plan, "--cwd", home, "--walls"})
-	if code != codeDenied || !strings.Contains(out.String(), "walls are required") {
+	if code != codeDenied || !strings.Contains(out.String(), "no walls at the moment, so nothing runs") {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
 }
