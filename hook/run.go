@@ -61,7 +61,7 @@ type run struct {
 	options engine.Options
 	plugin  bool
 	ask     func(e *engine.Engine) (Asker, error)
-	walls func(context.Context) (string, error)
+	walls   func(context.Context) (string, error)
 	// light: the policies are those that were compiled when the session began, and nobody
 	// is asked elsewhere: what needs more is errWhole, before anything was recorded or kept.
 	light bool

@@ -133,7 +133,7 @@ func (u *unchanged) Ignored(dir string) bool {
 func (a *agent) Plan() (*walls.Plan, error) { return a.rules.Walls(a.dir) }
 
 // denied are the deny rules beside the policy of init.
-var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)", "Read(conf/secrets/**)", "Edit(./conf/prod.json)", "Read(star/*/key.txt)", "Edit(star/*/lock.txt)"}
+var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)", "Read(conf/secrets/**)", "Edit(./conf/prod.json)", "Read(star/*/key.txt)"}
 
 // secrets are the files that no line may read.
 var secrets = []string{
@@ -150,7 +150,7 @@ var keep = strings.Fields("evil.sh evil.py evil.pl evil.js targets few list a.tx
 // fixed are paths that no line may change, whatever the plan says.
 var fixed = []string{
 	"/etc", "/tmp", "/var", outside, home + "/.ssh", home + "/.aws", home + "/other", home + "/.bashrc", home + "/.gitconfig", home + "/h.txt", home + "/.local", home + "/.config",
-	work + "/.git/hooks", work + "/.git/config", work + "/.git/info", work + "/lock.json", work + "/" + policy.FileName, work + "/.env", work + "/secrets", work + "/conf/secrets", work + "/conf/prod.json", work + "/.claude/settings.json", work + "/star/a/lock.txt",
+	work + "/.git/hooks", work + "/.git/config", work + "/.git/info", work + "/lock.json", work + "/" + policy.FileName, work + "/.env", work + "/secrets", work + "/conf/secrets", work + "/conf/prod.json", work + "/.claude/settings.json",
 }
 
 // walledWorld is the world with secrets, protected files, and programs of the workspace
@@ -182,7 +182,6 @@ func walledWorld(t *testing.T) []effectbox.File {
 	}
 	add(work+"/lock.json", "{}\n", 0)
 	add(work+"/conf/prod.json", "{}\n", 0)
-	add(work+"/star/a/lock.txt", "x\n", 0)
 	add(work+"/star/b/x", "x\n", 0)
 	add(work+"/open/ok.pem", "x\n", 0)
 	add(work+"/.claude/settings.json", "{}\n", 0)
