@@ -92,6 +92,7 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	if err := k.workspace(); err != nil {
 		return nil, err
 	}
+	k.nested()
 	if err := k.elsewhere(); err != nil {
 		return nil, err
 	}
@@ -160,7 +161,6 @@ func (k *maker) writable() error {
 			k.add(&k.plan.Writable, copies, "copies of the workspace")
 		}
 	}
-	k.nested()
 	k.caches()
 	k.emptied(&k.plan.Temp, k.machine.Temp, "temporary files")
 	k.emptied(&k.plan.Services, k.machine.Services, "sockets of services")
@@ -168,11 +168,14 @@ func (k *maker) writable() error {
 }
 
 // nested keeps what is between a directory of the workspace and one that it lies in where it
-// is: by another name above it, the next command would have another directory there.
+// is: by another name above it, the next command would have another directory there. What is
+// read-only there already stays.
 func (k *maker) nested() {
 	for _, root := range k.plan.Workspace {
 		for at := path.Dir(root); k.within(at) && at != "/"; at = path.Dir(at) {
-			k.add(&k.plan.Writable, at, "it stays where it is, since "+root+" lies there")
+			if k.writes(at) {
+				k.add(&k.plan.Writable, at, "it stays where it is, since "+root+" lies there")
+			}
 		}
 	}
 }
@@ -227,7 +230,12 @@ func (k *maker) add(list *[]Path, name, why string) {
 func (k *maker) workspace() error {
 	for _, root := range k.plan.Workspace {
 		k.left, k.over = k.most, 0
-		if err := k.walk(root, false); err != nil {
+		bound := k.at(root, true)
+		kept := bound.Write != "" && k.within(path.Dir(root)) // by a rule about the one that it lies in
+		if kept {
+			k.add(&k.plan.ReadOnly, root, bound.Write)
+		}
+		if err := k.walk(root, kept); err != nil {
 			return err
 		}
 	}
@@ -462,7 +470,7 @@ func (k *maker) repository(dir string) error {
 // known keeps what git knows a repository by where it is. That of a .git its name tells.
 func (k *maker) known(dir string) {
 	for _, name := range repositoryNames {
-		if at := path.Join(dir, name); path.Base(dir) != ".git" && k.at(at, true) == (permission.Bound{}) {
+		if at := path.Join(dir, name); path.Base(dir) != ".git" && k.writes(at) && k.at(at, true) == (permission.Bound{}) {
 			k.add(&k.plan.Writable, at, "git knows the repository by it")
 		}
 	}

@@ -356,6 +356,32 @@ func TestRepositoryWithoutHead(t *testing.T) {
 	}
 }
 
+// TestNothingOpened: what keeps directories where they are opens nothing for writing that a
+// mode, or a rule, keeps.
+func TestNothingOpened(t *testing.T) {
+	with := append(slices.Clone(files), "/home/me/ws/p/q/r/x", "/home/me/ws/p/bare/objects/", "/home/me/ws/p/bare/refs/", "/home/me/ws/p/certs/x.pem")
+	for _, tt := range []struct {
+		name, deny string
+		mode       modes.Mode
+		kept       string
+	}{{"mode plan", "", modes.Plan, "/home/me/ws"}, {"a rule", "Edit(p/**)", modes.Default, "/home/me/ws/p"}} {
+		pol := policy(t, tt.deny, "Read(other/*.pem)")
+		pol.Place.Roots, pol.Mode = []string{"/home/me/ws/p/q/r"}, tt.mode
+		p, err := new(Planner).Make(pol, nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(Paths(p.ReadOnly), tt.kept) {
+			t.Fatalf("%s keeps nothing: %v", tt.name, p.ReadOnly)
+		}
+		for _, w := range p.Writable {
+			if below(w.Path, tt.kept) && !slices.Contains(Paths(p.ReadOnly), w.Path) {
+				t.Errorf("%s: %s can be written: %s", tt.name, w.Path, w.Why)
+			}
+		}
+	}
+}
+
 // TestNestedRoots: what lies between two directories of the workspace cannot be moved.
 func TestNestedRoots(t *testing.T) {
 	with := append(slices.Clone(files), "/home/me/ws/p/q/r/x", "/home/me/two/x")

@@ -78,7 +78,7 @@ func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
 	for _, f := range found {
 		switch info, err := os.Stat(f.Path); {
 		case errors.Is(err, fs.ErrNotExist):
-		case err == nil && !info.Mode().IsRegular(): // opening a pipe would block
+		case err == nil && !info.Mode().IsRegular() && f.Path != p.file: // opening a pipe would block; one that is named has a writer
 			return nil, usage("%s is not a regular file: remove it", f.Path)
 		default:
 			files = append(files, f)

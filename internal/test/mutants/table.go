@@ -5034,6 +5034,18 @@ func tellsWord`,
 		Test: "TestNestedRoots",
 	},
 	{
+		Guard: "what keeps a directory where it is does not open it for writing", File: "walls/make.go",
+		Old:  `path.Base(dir) != ".git" && k.writes(at) &&`,
+		New:  `path.Base(dir) != ".git" &&`,
+		Test: "TestNothingOpened",
+	},
+	{
+		Guard: "a rule about what a directory of the workspace lies in keeps it", File: "walls/make.go",
+		Old:  `kept := bound.Write != "" && k.within`,
+		New:  `kept := false && k.within`,
+		Test: "TestNothingOpened",
+	},
+	{
 		Guard: "a repository whose HEAD was moved away is one", File: "walls/planner.go",
 		Old:  `[]string{"objects", "refs"}`,
 		New:  `[]string{"objects", "refs", "HEAD"}`,

@@ -25,13 +25,16 @@ func TestMoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tt.files)
-			write(t, w, "1.sh", tt.first)
-			write(t, w, "2.sh", tt.second)
-			if out, err := w.command("1.sh", tt.args...).CombinedOutput(); strings.Contains(string(out), "nothing runs") {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			if out, _ := w.command("2.sh", tt.args...).CombinedOutput(); strings.Contains(string(out), "top-secret") {
-				t.Errorf("%s", out)
+			write(t, w, "1.sh", "echo began; "+tt.first)
+			write(t, w, "2.sh", "echo began; "+tt.second)
+			for _, script := range []string{"1.sh", "2.sh"} {
+				out, _ := w.command(script, tt.args...).CombinedOutput()
+				if !strings.Contains(string(out), "began") {
+					t.Fatalf("%s did not run: %s", script, out)
+				}
+				if strings.Contains(string(out), "top-secret") {
+					t.Errorf("%s: %s", script, out)
+				}
 			}
 		})
 	}
@@ -43,11 +46,13 @@ func TestNestedRoot(t *testing.T) {
 	w := newWorld(t, map[string]string{"a/b/x": "", "../victim/f": "as it was"})
 	roots := []string{"--workspace", ".", "--workspace", "a/b"}
 	victim := filepath.Join(w.home, "victim")
-	swap := "mv a a2 && mkdir a && ln -s " + victim + " a/b"
+	swap := "echo began; mv a a2 && mkdir a && ln -s " + victim + " a/b"
 	write(t, w, "1.sh", swap)
-	write(t, w, "2.sh", "echo evil >"+victim+"/f")
+	write(t, w, "2.sh", "echo began; echo evil >"+victim+"/f")
 	for _, script := range []string{"1.sh", "2.sh"} {
-		w.command(script, roots...).Run()
+		if out, err := w.command(script, roots...).CombinedOutput(); err == nil || !strings.Contains(string(out), "began") {
+			t.Errorf("%s: %v: %s", script, err, out)
+		}
 	}
 	if kept, err := os.Readlink(w.project + "/a/b"); err == nil {
 		t.Errorf("it leads to %s", kept)
