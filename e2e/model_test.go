@@ -256,6 +256,18 @@ func (m *model) result(name string) (toolResult, bool) {
 	return r, ok
 }
 
+// waiting gives the calls that were sent and that nothing came back for.
+func (m *model) waiting() (names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, c := range m.sent {
+		if _, back := m.results[id]; !back {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // heard reports whether a request held the text.
 func (m *model) heard(text string) bool {
 	m.mu.Lock()

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,9 +108,11 @@ func (x wrapped) run(t testing.TB, b *box, m *model, w *web) result {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := time.AfterFunc(2*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	stop := time.AfterFunc(2*time.Minute, func() { stuck(t, cmd.Process.Pid, b, m) })
 	err := cmd.Wait()
-	stop.Stop()
+	if !stop.Stop() {
+		t.Errorf("its goroutines:\n%s", ours(complaints.String()))
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -119,6 +123,33 @@ func (x wrapped) run(t testing.TB, b *box, m *model, w *web) result {
 		end(agents(x.Path))
 	}
 	return result{cmd.ProcessState.ExitCode(), out.String(), complaints.String(), lines(t, out.Bytes())}
+}
+
+// stuck ends a run that does not end, and says what it was about: the last call, the
+// processes, the last that was said, and, on its standard error, its goroutines.
+func stuck(t testing.TB, pid int, b *box, m *model) {
+	var all strings.Builder
+	for _, p := range descendants() {
+		parent, state := status(p)
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p) + "/cmdline")
+		fmt.Fprintf(&all, "%d (%c, of %d) %.300q\n", p, state, parent, line)
+	}
+	wire := b.readFile("wire.jsonl")
+	t.Errorf("the run does not end; nothing came back for %q; there are\n%s\nthe last of the wire:\n%s", m.waiting(), all.String(), wire[max(0, len(wire)-2000):])
+	syscall.Kill(pid, syscall.SIGABRT)
+	ended(pid, time.Now().Add(5*time.Second))
+	syscall.Kill(-pid, syscall.SIGKILL)
+}
+
+// ours leaves the lines of a dump of goroutines that speak of this project.
+func ours(dump string) string {
+	var all strings.Builder
+	for line := range strings.Lines(dump) {
+		if strings.HasPrefix(line, "goroutine ") || strings.Contains(line, "agent-wrapper") && !strings.HasPrefix(line, "\t") {
+			all.WriteString(line)
+		}
+	}
+	return all.String()
 }
 
 // lines reads JSON lines.
