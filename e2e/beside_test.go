@@ -86,7 +86,7 @@ func TestAgentBeside(t *testing.T) {
 			{"shut", nil, false}, {"flags lifted", flags, false}, {"memory lifted", []string{memory}, false},
 			{"both lifted", append([]string{memory}, flags...), r.Version == oldest},
 		} {
-			if !long() && r.Version != oldest || !drawn(s, i, 2, 4) {
+			if !long() && r.Version != oldest || !drawn(s, i, 1, 4) {
 				continue
 			}
 			t.Run(r.Version+"/"+x.name, func(t *testing.T) {

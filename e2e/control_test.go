@@ -120,7 +120,7 @@ func TestProtocol(t *testing.T) {
 }
 
 // TestControl takes away what keeps the agent CLI in check, one thing at a
-// time: the same judge must then find faults, or it is blind. The short form takes three
+// time: the same judge must then find faults, or it is blind. The short form takes two
 // of them, by the seed.
 func TestControl(t *testing.T) {
 	noSettings, s := isolated[:3], seed(t)
@@ -137,7 +137,7 @@ func TestControl(t *testing.T) {
 		{"typed @file", trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
 		{"typed /command", trial{profile: profiles[3], typed: true}, "marks/evil-"},
 	} {
-		if !drawn(s, i, 3, 7) {
+		if !drawn(s, i, 2, 7) {
 			continue
 		}
 		for _, r := range releases() {

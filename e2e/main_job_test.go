@@ -28,7 +28,7 @@ func TestMainJob(t *testing.T) {
 	s := seed(t)
 	for _, r := range releases() {
 		for i, p := range profiles {
-			if !drawn(s, i, 3, len(profiles)) {
+			if !drawn(s, i, 2, len(profiles)) {
 				continue
 			}
 			if long() || p.Short != "shut" {
