@@ -143,8 +143,11 @@ func (o *Options) Place() (patterns.Place, error) {
 	if err != nil {
 		return patterns.Place{}, err
 	}
-	fold := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
-	return patterns.Place{Workspace: dir, Roots: roots, Home: home, Fold: fold}, nil
+	place := patterns.Place{Workspace: dir, Roots: roots, Home: home, Fold: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
+	if real, err := filepath.EvalSymlinks(home); err == nil && home != "" && real != filepath.Clean(home) {
+		place.RealHome = real
+	}
+	return place, nil
 }
 
 // roots returns Roots as absolute paths without symbolic links.

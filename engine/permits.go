@@ -47,9 +47,11 @@ type Permit struct {
 	Moves   bool          `json:"moves,omitempty"` // the shell may be in another directory afterwards
 	Later   bool          `json:"later,omitempty"` // in the background
 	Plan    *walls.Plan   `json:"plan"`
-	Until   time.Time     `json:"until"`
-	Outward string        `json:"outward,omitempty"` // why something in the line cannot be done inside
-	Advises bool          `json:"advises,omitempty"` // the agent is told of a wall that the line meets
+	// Files says which file is withheld at a path, where a command can change that.
+	Files   map[string]string `json:"files,omitempty"`
+	Until   time.Time         `json:"until"`
+	Outward string            `json:"outward,omitempty"` // why something in the line cannot be done inside
+	Advises bool              `json:"advises,omitempty"` // the agent is told of a wall that the line meets
 
 	// What the proxy decides by, if the plan has hosts.
 	Workspace string       `json:"workspace"`
@@ -241,7 +243,7 @@ func (e *Engine) permit(use *permission.ToolUse, line string) (*Permit, error) {
 	}
 	o := &e.options
 	p := &Permit{
-		Build: cmp.Or(o.WithinBuild, build.Name()), Session: use.Session, Agent: use.Agent, Use: use.ID, Line: line, Dialect: use.Dialect, Dir: use.Dir, Plan: plan,
+		Build: cmp.Or(o.WithinBuild, build.Name()), Session: use.Session, Agent: use.Agent, Use: use.ID, Line: line, Dialect: use.Dialect, Dir: use.Dir, Plan: plan, Files: filesOf(plan),
 		Workspace: e.Place.Workspace, Roots: e.Place.Roots, Planning: e.planning, Record: o.Record, Head: o.Head, Sync: o.Sync,
 		Advises: e.advises(),
 	}
@@ -252,6 +254,29 @@ func (e *Engine) permit(use *permission.ToolUse, line string) (*Permit, error) {
 		p.Policy, err = e.compiledBeside(o.dirs().permitsOf(use.Session))
 	}
 	return p, err
+}
+
+// filesOf returns the identities of what a plan withholds where a command can write.
+func filesOf(plan *walls.Plan) map[string]string {
+	files := map[string]string{}
+	for _, p := range slices.Concat(plan.Denied, plan.Empty, plan.ReadOnly) {
+		if slices.ContainsFunc(plan.Writable, func(w walls.Path) bool { return strings.HasPrefix(p.Path, w.Path+"/") }) {
+			files[p.Path] = workspace.Identity(p.Path)
+		}
+	}
+	return files
+}
+
+// moved returns a path at which something else is than what was to be withheld there, "" if
+// there is none: a command that ran in between can have put it there, and what is to be
+// withheld elsewhere.
+func (p *Permit) moved() string {
+	for name, known := range p.Files {
+		if workspace.Identity(name) != known {
+			return name
+		}
+	}
+	return ""
 }
 
 // compiledBeside writes the policy beside the permits of a session, and returns the name of
@@ -375,7 +400,11 @@ func (d Dirs) TakePermit(id, dir string) (*Permit, error) {
 		return nil, fmt.Errorf("it was allowed more than %v ago", permitTime)
 	case p.Dir != "" && !sameDir(p.Dir, dir):
 		return nil, fmt.Errorf("it was allowed in %s, and not in %s", p.Dir, dir)
-	case !at.Proven():
+	}
+	if moved := p.moved(); moved != "" {
+		return nil, fmt.Errorf("since it was decided, something has been put in the place of %s, which it must not touch: ask for it again", moved)
+	}
+	if !at.Proven() {
 		err = os.WriteFile(filepath.Join(at.dir, provenName), nil, 0o600)
 	}
 	return p, err

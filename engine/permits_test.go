@@ -246,6 +246,36 @@ func TestPermitRefused(t *testing.T) {
 	}
 }
 
+// TestPermitMoved: what was planned does not count if another command has put something in the
+// place of what is withheld meanwhile.
+func TestPermitMoved(t *testing.T) {
+	e, dirs := walled(t, `allow = ["Bash(ls:*)"]
+deny = ["Edit(sub/lock)"]`)
+	at := filepath.Join(e.Place.Workspace, "sub")
+	lay := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lay(".env", "KEY=1")
+	lay("lock", "as it was")
+	for _, name := range []string{".env", "lock", ""} {
+		_, id := rewrittenLine(t, e, bashUse(e, "t"+name, "ls"))
+		if name != "" {
+			if err := os.Rename(filepath.Join(at, name), filepath.Join(at, name+"2")); err != nil {
+				t.Fatal(err)
+			}
+			lay(name, "a decoy")
+		}
+		switch _, err := dirs.TakePermit(id, e.Place.Workspace); {
+		case name == "" && err != nil:
+			t.Error(err)
+		case name != "" && (err == nil || !strings.Contains(err.Error(), name+", which it must not touch: ask for it again")):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestPermitsOver: a host that has run a tool use, and used none of its permits, runs
 // something else.
 func TestPermitsOver(t *testing.T) {

@@ -24,6 +24,9 @@ func (r *Rule) bind(place Place, order int) {
 	for i := range r.paths {
 		if g, ok := r.paths[i].bind(place, r.list); ok {
 			r.globs = append(r.globs, g)
+			if real, ok := g.inRealHome(&place); ok {
+				r.globs = append(r.globs, real)
+			}
 		}
 	}
 }

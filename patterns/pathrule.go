@@ -358,6 +358,28 @@ func (pr *pathRule) bind(place Place, list List) (pathGlob, bool) {
 	return g, true
 }
 
+// inRealHome returns the pattern for the other name of the home, false if it is not about
+// something there.
+func (g *pathGlob) inRealHome(place *Place) (pathGlob, bool) {
+	home := knownForm(path.Clean(place.Home)).segs
+	if place.RealHome == "" || len(g.names) < len(home) {
+		return pathGlob{}, false
+	}
+	real := pathGlob{fold: g.fold, below: g.below}
+	for i := range home {
+		n := &g.names[i]
+		if n.wild || n.many || n.literal != home[i].text && !(g.fold && strings.EqualFold(n.literal, home[i].text)) {
+			return pathGlob{}, false
+		}
+	}
+	for _, s := range knownForm(path.Clean(place.RealHome)).segs {
+		real.names = append(real.names, name{text: s.text, literal: s.text})
+	}
+	real.names = append(real.names, g.names[len(home):]...)
+	real.finish()
+	return real, true
+}
+
 // folded returns the name for a case-insensitive file system.
 func (n name) folded(fold bool) name {
 	if !fold || !n.wild {

@@ -113,12 +113,15 @@ type Place struct {
 	// to them.
 	Roots []string
 	Home  string // absolute, "" if unknown
-	Fold  bool   // the file system ignores case
+	// RealHome is Home without symbolic links, "" if there are none in it. What a rule says
+	// of Home it says of RealHome.
+	RealHome string
+	Fold     bool // the file system ignores case
 }
 
 // Equal reports whether two places are the same.
 func (p *Place) Equal(other *Place) bool {
-	return p.Workspace == other.Workspace && p.Home == other.Home && p.Fold == other.Fold && slices.Equal(p.Roots, other.Roots)
+	return p.Workspace == other.Workspace && p.Home == other.Home && p.RealHome == other.RealHome && p.Fold == other.Fold && slices.Equal(p.Roots, other.Roots)
 }
 
 // For returns the place for a rule of the given origin, whose relative paths may

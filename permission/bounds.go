@@ -28,6 +28,7 @@ type Bound struct {
 	Ruled       bool // it is a rule that withholds it from reading
 	Kept        bool // it is a rule that withholds it from writing
 	Lifted      bool // a rule lets a file of this name be read, or written, somewhere else
+	Placed      bool // it is looked for where it is: what is put there in its place counts
 }
 
 // Bounds returns the bounds of a policy with those of its further policies, under the
@@ -77,7 +78,7 @@ func (b *Bounds) At(name string, dir bool) Bound {
 		if all.Write == "" || one.Kept && !all.Kept {
 			all.Write, all.Kept = one.Write, one.Kept
 		}
-		all.Lifted = all.Lifted || one.Lifted
+		all.Lifted, all.Placed = all.Lifted || one.Lifted, all.Placed || one.Placed
 	}
 	return all
 }
@@ -100,7 +101,15 @@ func (b *Bounds) by(p *Policy, name string, dir bool) Bound {
 		found.Write, lifted = unwritable(p, &sub, name)
 		found.Lifted = found.Lifted || lifted
 	}
+	found.Placed = (found.Read != "" || found.Write != "") && p.places(name)
 	return found
+}
+
+// places reports whether the policy names a file, and not only how it is called.
+func (p *Policy) places(name string) bool {
+	return slices.ContainsFunc(p.Guarded, func(at string) bool { return same(path.Clean(at), name) }) ||
+		slices.Contains(p.Credentials, name) || slices.Contains(withheldNames().absolute, name) ||
+		slices.ContainsFunc(p.Protect, func(at Protected) bool { return at.path != "" && same(at.path, name) })
 }
 
 // ruled returns the ask or deny rule with a path that is about a path.
@@ -190,8 +199,12 @@ func (p *Policy) lifts(want patterns.Named) bool {
 		slices.ContainsFunc(p.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.SpellsOut(want) })
 }
 
+// Home returns the home directory, "" if it is not known.
+func (b *Bounds) Home() string { return b.policies[0].Place.Home }
+
 // Files returns the paths outside the directories of the workspace that may be bound,
-// whether they exist or not: absolute ones, and those in the home.
+// whether they exist or not: absolute ones, and those in the home, of which links may lead
+// into the workspace.
 func (b *Bounds) Files() []string {
 	secrets := withheldNames()
 	files := slices.Clone(secrets.absolute)
@@ -210,6 +223,9 @@ func (b *Bounds) Files() []string {
 					files = append(files, p.Place.Home+"/"+strings.Join(name, "/"))
 				}
 			}
+		}
+		for _, name := range settingsPaths {
+			files = append(files, p.Place.Home+"/"+name)
 		}
 	}
 	slices.Sort(files)

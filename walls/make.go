@@ -68,6 +68,7 @@ type Machine struct {
 	Services []string // the directories for sockets of services
 	Sockets  []string // such sockets, by which programs outside do what is said
 	Settings []string // what in a directory of git changes what git does
+	Never    []string // what of it git itself makes in no such directory
 	State    []string // what this program keeps: no command needs it
 }
 
@@ -359,12 +360,17 @@ func (k *maker) pin(name string, dir bool, bound permission.Bound) {
 		return
 	}
 	rest, whole := path.Base(name), k.outermost(name)
-	for at := path.Dir(name); k.inside(at) && at != "/" && !k.everywhere(whole, rest, dir, bound); at = path.Dir(at) {
+	for at := path.Dir(name); k.inside(at) && at != "/" && (bound.Placed || !k.everywhere(whole, rest, dir, bound)); at = path.Dir(at) {
 		if k.writes(at) {
 			k.add(&k.plan.Writable, at, "it stays where it is, since "+rest+" is withheld there")
 		}
 		rest = path.Base(at) + "/" + rest
 	}
+}
+
+// stays keeps all directories above a path where they are.
+func (k *maker) stays(name string) {
+	k.pin(name, false, permission.Bound{Read: "withheld", Placed: true})
 }
 
 // outermost returns the directory out of which a command cannot move what is at a path: the
@@ -380,19 +386,22 @@ func (k *maker) outermost(name string) string {
 }
 
 // everywhere reports whether the end of a path alone has it withheld, in whichever directory
-// below one, at any depth.
+// below one, at any depth. What a rule keeps from being written is so by that rule: where
+// another reason protects it, what is put in its place is not. Several rules that let it not
+// be read may be about as many depths.
 func (k *maker) everywhere(top, end string, dir bool, bound permission.Bound) bool {
 	freed := func(at string) bool {
 		now := k.at(path.Join(top, at, end), dir)
-		return now.Lifted || bound.Read != "" && now.Read == "" || bound.Write != "" && now.Write == ""
+		return now.Lifted || bound.Read != "" && (now.Read == "" || bound.Ruled && now.Ruled && now.Read != bound.Read) ||
+			bound.Write != "" && (now.Write == "" || bound.Kept && now.Write != bound.Write)
 	}
 	public := func(whole string) bool { return freed(strings.TrimSuffix(whole, end)) }
 	return !slices.ContainsFunc(depths, freed) && !slices.ContainsFunc(risk.PublicEnds(end), public)
 }
 
 // depths are directories that no rule and no table names, at several depths: that of a
-// pattern may be one.
-var depths = []string{"", "moved~away", "moved~away/moved~away", "moved~away/moved~away/moved~away"}
+// pattern may be one, and a pattern may be for some names.
+var depths = []string{"", "moved~away", "~9", "\u00e9", "moved~away/~9", "~9/moved~away", "moved~away/~9/\u00e9", "\u00e9/~9/~9", "moved~away/~9/~9/\u00e9/~9"}
 
 // writes reports whether a directory can be written: the last of what the plan has above
 // it counts.
@@ -469,10 +478,17 @@ func (k *maker) repository(dir string) error {
 
 // known keeps what git knows a repository by where it is. That of a .git its name tells.
 func (k *maker) known(dir string) {
+	const why = "git knows the repository by it"
+	if path.Base(dir) == ".git" {
+		return
+	}
 	for _, name := range repositoryNames {
-		if at := path.Join(dir, name); path.Base(dir) != ".git" && k.writes(at) && k.at(at, true) == (permission.Bound{}) {
-			k.add(&k.plan.Writable, at, "git knows the repository by it")
+		if at := path.Join(dir, name); k.writes(at) && k.at(at, true) == (permission.Bound{}) {
+			k.add(&k.plan.Writable, at, why)
 		}
+	}
+	if k.writes(dir) {
+		k.add(&k.plan.Writable, dir, why)
 	}
 }
 
@@ -484,6 +500,9 @@ func (k *maker) settings(dir string) error {
 		switch k.files.Kind(name) {
 		case Nothing:
 			k.add(&k.plan.Absent, name, why)
+			if slices.Contains(k.machine.Never, setting) && !slices.Contains(k.plan.Never, name) {
+				k.plan.Never = append(k.plan.Never, name)
+			}
 		case Unknown:
 			return k.seal(name, errors.New("git's settings cannot be told"))
 		case Link:
@@ -497,7 +516,11 @@ func (k *maker) settings(dir string) error {
 
 // elsewhere looks at what the tables and the rules name outside the workspace.
 func (k *maker) elsewhere() error {
+	away := k.away(k.bounds.Home())
 	for _, name := range k.bounds.Files() {
+		if away(name) {
+			continue
+		}
 		if k.hidden(name) {
 			if err := k.seal(name, fs.ErrPermission); err != nil {
 				return err
@@ -514,9 +537,12 @@ func (k *maker) elsewhere() error {
 				k.withhold(&k.plan.Denied, name, real, bound.Read)
 			case bound.Read != "":
 				k.withhold(&k.plan.Empty, name, real, bound.Read)
-			case bound.Write != "" && k.inside(real):
+			case bound.Write != "" && k.inside(real) && (real != name || bound.Placed):
 				k.withhold(&k.plan.ReadOnly, name, real, bound.Write)
+			default:
+				continue
 			}
+			k.stays(real)
 		}
 	}
 	for _, root := range k.bounds.Roots() {
@@ -525,6 +551,28 @@ func (k *maker) elsewhere() error {
 		}
 	}
 	return nil
+}
+
+// away returns whether a path is that of nothing, for those in a directory that has nothing
+// of the name that they begin with.
+func (k *maker) away(dir string) func(name string) bool {
+	none := func(string) bool { return false }
+	if dir == "" {
+		return none
+	}
+	listing, err := k.files.List(dir)
+	if err != nil {
+		return none
+	}
+	there := map[string]bool{}
+	for _, e := range listing.Entries {
+		there[e.Name] = true
+	}
+	return func(name string) bool {
+		rest, below := strings.CutPrefix(name, dir+"/")
+		top, _, _ := strings.Cut(rest, "/")
+		return below && !there[top]
+	}
 }
 
 // hidden reports whether a command can have hidden what is at a path, where it can write.
@@ -544,11 +592,12 @@ func (k *maker) root(root permission.Root) error {
 		return k.seal(root.Path, fs.ErrPermission)
 	}
 	real, ok := k.files.Resolve(root.Path)
-	if real != root.Path {
+	named := real == root.Path
+	if !named {
 		k.unheld = append(k.unheld, root.Rule) // it is not about the target by its own name
 	}
 	switch {
-	case !ok, k.within(real), k.files.Kind(real) == Nothing:
+	case !ok, k.within(real) && named, k.files.Kind(real) == Nothing:
 		return nil
 	case k.files.Kind(real) == Unknown:
 		k.unheld = append(k.unheld, root.Rule)
@@ -560,7 +609,12 @@ func (k *maker) root(root permission.Root) error {
 	}
 	left := k.left
 	kind := k.files.Kind(real)
-	err := k.entry(&notable{real, kind, k.at(real, kind == Dir)}, !k.inside(real))
+	var err error
+	if named {
+		err = k.entry(&notable{real, kind, k.at(real, kind == Dir)}, !k.inside(real))
+	} else {
+		err = k.through(root.Path, real, kind == Dir)
+	}
 	if errors.Is(err, errTooMany) {
 		k.left = left
 		k.unheld = append(k.unheld, root.Rule)
@@ -568,6 +622,40 @@ func (k *maker) root(root permission.Root) error {
 		return nil
 	}
 	return err
+}
+
+// through withholds, below where a link leads, what a rule is about by the name of the link.
+func (k *maker) through(name, real string, dir bool) error {
+	by := *k
+	by.plan = Plan{Workspace: k.plan.Workspace}
+	if err := by.entry(&notable{name, kindOf(dir), k.at(name, dir)}, false); err != nil {
+		return err
+	}
+	k.left, k.unheld = by.left, by.unheld
+	for _, part := range []struct {
+		from []Path
+		to   *[]Path
+	}{{by.plan.Denied, &k.plan.Denied}, {by.plan.ReadOnly, &k.plan.ReadOnly}, {by.plan.Gaps, &k.plan.Gaps}} {
+		for _, p := range part.from {
+			at := p.Path
+			if below(at, name) {
+				at = path.Join(real, strings.TrimPrefix(at, name))
+			}
+			if part.to == &k.plan.ReadOnly && !k.inside(at) {
+				continue
+			}
+			k.add(part.to, at, p.Why)
+			k.stays(at)
+		}
+	}
+	return nil
+}
+
+func kindOf(dir bool) Kind {
+	if dir {
+		return Dir
+	}
+	return File
 }
 
 // absent notes the protected names that are not in a directory of the workspace, since
@@ -684,6 +772,7 @@ func (k *maker) settle() {
 	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.Absent} {
 		*list = slices.DeleteFunc(*list, func(one Path) bool { return belowAny(one.Path, withheld) })
 	}
+	p.Never = slices.DeleteFunc(p.Never, func(name string) bool { return belowAny(name, withheld) })
 }
 
 func (k *maker) sort() {
@@ -691,6 +780,7 @@ func (k *maker) sort() {
 	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
 		slices.SortFunc(*list, func(a, b Path) int { return cmp.Compare(a.Path, b.Path) })
 	}
+	slices.Sort(p.Never)
 }
 
 // belowAny reports whether a path is one of a list or below it.

@@ -135,7 +135,7 @@ func TestMake(t *testing.T) {
 		got  []Path
 		want []string
 	}{
-		{"writable", p.Writable, []string{"/home/me/.cache/go-build", "/home/me/ws", ws + ".claude/worktrees", ws + ".claude/worktrees/x", ws + ".git", ws + "bare/objects", ws + "bare/refs", ws + "sub/.git"}},
+		{"writable", p.Writable, []string{"/home/me/.cache/go-build", "/home/me/ws", ws + ".claude/worktrees", ws + ".claude/worktrees/x", ws + ".git", ws + "bare", ws + "bare/objects", ws + "bare/refs", ws + "sub/.git"}},
 		{"temp", p.Temp, []string{"/tmp"}},
 		{"services", p.Services, []string{"/run"}},
 		{"read-only", p.ReadOnly, []string{ws + ".claude", ws + ".git/config", ws + ".git/hooks", ws + ".vscode", ws + "bare/config", ws + "sub/.git/config"}},

@@ -37,6 +37,9 @@ type Plan struct {
 	// Absent are protected paths that are not there, and that a command may therefore
 	// make: whoever runs it looks for them afterwards.
 	Absent []Path `json:"absent"`
+	// Never are those of them that no command needs, and that count for others as soon as
+	// they are there: one that makes one is ended.
+	Never []string `json:"never,omitempty"`
 	// Hosts are the rules that let hosts be reached through the proxy; nothing but
 	// loopback is reached otherwise.
 	Hosts  []string `json:"hosts"`

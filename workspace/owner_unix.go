@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -32,6 +33,16 @@ func names(info os.FileInfo) int {
 		return int(s.Nlink)
 	}
 	return 1
+}
+
+// Identity returns by what the file at a path, without links, is known whatever it is called,
+// "" if there is none.
+func Identity(name string) string {
+	var stat syscall.Stat_t
+	if err := syscall.Lstat(name, &stat); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
 // open opens a file or a directory to read, whichever is wanted. What has become something

@@ -14,6 +14,10 @@ import (
 // change what git does (gitrepository-layout(5)).
 var gitFiles = []string{"config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"}
 
+// gitNever are those of them by which a whole other directory counts, and that git makes in
+// that of a linked worktree only, which has no other directory of git in it.
+var gitNever = []string{"commondir"}
+
 // maxGitFile is how much of a file .git is read, in bytes. It contains one path.
 const maxGitFile = 8 << 10
 

@@ -233,7 +233,7 @@ var caching = sync.OnceValue(func() map[string]bool {
 // Machine returns what a plan of walls depends on here. If a command begins, the caches of
 // tools that are there are made if they are missing.
 func Machine(place patterns.Place, begins bool) *walls.Machine {
-	m := &walls.Machine{Temp: []string{os.TempDir(), "/tmp", "/var/tmp"}, Services: []string{"/run", "/var/run"}, Sockets: sockets(), Settings: slices.Clone(gitFiles)}
+	m := &walls.Machine{Temp: []string{os.TempDir(), "/tmp", "/var/tmp"}, Services: []string{"/run", "/var/run"}, Sockets: sockets(), Settings: slices.Clone(gitFiles), Never: slices.Clone(gitNever)}
 	for i := range caches {
 		c := &caches[i]
 		path := c.path(place.Home)

@@ -29,13 +29,21 @@ import (
 // missing, the command is not started, and the error is a *missing.
 func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, error) {
 	a := &around{held: h, stops: make(chan struct{}, 1), done: make(chan struct{}), err: errNoWalls}
+	guard, err := newWatch(h.Plan.Never)
+	if err != nil {
+		return process.Result{}, err
+	}
+	a.guard = guard
 	held := *c
 	held.Prepare, held.Stops, held.Limit = a.prepare, a.stops, h.Plan.Limits.Time(c.Limit)
 	res, err := held.Run(ctx)
 	if a.line == nil {
-		return res, err // nothing was prepared
+		return res, errors.Join(err, guard.end()) // nothing was prepared
 	}
 	<-a.done
+	if ended := guard.end(); ended != nil {
+		return process.Result{}, ended
+	}
 	switch not := new(process.NotStarted); {
 	case errors.As(err, &not) && inside.Scarce(not.Err):
 		return res, err
@@ -53,6 +61,7 @@ var errNoWalls = errors.New("who builds the walls ended before they were there")
 type around struct {
 	held  *Held
 	line  *os.File // our end of the line, nil before there is one
+	guard *watch
 	stops chan struct{}
 	args  string // the program
 
@@ -78,7 +87,12 @@ func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
 	cmd.ExtraFiles = []*os.File{theirs}
 	separate(cmd.SysProcAttr, a.held.omit)
 	go a.listen(int(ours.Fd()))
-	return func() { theirs.Close() }, nil
+	return func() {
+		theirs.Close()
+		if cmd.Process != nil {
+			a.guard.begin(func() { _ = cmd.Process.Kill() }) // with it ends what it has started
+		}
+	}, nil
 }
 
 // newLine returns the two ends of a line.

@@ -178,6 +178,9 @@ func gone(err error) bool {
 func (p *Process) Start(cmd *exec.Cmd, streams [3]*os.File) error {
 	s, err := p.held.start(cmd)
 	if err == nil {
+		err = p.watches()
+	}
+	if err == nil {
 		err = p.says(s, cmd.Args[0], streams)
 	}
 	if err != nil {
@@ -195,6 +198,22 @@ func (p *Process) Start(cmd *exec.Cmd, streams [3]*os.File) error {
 	default:
 		return p.err
 	}
+}
+
+// watches has the command ended when it makes what it must not.
+func (p *Process) watches() error {
+	guard, err := newWatch(p.held.Plan.Never)
+	if err != nil {
+		return &unbegun{err}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line == nil {
+		return guard.end() // it has ended
+	}
+	p.guard = guard
+	guard.begin(func() { p.Signal(unix.SIGKILL) })
+	return nil
 }
 
 // says sends the room what is to be started.
@@ -240,6 +259,7 @@ type Process struct {
 
 	mu      sync.Mutex // guards the line against its end, and the following
 	line    *os.File
+	guard   *watch
 	started bool
 	program string
 	forgone bool
@@ -261,7 +281,13 @@ func (p *Process) listen() {
 	p.mu.Lock()
 	p.line.Close()
 	p.line = nil
+	guard := p.guard
 	p.mu.Unlock()
+	if guard != nil {
+		if ended := guard.end(); ended != nil {
+			p.err = ended
+		}
+	}
 	switch {
 	case p.err == errNoWalls:
 		p.err = p.room.why()

@@ -49,6 +49,11 @@ type started struct {
 
 func start(t *testing.T, r *Room, w *world, line string) *started {
 	t.Helper()
+	return startBy(t, r, w, w.plan(), line)
+}
+
+func startBy(t *testing.T, r *Room, w *world, plan *walls.Plan, line string) *started {
+	t.Helper()
 	in, err := os.Open(os.DevNull)
 	must(t, err)
 	defer in.Close()
@@ -56,7 +61,7 @@ func start(t *testing.T, r *Room, w *world, line string) *started {
 	must(t, err)
 	defer write.Close()
 	t.Cleanup(func() { out.Close() })
-	p, err := begin(r, w.plan(), &exec.Cmd{Path: "/bin/bash", Args: []string{"bash", "-c", line}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}, [3]*os.File{in, write, write})
+	p, err := begin(r, plan, &exec.Cmd{Path: "/bin/bash", Args: []string{"bash", "-c", line}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin"}}, [3]*os.File{in, write, write})
 	must(t, err)
 	return &started{p, out}
 }
@@ -82,6 +87,29 @@ func (s *started) line(t *testing.T) string {
 		}
 	}
 	return strings.TrimSpace(string(text))
+}
+
+// TestRoomNever: in a room too a command is ended that makes what it must not, and one is not
+// started where it is there by then.
+func TestRoomNever(t *testing.T) {
+	w, r := newWorld(t), openRoom(t)
+	must(t, os.MkdirAll(w.Work+"/g", 0o755))
+	plan := w.plan()
+	plan.Never = []string{w.Work + "/g/commondir"}
+	s := startBy(t, r, w, plan, "echo began; echo x >g/commondir; sleep 100")
+	if said := s.line(t); said != "began" {
+		t.Error(said)
+	}
+	if code, err := s.Wait(); err == nil || !strings.Contains(err.Error(), "g/commondir") {
+		t.Errorf("%d, %v", code, err)
+	}
+	if _, err := os.Lstat(plan.Never[0]); err == nil {
+		t.Error("it is there")
+	}
+	must(t, os.WriteFile(plan.Never[0], nil, 0o600))
+	if _, err := begin(r, plan, &exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Dir: w.Work}, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}); !IsUnbegun(err) || !strings.Contains(err.Error(), "was not when the walls were planned") {
+		t.Error(err)
+	}
 }
 
 // TestRoom: what a command serves another one of the same room reaches, and nobody else.

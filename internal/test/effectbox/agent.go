@@ -170,8 +170,9 @@ func inRoom(plan *walls.Plan, c *process.Command) (process.Result, error) {
 }
 
 // each runs lines, one after the other, each in a group of processes of its own. Where a
-// line has taken away what later ones are about, that is made anew. It is Perl, which
-// starts nothing but bash for a line.
+// line has taken away what later ones are about, that is made anew, and at the end the
+// directory can be entered: else nothing could be decided anew. It is Perl, which starts
+// nothing but bash for a line.
 const each = `use Time::HiRes 'alarm';
 my ($limit, $dir, $keep, @lines) = @ARGV;
 my ($pid, $late);
@@ -196,7 +197,8 @@ for my $line (@lines) {
 	my $code = $late ? 124 : $? & 127 ? 128 + ($? & 127) : $? >> 8;
 	alarm 0;
 	print "\n\001exit $code\001\n";
-}`
+}
+chmod 0755, $dir;`
 
 // pristine is an archive of Config.Keep.
 const pristine = "/usr/local/share/pristine.tar"

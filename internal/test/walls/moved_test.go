@@ -40,6 +40,76 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestPlaced: what is looked for where it is cannot be replaced, nor reached by another name
+// than a link's.
+func TestPlaced(t *testing.T) {
+	depths := []string{"--deny", "Read(./key.txt)", "--deny", "Read(*/key.txt)", "--deny", "Read(*/*/key.txt)", "--deny", "Read(*/*/*/key.txt)"}
+	for name, tt := range map[string]struct {
+		files, links  map[string]string
+		args          []string
+		first, second string
+	}{
+		"a rule by a link":               {map[string]string{"../notes/x": "top-secret"}, map[string]string{"../lnotes": "notes"}, []string{"--deny", "Read(~/lnotes/**)"}, "cat ~/lnotes/x", "cat ~/notes/x"},
+		"a rule by a link, for a file":   {map[string]string{"../notes/a/x.txt": "top-secret"}, map[string]string{"../lnotes": "notes"}, []string{"--deny", "Read(~/lnotes/**/x.txt)"}, "cat ~/lnotes/a/x.txt", "cat ~/notes/a/x.txt"},
+		"a rule by a link to here":       {map[string]string{"a/x": "top-secret"}, map[string]string{"../here": "project/a"}, []string{"--deny", "Read(~/here/x)"}, "cat a/x", "mv a b; cat b/x"},
+		"a home that is a link":          {map[string]string{"secrets/x": "top-secret"}, map[string]string{"../../hl": "home"}, []string{"--deny", "Read(~/project/secrets/**)"}, "cat secrets/x", "mv secrets s2; cat s2/x"},
+		"a file, in a home by a link":    {map[string]string{"lock.json": "{}"}, map[string]string{"../../hl": "home"}, []string{"--deny", "Edit(~/project/lock.json)"}, "echo top-secret >lock.json; cat lock.json", "mv lock.json l2; echo top-secret >lock.json; cat lock.json"},
+		"the agent's settings, linked":   {map[string]string{"claude/settings.json": "{}"}, map[string]string{"../.claude/settings.json": "../project/claude/settings.json"}, nil, "echo top-secret >claude/settings.json; cat claude/settings.json", "mv claude c2; mkdir claude; echo top-secret >claude/settings.json; cat claude/settings.json"},
+		"logins, linked":                 {map[string]string{"dot/home/ssh/work": "top-secret"}, map[string]string{"../.ssh": "project/dot/home/ssh"}, nil, "mv dot/home dot/h2", "cat dot/*/ssh/work"},
+		"a policy":                       {map[string]string{"team/agent-wrapper.toml": "mode = \"default\"\n"}, nil, []string{"--policy", "team/agent-wrapper.toml"}, "mv team t2 && mkdir team && echo '# top-secret' >team/agent-wrapper.toml; cat team/agent-wrapper.toml", ":"},
+		"a rule for a protected name":    {map[string]string{"conf/Jenkinsfile": "x"}, nil, []string{"--deny", "Edit(conf/Jenkinsfile)"}, "mv conf c2; mkdir conf; echo top-secret >conf/Jenkinsfile; cat conf/Jenkinsfile", ":"},
+		"a bare repository":              {map[string]string{"bare/HEAD": "ref: refs/heads/main\n", "bare/objects/x": "", "bare/refs/x": "", "bare/config": "[core]\n"}, nil, nil, "mv bare b2; cp -r b2 bare; echo top-secret >bare/config; cat bare/config", ":"},
+		"rules for a few depths":         {map[string]string{"k/key.txt": "top-secret", "a/b/c/d/x": ""}, nil, depths, "mv k a/b/c/d/", "cat a/b/c/d/k/key.txt"},
+		"a rule for names that it likes": {map[string]string{"m2/key.txt": "top-secret"}, nil, []string{"--deny", "Read(//home/**/[mp]*/key.txt)"}, "mv m2 x2", "cat x2/key.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tt.files)
+			for at, to := range tt.links {
+				at = filepath.Join(w.project, at)
+				must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+				must(t, os.Symlink(to, at))
+				if filepath.Base(at) == "hl" {
+					w.home = at
+				}
+			}
+			write(t, w, "1.sh", "echo began; "+tt.first)
+			write(t, w, "2.sh", "echo began; "+tt.second)
+			for _, script := range []string{"1.sh", "2.sh"} {
+				out, _ := w.command(script, tt.args...).CombinedOutput()
+				if !strings.Contains(string(out), "began") {
+					t.Fatalf("%s did not run: %s", script, out)
+				}
+				if strings.Contains(string(out), "top-secret") {
+					t.Errorf("%s: %s", script, out)
+				}
+			}
+		})
+	}
+}
+
+// TestNever: a command that makes what git would obey at once, whoever starts it, is ended,
+// with what it has put aside, and what it made is gone.
+func TestNever(t *testing.T) {
+	for name, make := range map[string]string{
+		"written": "echo ../evil >.git/commondir", "moved there": "echo ../evil >x; mv x .git/commondir", "a link": "echo ../evil >x; ln -s ../x .git/commondir", "another name": "cd .git; echo ../evil >x; ln x commondir",
+		"gone again": "echo ../evil >.git/commondir; rm -f .git/commondir", "a directory": "mkdir .git/commondir; touch .git/commondir/x", "by another process": "setsid -f sh -c 'echo ../evil >.git/commondir'", "of a bare repository": "echo ../evil >bare/commondir",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/x": "", ".git/config": "[core]\n", "bare/HEAD": "ref: refs/heads/main\n", "bare/objects/x": "", "bare/refs/x": ""})
+			write(t, w, "1.sh", "echo began; "+make+"; sleep 30; echo late")
+			out, err := w.command("1.sh").CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "began") || strings.Contains(string(out), "late") || !strings.Contains(string(out), "commondir, which no command needs") {
+				t.Errorf("%v: %s", err, out)
+			}
+			for _, at := range []string{"/.git/commondir", "/bare/commondir"} {
+				if _, err := os.Lstat(w.project + at); err == nil {
+					t.Errorf("%s is there", at)
+				}
+			}
+		})
+	}
+}
+
 // TestNestedRoot: a directory of the workspace that lies in another one cannot be replaced,
 // and one that a link leads to does not count.
 func TestNestedRoot(t *testing.T) {
