@@ -284,15 +284,17 @@ type Root struct {
 }
 
 // Roots returns, for the ask and deny rules with paths, what holds everything that they
-// are about.
+// are about: of a home that has two names, by the one without links.
 func (b *Bounds) Roots() []Root {
 	var roots []Root
-	add := func(paths []string, rule string, write bool) {
-		for _, path := range paths {
-			roots = append(roots, Root{path, rule, write})
-		}
-	}
 	for _, p := range b.policies {
+		add := func(paths []string, rule string, write bool) {
+			for _, at := range paths {
+				if home := p.Place.Home; p.Place.RealHome == "" || at != home && !strings.HasPrefix(at, home+"/") {
+					roots = append(roots, Root{at, rule, write})
+				}
+			}
+		}
 		for _, set := range []*patterns.Set{b.session.deny, p.Deny, p.Ask} {
 			for _, rule := range set.Rules() {
 				if !rule.Bare() {

@@ -104,3 +104,17 @@ func TestBoundsOfSession(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestBoundPlaced: what a policy names where it is says so, whatever else protects it by its
+// name.
+func TestBoundPlaced(t *testing.T) {
+	p := &Policy{Place: patterns.Place{Workspace: "/w", Home: "/h"}, SensitiveAsks: true, Guarded: []string{"/w/team/agent-wrapper.toml"}, Credentials: []string{"/w/.npmrc"}}
+	b := p.Bounds(nil)
+	for name, want := range map[string]bool{
+		"/w/team/agent-wrapper.toml": true, "/w/agent-wrapper.toml": false, "/w/.npmrc": true, "/w/sub/.npmrc": false, "/w/.env": false, "/etc/shadow": true, "/w/a.go": false,
+	} {
+		if got := b.At(name, false); got.Placed != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -44,7 +44,7 @@ type Files interface {
 	// Kind returns what is at an absolute path, without following a link there: Unknown
 	// from MaxPath on.
 	Kind(path string) Kind
-	// List returns what is in a directory. As long as nothing has changed in it, it may
+	// List returns what is in a directory, or where a link leads to one. As long as nothing has changed in it, it may
 	// return the same Listing, of which nobody changes anything. The error is
 	// fs.ErrNotExist if nothing is there, and fs.ErrPermission if it cannot be listed, or
 	// what is in it not be looked at by its path.
@@ -360,17 +360,24 @@ func (k *maker) pin(name string, dir bool, bound permission.Bound) {
 		return
 	}
 	rest, whole := path.Base(name), k.outermost(name)
-	for at := path.Dir(name); k.inside(at) && at != "/" && (bound.Placed || !k.everywhere(whole, rest, dir, bound)); at = path.Dir(at) {
-		if k.writes(at) {
-			k.add(&k.plan.Writable, at, "it stays where it is, since "+rest+" is withheld there")
-		}
+	for at := path.Dir(name); k.inside(at) && at != "/" && !k.everywhere(whole, rest, dir, bound); at = path.Dir(at) {
+		k.keep(at, rest)
 		rest = path.Base(at) + "/" + rest
 	}
 }
 
-// stays keeps all directories above a path where they are.
+// stays keeps all directories above what is looked for where it is where they are.
 func (k *maker) stays(name string) {
-	k.pin(name, false, permission.Bound{Read: "withheld", Placed: true})
+	for at := path.Dir(name); k.inside(at) && at != "/"; at = path.Dir(at) {
+		k.keep(at, path.Base(name))
+	}
+}
+
+// keep keeps a directory where it is.
+func (k *maker) keep(dir, what string) {
+	if k.writes(dir) {
+		k.add(&k.plan.Writable, dir, "it stays where it is, since "+what+" is withheld there")
+	}
 }
 
 // outermost returns the directory out of which a command cannot move what is at a path: the

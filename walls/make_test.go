@@ -39,7 +39,7 @@ func (f fake) Kind(name string) Kind {
 }
 
 func (f fake) List(dir string) (*Listing, error) {
-	if f.Kind(dir) != Dir {
+	if dir, _ = f.Resolve(dir); f.Kind(dir) != Dir {
 		return nil, fs.ErrNotExist
 	}
 	var entries []Entry
@@ -340,6 +340,64 @@ func TestPinned(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q stay where they are, want %q", tt.deny, got, want)
 		}
+	}
+}
+
+// TestPlaced: what is looked for where it is cannot be replaced with a directory above it, be
+// it that it is protected by its name as well, or that a link of the home leads there.
+func TestPlaced(t *testing.T) {
+	const ws = "/home/me/ws/"
+	with := append(slices.Clone(files), ws+"dot/team/agent-wrapper.toml", ws+"dot/claude/settings.json", ws+"dot/ssh/work", ws+"c/Jenkinsfile", ws+"c/y.txt", "/home/me/.claude/settings.json -> "+ws+"dot/claude/settings.json", "/home/me/.kube -> "+ws+"dot/ssh", "/home/me/notes/a/x", "/home/me/notes/b", "/home/me/lnotes -> /home/me/notes", "/home/me/here -> "+ws+"c")
+	for _, tt := range []struct {
+		name, deny, guarded string
+		stay, read, written []string // stay where they are, cannot be read, cannot be written
+	}{
+		{"the agent's settings and logins", "", "", []string{ws + "dot", ws + "dot/claude"}, []string{ws + "dot/ssh"}, []string{ws + "dot/claude/settings.json"}},
+		{"a policy", "", ws + "dot/team/agent-wrapper.toml", []string{ws + "dot", ws + "dot/claude", ws + "dot/team"}, nil, []string{ws + "dot/team/agent-wrapper.toml"}},
+		{"a rule about a protected name", "Edit(c/Jenkinsfile)", "", []string{ws + "c", ws + "dot", ws + "dot/claude"}, nil, []string{ws + "c/Jenkinsfile"}},
+		{"a rule by a link", "Read(~/lnotes/**)", "", []string{ws + "dot", ws + "dot/claude"}, []string{"/home/me/notes"}, nil},
+		{"a rule by a link about some", "Read(~/lnotes/*/x)", "", []string{ws + "dot", ws + "dot/claude"}, []string{"/home/me/notes/a/x"}, nil},
+		{"a rule by a link to here", "Edit(~/here/y.txt)", "", []string{ws + "c", ws + "dot", ws + "dot/claude"}, nil, []string{ws + "c/y.txt"}},
+	} {
+		pol := policy(t, tt.deny, "")
+		if tt.guarded != "" {
+			pol.Guarded = []string{tt.guarded}
+		}
+		p, err := new(Planner).Make(pol, nil, machine(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.DeleteFunc(staying(p), func(at string) bool { return strings.HasSuffix(at, ".github") })
+		if !slices.Equal(got, tt.stay) {
+			t.Errorf("%s: %q stay where they are, want %q", tt.name, got, tt.stay)
+		}
+		for _, name := range tt.read {
+			if !slices.Contains(Paths(p.Denied), name) {
+				t.Errorf("%s: %s can be read: %q", tt.name, name, Paths(p.Denied))
+			}
+		}
+		for _, name := range tt.written {
+			if !slices.Contains(Paths(p.ReadOnly), name) {
+				t.Errorf("%s: %s can be written: %q", tt.name, name, Paths(p.ReadOnly))
+			}
+		}
+		if slices.Contains(Paths(p.Denied), "/home/me/notes/b") {
+			t.Errorf("%s: what no rule is about is withheld", tt.name)
+		}
+	}
+}
+
+// TestNever: what makes another directory count for git's is known, where git does not make it
+// itself.
+func TestNever(t *testing.T) {
+	m := machine()
+	m.Never = []string{"commondir"}
+	p, err := new(Planner).Make(policy(t, "", ""), nil, m, append(slices.Clone(files), "/home/me/ws/linked/.git/commondir", "/home/me/ws/linked/.git/HEAD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/home/me/ws/.git/commondir", "/home/me/ws/bare/commondir", "/home/me/ws/sub/.git/commondir"}; !slices.Equal(p.Never, want) {
+		t.Errorf("%q, want %q", p.Never, want)
 	}
 }
 
