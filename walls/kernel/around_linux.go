@@ -29,19 +29,14 @@ import (
 // missing, the command is not started, and the error is a *missing.
 func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, error) {
 	a := &around{held: h, stops: make(chan struct{}, 1), done: make(chan struct{}), err: errNoWalls}
-	guard, err := newWatch(h.Plan.Never)
-	if err != nil {
-		return process.Result{}, err
-	}
-	a.guard = guard
 	held := *c
 	held.Prepare, held.Stops, held.Limit = a.prepare, a.stops, h.Plan.Limits.Time(c.Limit)
 	res, err := held.Run(ctx)
 	if a.line == nil {
-		return res, errors.Join(err, guard.end()) // nothing was prepared
+		return res, err // nothing was prepared
 	}
 	<-a.done
-	if ended := guard.end(); ended != nil {
+	if ended := a.guard.end(); ended != nil {
 		return process.Result{}, ended
 	}
 	switch not := new(process.NotStarted); {
@@ -75,24 +70,31 @@ func (a *around) prepare(cmd *exec.Cmd) (begun func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs, err := newLine()
+	guard, err := newWatch(a.held.Plan.Never)
 	if err != nil {
 		return nil, err
 	}
-	if err := give(int(ours.Fd()), "order", o); err != nil {
-		return nil, errors.Join(err, ours.Close(), theirs.Close())
+	ours, theirs, err := newLine()
+	if err != nil {
+		return nil, errors.Join(err, guard.end())
 	}
-	a.line, a.args = ours, cmd.Args[0]
+	if err := give(int(ours.Fd()), "order", o); err != nil {
+		return nil, errors.Join(err, ours.Close(), theirs.Close(), guard.end())
+	}
+	a.line, a.args, a.guard = ours, cmd.Args[0], guard
+	guard.begin(a.kill)
 	cmd.Path, cmd.Args, cmd.Dir, cmd.Env = builder(), []string{inside.Name}, "/", []string{"GOMAXPROCS=1", "GOGC=off"} // it does one thing
 	cmd.ExtraFiles = []*os.File{theirs}
 	separate(cmd.SysProcAttr, a.held.omit)
 	go a.listen(int(ours.Fd()))
-	return func() {
-		theirs.Close()
-		if cmd.Process != nil {
-			a.guard.begin(func() { _ = cmd.Process.Kill() }) // with it ends what it has started
-		}
-	}, nil
+	return func() { theirs.Close() }, nil
+}
+
+// kill has everything inside ended.
+func (a *around) kill() {
+	if line, err := a.line.SyscallConn(); err == nil { // it may be closed meanwhile
+		_ = line.Control(func(fd uintptr) { _ = inside.Say(int(fd), "signal 9") })
+	}
 }
 
 // newLine returns the two ends of a line.

@@ -22,6 +22,9 @@ func (h *Held) Hand(cmd *exec.Cmd) (wait func() error, err error) {
 	return func() error {
 		begun()
 		<-a.done
+		if ended := a.guard.end(); ended != nil {
+			return ended
+		}
 		return a.err
 	}, nil
 }

@@ -355,9 +355,9 @@ func (c *command) begin() error {
 	c.close(&c.other, &c.dir, &c.rules, &c.outside)
 	if c.Shared {
 		c.closeStreams()
-		c.obeyed = true
-		c.obeys.Go(c.obey)
 	}
+	c.obeyed = true
+	c.obeys.Go(c.obey)
 	return nil
 }
 
