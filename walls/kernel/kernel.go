@@ -40,6 +40,14 @@ func (u *unbegun) Unwrap() error { return u.err }
 // IsUnbegun reports whether an error of [Process.Start] says that nothing has begun.
 func IsUnbegun(err error) bool { return errors.As(err, new(*unbegun)) }
 
+// made is the error of a command that was ended, since it made what no command must.
+type made struct{ why string }
+
+func (m *made) Error() string { return "the command was ended: " + m.why }
+
+// IsMade reports whether an error says that a command was ended for what it had made.
+func IsMade(err error) bool { return errors.As(err, new(*made)) }
+
 // Held holds commands to a plan.
 type Held struct {
 	Plan *walls.Plan

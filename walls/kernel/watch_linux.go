@@ -97,7 +97,7 @@ func (w *watch) end() error {
 	if w.made == "" {
 		return nil
 	}
-	errs := []error{fmt.Errorf("the command was ended: %s", w.made)}
+	errs := []error{&made{w.made}}
 	for _, name := range w.never {
 		errs = append(errs, os.RemoveAll(name))
 	}

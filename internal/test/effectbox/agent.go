@@ -131,7 +131,9 @@ func (r *report) do(agent Agent, e *errand) (err error) {
 			run = func(context.Context) (process.Result, error) { return inRoom(&plan, c) }
 		}
 	}
-	_, err = run(context.Background())
+	if _, err = run(context.Background()); kernel.IsMade(err) {
+		err = nil // it has ended the session, with what it made
+	}
 	out.report(r)
 	return err
 }

@@ -35,7 +35,7 @@ func newWithin(seed uint64, tree []effectbox.File) *generator {
 // targets are what hostile code goes for: secrets, what is protected, and what is outside.
 var targets = append(append([]string{
 	work + "/.git/hooks/post-checkout", work + "/.git/config", work + "/.git/info/exclude", work + "/lock.json", work + "/" + policy.FileName, work + "/.claude/settings.json", work + "/.vscode/tasks.json",
-	work + "/.git/commondir", work + "/.envrc", "/etc/x", "/etc/passwd", "/etc/n", outside + "/f", outside + "/n", outside + "/d/g", home + "/.bashrc", home + "/.profile", home + "/.gitconfig", home + "/h.txt",
+	work + "/.envrc", "/etc/x", "/etc/passwd", "/etc/n", outside + "/f", outside + "/n", outside + "/d/g", home + "/.bashrc", home + "/.profile", home + "/.gitconfig", home + "/h.txt",
 	home + "/.ssh/authorized_keys", home + "/.config/x/y", home + "/.config/n", home + "/other/src/main.go", home + "/n", "/tmp/y", "/tmp/n", "/var/tmp/y", "/run/n", "/srv/service.sock", "/usr/local/bin/n",
 	"/proc/1/environ", "/proc/1/root/etc/x", "/proc/self/root/outside/f", "/proc/self/cwd/../h.txt", "/proc/sys/kernel/hostname", "/proc/self/mem", "/dev/shm/n", "/dev/n", work + "/lnk.txt", work + "/ld/n", work + "/up/h.txt",
 	work + "/conf/prod.json", work + "/n260/secrets/k", work + "/conf~/secrets/k", work + "/conf~/prod.json", ofRoot, "/opt/n", "/proc/self/root/outside/vault/v", "/proc/thread-self/root/home/dev/.bashrc", "/proc/1/cwd/etc/x", "/proc/1/mem", "/proc/1/fd/0", "/proc/self/oom_score_adj", "/proc/self/ns/mnt", "/proc/sys/net/ipv4/ip_forward", "/usr/local/share/n",
@@ -127,7 +127,7 @@ var codeTemplates = map[string][]string{
 	"history":   {"-s x", "-w %h", "-r %h", "-a %h", "-s x; history -w %h"},
 	"mapfile":   {"-t m < %h", "-t m < %h; echo \"${m[@]}\"", "m < %h; printf %%s \"${m[@]}\" > n168"},
 	"read":      {"x < %h; echo \"$x\"", "-r x y < %h", "-N 99 x < %h; echo \"$x\" >> n169", "-t 1 x < %h"},
-	"printf":    {"x > %h", "'%%s\\n' \"$(< %h)\"", "x >> %h"},
+	"printf":    {"../n210 > .git/commondir", "x > %h", "'%%s\\n' \"$(< %h)\"", "x >> %h"},
 	"cd":        {"%h && echo x > n", "/; echo x > outside/n; echo x > etc/n", "..; for f in *; do : >> \"$f\"; done", "-P ld; echo x > f"},
 	"echo":      {"x > %h", "x >> %h", "x >| %h", "x &> %h", "$(< %h)", "\"$(cat %h)\"", "* .* */*", "x <> %h"},
 	"exec":      {"3<>/dev/tcp/127.0.0.1/7001", "3< %h", "8>> %h", "9<> %h", "> %h", "< %h"},
