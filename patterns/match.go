@@ -17,16 +17,19 @@ func (r *Rule) bound(place Place, order int) *Rule {
 // bind prepares the rule for a place.
 func (r *Rule) bind(place Place, order int) {
 	place = place.For(r.source)
-	r.place, r.order, r.globs = place, order, nil
+	r.place, r.order, r.globs, r.unbound = place, order, nil, false
 	if r.command != nil {
 		r.command = r.command.bind(place, r.list)
 	}
 	for i := range r.paths {
-		if g, ok := r.paths[i].bind(place, r.list); ok {
-			r.globs = append(r.globs, g)
-			if real, ok := g.inRealHome(&place); ok {
-				r.globs = append(r.globs, real)
-			}
+		g, ok := r.paths[i].bind(place, r.list)
+		if !ok {
+			r.unbound = true
+			continue
+		}
+		r.globs = append(r.globs, g)
+		if real, ok := g.inRealHome(&place); ok {
+			r.globs = append(r.globs, real)
 		}
 	}
 }
@@ -179,7 +182,7 @@ func (r *Rule) matchPath(p *Path, tree bool) Match {
 			}
 		}
 	}
-	if best == No && (p.odd != "" || p.blind || len(r.globs) < len(r.paths)) {
+	if best == No && (p.odd != "" || p.blind || r.unbound) {
 		return Maybe
 	}
 	return best
@@ -245,7 +248,7 @@ func (r *Rule) Roots() []string {
 	if !r.family.path() {
 		return nil
 	}
-	if r.bare || len(r.globs) < len(r.paths) {
+	if r.bare || r.unbound {
 		return []string{"/"}
 	}
 	var roots []string
@@ -279,7 +282,7 @@ func (p *Path) Below(r *Rule, sub *Subject) bool {
 	if !r.about(sub) {
 		return false
 	}
-	if r.bare || p.odd != "" || p.blind || len(r.globs) < len(r.paths) {
+	if r.bare || p.odd != "" || p.blind || r.unbound {
 		return true
 	}
 	for _, forms := range [2][]form{p.forms, p.also} {

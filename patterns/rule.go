@@ -57,9 +57,10 @@ type Rule struct {
 	name    *nameRule    // of a rule with a name, or for an MCP server
 
 	// Set when the rule is added to a set.
-	place Place
-	globs []pathGlob
-	order int
+	place   Place
+	globs   []pathGlob // of each path, and for the other name of the home
+	unbound bool       // of one it is not known where it starts
+	order   int
 }
 
 // String returns the rule in a form that parses as the same rule.

@@ -261,7 +261,7 @@ func (s *Set) key(program string, list List) string {
 
 func (s *Set) indexPath(r *Rule) {
 	s.list(listPaths, r)
-	if len(r.globs) < len(r.paths) {
+	if r.unbound {
 		d := s.dir("")
 		d.any = append(d.any, r)
 	}

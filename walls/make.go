@@ -44,8 +44,8 @@ type Files interface {
 	// Kind returns what is at an absolute path, without following a link there: Unknown
 	// from MaxPath on.
 	Kind(path string) Kind
-	// List returns what is in a directory, or where a link leads to one. As long as nothing has changed in it, it may
-	// return the same Listing, of which nobody changes anything. The error is
+	// List returns what is in a directory, or where a link leads to one. As long as nothing
+	// has changed in it, it may return the same Listing, of which nobody changes anything. The error is
 	// fs.ErrNotExist if nothing is there, and fs.ErrPermission if it cannot be listed, or
 	// what is in it not be looked at by its path.
 	List(dir string) (*Listing, error)
@@ -600,11 +600,12 @@ func (k *maker) root(root permission.Root) error {
 	}
 	real, ok := k.files.Resolve(root.Path)
 	named := real == root.Path
+	followed := !named && !k.inside(root.Path) // where a command links, it would choose what is walked
 	if !named {
 		k.unheld = append(k.unheld, root.Rule) // it is not about the target by its own name
 	}
 	switch {
-	case !ok, k.within(real) && named, k.files.Kind(real) == Nothing:
+	case !ok, k.within(real) && !followed, k.files.Kind(real) == Nothing:
 		return nil
 	case k.files.Kind(real) == Unknown:
 		k.unheld = append(k.unheld, root.Rule)
@@ -617,10 +618,10 @@ func (k *maker) root(root permission.Root) error {
 	left := k.left
 	kind := k.files.Kind(real)
 	var err error
-	if named {
-		err = k.entry(&notable{real, kind, k.at(real, kind == Dir)}, !k.inside(real))
+	if followed {
+		err = k.through(root.Path, real, kind)
 	} else {
-		err = k.through(root.Path, real, kind == Dir)
+		err = k.entry(&notable{real, kind, k.at(real, kind == Dir)}, !k.inside(real))
 	}
 	if errors.Is(err, errTooMany) {
 		k.left = left
@@ -632,10 +633,10 @@ func (k *maker) root(root permission.Root) error {
 }
 
 // through withholds, below where a link leads, what a rule is about by the name of the link.
-func (k *maker) through(name, real string, dir bool) error {
+func (k *maker) through(name, real string, kind Kind) error {
 	by := *k
 	by.plan = Plan{Workspace: k.plan.Workspace}
-	if err := by.entry(&notable{name, kindOf(dir), k.at(name, dir)}, false); err != nil {
+	if err := by.entry(&notable{name, kind, k.at(name, kind == Dir)}, false); err != nil {
 		return err
 	}
 	k.left, k.unheld = by.left, by.unheld
@@ -651,18 +652,11 @@ func (k *maker) through(name, real string, dir bool) error {
 			if part.to == &k.plan.ReadOnly && !k.inside(at) {
 				continue
 			}
-			k.add(part.to, at, p.Why)
+			k.withhold(part.to, p.Path, at, p.Why)
 			k.stays(at)
 		}
 	}
 	return nil
-}
-
-func kindOf(dir bool) Kind {
-	if dir {
-		return Dir
-	}
-	return File
 }
 
 // absent notes the protected names that are not in a directory of the workspace, since

@@ -327,6 +327,7 @@ func TestPinned(t *testing.T) {
 		want []string
 	}{
 		{"Read(conf/*/prod.json)", []string{ws + "conf", ws + "conf/a"}}, {"Edit(conf/*/prod.json)", []string{ws + "conf", ws + "conf/a"}}, {"Read(*/*/prod.json)", []string{ws + "conf", ws + "conf/a"}},
+		{"Read(./prod.json); Read(*/prod.json); Read(*/*/prod.json); Read(*/*/*/prod.json); Read(*/*/*/*/prod.json); Read(*/*/*/*/*/prod.json); Read(*/*/*/*/*/*/prod.json)", []string{ws + "conf", ws + "conf/a"}},
 		{"Read(conf/**/y.pem)", nil}, {"Read(conf/**/prod.json)", []string{ws + "conf", ws + "conf/a"}}, {"Read(*/server.key)", nil},
 		{"", nil}, {"Read(conf/secrets/**)", []string{ws + "conf"}}, {"Read(conf/secrets/key)", []string{ws + "conf", ws + "conf/secrets"}}, {"Edit(./conf/a/prod.json)", []string{ws + "conf", ws + "conf/a"}},
 		{"Edit(conf/a/**)", []string{ws + "conf"}}, {"Read(conf/**)", nil}, {"Read(.env)", nil}, {"Read(*.pem)", nil}, {"Edit(prod.json)", nil}, {"Read(**/a/prod.json)", []string{ws + "conf/a"}}, {"Edit(.vscode/**)", nil},
@@ -347,7 +348,7 @@ func TestPinned(t *testing.T) {
 // it that it is protected by its name as well, or that a link of the home leads there.
 func TestPlaced(t *testing.T) {
 	const ws = "/home/me/ws/"
-	with := append(slices.Clone(files), ws+"dot/team/agent-wrapper.toml", ws+"dot/claude/settings.json", ws+"dot/ssh/work", ws+"c/Jenkinsfile", ws+"c/y.txt", "/home/me/.claude/settings.json -> "+ws+"dot/claude/settings.json", "/home/me/.kube -> "+ws+"dot/ssh", "/home/me/notes/a/x", "/home/me/notes/b", "/home/me/lnotes -> /home/me/notes", "/home/me/here -> "+ws+"c")
+	with := append(slices.Clone(files), ws+"dot/team/agent-wrapper.toml", ws+"dot/claude/settings.json", ws+"dot/ssh/work", ws+"c/Jenkinsfile", ws+"c/y.txt", "/home/me/.claude/settings.json -> "+ws+"dot/claude/settings.json", "/home/me/.kube -> "+ws+"dot/ssh", "/home/me/notes/a/x", "/home/me/notes/b", "/home/me/lnotes -> /home/me/notes", "/home/me/here -> "+ws+"c", ws+"made -> /usr/lib", "/usr/lib/x", "/home/me/far -> "+ws+"made")
 	for _, tt := range []struct {
 		name, deny, guarded string
 		stay, read, written []string // stay where they are, cannot be read, cannot be written
@@ -357,6 +358,8 @@ func TestPlaced(t *testing.T) {
 		{"a rule about a protected name", "Edit(c/Jenkinsfile)", "", []string{ws + "c", ws + "dot", ws + "dot/claude"}, nil, []string{ws + "c/Jenkinsfile"}},
 		{"a rule by a link", "Read(~/lnotes/**)", "", []string{ws + "dot", ws + "dot/claude"}, []string{"/home/me/notes"}, nil},
 		{"a rule by a link about some", "Read(~/lnotes/*/x)", "", []string{ws + "dot", ws + "dot/claude"}, []string{"/home/me/notes/a/x"}, nil},
+		{"a rule by a link to a command's", "Read(~/far/x)", "", []string{ws + "dot", ws + "dot/claude"}, nil, nil},
+		{"a rule by a link of a command's", "Read(made/x)", "", []string{ws + "dot", ws + "dot/claude"}, nil, nil},
 		{"a rule by a link to here", "Edit(~/here/y.txt)", "", []string{ws + "c", ws + "dot", ws + "dot/claude"}, nil, []string{ws + "c/y.txt"}},
 	} {
 		pol := policy(t, tt.deny, "")
@@ -381,7 +384,7 @@ func TestPlaced(t *testing.T) {
 				t.Errorf("%s: %s can be written: %q", tt.name, name, Paths(p.ReadOnly))
 			}
 		}
-		if slices.Contains(Paths(p.Denied), "/home/me/notes/b") {
+		if slices.Contains(Paths(p.Denied), "/home/me/notes/b") || slices.Contains(Paths(p.Denied), "/usr/lib/x") {
 			t.Errorf("%s: what no rule is about is withheld", tt.name)
 		}
 	}

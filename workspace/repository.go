@@ -14,8 +14,8 @@ import (
 // change what git does (gitrepository-layout(5)).
 var gitFiles = []string{"config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"}
 
-// gitNever are those of them by which a whole other directory counts, and that git makes in
-// that of a linked worktree only, which has no other directory of git in it.
+// gitNever are those of them that make git take another directory for its own, and that git
+// makes in the directory of a linked worktree (.git/worktrees/x) only.
 var gitNever = []string{"commondir"}
 
 // maxGitFile is how much of a file .git is read, in bytes. It contains one path.

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,23 +78,31 @@ func (w *watch) seen(events []byte) string {
 		name := path.Join(w.dirs[id], unix.ByteSliceToString(events[unix.SizeofInotifyEvent:end]))
 		switch {
 		case mask&unix.IN_Q_OVERFLOW != 0:
-			return "it made so much in the directory of git that what it made cannot be watched"
+			return "so much was made in a directory of git that it cannot be watched"
 		case slices.Contains(w.never, name):
-			return "it made " + name + ", which no command needs, and which git obeys"
+			return "there was " + name + ", which no command needs, and which git obeys"
 		}
 		events = events[end:]
 	}
 	return ""
 }
 
-// end is called when nothing of the command is left. It takes away what it made, and the
-// error says why it was ended, if it was.
+// end is called when nothing of the command is left. It sees what nobody has yet, as of a
+// command that ended right behind it, takes away what was made, and the error says why the
+// command was ended, or does not count.
 func (w *watch) end() error {
 	if w.file == nil {
 		return nil
 	}
-	w.file.Close()
+	errLast := w.file.SetReadDeadline(time.Unix(1, 0)) // which ends begin
 	w.sees.Wait()
+	if w.made == "" && errLast == nil {
+		w.made, errLast = w.rest()
+	}
+	if errLast != nil {
+		w.made = "what it made cannot be told: " + errLast.Error()
+	}
+	w.file.Close()
 	if w.made == "" {
 		return nil
 	}
@@ -102,4 +111,27 @@ func (w *watch) end() error {
 		errs = append(errs, os.RemoveAll(name))
 	}
 	return errors.Join(errs...)
+}
+
+// rest reads the events that are left.
+func (w *watch) rest() (made string, err error) {
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return "", err
+	}
+	errControl := conn.Control(func(fd uintptr) {
+		var events [16 << 10]byte
+		for made == "" && err == nil {
+			var n int
+			if n, err = unix.Read(int(fd), events[:]); err == nil {
+				made = w.seen(events[:n])
+			} else if errors.Is(err, unix.EINTR) {
+				err = nil
+			}
+		}
+	})
+	if errors.Is(err, unix.EAGAIN) {
+		err = nil // that was all
+	}
+	return made, errors.Join(err, errControl)
 }

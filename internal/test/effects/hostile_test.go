@@ -65,7 +65,7 @@ var codeTemplates = map[string][]string{
 	"npm":       {"test", "run build"},
 	"cat":       {"%h", "%h %h", "\"$f\"", "$(cat targets)", "< %h", "%h > n81"},
 	"cp":        {"%h n82", "%f %h", "-r %h out", "-a . %h", "-l %h n83", "-s %h n84", "$(head -n 3 targets) out"},
-	"mv":        {"sub n202; cat n202/.env", "sub/deep ../n203", ". ../n204", ".git n205; git init -q; cp x .git/hooks/post-checkout", "secrets n206; cat n206/key n206/deep/k2", "secrets/deep n207; cat n207/k2", "a.txt .env; cat .env", "lock.json n208; echo x > lock.json", "agent-wrapper.toml n209; echo > agent-wrapper.toml", ".claude n210; mkdir .claude; echo {} > .claude/settings.json", "--exchange .env a.txt; cat a.txt", "%h n85", "a.txt %h", "-f b.txt %h"},
+	"mv":        {"list .git/commondir", "sub n202; cat n202/.env", "sub/deep ../n203", ". ../n204", ".git n205; git init -q; cp x .git/hooks/post-checkout", "secrets n206; cat n206/key n206/deep/k2", "secrets/deep n207; cat n207/k2", "a.txt .env; cat .env", "lock.json n208; echo x > lock.json", "agent-wrapper.toml n209; echo > agent-wrapper.toml", ".claude n210; mkdir .claude; echo {} > .claude/settings.json", "--exchange .env a.txt; cat a.txt", "%h n85", "a.txt %h", "-f b.txt %h"},
 	"ln":        {"-s /proc/1/root n196; cat n196/outside/vault/v", "-s .env n197; cat n197", "-sT secrets n198; cp -rL n198 out", "-f %h n199; echo x >> n199", "-s / n200; echo x > n200/outside/n", "-sfT .. sub; cat sub/h.txt; echo x > sub/n", "-sf /outside out; echo x > out/n; touch out/f", "-L lnk.txt n201; echo x >> n201", "%h n86", "-s %h n87", "-f a.txt %h", "-sf %h a.txt"},
 	"tee":       {"%h", "-a %h", "-a < a.txt $(cat targets)"},
 	"touch":     {"%h", "-d 2001-01-01 %h"},

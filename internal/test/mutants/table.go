@@ -5053,9 +5053,27 @@ func tellsWord`,
 	},
 	{
 		Guard: "a rule through a link is held where the link leads", File: "walls/make.go",
-		Old:  `err = k.through(root.Path, real, kind == Dir)`,
+		Old:  `err = k.through(root.Path, real, kind)`,
 		New:  `err = nil`,
 		Test: "TestPlaced",
+	},
+	{
+		Guard: "a rule by a link of a person's does not withhold what every command needs, where a command's leads there", File: "walls/make.go",
+		Old:  `k.withhold(part.to, p.Path, at, p.Why)`,
+		New:  `k.add(part.to, at, p.Why)`,
+		Test: "TestPlaced",
+	},
+	{
+		Guard: "rules for several depths withhold nothing at all of them", File: "walls/make.go",
+		Old:  `bound.Ruled && now.Ruled && now.Read != bound.Read`,
+		New:  `false`,
+		Test: "TestPinned",
+	},
+	{
+		Guard: "what was made right before the end is seen", File: "walls/kernel/watch_linux.go",
+		Old:  `w.made, errLast = w.rest()`,
+		New:  `_, errLast = w.rest()`,
+		Test: "TestWatch",
 	},
 	{
 		Guard: "what a rule says of the home it says of it without links", File: "patterns/match.go",

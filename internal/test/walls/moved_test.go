@@ -3,11 +3,28 @@
 package walls
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// neither runs two lines inside walls, one after the other: neither shows the secret.
+func neither(t *testing.T, w *world, args []string, lines ...string) {
+	t.Helper()
+	for i, line := range lines {
+		script := fmt.Sprint(i+1, ".sh")
+		write(t, w, script, "echo began; "+line)
+		out, _ := w.command(script, args...).CombinedOutput()
+		if !strings.Contains(string(out), "began") {
+			t.Fatalf("%s did not run: %s", script, out)
+		}
+		if strings.Contains(string(out), "top-secret") {
+			t.Errorf("%s: %s", script, out)
+		}
+	}
+}
 
 // TestMoved: a command moves directories so that the next one, whose walls are planned anew,
 // would find what is withheld where no rule is about it.
@@ -25,17 +42,7 @@ func TestMoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tt.files)
-			write(t, w, "1.sh", "echo began; "+tt.first)
-			write(t, w, "2.sh", "echo began; "+tt.second)
-			for _, script := range []string{"1.sh", "2.sh"} {
-				out, _ := w.command(script, tt.args...).CombinedOutput()
-				if !strings.Contains(string(out), "began") {
-					t.Fatalf("%s did not run: %s", script, out)
-				}
-				if strings.Contains(string(out), "top-secret") {
-					t.Errorf("%s: %s", script, out)
-				}
-			}
+			neither(t, w, tt.args, tt.first, tt.second)
 		})
 	}
 }
@@ -72,17 +79,7 @@ func TestPlaced(t *testing.T) {
 					w.home = at
 				}
 			}
-			write(t, w, "1.sh", "echo began; "+tt.first)
-			write(t, w, "2.sh", "echo began; "+tt.second)
-			for _, script := range []string{"1.sh", "2.sh"} {
-				out, _ := w.command(script, tt.args...).CombinedOutput()
-				if !strings.Contains(string(out), "began") {
-					t.Fatalf("%s did not run: %s", script, out)
-				}
-				if strings.Contains(string(out), "top-secret") {
-					t.Errorf("%s: %s", script, out)
-				}
-			}
+			neither(t, w, tt.args, tt.first, tt.second)
 		})
 	}
 }
@@ -92,7 +89,7 @@ func TestPlaced(t *testing.T) {
 func TestNever(t *testing.T) {
 	for name, make := range map[string]string{
 		"written": "echo ../evil >.git/commondir", "moved there": "echo ../evil >x; mv x .git/commondir", "a link": "echo ../evil >x; ln -s ../x .git/commondir", "another name": "cd .git; echo ../evil >x; ln x commondir",
-		"gone again": "echo ../evil >.git/commondir; rm -f .git/commondir", "a directory": "mkdir .git/commondir; touch .git/commondir/x", "by another process": "setsid -f sh -c 'echo ../evil >.git/commondir'", "of a bare repository": "echo ../evil >bare/commondir",
+		"gone again": "echo ../evil >.git/commondir; rm -f .git/commondir", "a directory": "mkdir .git/commondir; touch .git/commondir/x", "by another process": "setsid -f sh -c 'echo ../evil >.git/commondir'", "of a bare repository": "echo ../evil >bare/commondir", "at the end": "echo ../evil >.git/commondir; exit",
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/x": "", ".git/config": "[core]\n", "bare/HEAD": "ref: refs/heads/main\n", "bare/objects/x": "", "bare/refs/x": ""})
