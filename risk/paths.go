@@ -42,6 +42,8 @@ var spots = []spot{
 	{"**/.oci **/.aliyun **/.bluemix **/.config/doctl **/.config/hcloud **/.config/linode-cli **/.fly **/.config/scw **/.boto **/.s3cfg **/.config/rclone **/.mc/config.json", Moderate, mutating, FactorSensitive},
 	{"**/.config/gh **/.config/glab-cli **/.config/hub **/.config/git/credentials **/.config/github-copilot **/.config/netlify **/.config/configstore **/.config/stripe **/.wrangler/config", Moderate, mutating, FactorSensitive},
 	{"**/.terraformrc **/.terraform.d/credentials.tfrc.json **/.databrickscfg **/.snowsql **/.snowflake **/.config/argocd **/.talos **/kubeconfig", Moderate, mutating, FactorSensitive},
+	{"**/.pulumi/credentials.json **/.tsh **/.cloudflared **/.ngrok2 **/.config/ngrok **/.railway **/.supabase/access-token **/.config/neonctl **/.config/turso **/.config/planetscale", Moderate, mutating, FactorSensitive},
+	{"**/.local/share/com.vercel.cli **/.circleci/cli.yml **/.travis/config.yml **/.sentryclirc **/.config/tea **/.expo/state.json **/.doppler **/.infisical **/.ansible/galaxy_token", Moderate, mutating, FactorSensitive},
 	// package managers and registries
 	{"**/.yarnrc.yml **/.config/pip/pip.conf **/.pip/pip.conf **/.config/pypoetry/auth.toml **/.cargo/credentials **/.cargo/credentials.toml **/.gem/credentials", Moderate, mutating, FactorSensitive},
 	{"**/.m2/settings.xml **/.m2/settings-security.xml **/.gradle/gradle.properties **/.composer/auth.json **/.config/composer/auth.json **/.nuget/NuGet/NuGet.Config", Moderate, mutating, FactorSensitive},
@@ -49,10 +51,16 @@ var spots = []spot{
 	// models and agents
 	{"**/.cache/huggingface/token **/.cache/huggingface/stored_tokens **/.huggingface **/.kaggle **/.config/wandb **/.replicate **/.config/openai **/.anthropic **/.config/anthropic", Moderate, mutating, FactorSensitive},
 	{"**/.claude/.credentials.json **/.codex/auth.json **/.gemini/oauth_creds.json **/.local/share/opencode/auth.json", Moderate, mutating, FactorSensitive},
+	{"**/.claude.json **/.qwen/oauth_creds.json **/.config/io.datasette.llm/keys.json **/.copilot/config.json", Moderate, mutating, FactorSensitive},
 	// databases
 	{"**/.my.cnf **/.mylogin.cnf **/.pg_service.conf **/.mongorc.js", Moderate, mutating, FactorSensitive},
 	// browsers
 	{"**/.mozilla **/.config/google-chrome **/.config/chromium **/.config/BraveSoftware **/.config/microsoft-edge **/.config/vivaldi **/.config/opera **/Library/Cookies **/Library/Safari", Moderate, mutating, FactorSensitive},
+	// keepers of passwords, mail and shares
+	{"**/.config/Bitwarden **/.config/rbw **/.local/share/lpass **/.local/share/kwalletd **/.pki/nssdb **/.thunderbird **/.msmtprc **/.config/msmtp **/.mbsyncrc **/.fetchmailrc **/.authinfo", Moderate, mutating, FactorSensitive},
+	{"**/.smbcredentials **/.davfs2/secrets **/.rclone.conf **/.config/borg/keys **/.vnc/passwd **/.Xauthority", Moderate, mutating, FactorSensitive},
+	// wallets
+	{"**/.bitcoin **/.electrum **/.ethereum/keystore **/.foundry/keystores **/.config/solana/id.json **/.near-credentials", Moderate, mutating, FactorSensitive},
 	// what a person typed
 	{"**/.bash_history **/.zsh_history **/.history **/.python_history **/.node_repl_history **/.psql_history **/.mysql_history **/.sqlite_history **/.rediscli_history **/.irb_history", Moderate, mutating, FactorSensitive},
 	{"**/.local/share/fish/fish_history **/.dbshell **/.lesshst", Moderate, mutating, FactorSensitive},
