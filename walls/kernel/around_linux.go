@@ -44,6 +44,8 @@ func (h *Held) Run(ctx context.Context, c *process.Command) (process.Result, err
 		return res, err
 	case errors.As(err, &not):
 		return res, &missing{"namespaces", inside.NoNamespaces(not.Err)}
+	case a.err == errNoWalls && !res.Cancelled && !res.TimedOut:
+		return process.Result{}, &process.NotStarted{Program: a.args, Err: a.err}
 	case a.err != nil && !res.Cancelled && !res.TimedOut:
 		return process.Result{}, a.err
 	}
@@ -233,6 +235,9 @@ func (a *around) listen(fd int) {
 		case "notrun":
 			a.err = &process.NotStarted{Program: a.args, Err: why}
 		default:
+			if a.err != nil { // it was not ready yet, so nothing has begun
+				why = &process.NotStarted{Program: a.args, Err: why}
+			}
 			a.err = why
 		}
 	}
