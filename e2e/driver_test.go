@@ -75,9 +75,9 @@ func (d driver) drive(t testing.TB, b *box, m *model, prompt string) (asks []ask
 		t.Fatal(err)
 	}
 	kill := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	stop := time.AfterFunc(2*time.Minute, kill)
+	stop := m.onQuiet(2*time.Minute, kill)
 	asks, lines = d.talk(stdin, stdout, prompt)
-	stop.Stop()
+	stop()
 	kill()
 	cmd.Wait()
 	if !slices.ContainsFunc(lines, func(line map[string]any) bool { return line["type"] == "result" }) {

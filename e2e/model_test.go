@@ -268,6 +268,35 @@ func (m *model) waiting() (names []string) {
 	return names
 }
 
+// onQuiet calls then if no request comes for a while: a run may take long on a slow machine,
+// and one that has a next request does not hang. stop ends the waiting, and reports whether
+// then was not called.
+func (m *model) onQuiet(after time.Duration, then func()) (stop func() bool) {
+	done, over, quiet := make(chan struct{}), make(chan struct{}), false
+	go func() {
+		defer close(over)
+		for {
+			m.mu.Lock()
+			changed := m.changed
+			m.mu.Unlock()
+			select {
+			case <-changed:
+			case <-done:
+				return
+			case <-time.After(after):
+				quiet = true
+				then()
+				return
+			}
+		}
+	}()
+	return func() bool {
+		close(done)
+		<-over
+		return !quiet
+	}
+}
+
 // heard reports whether a request held the text.
 func (m *model) heard(text string) bool {
 	m.mu.Lock()

@@ -215,9 +215,9 @@ func walledCommand(t *testing.T, r release, b *box, m *model, more ...string) *e
 func runWalled(t *testing.T, r release, b *box, m *model, more ...string) {
 	t.Helper()
 	cmd := walledCommand(t, r, b, m, more...)
-	stop := time.AfterFunc(3*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	stop := m.onQuiet(3*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	out, err := cmd.CombinedOutput()
-	stop.Stop()
+	stop()
 	if err != nil {
 		t.Errorf("the run: %v: %s", err, lastOf(string(out)))
 	}

@@ -108,9 +108,9 @@ func (x wrapped) run(t testing.TB, b *box, m *model, w *web) result {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := time.AfterFunc(2*time.Minute, func() { stuck(t, cmd.Process.Pid, b, m) })
+	stop := m.onQuiet(2*time.Minute, func() { stuck(t, cmd.Process.Pid, b, m) })
 	err := cmd.Wait()
-	if !stop.Stop() {
+	if !stop() {
 		t.Errorf("its goroutines:\n%s", ours(complaints.String()))
 	}
 	var exit *exec.ExitError
