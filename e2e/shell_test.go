@@ -125,11 +125,13 @@ func insideRows(b *box) []shellRow {
 		{Name: "temporary", Command: "echo t > /tmp/t && mktemp -p /tmp >/dev/null && echo kept > $TMPDIR/kept && cat /tmp/t", Says: "t"},
 		{Name: "temporary-gone", Command: "cat $TMPDIR/kept; ls /tmp/t 2>/dev/null", Fails: true, Exit: "kept"},
 		{Name: "processes", Command: "ps -e -o comm= 2>/dev/null | grep -c claude; ls /proc | grep -c '^[0-9]'", Not: "cannot"},
-		{Name: "us", Command: "ls $TMPDIR/../own $TMPDIR/cc-socks/ 2>&1; echo end", Not: ".sock", Exit: "end"},
+		{Name: "us", Command: "ls $TMPDIR/../own $TMPDIR/.agent/cc-socks/ 2>&1; echo end", Not: ".sock", Exit: "end"},
 		{Name: "commit", Command: "git add made.txt && git -c user.name=a -c user.email=a@example.com commit -q -m x && git log --oneline | wc -l", Says: "2"},
 		{Name: "pid", Command: "echo $PPID", Says: "1"},
 		{Name: "serve", Command: "python3 -m http.server --bind 127.0.0.1 8123", More: in{"run_in_background": true}},
+		{Name: "tasks", Command: `python3 -c 'import os; print(os.listdir(os.environ["TMPDIR"] + "/.agent"))'`, Says: "[]"},
 		{Name: "served", Command: `until exec 3<>/dev/tcp/127.0.0.1/8123; do sleep 0.05; done 2>/dev/null; printf 'GET /a.txt HTTP/1.0\r\n\r\n' >&3; cat <&3`, Exit: "secret-of-a"},
+		{Name: "output", Command: "grep -rh GET $TMPDIR/.agent/claude-*", Exit: "/a.txt"},
 	}
 }
 

@@ -58,7 +58,7 @@ func (r *Rules) newCounter(record *record) (*counter, error) {
 	e := r.Spec.Escalation
 	c := &counter{
 		Tracker:    tracker,
-		escalation: whitelist.Escalation{Command: e.Command, Webhook: e.Webhook, Run: runProgram},
+		escalation: whitelist.Escalation{Command: e.Command, Webhook: e.Webhook, Run: r.runProgram},
 		record:     record, dryRun: r.dryRun() && len(r.gates) > 0, warn: warn,
 	}
 	c.Warn = func(err error) { warn(err.Error()) }
@@ -134,8 +134,8 @@ func (c *counter) close() { c.escalation.Wait() }
 const programLimit = 10 * time.Second
 
 // runProgram runs the program of an escalation with the alert as its input.
-func runProgram(ctx context.Context, argv []string, stdin []byte) error {
-	c := &process.Command{Args: argv, Env: os.Environ(), Stdin: bytes.NewReader(stdin), Limit: programLimit}
+func (r *Rules) runProgram(ctx context.Context, argv []string, stdin []byte) error {
+	c := &process.Command{Args: argv, Env: append(os.Environ(), "PATH="+r.ownPath()), Stdin: bytes.NewReader(stdin), Limit: programLimit}
 	res, err := c.Run(ctx)
 	switch {
 	case err != nil:

@@ -25,7 +25,7 @@ func (e *Engine) around(scratch string) *wrapper.Walls {
 		}
 		return walls.Names(all), advice
 	}
-	return &wrapper.Walls{Plan: plan, Reaches: e.Reaches, Meets: meets, Made: e.Made}
+	return &wrapper.Walls{Plan: plan, Reaches: e.Reaches, Meets: meets, Planted: e.onPath.Planted, Found: e.onPath.Found, Made: e.Made}
 }
 
 // advises reports whether agents are told how to do what they want otherwise.

@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"os"
+	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/notify"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // newNotifier returns what [notify] of the policies says, nil if that is nothing.
@@ -14,8 +17,14 @@ func (r *Rules) newNotifier() *notify.Notifier {
 		return nil
 	}
 	return notify.New(notify.Options{
-		After: s.Delay(), Bell: s.Bell, Desktop: s.Desktop, Command: s.Command, Webhook: s.Webhook, Warn: r.options.Warn,
+		After: s.Delay(), Bell: s.Bell, Desktop: s.Desktop, Command: s.Command, Webhook: s.Webhook, Warn: r.options.Warn, Path: r.ownPath(),
 	})
+}
+
+// ownPath is the value of PATH for the programs that we start ourselves: none of the workspace,
+// which an agent's command could have put there.
+func (r *Rules) ownPath() string {
+	return workspace.Programs{Path: os.Getenv("PATH"), Written: slices.Concat([]string{r.Place.Workspace}, r.Place.Roots)}.Others()
 }
 
 // Notifying returns an approver that asks next, and tells a person of a question that

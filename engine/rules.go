@@ -32,6 +32,7 @@ type Rules struct {
 	seen     workspace.Memory        // of their plans
 	plan     *walls.Plan             // of the only command, see WithinOnce
 	within   bool                    // the session's command lines run inside walls
+	onPath   workspace.Programs      // with within: what commands inside can write
 	planning bool                    // see Planning
 	lists    []*whitelist.List       // the whitelists that bind
 	gates    permission.CommandGates // one for each of lists that is not lifted

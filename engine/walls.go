@@ -81,10 +81,10 @@ func (r *Rules) decideBy(plan func() (*walls.Plan, error), only bool) error {
 	}
 	r.within = true
 	writable := walls.Paths(slices.Concat(first.Writable, first.Temp))
-	onPath := workspace.Programs{Path: os.Getenv("PATH"), Written: slices.Concat([]string{r.Place.Workspace}, r.Place.Roots, writable)}
+	r.onPath = workspace.Programs{Path: os.Getenv("PATH"), Written: slices.Concat([]string{r.Place.Workspace}, r.Place.Roots, writable)}
 	r.Session.Walls(&permission.Walls{
 		Writable: writable,
-		Planted:  onPath.Planted,
+		Planted:  r.onPath.Planted,
 		Held: func() ([]string, error) {
 			now, err := plan()
 			if err != nil {

@@ -309,7 +309,7 @@ func TestDesktop(t *testing.T) {
 		t.Setenv("TERM", c.term)
 		t.Setenv("PATH", c.path)
 		written.Reset()
-		if how, err := desktop(t.Context(), &x, c.terminal); (err != nil) != c.fails || written.String() != c.want {
+		if how, err := (&Notifier{}).desktop(t.Context(), &x, c.terminal); (err != nil) != c.fails || written.String() != c.want {
 			t.Errorf("%s: %q, %v; the terminal got %q", c.name, how, err, written.String())
 		}
 	}

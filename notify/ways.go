@@ -33,7 +33,7 @@ func (n *Notifier) given() []way {
 		ways = append(ways, way{"bell", bell})
 	}
 	if n.o.Desktop {
-		ways = append(ways, way{"desktop", desktop})
+		ways = append(ways, way{"desktop", n.desktop})
 	}
 	if len(n.o.Command) > 0 {
 		ways = append(ways, way{"command", n.command})
@@ -55,13 +55,13 @@ func bell(_ context.Context, _ *notice, terminal func(string)) (string, error) {
 
 // desktop shows a notification by the program of the system or, where there is none, by
 // the terminal, which has to know OSC 9. Through SSH the desktop is the terminal's.
-func desktop(ctx context.Context, x *notice, terminal func(string)) (string, error) {
+func (n *Notifier) desktop(ctx context.Context, x *notice, terminal func(string)) (string, error) {
 	err := errors.New("this session is a remote one")
 	if os.Getenv("SSH_CONNECTION") == "" {
 		argv := notifier(runtime.GOOS, x)
 		if argv == nil {
 			err = errors.New("no program for that is known on this system")
-		} else if err = run(ctx, argv, nil); err == nil {
+		} else if err = n.run(ctx, argv, nil); err == nil {
 			return "shown by " + argv[0], nil
 		}
 	}
@@ -95,15 +95,18 @@ func (n *Notifier) command(ctx context.Context, x *notice, _ func(string)) (stri
 	if err != nil {
 		return "", err
 	}
-	return n.o.Command[0] + " was run", run(ctx, n.o.Command, body)
+	return n.o.Command[0] + " was run", n.run(ctx, n.o.Command, body)
 }
 
 // run runs a program. It runs in the home directory, since what lies in a workspace may
 // be an agent's, with the environment that exec gives a command.
-func run(ctx context.Context, argv []string, stdin []byte) error {
+func (n *Notifier) run(ctx context.Context, argv []string, stdin []byte) error {
 	env, _, err := execution.Environ(os.Environ(), nil)
 	if err != nil {
 		return err
+	}
+	if n.o.Path != "" {
+		env = append(env, "PATH="+n.o.Path)
 	}
 	dir, err := os.UserHomeDir()
 	if err != nil {

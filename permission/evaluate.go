@@ -250,6 +250,7 @@ func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	tr.fill(e)
 	d := e.decide()
 	d.Walls, d.WallsWhy = e.where()
+	d.Programs = e.startedOutside(d.Walls)
 	e.end()
 	return d
 }

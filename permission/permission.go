@@ -206,6 +206,9 @@ type Decision struct {
 	// outside.
 	Walls    Walled
 	WallsWhy string
+	// Programs are the names of programs that a line which runs outside starts by their
+	// names, sorted.
+	Programs []string
 
 	never bool   // a deny in place of a question that the mode never asks
 	asker bool   // an ask by a rule that asks for certain

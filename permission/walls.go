@@ -190,6 +190,25 @@ func (e *evaluation) firstPlanted() string {
 	return ""
 }
 
+// Plain reports whether a tool use runs no code that it does not show, and changes nothing.
+func (d *Decision) Plain() bool { return d.Risk == risk.Safe }
+
+// startedOutside returns the names of the programs that were looked for, if the line runs
+// outside.
+func (e *evaluation) startedOutside(walled Walled) []string {
+	if walled != Outside {
+		return nil
+	}
+	var names []string
+	for name := range e.programs {
+		if !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // planted reports whether a program, by its name or path, may be one that a command inside
 // has put there. Each is looked for once.
 func (e *evaluation) planted(name string) bool {

@@ -22,6 +22,37 @@ const maxInterpreters = 5
 // script counts with its interpreter.
 func (p Programs) Planted(name string) bool { return p.planted(name, p.roots(), maxInterpreters) }
 
+// Found returns the path at which a program is found, if commands can write in a directory
+// of PATH, so that it may be found elsewhere later; else "". Where there is none, it is the
+// first path at which nobody can put one.
+func (p Programs) Found(name string) string {
+	roots, none, open := p.roots(), "", false
+	for _, dir := range filepath.SplitList(p.Path) {
+		file := filepath.Join(dir, name)
+		written := !filepath.IsAbs(dir) || writable(file, roots)
+		open = open || written
+		if executable(file) && filepath.IsAbs(dir) {
+			none = file
+			break
+		}
+		if none == "" && !written {
+			none = file
+		}
+	}
+	if !open {
+		return ""
+	}
+	return none
+}
+
+// Others returns the value of PATH without the directories in which commands can write.
+func (p Programs) Others() string {
+	roots := p.roots()
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(p.Path), func(dir string) bool {
+		return !filepath.IsAbs(dir) || writable(filepath.Join(dir, "x"), roots)
+	}), string(filepath.ListSeparator))
+}
+
 // roots returns the directories in which commands can write, with links resolved as well.
 func (p Programs) roots() []string {
 	roots := slices.Clone(p.Written)

@@ -68,3 +68,49 @@ func TestPlanted(t *testing.T) {
 		}
 	}
 }
+
+// TestFound: a program is pinned where a directory stands on PATH, before it, in which commands
+// can write; one that is nowhere, to where nobody can put it.
+func TestFound(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"usr/docker", "work/x"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "work"), filepath.Join(dir, "alias")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, path, want, others string }{
+		{"docker", "usr", "", "usr"},
+		{"docker", "usr:work", "", "usr"},
+		{"docker", "work:usr", "usr/docker", "usr"},
+		{"docker", "alias:usr", "usr/docker", "usr"},
+		{"docker", "none:usr:work", "", "none:usr"},
+		{"none", "usr", "", "usr"},
+		{"none", "usr:work", "usr/none", "usr"},
+		{"none", "work:usr", "usr/none", "usr"},
+		{"none", "work", "", ""},
+	} {
+		var list []string
+		for one := range strings.SplitSeq(tt.path, ":") {
+			list = append(list, filepath.Join(dir, one))
+		}
+		p := Programs{Path: strings.Join(list, ":"), Written: []string{filepath.Join(dir, "work")}}
+		if got := strings.TrimPrefix(p.Found(tt.name), dir+"/"); got != tt.want {
+			t.Errorf("%s on %s: %q", tt.name, tt.path, got)
+		}
+		if got := strings.ReplaceAll(p.Others(), dir+"/", ""); got != tt.others {
+			t.Errorf("others of %s: %q", tt.path, got)
+		}
+	}
+	if got := (Programs{Path: ":.:/usr/bin"}).Others(); got != "/usr/bin" {
+		t.Errorf("%q", got)
+	}
+}

@@ -97,6 +97,12 @@ type Walls struct {
 	// Meets returns the walls of a plan that a command which has failed has met, for the
 	// record, and what the agent is told about that, "" if nothing.
 	Meets func(plan *walls.Plan, end *walls.End) (met []string, advice string)
+	// Planted reports whether a program, by its name or path, may be a file that a command
+	// inside has written. It may be nil.
+	Planted func(program string) bool
+	// Found returns the path at which a program was found on PATH, if commands inside can
+	// write in a directory of PATH; else "". It may be nil.
+	Found func(program string) string
 	// Made returns what a command inside the walls of a plan has made that is protected
 	// and was not there.
 	Made func(plan *walls.Plan) []walls.Path

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -69,7 +70,7 @@ func (a *app) policyWalls(ctx context.Context, rules *policyFlags, form *jsonFor
 		return err
 	}
 	missing := ""
-	if err := kernel.Probe(ctx); err != nil {
+	if err := probe(ctx, r); err != nil {
 		missing = err.Error()
 	}
 	if form.on {
@@ -176,7 +177,7 @@ func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string))
 	if !r.Walled() {
 		return nil
 	}
-	switch err := kernel.Probe(ctx); {
+	switch err := probe(ctx, r); {
 	case err == nil:
 		return encloseNow(r, only)
 	case !kernel.IsMissing(err):
@@ -187,6 +188,14 @@ func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string))
 		warn(err.Error() + ": commands run without, and more is asked")
 		return nil
 	}
+}
+
+// probe returns why there are no walls for commands that may write in the workspace of rules.
+func probe(ctx context.Context, r *engine.Rules) error {
+	if err := kernel.Ours(slices.Concat([]string{r.Place.Workspace}, r.Place.Roots)); err != nil {
+		return err
+	}
+	return kernel.Probe(ctx)
 }
 
 // encloseNow has rules decide with walls around the commands.

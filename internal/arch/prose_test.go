@@ -26,6 +26,7 @@ var mayReadProse = map[string]string{
 	"internal/plain/plain.go":           "puts the words of a library into others",
 	"internal/test/sessions/tally.go":   "groups questions for people to read",
 	"permission/advice.go":              "leaves out of a message what it says already",
+	"permission/still.go":               "a question that a person has answered is the same as long as its words are",
 	"policy/rules.go":                   "tells once what is wrong with a policy and with those below it",
 	"policy/validate.go":                "shows an error without its place, which stands before it",
 	"whitelist/gate.go":                 "a Reason of the whitelist is its code",

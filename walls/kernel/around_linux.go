@@ -267,6 +267,26 @@ func (h *Held) walls() inside.Walls {
 	return w
 }
 
+// Ours returns an error, of which [IsMissing] reports that there are no walls, where this
+// program lies below a directory in which commands inside can write: they could replace it, and
+// what lies beside it, with what then runs outside.
+func Ours(roots []string) error {
+	own, err := os.Executable()
+	if err != nil {
+		return &missing{"programs", err}
+	}
+	for _, root := range roots {
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue // there is nothing
+		}
+		if below, err := filepath.Rel(real, own); err != nil || filepath.IsLocal(below) {
+			return &missing{"programs", fmt.Errorf("agent-wrapper itself lies in the workspace, where commands could replace it: %s: install it elsewhere", own)}
+		}
+	}
+	return nil
+}
+
 // Probe builds walls around nothing. The error says why there are none: on this machine, if
 // [IsMissing] says so; else at the moment, for which a command that runs beside may be the
 // reason.

@@ -4,6 +4,8 @@ package kernel
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/process"
@@ -42,5 +44,27 @@ func TestListen(t *testing.T) {
 				t.Errorf("%T %v", a.err, a.err)
 			}
 		})
+	}
+}
+
+// TestOurs: there are no walls for commands that could replace this program.
+func TestOurs(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Dir(own), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{filepath.Dir(own), filepath.Dir(filepath.Dir(own)), "/", link} {
+		if err := Ours([]string{t.TempDir(), root}); !IsMissing(err) {
+			t.Errorf("in %s: %v", root, err)
+		}
+	}
+	for _, root := range []string{t.TempDir(), own + "x", "/nowhere/at/all"} {
+		if err := Ours([]string{root}); err != nil {
+			t.Errorf("beside %s: %v", root, err)
+		}
 	}
 }

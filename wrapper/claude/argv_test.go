@@ -337,10 +337,16 @@ func TestCleaned(t *testing.T) {
 // TestWithScratch: the run's directory takes the place of the user's.
 func TestWithScratch(t *testing.T) {
 	env := []string{"TMPDIR=/a", "X=1", "TMPDIR=/b"}
-	if got := withScratch(slices.Clone(env), "", ""); !cmp.Equal(env, got) {
+	o := &launch{}
+	if got := o.withScratch(slices.Clone(env)); !cmp.Equal(env, got) {
 		t.Error(got)
 	}
-	if got := withScratch(env, "/s/tmp", "/s/env"); !cmp.Equal([]string{"X=1", "TMPDIR=/s/tmp", "CLAUDE_ENV_FILE=/s/env"}, got) {
+	o.Scratch, o.ShellEnv = "/s/tmp", "/s/env"
+	if got := o.withScratch(slices.Clone(env)); !cmp.Equal([]string{"X=1", "TMPDIR=/s/tmp", "CLAUDE_ENV_FILE=/s/env"}, got) {
+		t.Error(got)
+	}
+	o.Walls = &wrapper.Walls{} // where commands inside do not see it
+	if got := o.withScratch(env); !cmp.Equal([]string{"X=1", "CLAUDE_CODE_TMPDIR=/s/tmp/.agent", "TMPDIR=/s/tmp/.agent", "CLAUDE_ENV_FILE=/s/env"}, got) {
 		t.Error(got)
 	}
 }

@@ -157,7 +157,7 @@ func (o *launch) decideTyped(ctx context.Context, use permission.ToolUse) (permi
 
 // runLine runs a command line in the workspace, with the environment of the agent.
 func (o *launch) runLine(ctx context.Context, line string) (string, int, error) {
-	bash := findBash()
+	bash := findBash(o.Walls)
 	if bash == "" {
 		return "", 0, errors.New("there is no bash on PATH to run it")
 	}

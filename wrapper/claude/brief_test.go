@@ -108,7 +108,7 @@ func TestBriefed(t *testing.T) {
 // TestBriefedCommand: a command line of a command runs in the workspace if it is allowed,
 // and the agent is not started if it is not.
 func TestBriefedCommand(t *testing.T) {
-	if findBash() == "" {
+	if findBash(nil) == "" {
 		t.Skip("no bash")
 	}
 	var prompt object
@@ -138,7 +138,7 @@ func TestBriefedCommand(t *testing.T) {
 
 // TestRunLine: a line has limits, and none of the variables that the agent has not.
 func TestRunLine(t *testing.T) {
-	if findBash() == "" {
+	if findBash(nil) == "" {
 		t.Skip("no bash")
 	}
 	o := &launch{Task: wrapper.Task{Dir: t.TempDir(), Scratch: "/s"}}

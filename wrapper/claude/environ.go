@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -112,15 +113,21 @@ func cleaned(environ []string, bash string) (env, left []string) {
 	return unmonitored(env), left
 }
 
-// withScratch returns the environment with a directory for temporary files, and
-// with a file that makes each command's shell use it.
-func withScratch(env []string, dir, shellEnv string) []string {
-	if dir == "" {
+// withScratch returns the environment with a directory for temporary files, and with a file
+// that makes each command's shell use it. The CLI's own are in agentDir, if there is one.
+func (o *launch) withScratch(env []string) []string {
+	if o.Scratch == "" {
 		return env
 	}
-	const tempDir, envFile = "TMPDIR=", "CLAUDE_ENV_FILE="
-	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, tempDir) })
-	return append(env, tempDir+dir, envFile+shellEnv)
+	const tempDir, ownDir, envFile = "TMPDIR=", "CLAUDE_CODE_TMPDIR=", "CLAUDE_ENV_FILE="
+	own := o.agentDir()
+	env = slices.DeleteFunc(env, func(entry string) bool {
+		return strings.HasPrefix(entry, tempDir) || own != "" && strings.HasPrefix(entry, ownDir)
+	})
+	if own != "" {
+		env = append(env, ownDir+own)
+	}
+	return append(env, tempDir+cmp.Or(own, o.Scratch), envFile+o.ShellEnv)
 }
 
 func isOurs(name string) bool {

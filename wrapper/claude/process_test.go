@@ -201,7 +201,7 @@ func TestProcess(t *testing.T) {
 // TestProcessShell: the shell of the agent runs what was allowed, and that once; the rest
 // is in the record and among the events. What was denied and was to run ends the agent.
 func TestProcessShell(t *testing.T) {
-	if findBash() == "" {
+	if findBash(nil) == "" {
 		t.Skip("there is no bash")
 	}
 	l := listen(t)

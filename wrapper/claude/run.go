@@ -197,18 +197,22 @@ func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells
 	}
 	bash := ""
 	if o.Dialect == shell.Bash {
-		bash = findBash()
+		bash = findBash(o.Walls)
 		if bash == "" {
 			emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "there is no bash on PATH: the agent will run its commands in another shell, but they are decided as bash would read them"})
 		}
 	}
 	env, left := cleaned(os.Environ(), bash)
-	env = withScratch(env, o.Scratch, o.ShellEnv)
+	env = o.withScratch(env)
 	if len(left) > 0 {
 		emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
 	}
-	if _, err = findProgram(o.Command[0]); err == nil {
+	own, err := findProgram(o.Command[0])
+	if err == nil {
 		err = checkHome(env, o.Session)
+	}
+	if err == nil && o.Walls != nil && o.Walls.Planted != nil && o.Walls.Planted(own) {
+		emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "the agent CLI lies where commands inside walls can replace it: " + own + ": install it elsewhere"})
 	}
 	if err != nil {
 		return nil, nil, err
@@ -223,13 +227,19 @@ func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells
 	return start, guard, err
 }
 
-func findBash() string {
-	path, err := exec.LookPath("bash")
-	if err != nil {
-		return ""
+// findBash returns the first bash on PATH that no command inside walls can replace, "" if there
+// is none.
+func findBash(around *wrapper.Walls) string {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path, err := exec.LookPath(filepath.Join(dir, "bash"))
+		if err != nil || !filepath.IsAbs(path) {
+			continue
+		}
+		if around == nil || around.Planted == nil || !around.Planted(path) {
+			return path
+		}
 	}
-	path, _ = filepath.Abs(path)
-	return path
+	return ""
 }
 
 // versionLimit is the limit for a run with --version.

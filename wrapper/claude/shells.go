@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,20 +64,22 @@ type shells struct {
 // permit is a tool use that was allowed and has not run yet.
 type permit struct {
 	id     string
-	forms  []string // its command line, as the CLI may write it
-	dir    string   // in which it was decided, "" if unknown
-	later  bool     // its result may come before it has begun
-	inside bool     // inside walls
+	forms  []string    // its command line, as the CLI may write it
+	dir    string      // in which it was decided, "" if unknown
+	at     os.FileInfo // the directory, as it was then; nil if it was none
+	later  bool        // its result may come before it has begun
+	inside bool        // inside walls
+	plain  bool        // it runs no code that the line does not show
 	ahead  func() (*ahead, error)
+	again  func() (*permission.Decision, error) // decides one outside walls anew; nil without walls
 	// line is the command line, and outward why something in it cannot be done inside.
 	line, outward string
-	told          string // the file for the directory of its shell, in the directory for temporary files
+	told          string // the file in which its shell leaves its directory; "" if that is the CLI's
 }
 
 // ahead are the walls of a command, which are built while the CLI starts its shell.
 type ahead struct {
-	plan    *walls.Plan
-	own     []walls.Path // which they hide too
+	plan    *walls.Plan // with what is hidden of our own
 	room    *kernel.Room
 	process *kernel.Process
 }
@@ -110,6 +113,9 @@ func openShells(o *launch, env []string, bash string) (_ *shells, err error) {
 		if s.scratch, err = os.OpenRoot(o.Scratch); err != nil {
 			return nil, err
 		}
+	}
+	if err = s.hold(); err != nil {
+		return nil, err
 	}
 	if s.dir, err = s.makeDir(); err != nil {
 		return nil, fmt.Errorf("there is no place from which the agent's commands are let run: %w", err)
@@ -165,10 +171,13 @@ func (s *shells) close() {
 	if s.listener != nil {
 		s.listener.Close()
 	}
-	s.serving.Wait()
-	if s.place != nil {
-		s.place.Close()
+	s.mu.Lock()
+	place := s.place
+	s.mu.Unlock()
+	if place != nil {
+		place.Close() // which ends what is waited for
 	}
+	s.serving.Wait()
 	_ = os.RemoveAll(s.dir) // it is not in the way
 	if s.scratch != nil {
 		s.scratch.Close()
@@ -257,10 +266,13 @@ func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
 		return nil, nil, err
 	}
 	run := asked.Text
-	if p.told = s.inScratch(text.Directory); p.told != "" && !p.inside {
-		run = text.Anew()
+	switch {
+	case p.inside:
+		run, err = s.inward(&text, p)
+	case p.again != nil:
+		run, err = s.outward(&text, p)
 	}
-	if err := s.forget(p.told); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	return &prefix.Answer{Path: s.bash, Args: []string{s.bash, "-c", run}, Drop: withheldFromCommands(asked.Env)}, p, nil
@@ -268,11 +280,14 @@ func (s *shells) answer(asked *prefix.Asked) (*prefix.Answer, *permit, error) {
 
 // use uses up a tool use that allows a command line in a directory.
 func (s *shells) use(command, dir string) (*permit, error) {
+	now, _ := os.Stat(dir)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var elsewhere string
-	for _, p := range s.allowed[command] {
-		if p.dir == "" || sameFile(p.dir, dir) {
+	all := slices.Clone(s.allowed[command])
+	slices.SortStableFunc(all, func(a, b *permit) int { return cmp.Compare(len(b.dir), len(a.dir)) }) // those of any directory last
+	for _, p := range all {
+		if p.dir == "" || now != nil && p.at != nil && os.SameFile(p.at, now) {
 			s.drop(p)
 			s.begun = append(s.begun, p)
 			return p, nil
@@ -301,12 +316,6 @@ func (s *shells) reached(e *entry) bool {
 	return slices.ContainsFunc(forms, func(form string) bool { return slices.Contains(s.undecided, form) })
 }
 
-func sameFile(a, b string) bool {
-	first, err := os.Stat(a)
-	second, errSecond := os.Stat(b)
-	return err == nil && errSecond == nil && os.SameFile(first, second)
-}
-
 // drop takes a tool use out of those that may run. mu is held.
 func (s *shells) drop(p *permit) {
 	for _, form := range p.forms {
@@ -328,12 +337,18 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 	}
 	p := &permit{
 		id: use.ID, forms: shelltext.Forms(field(res.UpdatedInput, tool.Field)), dir: use.Dir,
-		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res),
+		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res), plain: res.Plain(),
 	}
-	if p.inside {
+	if p.dir != "" {
+		p.at, _ = os.Stat(p.dir)
+	}
+	switch {
+	case p.inside:
 		p.line, p.outward = p.forms[0], res.WallsWhy
-		p.ahead = sync.OnceValues(s.prepare)
+		p.ahead = sync.OnceValues(func() (*ahead, error) { return s.prepare(p) })
 		s.serving.Go(func() { _, _ = p.ahead() })
+	case s.o.Walls != nil:
+		p.again = s.anew(use, res)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -484,43 +499,39 @@ func (s *shells) within(conn *stream, asked *prefix.Asked, a *prefix.Answer, p *
 		return &prefix.Answer{Ran: true}, w.plan, err
 	}
 	end := &walls.End{Dir: asked.Dir, Line: p.line, Outward: p.outward, Output: written.Read(), Refused: refused.All()}
-	return &prefix.Answer{Ran: true, Code: code, Says: s.advice(w.hidden(), p, end)}, w.plan, nil
+	return &prefix.Answer{Ran: true, Code: code, Says: s.advice(w.plan, p, end)}, w.plan, nil
 }
 
 // prepare has walls built.
-func (s *shells) prepare() (*ahead, error) {
+func (s *shells) prepare(p *permit) (*ahead, error) {
 	plan, err := s.o.Walls.Plan()
 	if err != nil {
 		return nil, fmt.Errorf("the walls cannot be planned: %w", err)
 	}
-	w := &ahead{plan: plan, own: s.own()}
+	if err := s.hold(); err != nil {
+		return nil, err
+	}
+	w := &ahead{plan: s.hide(plan, p.plain)}
 	if w.room, err = s.room(); err != nil {
 		return nil, err
 	}
-	if w.process, err = w.room.Prepare(w.hidden()); err == nil {
+	if w.process, err = w.room.Prepare(w.plan); err == nil {
 		time.AfterFunc(s.keeps, w.process.Forgo)
 	}
 	return w, err
-}
-
-// hidden is the plan with what is hidden of our own.
-func (w *ahead) hidden() *walls.Plan {
-	plan := *w.plan
-	plan.Denied = append(slices.Clone(plan.Denied), w.own...)
-	return &plan
 }
 
 // start starts the command of a tool use, in the walls that were built ahead unless there is
 // a reason to plan and build others.
 func (s *shells) start(p *permit, cmd *exec.Cmd, files [streams]*os.File) (*ahead, error) {
 	w, err := p.ahead()
-	if err == nil && !w.room.Gone() && slices.Equal(w.own, s.own()) {
+	if err == nil && !w.room.Gone() {
 		if err = w.process.Start(cmd, files); err == nil || !kernel.IsUnbegun(err) {
 			return w, err
 		}
 	}
 	p.forgo()
-	if w, err = s.prepare(); err != nil {
+	if w, err = s.prepare(p); err != nil {
 		return nil, err
 	}
 	return w, w.process.Start(cmd, files)
@@ -653,17 +664,6 @@ func (s *shells) took(id string) []string {
 	met := s.met[id]
 	delete(s.met, id)
 	return met
-}
-
-// own are the paths by which somebody could speak to us, or to the agent CLI.
-func (s *shells) own() []walls.Path {
-	var own []walls.Path
-	for _, dir := range []string{s.dir, filepath.Join(s.o.Scratch, "cc-socks")} {
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-			own = append(own, walls.Path{Path: dir, Why: "the agent CLI and agent-wrapper listen there"})
-		}
-	}
-	return own
 }
 
 func (s *shells) sessionID() string {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestShellsAhead: walls are built when a command is allowed, once; others in their place if
-// they would not hide what is ours, or are old; and none is left if the command does not run.
+// they are old; and none is left if the command does not run.
 func TestShellsAhead(t *testing.T) {
 	if err := kernel.Probe(t.Context()); err != nil {
 		t.Skip(err)
@@ -53,21 +53,15 @@ func TestShellsAhead(t *testing.T) {
 	g.allows("id", "echo a", "", "")
 	runs(1)
 	g.allows("id", "echo a", "", "")
-	built()
-	if err := os.Mkdir(filepath.Join(scratch, "cc-socks"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	runs(3)
-	g.allows("id", "echo a", "", "")
 	old := built()
 	old.process.Forgo()
 	if _, err := old.process.Wait(); err == nil {
 		t.Error("they are kept")
 	}
-	runs(5)
+	runs(3)
 	g.allows("id", "echo a", "", "")
 	built().room.Close()
-	runs(7)
+	runs(5)
 	g.allows("forgone", "echo a", "", "")
 	w := built()
 	g.over("forgone")
@@ -90,13 +84,20 @@ func TestShellsInsideTold(t *testing.T) {
 			Made: func(*walls.Plan) []walls.Path { return nil },
 		}
 	})
-	g.work = scratch
-	told := filepath.Join(scratch, "claude-0000-cwd")
-	for command, want := range map[string]bool{"cd /usr": true, "ln -s /etc/passwd " + told: false, "mkdir " + told: false} {
+	g.work = filepath.Join(scratch, agentName) // in which the CLI names the file
+	told, left := filepath.Join(g.work, "claude-0000-cwd"), filepath.Join(scratch, "claude-0000-cwd")
+	for command, want := range map[string]string{"cd /usr": "/usr\n", "ln -s /etc/passwd " + left: "", "mkdir " + left: "", "rm -rf " + g.work + "; mkdir -p " + told: ""} {
 		g.allows("id", command, "", "")
 		code, said := g.runs(scratch, nil, g.text(command))
-		if _, err := os.Lstat(told); (err == nil) != want || (code == 0) != want {
-			t.Errorf("%s: %d, %q, %v", command, code, said, err)
+		text, err := os.ReadFile(told)
+		if string(text) != want || (code == 0) != (want != "") {
+			t.Errorf("%s: %d, %q, %q, %v", command, code, said, text, err)
+		}
+		if err := os.Remove(told); (err == nil) != (want != "") {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(left); err == nil {
+			t.Errorf("%s: the file is left", command)
 		}
 	}
 }

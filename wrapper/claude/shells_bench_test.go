@@ -13,7 +13,7 @@ import (
 // it and without. The least CPU time of the processes that are started, and of this one,
 // says more than the time where others use the machine.
 func BenchmarkShell(b *testing.B) {
-	bash := findBash()
+	bash := findBash(nil)
 	if bash == "" {
 		b.Skip("there is no bash")
 	}

@@ -30,7 +30,7 @@ type guard struct {
 
 func newGuard(t testing.TB, change func(o *launch)) *guard {
 	t.Helper()
-	bash := findBash()
+	bash := findBash(nil)
 	if bash == "" {
 		t.Skip("there is no bash")
 	}
@@ -148,44 +148,6 @@ func TestShellsDirectory(t *testing.T) {
 	where, _ := os.ReadFile(filepath.Join(g.work, "claude-0000-cwd"))
 	if code != 0 || string(where) != "/\n" {
 		t.Errorf("%d, %q: %q", code, said, where)
-	}
-}
-
-// TestShellsTold: where commands inside walls can write, the shell of one outside writes its
-// directory to no file that they have put there, nor does one stay there to be read.
-func TestShellsTold(t *testing.T) {
-	scratch := t.TempDir()
-	g := newGuard(t, func(o *launch) { o.Scratch = scratch })
-	g.work = scratch // in which the CLI names the file
-	told, victim := filepath.Join(scratch, "claude-0000-cwd"), filepath.Join(t.TempDir(), "victim")
-	if err := errors.Join(os.WriteFile(victim, []byte("/\n"), 0o600), os.Symlink(victim, told)); err != nil {
-		t.Fatal(err)
-	}
-	unchanged := func(name string) {
-		t.Helper()
-		if text, err := os.ReadFile(victim); string(text) != "/\n" {
-			t.Errorf("%s: it has become %q, %v", name, text, err)
-		}
-	}
-	g.allows("id", "cd /usr", "", "")
-	code, said := g.runs(scratch, nil, g.text("cd /usr"))
-	if text, err := os.ReadFile(told); code != 0 || string(text) != "/usr\n" {
-		t.Errorf("%d, %q: %q, %v", code, said, text, err)
-	}
-	unchanged("a link from before")
-	g.look("claude-0000-cwd")
-	if _, err := os.Lstat(told); err != nil {
-		t.Error(err)
-	}
-	meanwhile := "cd /usr; ln -s " + victim + " " + told
-	g.allows("id", meanwhile, "", "")
-	if code, said := g.runs(scratch, nil, g.text(meanwhile)); code == 0 {
-		t.Errorf("%d, %q", code, said)
-	}
-	unchanged("a link from meanwhile")
-	g.look("claude-0000-cwd")
-	if _, err := os.Lstat(told); err == nil {
-		t.Error("the CLI would follow it")
 	}
 }
 

@@ -3,6 +3,7 @@ package claude
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/lastdir"
@@ -10,18 +11,30 @@ import (
 )
 
 // The shell of a command writes its directory to a file, by a name that the agent CLI has
-// chosen, and the CLI reads it. It lies in the session's directory for temporary files, in
-// which each command inside walls can write: without what is done here, one could have the
-// CLI wait for a pipe or read what it cannot, and a shell outside write where a link leads.
+// chosen, and the CLI reads it. With walls that lies in agentDir, where no command inside can
+// read or write: a command inside writes to another file, in the directory for temporary
+// files, and what it has left there is read here. Otherwise one could have the CLI wait for a
+// pipe or read what it cannot, and a shell outside write where a link leads.
 
-// inScratch returns the name of a file in the session's directory for temporary files, "" if
-// it lies elsewhere, where no command inside walls writes.
-func (s *shells) inScratch(file string) string {
-	name, err := filepath.Rel(s.o.Scratch, file)
-	if s.scratch == nil || err != nil || !filepath.IsLocal(name) {
+// agentDir is the directory of the agent CLI's own temporary files, in the session's: the
+// output of its tasks, sockets, and those of what runs outside walls. Who could see there when
+// a command begins could change what it was decided by at that very moment.
+func (o *launch) agentDir() string {
+	if o.Scratch == "" || o.Walls == nil {
 		return ""
 	}
-	return name
+	return filepath.Join(o.Scratch, agentName)
+}
+
+const agentName = ".agent"
+
+// toldIn returns the name of the file in the session's directory for temporary files to which a
+// command inside walls writes in place of that of the CLI, "" if that lies elsewhere.
+func (s *shells) toldIn(file string) string {
+	if dir := s.o.agentDir(); s.scratch == nil || dir == "" || filepath.Dir(file) != dir {
+		return ""
+	}
+	return filepath.Base(file)
 }
 
 // forget removes what is in the place of the file before the shell begins.
@@ -32,17 +45,22 @@ func (s *shells) forget(name string) error {
 	return s.scratch.RemoveAll(name)
 }
 
-// look removes what a command inside walls has left in the place of the file if that is not
-// the directory of its shell, so that the CLI stays where it is.
+// look gives the CLI what a command inside walls has left in the file if that is the directory
+// of its shell; otherwise the CLI stays where it is.
 func (s *shells) look(name string) {
 	if name == "" {
 		return
 	}
-	if _, err := lastdir.Read(s.scratch, name); err == nil || errors.Is(err, fs.ErrNotExist) {
-		return
+	dir, err := lastdir.Read(s.scratch, name)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.o.agentDir(), name), []byte(dir+"\n"), 0o600)
 	}
 	_ = s.scratch.Chmod(".", 0o700) // it may have taken that from us, too
-	if err := s.scratch.RemoveAll(name); err != nil {
-		s.tell(wrapper.Event{Type: wrapper.ErrorEvent, Message: "what a command has left in the place of its shell's directory stays: " + err.Error()})
+	if err == nil {
+		err = s.scratch.RemoveAll(name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		_ = s.scratch.RemoveAll(name) // it is not in the way
+		s.tell(wrapper.Event{Type: wrapper.WarningEvent, Message: "the agent stays where it was: " + err.Error()})
 	}
 }

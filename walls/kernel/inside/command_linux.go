@@ -378,7 +378,7 @@ func (c *command) hears(word uintptr) error {
 	what, of, ok := c.hear()
 	switch {
 	case !ok:
-		return errors.New("the first process was killed")
+		return errKilled
 	case what == word:
 		return nil
 	case what&0xff == tellsFailed:

@@ -122,11 +122,14 @@ func (m *missing) Error() string {
 
 func (m *missing) Unwrap() error { return m.err }
 
+// errKilled is that somebody else has ended the first process.
+var errKilled = errors.New("the first process was killed")
+
 // Scarce reports whether an error says that there is not enough of something at the moment,
 // which tells nothing of the machine: commands that run beside can use it up. That namespaces
 // are at their limit is such a reason, unless the limit is 0 (namespaces(7)).
 func Scarce(err error) bool {
-	for _, of := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.EINTR} {
+	for _, of := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.EINTR, unix.ETXTBSY, unix.ETOOMANYREFS, errKilled} {
 		if errors.Is(err, of) {
 			return true
 		}

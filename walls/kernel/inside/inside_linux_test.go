@@ -39,7 +39,7 @@ func TestNoNamespaces(t *testing.T) {
 // not said to be one.
 func TestScarce(t *testing.T) {
 	for of, want := range map[error]bool{
-		unix.EAGAIN: true, unix.ENOMEM: true, unix.EMFILE: true, unix.ENFILE: true, unix.ENOBUFS: true, unix.EINTR: true,
+		unix.EAGAIN: true, unix.ENOMEM: true, unix.EMFILE: true, unix.ENFILE: true, unix.ENOBUFS: true, unix.EINTR: true, unix.ETXTBSY: true, unix.ETOOMANYREFS: true, errKilled: true,
 		unix.EPERM: false, unix.EACCES: false, unix.ENOSYS: false, unix.EINVAL: false, unix.EOPNOTSUPP: false, unix.ENOENT: false, unix.ENODEV: false,
 	} {
 		err := fmt.Errorf("make it: %w", of)

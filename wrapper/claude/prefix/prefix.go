@@ -34,6 +34,36 @@ type Asked struct {
 	Env   []string // with what environment
 }
 
+// exact is Asked as a message: the text of JSON has no bytes that are not UTF-8, which names of
+// directories and values of variables may have.
+type exact struct {
+	Build     string
+	Text, Dir []byte
+	Env       [][]byte
+}
+
+// MarshalJSON returns the message.
+func (a *Asked) MarshalJSON() ([]byte, error) {
+	e := exact{Build: a.Build, Text: []byte(a.Text), Dir: []byte(a.Dir)}
+	for _, entry := range a.Env {
+		e.Env = append(e.Env, []byte(entry))
+	}
+	return json.Marshal(e)
+}
+
+// UnmarshalJSON reads it.
+func (a *Asked) UnmarshalJSON(data []byte) error {
+	var e exact
+	if err := json.Unmarshal(data, &e); err != nil {
+		return err
+	}
+	*a = Asked{Build: e.Build, Text: string(e.Text), Dir: string(e.Dir)}
+	for _, entry := range e.Env {
+		a.Env = append(a.Env, string(entry))
+	}
+	return nil
+}
+
 // Signal is sent after it, for each signal that comes.
 type Signal struct{ Number int }
 

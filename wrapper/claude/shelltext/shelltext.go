@@ -28,13 +28,39 @@ type Text struct {
 	// Snapshot is the file with the functions and aliases of the user, "" for none.
 	Snapshot string
 
-	ahead string // of what has the shell write its directory
-	file  string // as the CLI has written it
+	text        string
+	env, envEnd int    // where the environment stands in it; 0 if it does not
+	command     int    // where the command begins
+	file        string // that of Directory, as the CLI has written it
 }
 
-// Anew returns the text with a shell that makes the file for its directory: it does not write
-// to one that is there by then, or where a link leads.
-func (t *Text) Anew() string { return t.ahead + " && set -C && pwd -P > " + t.file }
+// Changes are what is to be otherwise in a text.
+type Changes struct {
+	Environment string // in place of that of the file CLAUDE_ENV_FILE; "": as it is
+	First       string // a command that must succeed before that of the tool use; "" for none
+	Directory   string // the file to which the shell writes where it is afterwards
+}
+
+// With returns the text with changes.
+func (t *Text) With(c *Changes) string {
+	var b strings.Builder
+	at := 0
+	if c.Environment != "" && t.envEnd > 0 {
+		b.WriteString(t.text[:t.env])
+		b.WriteString(strings.TrimSpace(c.Environment))
+		at = t.envEnd
+	}
+	b.WriteString(t.text[at:t.command])
+	if c.First != "" {
+		b.WriteString(c.First + between)
+	}
+	b.WriteString(strings.TrimSuffix(t.text[t.command:], t.file))
+	b.WriteString(Quote(c.Directory))
+	return b.String()
+}
+
+// Quote returns a word as the CLI quotes it.
+func Quote(word string) string { return "'" + strings.ReplaceAll(word, "'", quotation) + "'" }
 
 // The forms of what stands around the command.
 const (
@@ -87,15 +113,21 @@ func isGroup(_ *Text, word string) bool {
 // Parse takes a text apart. env is the text of the file that CLAUDE_ENV_FILE names, ""
 // if there is none.
 func Parse(text, env string) (Text, error) {
-	var t Text
+	t := Text{text: text}
 	rest := text
 	for i := range parts {
-		if after, ok := parts[i].cut(&t, rest, env); ok {
-			rest = after
+		after, ok := parts[i].cut(&t, rest, env)
+		if !ok {
+			continue
 		}
+		if parts[i].before == environment {
+			t.env = len(text) - len(rest)
+			t.envEnd = t.env + len(strings.TrimSpace(env))
+		}
+		rest = after
 	}
+	t.command = len(text) - len(rest)
 	end, ok := t.cutCommand(rest)
-	t.ahead = strings.TrimSuffix(text, directory+t.file)
 	if !ok || end != "" || strings.ContainsRune(text, 0) {
 		return Text{}, fmt.Errorf("the agent CLI has written its command in a form that is not known here, from %.40q on: update agent-wrapper", rest)
 	}

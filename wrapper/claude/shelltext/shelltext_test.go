@@ -68,9 +68,14 @@ func TestParse(t *testing.T) {
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Text{})); diff != "" || err != nil {
 				t.Errorf("%s: %q: %v\n%s", version, x.text, err, diff)
 			}
-			before, _ := strings.CutSuffix(head+x.text, "pwd -P >| /tmp/claude-280d-cwd")
-			if anew := got.Anew(); anew != before+"set -C && pwd -P > /tmp/claude-280d-cwd" {
-				t.Errorf("%s: %q", version, anew)
+			as := strings.TrimSuffix(head+x.text, got.Directory)
+			if same := got.With(&Changes{Directory: got.Directory}); same != as+"'"+got.Directory+"'" {
+				t.Errorf("%s: %q", version, same)
+			}
+			changed := got.With(&Changes{Environment: "export TMPDIR=/o\n", First: "true", Directory: "/it's"})
+			as = strings.Replace(strings.Replace(as, strings.TrimSpace(file), "export TMPDIR=/o", 1), "eval ", "true && eval ", 1)
+			if changed != as+`'/it'"'"'s'` {
+				t.Errorf("%s: %q\n%q", version, changed, as)
 			}
 		}
 	}

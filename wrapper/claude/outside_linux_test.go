@@ -1,0 +1,293 @@
+package claude
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/walls"
+	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
+	"github.com/agent-wrapper/agent-wrapper/wrapper"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
+)
+
+// outsideGuard is a guard of commands that run outside walls, as decide says when they begin.
+func outsideGuard(t *testing.T, found func(string) string, decide func() permission.Decision) *guard {
+	t.Helper()
+	g := newGuard(t, func(o *launch) {
+		o.Scratch, o.Walls = t.TempDir(), &wrapper.Walls{Found: found}
+		o.Explain = func(permission.ToolUse) permission.Decision { return decide() }
+	})
+	g.work = filepath.Join(g.o.Scratch, agentName)
+	return g
+}
+
+func (g *guard) allowsOutside(command, dir string) {
+	g.allow(&permission.ToolUse{ID: "id", Tool: "Bash", Dir: dir}, &permission.Result{
+		Decision: permission.Decision{Behavior: permission.Allow, Walls: permission.Outside}, UpdatedInput: []byte(`{"command":"` + command + `"}`),
+	})
+}
+
+// TestShellsOutward: a command outside walls that would not be decided again as it was does not
+// run; one that a person has allowed does, as long as it is asked about for the same reason.
+func TestShellsOutward(t *testing.T) {
+	outside := func(b permission.Behavior, why string) permission.Decision {
+		return permission.Decision{Behavior: b, Walls: permission.Outside, Reason: why}
+	}
+	inside := permission.Decision{Behavior: permission.Allow, Walls: permission.Inside}
+	for _, tt := range []struct {
+		name     string
+		was, now permission.Decision
+		runs     bool
+	}{
+		{"as it was", outside(permission.Allow, "a"), outside(permission.Allow, "a"), true},
+		{"for another reason", outside(permission.Allow, "a"), outside(permission.Allow, "b"), true},
+		{"asked about now", outside(permission.Allow, "a"), outside(permission.Ask, "a"), false},
+		{"denied now", outside(permission.Allow, "a"), outside(permission.Deny, "a"), false},
+		{"planted meanwhile", outside(permission.Allow, "a"), inside, false},
+		{"a person's", outside(permission.Ask, "a"), outside(permission.Ask, "a"), true},
+		{"a person's, about something else", outside(permission.Ask, "a"), outside(permission.Ask, "b"), false},
+		{"a person's, denied now", outside(permission.Ask, "a"), outside(permission.Deny, "a"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			decides := tt.was
+			g := outsideGuard(t, nil, func() permission.Decision { return decides })
+			g.allowsOutside("echo ran", "")
+			decides = tt.now
+			code, said := g.runs(g.o.Scratch, nil, g.text("echo ran"))
+			if (code == 0) != tt.runs || strings.Contains(said, "ran\n") != tt.runs {
+				t.Errorf("%d, %q", code, said)
+			}
+			if !tt.runs && (code != 126 || !strings.Contains(said, "has changed since")) {
+				t.Errorf("%d, %q", code, said)
+			}
+		})
+	}
+}
+
+// TestShellsPinned: a program is where it was found when the command was decided, whatever
+// lies on PATH by then.
+func TestShellsPinned(t *testing.T) {
+	dir := t.TempDir()
+	lay := func(at, says string) string {
+		file := filepath.Join(dir, at)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("#!/bin/sh\necho "+says+"\n"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	real := lay("usr/tool", "real")
+	lay("w/tool", "planted")
+	decided := permission.Decision{Behavior: permission.Allow, Walls: permission.Outside, Programs: []string{"tool"}}
+	g := outsideGuard(t, func(name string) string {
+		return map[string]string{"tool": real}[name]
+	}, func() permission.Decision { return decided })
+	path := "PATH=" + dir + "/w:" + dir + "/usr:" + os.Getenv("PATH")
+	for _, command := range []string{"tool", "cd / && tool", "(tool)", "tool | cat"} {
+		g.allowsOutside(command, "")
+		if code, said := g.runs(dir, []string{path}, g.text(command)); code != 0 || said != "real\n" {
+			t.Errorf("%s: %d, %q", command, code, said)
+		}
+	}
+}
+
+// TestShellsTemp: temporary files of what runs outside are not among those of commands inside,
+// unless the line says so, nor is the directory of its shell, to which the CLI moves.
+func TestShellsTemp(t *testing.T) {
+	g := outsideGuard(t, nil, func() permission.Decision { return permission.Decision{Walls: permission.Outside} })
+	g.envText = "export TMPDIR=" + g.o.Scratch + "\n"
+	text := func(command string) string { return strings.TrimSpace(g.envText) + "\n: && " + g.text(command) }
+	for command, want := range map[string]string{"printenv": g.work, "echo $TMPDIR": g.o.Scratch} {
+		g.allowsOutside(command, "")
+		if code, said := g.runs("/", nil, text(command)); code != 0 || !strings.Contains("\n"+said, "\n"+strings.Repeat("TMPDIR=", strings.Count(command, "printenv"))+want+"\n") {
+			t.Errorf("%s: %d, %q", command, code, said)
+		}
+	}
+	g.allowsOutside("cd /usr", "")
+	if code, said := g.runs("/", nil, text("cd /usr")); code != 0 {
+		t.Errorf("%d, %q", code, said)
+	}
+	if left, err := os.ReadFile(filepath.Join(g.work, "claude-0000-cwd")); string(left) != "/usr\n" {
+		t.Errorf("%q, %v", left, err)
+	}
+}
+
+// TestShellsReplaced: a command runs in the directory in which it was decided, and not in one
+// that is in its place by then.
+func TestShellsReplaced(t *testing.T) {
+	g := newGuard(t, nil)
+	work := t.TempDir()
+	sub := filepath.Join(work, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g.allows("id", "pwd", sub, "")
+	if err := errors.Join(os.Rename(sub, sub+"2"), os.Symlink("/usr", sub)); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := g.runs(sub, nil, g.text("pwd")); code != 126 {
+		t.Errorf("%d, %q", code, said)
+	}
+	if code, said := g.runs(sub+"2", nil, g.text("pwd")); code != 0 {
+		t.Errorf("%d, %q", code, said)
+	}
+}
+
+// TestShellsExact: one that was allowed in any directory is left for others while there is one
+// for this directory.
+func TestShellsExact(t *testing.T) {
+	g := newGuard(t, nil)
+	work := t.TempDir()
+	g.allows("any", "pwd", "", "")
+	g.allows("exact", "pwd", work, "")
+	for _, dir := range []string{work, "/usr"} {
+		if code, said := g.runs(dir, nil, g.text("pwd")); code != 0 {
+			t.Errorf("%s: %d, %q", dir, code, said)
+		}
+	}
+}
+
+// TestShellsHidden: commands inside see nothing of what the agent CLI and commands outside do
+// for themselves, but for one that runs no code: that reads the output of tasks.
+func TestShellsHidden(t *testing.T) {
+	if err := kernel.Probe(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	scratch := t.TempDir()
+	g := newGuard(t, func(o *launch) {
+		o.Scratch = scratch
+		o.Walls = &wrapper.Walls{
+			Plan: func() (*walls.Plan, error) {
+				return &walls.Plan{Temp: []walls.Path{{Path: os.TempDir()}}, Writable: []walls.Path{{Path: scratch}}}, nil
+			},
+			Made: func(*walls.Plan) []walls.Path { return nil },
+		}
+	})
+	g.work = filepath.Join(scratch, agentName)
+	output, socket := filepath.Join(g.work, "out"), filepath.Join(g.work, socketsName, "s")
+	if err := errors.Join(os.WriteFile(output, []byte("said"), 0o600), os.WriteFile(socket, []byte("said"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		command string
+		plain   bool
+		works   bool
+	}{
+		{"cat " + output, true, true}, {"cat " + output, false, false}, {"cat " + socket, true, false}, {"cat " + socket, false, false},
+		{"echo x >>" + output, true, false}, {"echo x >" + g.work + "/n", true, false}, {"mv " + g.work + " " + scratch + "/x", true, false}, {"mv " + g.work + " " + scratch + "/x", false, false},
+		{"ls " + g.work + "/out", true, true}, {"ls " + g.work + "/out", false, false},
+	} {
+		d := permission.Decision{Behavior: permission.Allow, Walls: permission.Inside, Risk: risk.Moderate}
+		if tt.plain {
+			d.Risk = risk.Safe
+		}
+		g.allow(&permission.ToolUse{ID: "id", Tool: "Bash"}, &permission.Result{Decision: d, UpdatedInput: []byte(`{"command":"` + tt.command + `"}`)})
+		if code, said := g.runs(scratch, nil, g.text(tt.command)); (code == 0) != tt.works {
+			t.Errorf("%s, plain %v: %d, %q", tt.command, tt.plain, code, said)
+		}
+	}
+	if text, err := os.ReadFile(output); string(text) != "said" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestAskedExact: names and values have any bytes.
+func TestAskedExact(t *testing.T) {
+	work := filepath.Join(t.TempDir(), "d\xff")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard(t, nil)
+	g.work = t.TempDir()
+	g.allows("id", "pwd; echo $X", work, "")
+	if code, said := g.runs(work, []string{"X=a\xffb"}, g.text("pwd; echo $X")); code != 0 || said != work+"\na\xffb\n" {
+		t.Errorf("%d, %q", code, said)
+	}
+	var asked prefix.Asked
+	if err := asked.UnmarshalJSON([]byte(`{"Text":"YQ==","Env":["YT0x"]}`)); err != nil || asked.Text != "a" || len(asked.Env) != 1 || asked.Env[0] != "a=1" {
+		t.Errorf("%+v, %v", asked, err)
+	}
+}
+
+// TestFindBash: bash is none that a command inside walls can replace.
+func TestFindBash(t *testing.T) {
+	real, dir := findBash(nil), t.TempDir()
+	if real == "" {
+		t.Skip("there is no bash")
+	}
+	planted := filepath.Join(dir, "bash")
+	if err := os.Symlink(real, planted); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+filepath.Dir(real))
+	below := &wrapper.Walls{Planted: func(program string) bool { return strings.HasPrefix(program, dir) }}
+	if got := findBash(nil); got != planted {
+		t.Errorf("without walls: %s", got)
+	}
+	if got := findBash(below); got != real {
+		t.Errorf("with walls: %s", got)
+	}
+	t.Setenv("PATH", dir+":.")
+	if got := findBash(below); got != "" {
+		t.Errorf("with no other: %s", got)
+	}
+}
+
+// TestShellsEnd: a run ends although what builds the walls does not answer any more.
+func TestShellsEnd(t *testing.T) {
+	if err := kernel.Probe(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	g := newGuard(t, func(o *launch) {
+		o.Walls = &wrapper.Walls{Plan: func() (*walls.Plan, error) { return &walls.Plan{}, nil }, Made: func(*walls.Plan) []walls.Path { return nil }}
+	})
+	const command = "echo begun; sleep 1000"
+	g.allows("id", command, "", "")
+	cmd := exec.Command(g.prefix(), g.text(command))
+	out, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errOut, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if begun, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(begun, err)
+	}
+	stopped := 0
+	for _, pid := range children(t) {
+		if line, _ := os.ReadFile("/proc/" + pid + "/cmdline"); strings.HasPrefix(string(line), "agent-wrapper-walls\x00") {
+			number, _ := strconv.Atoi(pid)
+			if err := syscall.Kill(number, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			stopped++
+		}
+	}
+	if stopped != 1 {
+		t.Fatalf("%d processes build walls", stopped)
+	}
+	g.close() // the test fails by its time limit
+	if err := cmd.Wait(); err == nil {
+		t.Error("the command has ended well")
+	}
+}
+
+// children returns the numbers of the processes that this one has started.
+func children(t *testing.T) (pids []string) {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range tasks {
+		text, _ := os.ReadFile(file) // a thread may be gone
+		pids = append(pids, strings.Fields(string(text))...)
+	}
+	return pids
+}
