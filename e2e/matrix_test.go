@@ -204,9 +204,12 @@ func wakeup(rel release) in {
 	return in{"stop": true}
 }
 
-// backgroundID takes the task that a background command told.
-func backgroundID(m *model) any {
-	found := regexp.MustCompile(`ID: (\w+)`).FindStringSubmatch(m.results["toolu_background-sleep"].Text)
+// backgroundID takes the task that the background command told.
+func backgroundID(m *model) any { return taskOf(m, "background-sleep") }
+
+// taskOf takes the task that a background command told.
+func taskOf(m *model, name string) any {
+	found := regexp.MustCompile(`ID: (\w+)`).FindStringSubmatch(m.results["toolu_"+name].Text)
 	if found == nil {
 		return in{"task_id": "none"}
 	}

@@ -251,6 +251,9 @@ func testShell(t *testing.T, r release, more func(b *box) []shellRow) {
 		turn{{Name: "task-stop", Tool: "TaskStop", Input: backgroundID}},
 		turn{shellRow{Name: "after", Command: "until ! pgrep -f 'tail -f sub/b.tx[t]' >/dev/null; do sleep 0.01; done; echo ended"}.call()},
 	)
+	if more != nil && !long() { // else the agent CLI waits for the server at its end, and ends it
+		s["main"] = append(s["main"], turn{{Name: "serve-stop", Tool: "TaskStop", Input: func(m *model) any { return taskOf(m, "serve") }}})
+	}
 	s["sub"] = []turn{{shellRow{Name: "sub-cd", Command: "cd sub; pwd"}.call()}, {shellRow{Name: "sub-where", Command: "pwd"}.call()}}
 	m := startModel(t, s)
 	begun := time.Now()

@@ -250,7 +250,9 @@ func judgeOne(r *reading, p *Policy, session *standing, tr *Trace) Decision {
 	tr.fill(e)
 	d := e.decide()
 	d.Walls, d.WallsWhy = e.where()
-	d.Programs = e.startedOutside(d.Walls)
+	if d.OnlyReads = d.Walls == Inside && e.onlyReads(); d.OnlyReads || d.Walls == Outside {
+		d.Programs = e.lookedFor()
+	}
 	e.end()
 	return d
 }

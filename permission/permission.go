@@ -206,8 +206,11 @@ type Decision struct {
 	// outside.
 	Walls    Walled
 	WallsWhy string
-	// Programs are the names of programs that a line which runs outside starts by their
-	// names, sorted.
+	// OnlyReads says of a line inside walls that it runs nothing but programs that look, and
+	// changes nothing.
+	OnlyReads bool
+	// Programs are the names of programs that a line starts by their names, sorted, if it
+	// runs outside or OnlyReads.
 	Programs []string
 
 	never bool   // a deny in place of a question that the mode never asks

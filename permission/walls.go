@@ -190,15 +190,25 @@ func (e *evaluation) firstPlanted() string {
 	return ""
 }
 
-// Plain reports whether a tool use runs no code that it does not show, and changes nothing.
-func (d *Decision) Plain() bool { return d.Risk == risk.Safe }
-
-// startedOutside returns the names of the programs that were looked for, if the line runs
-// outside.
-func (e *evaluation) startedOutside(walled Walled) []string {
-	if walled != Outside {
-		return nil
+// onlyReads reports whether the line runs nothing but programs that look, and changes nothing.
+func (e *evaluation) onlyReads() bool {
+	if e.facts == nil {
+		return false
 	}
+	found := e.risks(e.policy.Profile)
+	for i := range e.acts {
+		switch a := &e.acts[i]; {
+		case a.sub.Kind == patterns.ReadPath:
+		case a.sub.Kind == patterns.RunCommand && !e.runsCode(i) && found[i].Class == risk.Safe && a.does.Words[0].Known() && !e.planted(a.does.Words[0].Text):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// lookedFor returns the names of the programs that were looked for.
+func (e *evaluation) lookedFor() []string {
 	var names []string
 	for name := range e.programs {
 		if !strings.Contains(name, "/") {

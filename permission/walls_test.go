@@ -271,3 +271,20 @@ func TestLawWalls(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyReads: what only reads is told from what runs code, or waits and then acts.
+func TestOnlyReads(t *testing.T) {
+	for line, want := range map[string]bool{
+		"cat a.txt": true, "tail -n 5 /tmp/x/out | grep -c a": true, "ls -l; wc -l < a.txt": true, "cat /root/x": true, "grep -r a $TMPDIR/x*": true, "until test -e a; do :; done": true,
+		"until test -e a; do :; done; mv b c": false, "cat a > b": false, "python3 x.py": false, "tail -f a | python3 x.py": false, "./tail a": false, "kill 1": false, "unheard-of a": false,
+		"jq . a": false, "touch a": false, "docker ps": true, "curl https://example.com": false, "$X a": false, "eval \"$x\"": false, "find . -exec x {} +": false, "sed -n w\\ f a": false, "git stash": false,
+	} {
+		d, _ := spec{mode: "bypassPermissions", risk: true, unlisted: UnlistedRisk}.walledBy(t, said(line))
+		if d.OnlyReads != want {
+			t.Errorf("%s: %v (%s, %s, %s)", line, d.OnlyReads, d.Behavior, d.Walls, d.Reason)
+		}
+		if got := slices.Contains(d.Programs, "cat"); got != (line == "cat a.txt" || line == "cat /root/x") {
+			t.Errorf("%s: %q", line, d.Programs)
+		}
+	}
+}

@@ -75,10 +75,14 @@ func (s *shells) anew(use *permission.ToolUse, res *permission.Result) func() (*
 // inward returns the text of a command inside walls, whose shell leaves its directory where it
 // can write.
 func (s *shells) inward(text *shelltext.Text, p *permit) (string, error) {
-	if p.told = s.toldIn(text.Directory); p.told == "" {
-		return text.With(&shelltext.Changes{Directory: text.Directory}), nil
+	changes := &shelltext.Changes{Directory: text.Directory}
+	if p.plain { // it sees what others do not
+		changes.First = s.pinned(p.programs)
 	}
-	return text.With(&shelltext.Changes{Directory: filepath.Join(s.o.Scratch, p.told)}), s.forget(p.told)
+	if p.told = s.toldIn(text.Directory); p.told != "" {
+		changes.Directory = filepath.Join(s.o.Scratch, p.told)
+	}
+	return text.With(changes), s.forget(p.told)
 }
 
 // outward returns the text of a command outside walls, if it is still allowed: its programs

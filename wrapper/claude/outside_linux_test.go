@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
@@ -185,10 +184,7 @@ func TestShellsHidden(t *testing.T) {
 		{"echo x >>" + output, true, false}, {"echo x >" + g.work + "/n", true, false}, {"mv " + g.work + " " + scratch + "/x", true, false}, {"mv " + g.work + " " + scratch + "/x", false, false},
 		{"ls " + g.work + "/out", true, true}, {"ls " + g.work + "/out", false, false},
 	} {
-		d := permission.Decision{Behavior: permission.Allow, Walls: permission.Inside, Risk: risk.Moderate}
-		if tt.plain {
-			d.Risk = risk.Safe
-		}
+		d := permission.Decision{Behavior: permission.Allow, Walls: permission.Inside, OnlyReads: tt.plain}
 		g.allow(&permission.ToolUse{ID: "id", Tool: "Bash"}, &permission.Result{Decision: d, UpdatedInput: []byte(`{"command":"` + tt.command + `"}`)})
 		if code, said := g.runs(scratch, nil, g.text(tt.command)); (code == 0) != tt.works {
 			t.Errorf("%s, plain %v: %d, %q", tt.command, tt.plain, code, said)

@@ -63,15 +63,16 @@ type shells struct {
 
 // permit is a tool use that was allowed and has not run yet.
 type permit struct {
-	id     string
-	forms  []string    // its command line, as the CLI may write it
-	dir    string      // in which it was decided, "" if unknown
-	at     os.FileInfo // the directory, as it was then; nil if it was none
-	later  bool        // its result may come before it has begun
-	inside bool        // inside walls
-	plain  bool        // it runs no code that the line does not show
-	ahead  func() (*ahead, error)
-	again  func() (*permission.Decision, error) // decides one outside walls anew; nil without walls
+	id       string
+	forms    []string    // its command line, as the CLI may write it
+	dir      string      // in which it was decided, "" if unknown
+	at       os.FileInfo // the directory, as it was then; nil if it was none
+	later    bool        // its result may come before it has begun
+	inside   bool        // inside walls
+	plain    bool        // it only reads
+	programs []string    // those of one that only reads
+	ahead    func() (*ahead, error)
+	again    func() (*permission.Decision, error) // decides one outside walls anew; nil without walls
 	// line is the command line, and outward why something in it cannot be done inside.
 	line, outward string
 	told          string // the file in which its shell leaves its directory; "" if that is the CLI's
@@ -337,7 +338,7 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 	}
 	p := &permit{
 		id: use.ID, forms: shelltext.Forms(field(res.UpdatedInput, tool.Field)), dir: use.Dir,
-		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res), plain: res.Plain(),
+		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res), plain: res.OnlyReads, programs: res.Programs,
 	}
 	if p.dir != "" {
 		p.at, _ = os.Stat(p.dir)
