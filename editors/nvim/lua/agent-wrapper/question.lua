@@ -68,9 +68,14 @@ local function characters(segments)
         rest = rest:sub(#name + 1)
       else
         local plain = rest:match("^[^<]+") or "<"
-        local ascii = not plain:find("[\128-\255]")
-        for _, c in ipairs(ascii and vim.split(plain, "") or vim.fn.split(plain, "\\zs")) do
-          table.insert(out, { text = c, width = ascii and 1 or strwidth(c), mark = s.mark })
+        if plain:find("[\128-\255]") then
+          for _, c in ipairs(vim.fn.split(plain, "\\zs")) do
+            table.insert(out, { text = c, width = strwidth(c), mark = s.mark })
+          end
+        else
+          for c in plain:gmatch(".") do
+            table.insert(out, { text = c, width = 1, mark = s.mark })
+          end
         end
         rest = rest:sub(#plain + 1)
       end
