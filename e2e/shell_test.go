@@ -131,7 +131,7 @@ func insideRows(b *box) []shellRow {
 		{Name: "serve", Command: "python3 -m http.server --bind 127.0.0.1 8123", More: in{"run_in_background": true}},
 		{Name: "tasks", Command: `python3 -c 'import os; print(os.listdir(os.environ["TMPDIR"] + "/.agent"))'`, Says: "[]"},
 		{Name: "served", Command: `until exec 3<>/dev/tcp/127.0.0.1/8123; do sleep 0.05; done 2>/dev/null; printf 'GET /a.txt HTTP/1.0\r\n\r\n' >&3; cat <&3`, Exit: "secret-of-a"},
-		{Name: "output", Command: "grep -rh GET $TMPDIR/.agent/claude-*", Exit: "/a.txt"},
+		{Name: "output", Command: "grep -rhs GET $TMPDIR/.agent/claude-*; true", Exit: "/a.txt"},
 	}
 }
 

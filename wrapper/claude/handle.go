@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -179,7 +180,9 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 // the hook.
 func (r *run) start(id string, q *question) {
 	q.started = true
-	q.use.Dir = r.where(q)
+	if q.use.Dir = r.where(q); q.use.Dir != "" {
+		q.at, _ = os.Stat(q.use.Dir) // where there is none nothing runs
+	}
 	use := q.use
 	given := r.given(q)
 	r.asking.Go(func() {
@@ -220,7 +223,7 @@ func (r *run) answered(a answer) error {
 	}
 	r.uses.decided(r.uses.get(q.use.ID), a.allowed)
 	if a.allowed {
-		r.shells.allow(&q.use, &a.result)
+		r.shells.allow(&q.use, q.at, &a.result)
 	}
 	if !a.allowed && a.result.Interrupt {
 		r.out.Stopped = a.message()

@@ -30,7 +30,7 @@ func outsideGuard(t *testing.T, found func(string) string, decide func() permiss
 }
 
 func (g *guard) allowsOutside(command, dir string) {
-	g.allow(&permission.ToolUse{ID: "id", Tool: "Bash", Dir: dir}, &permission.Result{
+	g.allow(&permission.ToolUse{ID: "id", Tool: "Bash", Dir: dir}, nil, &permission.Result{
 		Decision: permission.Decision{Behavior: permission.Allow, Walls: permission.Outside}, UpdatedInput: []byte(`{"command":"` + command + `"}`),
 	})
 }
@@ -185,7 +185,7 @@ func TestShellsHidden(t *testing.T) {
 		{"ls " + g.work + "/out", true, true}, {"ls " + g.work + "/out", false, false},
 	} {
 		d := permission.Decision{Behavior: permission.Allow, Walls: permission.Inside, OnlyReads: tt.plain}
-		g.allow(&permission.ToolUse{ID: "id", Tool: "Bash"}, &permission.Result{Decision: d, UpdatedInput: []byte(`{"command":"` + tt.command + `"}`)})
+		g.allow(&permission.ToolUse{ID: "id", Tool: "Bash"}, nil, &permission.Result{Decision: d, UpdatedInput: []byte(`{"command":"` + tt.command + `"}`)})
 		if code, said := g.runs(scratch, nil, g.text(tt.command)); (code == 0) != tt.works {
 			t.Errorf("%s, plain %v: %d, %q", tt.command, tt.plain, code, said)
 		}

@@ -94,6 +94,7 @@ const (
 // yet.
 type question struct {
 	use       permission.ToolUse
+	at        os.FileInfo // the directory of the use, before it was decided; nil if unknown
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	hook      bool // it is a call of the hook, which comes before

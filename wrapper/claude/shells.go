@@ -327,8 +327,9 @@ func (s *shells) drop(p *permit) {
 	}
 }
 
-// allow lets a tool use run once that was allowed. The CLI has not been told yet.
-func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
+// allow lets a tool use run once that was allowed, in the directory that it was decided in. The
+// CLI has not been told yet.
+func (s *shells) allow(use *permission.ToolUse, at os.FileInfo, res *permission.Result) {
 	tool := tools.Builtin(use.Tool)
 	if s == nil || tool == nil || tool.Does != tools.Command {
 		return
@@ -337,11 +338,8 @@ func (s *shells) allow(use *permission.ToolUse, res *permission.Result) {
 		return // nothing allows it without walls
 	}
 	p := &permit{
-		id: use.ID, forms: shelltext.Forms(field(res.UpdatedInput, tool.Field)), dir: use.Dir,
+		id: use.ID, forms: shelltext.Forms(field(res.UpdatedInput, tool.Field)), dir: use.Dir, at: at,
 		later: isSet(res.UpdatedInput, "run_in_background"), inside: s.inside(res), plain: res.OnlyReads, programs: res.Programs,
-	}
-	if p.dir != "" {
-		p.at, _ = os.Stat(p.dir)
 	}
 	switch {
 	case p.inside:

@@ -55,7 +55,8 @@ func newGuard(t testing.TB, change func(o *launch)) *guard {
 // allows allows a command in a directory, as the Decider's answer.
 func (g *guard) allows(id, command, dir string, more string) {
 	input, _ := json.Marshal(command)
-	g.allow(&permission.ToolUse{ID: id, Tool: "Bash", Dir: dir}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":` + string(input) + more + `}`)})
+	at, _ := os.Stat(dir)
+	g.allow(&permission.ToolUse{ID: id, Tool: "Bash", Dir: dir}, at, &permission.Result{UpdatedInput: json.RawMessage(`{"command":` + string(input) + more + `}`)})
 }
 
 // text is what the agent CLI would write around a command that has no quotation marks.
@@ -154,7 +155,7 @@ func TestShellsDirectory(t *testing.T) {
 // TestShellsEdited: what a person has made of a command is what runs.
 func TestShellsEdited(t *testing.T) {
 	g := newGuard(t, nil)
-	g.allow(&permission.ToolUse{ID: "id", Tool: "Bash", Input: json.RawMessage(`{"command":"echo a"}`)}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"echo b"}`)})
+	g.allow(&permission.ToolUse{ID: "id", Tool: "Bash", Input: json.RawMessage(`{"command":"echo a"}`)}, nil, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"echo b"}`)})
 	if code, _ := g.runs(g.work, nil, g.text("echo a")); code != 126 {
 		t.Errorf("what it was before: %d", code)
 	}
@@ -258,20 +259,20 @@ func TestShellsUndecided(t *testing.T) {
 func TestShellsTools(t *testing.T) {
 	g := &guard{t: t, shells: &shells{o: &launch{}, allowed: map[string][]*permit{}}}
 	for _, tool := range []string{"Read", "mcp__a__b", "Agent", "PowerShell"} {
-		g.allow(&permission.ToolUse{ID: "x", Tool: tool}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
+		g.allow(&permission.ToolUse{ID: "x", Tool: tool}, nil, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	}
 	if len(g.allowed) > 0 {
 		t.Errorf("%v", g.allowed)
 	}
-	g.allow(&permission.ToolUse{ID: "x", Tool: "Bash"}, &permission.Result{Decision: permission.Decision{Walls: permission.Within}, UpdatedInput: json.RawMessage(`{"command":"a"}`)})
+	g.allow(&permission.ToolUse{ID: "x", Tool: "Bash"}, nil, &permission.Result{Decision: permission.Decision{Walls: permission.Within}, UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	if len(g.allowed) > 0 {
 		t.Errorf("allowed within walls, where there are none: %v", g.allowed)
 	}
-	g.allow(&permission.ToolUse{ID: "x", Tool: "Monitor"}, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
+	g.allow(&permission.ToolUse{ID: "x", Tool: "Monitor"}, nil, &permission.Result{UpdatedInput: json.RawMessage(`{"command":"a"}`)})
 	if len(g.allowed) != 1 {
 		t.Errorf("%v", g.allowed)
 	}
-	(*shells)(nil).allow(&permission.ToolUse{Tool: "Bash"}, &permission.Result{})
+	(*shells)(nil).allow(&permission.ToolUse{Tool: "Bash"}, nil, &permission.Result{})
 	(*shells)(nil).over("x")
 	(*shells)(nil).close()
 }

@@ -5355,8 +5355,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "a command runs in the directory that it was decided in, whatever is called so", File: "wrapper/claude/shells.go",
-		Old:  `		p.at, _ = os.Stat(p.dir)`,
-		New:  `		p.at, _ = os.Stat("/usr")`,
+		Old:  `	now, _ := os.Stat(dir)`,
+		New:  `	now, _ := os.Stat(dir); for _, p := range s.allowed[command] { if p.dir != "" { p.at, _ = os.Stat(p.dir) } }`,
 		Test: "TestShellsReplaced",
 	},
 	{
