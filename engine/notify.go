@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"os"
-	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/notify"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -21,10 +20,10 @@ func (r *Rules) newNotifier() *notify.Notifier {
 	})
 }
 
-// ownPath is the value of PATH for the programs that we start ourselves: none of the workspace,
-// which an agent's command could have put there.
+// ownPath is the value of PATH for the programs that we start ourselves: none that an agent's
+// command could have put there.
 func (r *Rules) ownPath() string {
-	return workspace.Programs{Path: os.Getenv("PATH"), Written: slices.Concat([]string{r.Place.Workspace}, r.Place.Roots)}.Others()
+	return workspace.Programs{Path: os.Getenv("PATH"), Written: r.Written()}.Others()
 }
 
 // Notifying returns an approver that asks next, and tells a person of a question that

@@ -32,6 +32,9 @@ func (r *Rules) Walls(dir string) (*walls.Plan, error) {
 	return plan, nil
 }
 
+// Written returns the directories in which commands inside walls may write.
+func (r *Rules) Written() []string { return workspace.Written(r.Place) }
+
 // Meets returns the walls of a plan that a command which has failed has met.
 func (r *Rules) Meets(plan *walls.Plan, end *walls.End) []walls.Met {
 	end.Home = r.Place.Home

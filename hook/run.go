@@ -31,10 +31,10 @@ type Options struct {
 	// Plugin says that the hook stands in a plugin of the host: no settings file has to
 	// name it.
 	Plugin bool
-	// Walls returns why there are no walls on this machine, "" if there are; it is called
-	// once in a session. The error says why there are none at the moment, and nothing runs. A
+	// Walls returns why there are no walls on this machine for commands under the rules of a
+	// session, "" if there are; it is called once in it. The error says why there are none at the moment, and nothing runs. A
 	// nil Walls: no command runs inside any. Engine.Within is what starts one there.
-	Walls func(ctx context.Context) (missing string, err error)
+	Walls func(ctx context.Context, rules *engine.Rules) (missing string, err error)
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration
 }
@@ -61,7 +61,7 @@ type run struct {
 	options engine.Options
 	plugin  bool
 	ask     func(e *engine.Engine) (Asker, error)
-	walls   func(context.Context) (string, error)
+	walls   func(context.Context, *engine.Rules) (string, error)
 	// light: the policies are those that were compiled when the session began, and nobody
 	// is asked elsewhere: what needs more is errWhole, before anything was recorded or kept.
 	light bool

@@ -146,7 +146,7 @@ func (r *run) begin(ctx context.Context, dir string, e *Event) (*fixed, error) {
 	}
 	f.Texts = digest(texts)
 	if rules.Walled() && r.host.Rewrites != "" && r.walls != nil {
-		if f.NoWalls, err = r.walls(ctx); err != nil {
+		if f.NoWalls, err = r.walls(ctx, rules); err != nil {
 			return nil, fmt.Errorf("there are no walls at the moment: %w: try again", err)
 		}
 		f.Walls = f.NoWalls == ""

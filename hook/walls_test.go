@@ -33,7 +33,7 @@ func (m *machine) inWalls(t tester, host string, missing error, payload string) 
 	code := hook.Main(context.Background(), hook.Options{
 		Host: hosts.Named(host), Dir: m.project, Env: func(name string) string { return m.env[name] },
 		Engine: engine.Options{Dirs: &engine.Dirs{User: m.user, State: m.state}, Within: "/bin/agent-wrapper"},
-		Ask:    m.ask, Walls: func(context.Context) (string, error) {
+		Ask:    m.ask, Walls: func(context.Context, *engine.Rules) (string, error) {
 			if missing == nil || errors.Is(missing, errScarce) {
 				return "", missing
 			}

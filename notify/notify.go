@@ -24,7 +24,7 @@ type Options struct {
 	Desktop bool
 	Command []string // a program and its arguments, run without a shell
 	Webhook string   // an https URL, or http to this machine
-	Path    string   // the value of PATH for programs; "" is that of this process
+	Path    string   // the value of PATH for programs
 	// Warn is told of the first failure of each way, in words for a person. It may be nil,
 	// and must be safe for concurrent use.
 	Warn func(text string)

@@ -201,7 +201,7 @@ func TestWebhookAndCommand(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "hunter2hunter2")
 	script(t, filepath.Join(home, "tell"), `cat > got.json; env > got.env; echo "$*" > got.args; pwd -P > got.dir; mv got.json done.json`)
 	warned := make(chan string, 1)
-	n := New(Options{After: time.Millisecond, Command: []string{"./tell", "$(id)", "a b"}, Webhook: hook.URL, Warn: func(text string) { warned <- text }})
+	n := New(Options{Path: os.Getenv("PATH"), After: time.Millisecond, Command: []string{"./tell", "$(id)", "a b"}, Webhook: hook.URL, Warn: func(text string) { warned <- text }})
 	answered := n.Waits(bash("git push origin main"), nil)
 	const want = `{"title":"agent-wrapper: a question waits","text":"agent-wrapper: a question waits: Bash: git push origin main","tool":"Bash","summary":"git push origin main","session":"s-1","dir":"/w","waited_s":0,"waiting":1}`
 	if got := <-bodies; got != want {
@@ -309,7 +309,7 @@ func TestDesktop(t *testing.T) {
 		t.Setenv("TERM", c.term)
 		t.Setenv("PATH", c.path)
 		written.Reset()
-		if how, err := (&Notifier{}).desktop(t.Context(), &x, c.terminal); (err != nil) != c.fails || written.String() != c.want {
+		if how, err := (&Notifier{o: Options{Path: c.path}}).desktop(t.Context(), &x, c.terminal); (err != nil) != c.fails || written.String() != c.want {
 			t.Errorf("%s: %q, %v; the terminal got %q", c.name, how, err, written.String())
 		}
 	}

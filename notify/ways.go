@@ -105,9 +105,7 @@ func (n *Notifier) run(ctx context.Context, argv []string, stdin []byte) error {
 	if err != nil {
 		return err
 	}
-	if n.o.Path != "" {
-		env = append(env, "PATH="+n.o.Path)
-	}
+	env = append(env, "PATH="+n.o.Path)
 	dir, err := os.UserHomeDir()
 	if err != nil {
 		dir = string(os.PathSeparator)

@@ -272,6 +272,35 @@ func TestLawWalls(t *testing.T) {
 	})
 }
 
+// TestStill: an allow stands, and a question that a person has answered as long as it is the
+// same; a denial never does but in place of that question.
+func TestStill(t *testing.T) {
+	d := func(b Behavior, walls Walled, reason string, never bool) Decision {
+		return Decision{Behavior: b, Walls: walls, Reason: reason, never: never}
+	}
+	for _, tt := range []struct {
+		was, now Decision
+		want     bool
+	}{
+		{d(Allow, Outside, "a", false), d(Allow, Outside, "b", false), true},
+		{d(Ask, Outside, "a", false), d(Allow, Outside, "b", false), true},
+		{d(Allow, Outside, "a", false), d(Allow, Inside, "a", false), false},
+		{d(Allow, Outside, "a", false), d(Ask, Outside, "a", false), false},
+		{d(Ask, Outside, "a", false), d(Ask, Outside, "a", false), true},
+		{d(Ask, Outside, "a", false), d(Ask, Outside, "b", false), false},
+		{d(Ask, Outside, "a", false), d(Ask, Inside, "a", false), false},
+		{d(Deny, Outside, "a", false), d(Deny, Outside, "a", false), false},
+		{d(Deny, Outside, "a", true), d(Deny, Outside, "a", true), true},
+		{d(Deny, Outside, "a", true), d(Deny, Outside, "a", false), false},
+		{d(Deny, Outside, "a", false), d(Deny, Outside, "a", true), false},
+		{Decision{}, Decision{}, false},
+	} {
+		if got := tt.now.Still(&tt.was); got != tt.want {
+			t.Errorf("%+v, and then %+v: %v", tt.was, tt.now, got)
+		}
+	}
+}
+
 // TestOnlyReads: what only reads is told from what runs code, or waits and then acts.
 func TestOnlyReads(t *testing.T) {
 	for line, want := range map[string]bool{

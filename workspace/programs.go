@@ -23,27 +23,30 @@ const maxInterpreters = 5
 func (p Programs) Planted(name string) bool { return p.planted(name, p.roots(), maxInterpreters) }
 
 // Found returns the path at which a program is found, if commands can write in a directory
-// of PATH, so that it may be found elsewhere later; else "". Where there is none, it is the
-// first path at which nobody can put one.
+// of PATH before it, so that another may be found later; else "". What commands can write is
+// passed by: it may have been put there since somebody looked. Where there is no other, it is a
+// path at which there is nothing.
 func (p Programs) Found(name string) string {
-	roots, none, open := p.roots(), "", false
+	roots, open := p.roots(), false
 	for _, dir := range filepath.SplitList(p.Path) {
 		file := filepath.Join(dir, name)
-		written := !filepath.IsAbs(dir) || writable(file, roots)
-		open = open || written
-		if executable(file) && filepath.IsAbs(dir) {
-			none = file
-			break
-		}
-		if none == "" && !written {
-			none = file
+		switch {
+		case !filepath.IsAbs(dir) || writable(file, roots):
+			open = true
+		case executable(file) && open:
+			return file
+		case executable(file):
+			return ""
 		}
 	}
-	if !open {
-		return ""
+	if open {
+		return nowhere + name
 	}
-	return none
+	return ""
 }
+
+// nowhere begins paths that nobody can make.
+const nowhere = os.DevNull + "/"
 
 // Others returns the value of PATH without the directories in which commands can write.
 func (p Programs) Others() string {

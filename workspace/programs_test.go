@@ -70,7 +70,7 @@ func TestPlanted(t *testing.T) {
 }
 
 // TestFound: a program is pinned where a directory stands on PATH, before it, in which commands
-// can write; one that is nowhere, to where nobody can put it.
+// can write, and never to what is in that; one that is nowhere, to where nobody can put it.
 func TestFound(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -94,9 +94,11 @@ func TestFound(t *testing.T) {
 		{"docker", "alias:usr", "usr/docker", "usr"},
 		{"docker", "none:usr:work", "", "none:usr"},
 		{"none", "usr", "", "usr"},
-		{"none", "usr:work", "usr/none", "usr"},
-		{"none", "work:usr", "usr/none", "usr"},
-		{"none", "work", "", ""},
+		{"none", "usr:work", "/dev/null/none", "usr"},
+		{"none", "work:usr", "/dev/null/none", "usr"},
+		{"none", "work", "/dev/null/none", ""},
+		{"x", "work:usr", "/dev/null/x", "usr"}, // it was put there since somebody looked
+		{"docker", "alias", "/dev/null/docker", ""},
 	} {
 		var list []string
 		for one := range strings.SplitSeq(tt.path, ":") {

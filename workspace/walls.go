@@ -204,8 +204,8 @@ func (c *cache) make(path string, writable func() []string) {
 	}
 }
 
-// written returns the directories that a plan may let commands write at a place.
-func written(place patterns.Place) []string {
+// Written returns the directories that a plan may let commands write at a place.
+func Written(place patterns.Place) []string {
 	t := Tree{Env{Place: place}}
 	roots := append([]string{place.Workspace}, place.Roots...)
 	all := slices.Clone(roots)
@@ -241,7 +241,7 @@ func Machine(place patterns.Place, begins bool) *walls.Machine {
 			continue
 		}
 		if begins {
-			c.make(path, func() []string { return written(place) })
+			c.make(path, func() []string { return Written(place) })
 		}
 		m.Writable = append(m.Writable, walls.Path{Path: path, Why: "cache of " + c.program})
 	}

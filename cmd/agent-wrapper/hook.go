@@ -85,7 +85,7 @@ func (f *hookFlags) options() (*hook.Options, error) {
 		return nil, err
 	}
 	dirs := userDirs()
-	o.Engine.Dirs, o.Walls = &dirs, func(ctx context.Context) (string, error) { return noWalls(ctx, o.Dir) }
+	o.Engine.Dirs, o.Walls = &dirs, noWalls
 	var err error
 	if o.Engine.Within, err = os.Executable(); err != nil {
 		return nil, err
@@ -94,13 +94,10 @@ func (f *hookFlags) options() (*hook.Options, error) {
 	return o, err
 }
 
-// noWalls returns why there are no walls on this machine for commands in a workspace, "" if
-// there are. The error says why there are none at the moment.
-func noWalls(ctx context.Context, dir string) (string, error) {
-	err := kernel.Ours([]string{dir})
-	if err == nil {
-		err = kernel.Probe(ctx)
-	}
+// noWalls returns why there are no walls on this machine for commands under rules, "" if there
+// are. The error says why there are none at the moment.
+func noWalls(ctx context.Context, r *engine.Rules) (string, error) {
+	err := probe(ctx, r)
 	if kernel.IsMissing(err) {
 		return err.Error(), nil
 	}

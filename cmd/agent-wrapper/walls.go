@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -190,9 +189,9 @@ func enclose(ctx context.Context, r *engine.Rules, only bool, warn func(string))
 	}
 }
 
-// probe returns why there are no walls for commands that may write in the workspace of rules.
+// probe returns why there are no walls for commands under rules.
 func probe(ctx context.Context, r *engine.Rules) error {
-	if err := kernel.Ours(slices.Concat([]string{r.Place.Workspace}, r.Place.Roots)); err != nil {
+	if err := kernel.Ours(r.Written()); err != nil {
 		return err
 	}
 	return kernel.Probe(ctx)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -277,11 +278,14 @@ func Ours(roots []string) error {
 	}
 	for _, root := range roots {
 		real, err := filepath.EvalSymlinks(root)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
-			continue // there is nothing
+			return &missing{"programs", err}
 		}
 		if below, err := filepath.Rel(real, own); err != nil || filepath.IsLocal(below) {
-			return &missing{"programs", fmt.Errorf("agent-wrapper itself lies in the workspace, where commands could replace it: %s: install it elsewhere", own)}
+			return &missing{"programs", fmt.Errorf("agent-wrapper itself lies in %s, where commands could replace it: %s: install it elsewhere", root, own)}
 		}
 	}
 	return nil

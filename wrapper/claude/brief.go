@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,8 +163,12 @@ func (o *launch) runLine(ctx context.Context, line string) (string, int, error) 
 		return "", 0, errors.New("there is no bash on PATH to run it")
 	}
 	env, _ := cleaned(os.Environ(), bash)
-	if o.Scratch != "" {
-		env = append(env, "TMPDIR="+o.Scratch)
+	temp := o.Scratch
+	if o.told.outside[line] {
+		temp = cmp.Or(o.agentDir(), temp)
+	}
+	if temp != "" {
+		env = append(env, "TMPDIR="+temp)
 	}
 	out := &limited{most: maxOutput}
 	c := process.Command{Args: []string{bash, "-c", line}, Dir: o.Dir, Env: env, Stdout: out, Stderr: out, Limit: lineLimit}
@@ -190,7 +195,7 @@ func (o *launch) runWalled(ctx context.Context, c *process.Command, line string)
 	if err != nil {
 		return process.Result{}, fmt.Errorf("the walls cannot be planned: %w", err)
 	}
-	held, done := kernel.Around(plan, func(ctx context.Context, host, port string) error {
+	held, done := kernel.Around(o.hide(plan, false), func(ctx context.Context, host, port string) error {
 		return o.Walls.Reaches(ctx, o.told.session, host, port)
 	})
 	defer done()

@@ -185,10 +185,13 @@ func (r *run) start(id string, q *question) {
 	}
 	use := q.use
 	given := r.given(q)
+	if given != nil {
+		q.at = given.at
+	}
 	r.asking.Go(func() {
 		var a answer
 		if given != nil && q.ctx.Err() == nil {
-			a = *given
+			a = given.answer
 		} else {
 			a = decide(q.ctx, r.o.Decider, use)
 		}

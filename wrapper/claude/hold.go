@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"os"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -16,6 +17,7 @@ import (
 // holding is an allow that the CLI has not been told.
 type holding struct {
 	use    permission.ToolUse
+	at     os.FileInfo // the directory of the use, before it was decided
 	answer answer
 	moves  bool // it may change the directory of the main agent's shell
 }
@@ -25,7 +27,7 @@ func (r *run) held(q *question, a *answer) error {
 	e := r.uses.get(q.use.ID)
 	e.deciding = false
 	if a.allowed && !q.withdrawn && !q.over && r.deciding.Err() == nil {
-		r.uses.hold(e, &holding{q.use, *a, e.moves})
+		r.uses.hold(e, &holding{q.use, q.at, *a, e.moves})
 		return r.writer.send(answering(a.id, hookAsks()))
 	}
 	if a.allowed {
@@ -45,9 +47,8 @@ func (r *run) held(q *question, a *answer) error {
 	return err
 }
 
-// given returns the answer that is held for a question, nil if there is none. It is
-// given once.
-func (r *run) given(q *question) *answer {
+// given returns what is held for a question, nil if there is nothing. It is given once.
+func (r *run) given(q *question) *holding {
 	e := r.uses.get(q.use.ID)
 	if q.hook || e.held == nil {
 		return nil
@@ -56,7 +57,7 @@ func (r *run) given(q *question) *answer {
 	if r.o.paused() || !sameUse(&h.use, &q.use) {
 		return nil
 	}
-	return &h.answer
+	return h
 }
 
 // hold keeps an answer until the CLI asks.

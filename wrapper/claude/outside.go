@@ -15,7 +15,7 @@ import (
 
 // A command outside walls was decided by files that commands inside can change, which an
 // earlier one does in the background: what lies on PATH in the workspace, where a link leads.
-// So nothing tells them when it begins (hide), it is decided again then (anew), and finds its
+// So no code inside sees when it begins (hide), it is decided again then (anew), and finds its
 // programs where they were found.
 
 // socketsName is the directory of the agent CLI's sockets, in agentDir.
@@ -26,6 +26,7 @@ func (s *shells) hold() error {
 	if s.scratch == nil || s.o.agentDir() == "" {
 		return nil
 	}
+	_ = s.scratch.Chmod(".", 0o700) // a command inside may have taken that from us
 	for _, name := range []string{agentName, filepath.Join(agentName, socketsName)} {
 		if err := s.scratch.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -37,17 +38,16 @@ func (s *shells) hold() error {
 	return nil
 }
 
-// hide returns a plan that hides what is ours. A command that runs no code reads the output of
-// the CLI's tasks, as agents do.
-func (s *shells) hide(from *walls.Plan, plain bool) *walls.Plan {
+// hide returns a plan that hides agentDir. A command that only reads sees the output of the
+// CLI's tasks, as agents do.
+func (o *launch) hide(from *walls.Plan, plain bool) *walls.Plan {
 	plan := *from
-	plan.Denied = append(slices.Clone(plan.Denied), walls.Path{Path: s.dir, Why: "agent-wrapper listens there"})
-	agent := walls.Path{Path: s.o.agentDir(), Why: "files of the agent CLI, and of what runs outside"}
+	agent := walls.Path{Path: o.agentDir(), Why: "files of the agent CLI, and of what runs outside"}
 	switch {
-	case agent.Path == "" || s.scratch == nil:
+	case agent.Path == "":
 	case plain:
 		plan.ReadOnly = append(slices.Clone(plan.ReadOnly), agent)
-		plan.Denied = append(plan.Denied, walls.Path{Path: filepath.Join(agent.Path, socketsName), Why: "the agent CLI listens there"})
+		plan.Denied = append(slices.Clone(plan.Denied), walls.Path{Path: filepath.Join(agent.Path, socketsName), Why: "the agent CLI listens there"})
 	default:
 		plan.Empty = append(slices.Clone(plan.Empty), agent)
 	}
@@ -58,7 +58,9 @@ func (s *shells) hide(from *walls.Plan, plain bool) *walls.Plan {
 // what is not as it was.
 func (s *shells) anew(use *permission.ToolUse, res *permission.Result) func() (*permission.Decision, error) {
 	if s.o.Explain == nil {
-		return func() (*permission.Decision, error) { return &permission.Decision{}, nil }
+		return func() (*permission.Decision, error) {
+			return nil, errors.New("nobody decides it again: Task.Explain is nil")
+		}
 	}
 	again := *use
 	again.Input = res.UpdatedInput
@@ -86,15 +88,20 @@ func (s *shells) inward(text *shelltext.Text, p *permit) (string, error) {
 }
 
 // outward returns the text of a command outside walls, if it is still allowed: its programs
-// are those that were found when it was decided, and its temporary files are not among those of
-// commands inside, unless it names TMPDIR.
+// are those that were found, and what it starts has no temporary files among those of commands
+// inside. A line that names TMPDIR was decided with the value that it has inside: its shell
+// alone has that.
 func (s *shells) outward(text *shelltext.Text, p *permit) (string, error) {
 	d, err := p.again()
 	if err != nil {
 		return "", err
 	}
 	changes := &shelltext.Changes{First: s.pinned(d.Programs), Directory: text.Directory}
-	if dir := s.o.agentDir(); dir != "" && !strings.Contains(text.Command, "TMPDIR") {
+	switch dir := s.o.agentDir(); {
+	case dir == "":
+	case strings.Contains(text.Command, "TMPDIR"):
+		changes.Environment = `\builtin unset TMPDIR; TMPDIR=` + shelltext.Quote(s.o.Scratch)
+	default:
 		changes.Environment = "export TMPDIR=" + shelltext.Quote(dir)
 	}
 	return text.With(changes), nil

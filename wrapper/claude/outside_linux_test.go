@@ -13,7 +13,6 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/walls"
-	"github.com/agent-wrapper/agent-wrapper/walls/kernel"
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude/prefix"
 )
@@ -55,6 +54,8 @@ func TestShellsOutward(t *testing.T) {
 		{"a person's", outside(permission.Ask, "a"), outside(permission.Ask, "a"), true},
 		{"a person's, about something else", outside(permission.Ask, "a"), outside(permission.Ask, "b"), false},
 		{"a person's, denied now", outside(permission.Ask, "a"), outside(permission.Deny, "a"), false},
+		{"denied by now and then", outside(permission.Deny, "a"), outside(permission.Deny, "a"), false},
+		{"nothing", permission.Decision{}, permission.Decision{}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			decides := tt.was
@@ -69,6 +70,16 @@ func TestShellsOutward(t *testing.T) {
 				t.Errorf("%d, %q", code, said)
 			}
 		})
+	}
+}
+
+// TestShellsUndecidable: a command outside that nobody can decide again does not run.
+func TestShellsUndecidable(t *testing.T) {
+	g := outsideGuard(t, nil, nil)
+	g.o.Explain = nil
+	g.allowsOutside("echo ran", "")
+	if code, said := g.runs(g.o.Scratch, nil, g.text("echo ran")); code != 126 {
+		t.Errorf("%d, %q", code, said)
 	}
 }
 
@@ -99,14 +110,17 @@ func TestShellsPinned(t *testing.T) {
 }
 
 // TestShellsTemp: temporary files of what runs outside are not among those of commands inside,
-// unless the line says so, nor is the directory of its shell, to which the CLI moves.
+// also if the line names the directory of these; nor is the file with that of its shell.
 func TestShellsTemp(t *testing.T) {
-	g := outsideGuard(t, nil, func() permission.Decision { return permission.Decision{Walls: permission.Outside} })
+	g := outsideGuard(t, nil, func() permission.Decision {
+		return permission.Decision{Behavior: permission.Allow, Walls: permission.Outside}
+	})
 	g.envText = "export TMPDIR=" + g.o.Scratch + "\n"
 	text := func(command string) string { return strings.TrimSpace(g.envText) + "\n: && " + g.text(command) }
-	for command, want := range map[string]string{"printenv": g.work, "echo $TMPDIR": g.o.Scratch} {
+	const child = "env | grep ^T[M]P || echo none"
+	for command, want := range map[string]string{child: "TMPDIR=" + g.work, "echo $TMPDIR": g.o.Scratch, child + " # TMPDIR": "none"} {
 		g.allowsOutside(command, "")
-		if code, said := g.runs("/", nil, text(command)); code != 0 || !strings.Contains("\n"+said, "\n"+strings.Repeat("TMPDIR=", strings.Count(command, "printenv"))+want+"\n") {
+		if code, said := g.runs("/", []string{"TMPDIR=" + g.work}, text(command)); code != 0 || said != want+"\n" {
 			t.Errorf("%s: %d, %q", command, code, said)
 		}
 	}
@@ -157,19 +171,10 @@ func TestShellsExact(t *testing.T) {
 // TestShellsHidden: commands inside see nothing of what the agent CLI and commands outside do
 // for themselves, but for one that runs no code: that reads the output of tasks.
 func TestShellsHidden(t *testing.T) {
-	if err := kernel.Probe(t.Context()); err != nil {
-		t.Skip(err)
-	}
 	scratch := t.TempDir()
-	g := newGuard(t, func(o *launch) {
-		o.Scratch = scratch
-		o.Walls = &wrapper.Walls{
-			Plan: func() (*walls.Plan, error) {
-				return &walls.Plan{Temp: []walls.Path{{Path: os.TempDir()}}, Writable: []walls.Path{{Path: scratch}}}, nil
-			},
-			Made: func(*walls.Plan) []walls.Path { return nil },
-		}
-	})
+	g := insideGuard(t, func() (*walls.Plan, error) {
+		return &walls.Plan{Temp: []walls.Path{{Path: os.TempDir()}}, Writable: []walls.Path{{Path: scratch}}}, nil
+	}, func(o *launch) { o.Scratch = scratch })
 	g.work = filepath.Join(scratch, agentName)
 	output, socket := filepath.Join(g.work, "out"), filepath.Join(g.work, socketsName, "s")
 	if err := errors.Join(os.WriteFile(output, []byte("said"), 0o600), os.WriteFile(socket, []byte("said"), 0o600)); err != nil {
@@ -215,15 +220,14 @@ func TestAskedExact(t *testing.T) {
 
 // TestFindBash: bash is none that a command inside walls can replace.
 func TestFindBash(t *testing.T) {
-	real, dir := findBash(nil), t.TempDir()
-	if real == "" {
-		t.Skip("there is no bash")
+	dir, other := t.TempDir(), t.TempDir()
+	planted, real := filepath.Join(dir, "bash"), filepath.Join(other, "bash")
+	for _, name := range []string{planted, real} {
+		if err := os.WriteFile(name, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
-	planted := filepath.Join(dir, "bash")
-	if err := os.Symlink(real, planted); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+":"+filepath.Dir(real))
+	t.Setenv("PATH", dir+":"+other)
 	below := &wrapper.Walls{Planted: func(program string) bool { return strings.HasPrefix(program, dir) }}
 	if got := findBash(nil); got != planted {
 		t.Errorf("without walls: %s", got)
@@ -239,12 +243,7 @@ func TestFindBash(t *testing.T) {
 
 // TestShellsEnd: a run ends although what builds the walls does not answer any more.
 func TestShellsEnd(t *testing.T) {
-	if err := kernel.Probe(t.Context()); err != nil {
-		t.Skip(err)
-	}
-	g := newGuard(t, func(o *launch) {
-		o.Walls = &wrapper.Walls{Plan: func() (*walls.Plan, error) { return &walls.Plan{}, nil }, Made: func(*walls.Plan) []walls.Path { return nil }}
-	})
+	g := insideGuard(t, func() (*walls.Plan, error) { return &walls.Plan{}, nil }, func(*launch) {})
 	const command = "echo begun; sleep 1000"
 	g.allows("id", command, "", "")
 	cmd := exec.Command(g.prefix(), g.text(command))

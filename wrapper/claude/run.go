@@ -213,7 +213,7 @@ func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells
 		err = checkHome(env, o.Session)
 	}
 	if err == nil && o.Walls != nil && o.Walls.Planted != nil && o.Walls.Planted(own) {
-		emit(o.Events, wrapper.Event{Type: wrapper.WarningEvent, Message: "the agent CLI lies where commands inside walls can replace it: " + own + ": install it elsewhere"})
+		err = fmt.Errorf("the agent CLI may be a file that a command inside walls has written: %s: install it, and its interpreter, elsewhere than in the workspace and in caches, or run it with --walls=off", own)
 	}
 	if err != nil {
 		return nil, nil, err

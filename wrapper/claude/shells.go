@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -284,19 +283,19 @@ func (s *shells) use(command, dir string) (*permit, error) {
 	now, _ := os.Stat(dir)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var elsewhere string
-	all := slices.Clone(s.allowed[command])
-	slices.SortStableFunc(all, func(a, b *permit) int { return cmp.Compare(len(b.dir), len(a.dir)) }) // those of any directory last
-	for _, p := range all {
-		if p.dir == "" || now != nil && p.at != nil && os.SameFile(p.at, now) {
-			s.drop(p)
-			s.begun = append(s.begun, p)
-			return p, nil
-		}
-		elsewhere = p.dir
+	all := s.allowed[command]
+	i := slices.IndexFunc(all, func(p *permit) bool { return p.dir != "" && now != nil && p.at != nil && os.SameFile(p.at, now) })
+	if i < 0 {
+		i = slices.IndexFunc(all, func(p *permit) bool { return p.dir == "" })
 	}
-	if elsewhere != "" {
-		return nil, fmt.Errorf("it was allowed in %s, and not in %s", elsewhere, dir)
+	switch {
+	case i >= 0:
+		p := all[i]
+		s.drop(p)
+		s.begun = append(s.begun, p)
+		return p, nil
+	case len(all) > 0:
+		return nil, fmt.Errorf("it was allowed in %s, and not in %s", all[len(all)-1].dir, dir)
 	}
 	if !s.known[command] && !slices.Contains(s.undecided, command) {
 		s.undecided = append(s.undecided, command)
@@ -510,7 +509,8 @@ func (s *shells) prepare(p *permit) (*ahead, error) {
 	if err := s.hold(); err != nil {
 		return nil, err
 	}
-	w := &ahead{plan: s.hide(plan, p.plain)}
+	w := &ahead{plan: s.o.hide(plan, p.plain)}
+	w.plan.Denied = append(slices.Clone(w.plan.Denied), walls.Path{Path: s.dir, Why: "agent-wrapper listens there"})
 	if w.room, err = s.room(); err != nil {
 		return nil, err
 	}

@@ -16,24 +16,27 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/wrapper"
 )
 
+// insideGuard is a guard of commands that run inside walls, on a machine that has them.
+func insideGuard(t *testing.T, plan func() (*walls.Plan, error), change func(o *launch)) *guard {
+	t.Helper()
+	if err := kernel.Probe(t.Context()); err != nil {
+		t.Skip(err) // a failure where all has to run
+	}
+	return newGuard(t, func(o *launch) {
+		o.Walls = &wrapper.Walls{Plan: plan, Made: func(*walls.Plan) []walls.Path { return nil }}
+		change(o)
+	})
+}
+
 // TestShellsAhead: walls are built when a command is allowed, once; others in their place if
 // they are old; and none is left if the command does not run.
 func TestShellsAhead(t *testing.T) {
-	if err := kernel.Probe(t.Context()); err != nil {
-		t.Skip(err)
-	}
 	var plans atomic.Int32
 	scratch, work := t.TempDir(), ""
-	g := newGuard(t, func(o *launch) {
-		o.Scratch = scratch
-		o.Walls = &wrapper.Walls{
-			Plan: func() (*walls.Plan, error) {
-				plans.Add(1)
-				return &walls.Plan{Writable: []walls.Path{{Path: work}}}, nil
-			},
-			Made: func(*walls.Plan) []walls.Path { return nil },
-		}
-	})
+	g := insideGuard(t, func() (*walls.Plan, error) {
+		plans.Add(1)
+		return &walls.Plan{Writable: []walls.Path{{Path: work}}}, nil
+	}, func(o *launch) { o.Scratch = scratch })
 	work, g.keeps = g.work, time.Hour // however slow the machine is
 	runs := func(want int32) {
 		t.Helper()
@@ -73,17 +76,8 @@ func TestShellsAhead(t *testing.T) {
 // TestShellsInsideTold: what a command inside walls leaves in the place of the directory of
 // its shell is gone before the agent CLI looks, unless it is that.
 func TestShellsInsideTold(t *testing.T) {
-	if err := kernel.Probe(t.Context()); err != nil {
-		t.Skip(err)
-	}
 	scratch := t.TempDir()
-	g := newGuard(t, func(o *launch) {
-		o.Scratch = scratch
-		o.Walls = &wrapper.Walls{
-			Plan: func() (*walls.Plan, error) { return &walls.Plan{Writable: []walls.Path{{Path: scratch}}}, nil },
-			Made: func(*walls.Plan) []walls.Path { return nil },
-		}
-	})
+	g := insideGuard(t, func() (*walls.Plan, error) { return &walls.Plan{Writable: []walls.Path{{Path: scratch}}}, nil }, func(o *launch) { o.Scratch = scratch })
 	g.work = filepath.Join(scratch, agentName) // in which the CLI names the file
 	told, left := filepath.Join(g.work, "claude-0000-cwd"), filepath.Join(scratch, "claude-0000-cwd")
 	for command, want := range map[string]string{"cd /usr": "/usr\n", "ln -s /etc/passwd " + left: "", "mkdir " + left: "", "rm -rf " + g.work + "; mkdir -p " + told: ""} {

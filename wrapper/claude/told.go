@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -51,16 +49,13 @@ func (s *shells) look(name string) {
 	if name == "" {
 		return
 	}
-	dir, err := lastdir.Read(s.scratch, name)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.o.agentDir(), name), []byte(dir+"\n"), 0o600)
+	if dir, err := lastdir.Read(s.scratch, name); err == nil {
+		if err := os.WriteFile(filepath.Join(s.o.agentDir(), name), []byte(dir+"\n"), 0o600); err != nil {
+			s.tell(wrapper.Event{Type: wrapper.ErrorEvent, Message: "the agent stays where it was: " + err.Error()})
+		}
 	}
 	_ = s.scratch.Chmod(".", 0o700) // it may have taken that from us, too
-	if err == nil {
-		err = s.scratch.RemoveAll(name)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		_ = s.scratch.RemoveAll(name) // it is not in the way
-		s.tell(wrapper.Event{Type: wrapper.WarningEvent, Message: "the agent stays where it was: " + err.Error()})
+	if err := s.scratch.RemoveAll(name); err != nil {
+		s.tell(wrapper.Event{Type: wrapper.ErrorEvent, Message: "what a command has left in the place of its shell's directory stays: " + err.Error()})
 	}
 }

@@ -5343,14 +5343,14 @@ func tellsWord`,
 	},
 	{
 		Guard: "what was allowed runs once", File: "wrapper/claude/shells.go",
-		Old:  "\t\t\ts.drop(p)\n\t\t\ts.begun",
-		New:  "\t\t\ts.begun",
+		Old:  "\t\ts.drop(p)\n\t\ts.begun",
+		New:  "\t\ts.begun",
 		Test: "TestShellsOnce",
 	},
 	{
 		Guard: "a command runs in the directory in which it was decided", File: "wrapper/claude/shells.go",
-		Old:  `p.dir == "" || now != nil && p.at != nil && os.SameFile(p.at, now) {`,
-		New:  `p.dir == "" || now != nil {`,
+		Old:  `p.dir != "" && now != nil && p.at != nil && os.SameFile(p.at, now)`,
+		New:  `p.dir != "" && now != nil`,
 		Test: "TestShellsOnce",
 	},
 	{
@@ -5649,9 +5649,29 @@ func tellsWord`,
 	},
 	{
 		Guard: "a command outside is decided again when it begins", File: "permission/still.go",
-		Old:  `(d.Behavior == Allow || same)`,
-		New:  `(d.Behavior == Allow || same || true)`,
+		Old:  `(d.Behavior == Allow || asked && same)`,
+		New:  `(d.Behavior == Allow || asked || same)`,
 		Test: "TestShellsOutward", Pkg: "./wrapper/claude",
+	},
+	{
+		Guard: "what is denied when it begins does not run", File: "permission/still.go",
+		Old:  `(d.Behavior == Allow || asked && same)`,
+		New:  `(d.Behavior == Allow || same || asked)`,
+		Test: "TestStill", Pkg: "./permission",
+	},
+	{
+		Guard: "a command outside that nobody can decide again does not run", File: "wrapper/claude/outside.go",
+		Old:  `return nil, errors.New("nobody decides it again: Task.Explain is nil")`,
+		New:  `return &permission.Decision{}, nil`,
+		Test: "TestShellsUndecidable", Pkg: "./wrapper/claude",
+	},
+	{
+		Guard: "a program is not pinned to what a command inside has put there", File: "workspace/programs.go",
+		Old: `		case !filepath.IsAbs(dir) || writable(file, roots):
+			open = true`,
+		New: `		case !executable(file) && (!filepath.IsAbs(dir) || writable(file, roots)):
+			open = true`,
+		Test: "TestFound", Pkg: "./workspace",
 	},
 	{
 		Guard: "a command outside whose program was planted meanwhile does not run", File: "permission/still.go",
@@ -5667,8 +5687,8 @@ func tellsWord`,
 	},
 	{
 		Guard: "temporary files of what runs outside are not those of commands inside", File: "wrapper/claude/outside.go",
-		Old:  `dir != "" && !strings.Contains(text.Command, "TMPDIR") {`,
-		New:  `false {`,
+		Old:  "`\\builtin unset TMPDIR; TMPDIR=`",
+		New:  "`export TMPDIR=`",
 		Test: "TestShellsTemp", Pkg: "./wrapper/claude",
 	},
 	{
