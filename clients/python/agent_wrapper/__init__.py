@@ -124,7 +124,9 @@ class AgentWrapper:
         except Exception as error:
             return denied(error)
         finally:
-            self._approvers.pop(name, None)
+            # Another tool use may have the same id, and still be asked about.
+            if self._approvers.get(name) is on_approve:
+                self._approvers.pop(name, None)
 
     async def explain(
         self,

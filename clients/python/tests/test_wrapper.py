@@ -75,6 +75,13 @@ class Test(unittest.IsolatedAsyncioTestCase):
             self.assertTrue((await bash(wrapper, "touch t", on_approve=lambda _: {"choice": "once"})).allowed)
             self.denied(await bash(wrapper, "touch t"), ".")
 
+    async def test_an_approver_is_not_forgotten_with_another_tool_use_of_the_same_id(self) -> None:
+        async with start() as wrapper:
+            first = asyncio.create_task(bash(wrapper, "touch t", tool_use_id="c1", on_approve=lambda _: {"choice": "once"}))
+            await asyncio.sleep(0)  # it begins
+            self.denied(await wrapper.can_use_tool("Bash", {"command": object()}, tool_use_id="c1"), "JSON")
+            self.assertTrue((await first).allowed)
+
     async def test_a_question_that_is_handed_on(self) -> None:
         asked: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 

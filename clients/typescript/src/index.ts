@@ -116,7 +116,8 @@ export class AgentWrapper implements AsyncDisposable {
     } catch (error) {
       return { behavior: "deny", message: `Denied: ${words(error)}`, interrupt: false };
     } finally {
-      this.#approvers.delete(toolUseID);
+      // Another tool use may have the same id, and still be asked about.
+      if (this.#approvers.get(toolUseID) === options.onApprove) this.#approvers.delete(toolUseID);
     }
   }
 

@@ -85,6 +85,13 @@ test("an approver for one tool use", async () => {
   denied(await wrapper.canUseTool(bash("touch t")), /./);
 });
 
+test("an approver is not forgotten with another tool use of the same id", async () => {
+  await using wrapper = start();
+  const first = wrapper.canUseTool({ ...bash("touch t"), toolUseID: "c1" }, { onApprove: () => ({ choice: "once" }) });
+  denied(await wrapper.canUseTool({ ...bash("touch t"), toolUseID: "c1" }, { signal: AbortSignal.abort() }), /cancelled/);
+  assert.equal((await first).behavior, "allow");
+});
+
 test("a question that is handed on", async () => {
   let ask!: (question: Question) => void;
   const asked = new Promise<Question>((resolve) => (ask = resolve));
