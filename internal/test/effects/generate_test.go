@@ -55,7 +55,16 @@ func (g *generator) skip(key string) bool {
 // again reports whether a form is a loop within a loop that is left out this time: with them
 // a run spends its time on what it has run before.
 func (g *generator) again(form int) bool {
-	return len(g.loops) > 0 && form >= 3 && form <= 7 && !g.in(4)
+	return len(g.loops) > 0 && form >= 3 && form <= 7 && !g.in(8)
+}
+
+// items returns what a loop goes over; seldom all files there are, as for again.
+func (g *generator) items() string {
+	items := strings.Join(g.fill("%f %f"), " ")
+	for g.known != nil && strings.Contains(items, "*") && !g.in(8) {
+		items = strings.Join(g.fill("%f %f"), " ")
+	}
+	return items
 }
 
 // learn is told what became of a line with these templates.
@@ -132,14 +141,14 @@ func (g *generator) compound() string {
 	case 2:
 		return "if " + g.compound() + "; then " + g.list() + "; fi"
 	case 3, 4, 5:
-		items := g.fill("%f %f")
+		items := g.items()
 		g.loops = append(g.loops, "f")
 		defer func() { g.loops = g.loops[:len(g.loops)-1] }()
-		return "for f in " + strings.Join(items, " ") + "; do " + g.list() + "; done"
+		return "for f in " + items + "; do " + g.list() + "; done"
 	case 6, 7:
 		feed := g.one("cat list", "find . -type f", "ls", "printf '%s\\n' -rf /outside/f", "echo a.txt", "git ls-files")
 		g.feed(feed)
-		if g.known != nil && !g.in(8) { // as for again
+		if g.known != nil && !g.in(16) { // as for again
 			g.feed("head -n 3")
 			feed += " | head -n 3"
 		}
@@ -229,7 +238,7 @@ func (g *generator) simple() string { return strings.Join(g.command(), " ") }
 // choose returns a program and a template of its words.
 func (g *generator) choose() (name, template string) {
 	name = g.pick(g.names)
-	if g.in(3) || slices.Contains(g.slow, name) && !g.in(6) {
+	if g.in(3) || slices.Contains(g.slow, name) && !g.in(12) {
 		name = g.pick(g.often)
 	}
 	if g.depth > 4 {

@@ -37,8 +37,9 @@ var (
 
 // agent decides in the box, as the engine of an agent that is driven does.
 type agent struct {
-	rules *engine.Rules
-	dir   string
+	rules   *engine.Rules
+	dir     string
+	planned *walls.Plan // the last one that lines were decided by, until they run
 }
 
 // newAgent is started in the workspace: that of generated lines, with deny rules beside
@@ -62,15 +63,16 @@ func newAgent() (effectbox.Agent, error) {
 		return nil, err
 	}
 	debug.SetGCPercent(400) // it decides thousands of lines, and shares two cores with what they start
-	return &agent{r, dir}, r.Within()
+	return &agent{rules: r, dir: dir}, r.Within()
 }
 
 // Decide plans walls once, since no line has changed anything yet.
 func (a *agent) Decide(lines []string) ([]effectbox.Verdict, error) {
-	plan, err := a.Plan()
+	plan, err := a.rules.Walls(a.dir)
 	if err != nil {
 		return nil, err
 	}
+	a.planned = plan
 	a.rules.Session.Walls(&permission.Walls{
 		Writable: walls.Paths(slices.Concat(plan.Writable, plan.Temp)), Held: func() ([]string, error) { return plan.Held, nil },
 		Planted: func(string) bool { return false }, // nothing has run inside yet
@@ -130,7 +132,13 @@ func (u *unchanged) Ignored(dir string) bool {
 	return of(u, "ignored "+dir, func() bool { return u.Env.Ignored(dir) })
 }
 
-func (a *agent) Plan() (*walls.Plan, error) { return a.rules.Walls(a.dir) }
+// Plan implements effectbox.Agent.
+func (a *agent) Plan() (plan *walls.Plan, err error) {
+	if plan, a.planned = a.planned, nil; plan == nil { // some have run
+		plan, err = a.rules.Walls(a.dir)
+	}
+	return plan, err
+}
 
 // denied are the deny rules beside the policy of init.
 var denied = []string{"Read(.env)", "Read(secrets/**)", "Edit(./lock.json)", "Read(~/.ssh/**)", "Read(~/other/private/**)", "Read(/outside/vault/**)", "Read(conf/secrets/**)", "Edit(./conf/prod.json)", "Read(star/*/key.txt)"}
@@ -379,7 +387,7 @@ type walled struct {
 
 // perSession is how many lines are decided at once; those that are run, a third, share
 // walls.
-const perSession = 96
+const perSession = 192
 
 func (w *walled) run() {
 	for next := 1000; w.within < w.want && (w.until.IsZero() || time.Now().Before(w.until)); {
