@@ -828,25 +828,23 @@ func TestEdited(t *testing.T) {
 func TestEditorWords(t *testing.T) {
 	t.Setenv("VISUAL", "")
 	t.Setenv("EDITOR", "vi -u NONE $(x)")
-	if e := NewEditor(os.Stdin); e == nil || !cmp.Equal(e.words, []string{"vi", "-u", "NONE", "$(x)"}) {
+	if e := NewEditor(os.Stdin, ""); e == nil || !cmp.Equal(e.words, []string{"vi", "-u", "NONE", "$(x)"}) {
 		t.Errorf("%+v", e)
 	}
 	t.Setenv("VISUAL", "code --wait")
-	if e := NewEditor(os.Stdin); e == nil || e.words[0] != "code" {
+	if e := NewEditor(os.Stdin, ""); e == nil || e.words[0] != "code" {
 		t.Errorf("%+v", e)
 	}
 	t.Setenv("VISUAL", `"a b"`)
 	t.Setenv("EDITOR", " ")
-	t.Setenv("PATH", t.TempDir())
-	if e := NewEditor(os.Stdin); e.words != nil || e.named {
+	if e := NewEditor(os.Stdin, t.TempDir()); e.words != nil || e.named {
 		t.Errorf("%+v", e)
 	}
 	vi := filepath.Join(t.TempDir(), "vi")
 	if err := os.WriteFile(vi, nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", filepath.Dir(vi))
-	if e := NewEditor(os.Stdin); !cmp.Equal(e.words, []string{vi}) || e.named {
+	if e := NewEditor(os.Stdin, filepath.Dir(vi)); !cmp.Equal(e.words, []string{vi}) || e.named {
 		t.Errorf("%+v", e)
 	}
 }

@@ -20,25 +20,33 @@ import (
 type Editor struct {
 	words []string // the program; nil if there is none
 	named bool     // the person has named it
+	path  string
 	tty   *os.File
 }
 
 // NewEditor returns the editor that $VISUAL or $EDITOR names, or else the first of
-// editor, nano, vim and vi that is installed. It is run on the terminal without a shell;
-// see process.Words. A command of one line needs none, and goes to one only if it is
-// named.
-func NewEditor(terminal *os.File) *Editor {
+// editor, nano, vim and vi that is installed. path is the value of PATH for it: an agent's
+// command should not be able to write there. It is run on the terminal without a shell; see
+// process.Words. A command of one line needs none, and goes to one only if it is named.
+func NewEditor(terminal *os.File, path string) *Editor {
+	e := &Editor{path: path, tty: terminal}
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if words, err := process.Words(strings.TrimSpace(os.Getenv(name))); err == nil && len(words) > 0 {
-			return &Editor{words, true, terminal}
+			e.words, e.named = words, true
+			return e
 		}
 	}
 	for _, name := range []string{"editor", "nano", "vim", "vi"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return &Editor{[]string{path}, false, terminal}
+		if program, err := e.find(name); err == nil {
+			e.words = []string{program}
+			return e
 		}
 	}
-	return &Editor{tty: terminal}
+	return e
+}
+
+func (e *Editor) find(name string) (string, error) {
+	return (&process.Command{Args: []string{name}, Env: []string{"PATH=" + e.path}}).Find()
 }
 
 // inline reports whether a text is edited without a program.
@@ -61,7 +69,12 @@ func (e *Editor) edit(ctx context.Context, name, text string) (string, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, e.words[0], append(e.words[1:len(e.words):len(e.words)], path)...)
+	program, err := e.find(e.words[0])
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", e.words[0], err)
+	}
+	cmd := exec.CommandContext(ctx, program, append(e.words[1:len(e.words):len(e.words)], path)...)
+	cmd.Env = append(os.Environ(), "PATH="+e.path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.tty, e.tty, e.tty
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s: %w", e.words[0], err)

@@ -26,7 +26,7 @@ func Example() {
 	screen := ask.NewScreen(os.Stdout, nil)
 	e.SetApprover(ask.New(ask.Terminal(os.Stdin, os.Stdout), screen, ask.Options{
 		File:      desk.EditedFile,
-		Editor:    ask.NewEditor(os.Stdin),
+		Editor:    ask.NewEditor(os.Stdin, e.OwnPath()),
 		Keep:      e.Keep,
 		Interrupt: interrupt,
 	}))

@@ -135,7 +135,7 @@ const programLimit = 10 * time.Second
 
 // runProgram runs the program of an escalation with the alert as its input.
 func (r *Rules) runProgram(ctx context.Context, argv []string, stdin []byte) error {
-	c := &process.Command{Args: argv, Env: append(os.Environ(), "PATH="+r.ownPath()), Stdin: bytes.NewReader(stdin), Limit: programLimit}
+	c := &process.Command{Args: argv, Env: append(os.Environ(), "PATH="+r.OwnPath()), Stdin: bytes.NewReader(stdin), Limit: programLimit}
 	res, err := c.Run(ctx)
 	switch {
 	case err != nil:

@@ -16,13 +16,13 @@ func (r *Rules) newNotifier() *notify.Notifier {
 		return nil
 	}
 	return notify.New(notify.Options{
-		After: s.Delay(), Bell: s.Bell, Desktop: s.Desktop, Command: s.Command, Webhook: s.Webhook, Warn: r.options.Warn, Path: r.ownPath(),
+		After: s.Delay(), Bell: s.Bell, Desktop: s.Desktop, Command: s.Command, Webhook: s.Webhook, Warn: r.options.Warn, Path: r.OwnPath(),
 	})
 }
 
-// ownPath is the value of PATH for the programs that we start ourselves: none that an agent's
+// OwnPath is the value of PATH for the programs that we start ourselves: none that an agent's
 // command could have put there.
-func (r *Rules) ownPath() string {
+func (r *Rules) OwnPath() string {
 	return workspace.Programs{Path: os.Getenv("PATH"), Written: r.Written()}.Others()
 }
 

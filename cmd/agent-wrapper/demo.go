@@ -153,7 +153,7 @@ func itemLines(name string, items []string, width int) string {
 // demoPerson returns who answers the demo's questions: the person at the
 // terminal, or else a mime.
 func (a *app) demoPerson(noInput bool, events *stream, s *ask.Screen, r *engine.Rules) permission.Approver {
-	if person := a.approver(noInput, events, s, asking(r)); person != nil {
+	if person := a.approver(noInput, events, s, r, asking(r)); person != nil {
 		return person
 	}
 	if events.json {

@@ -74,8 +74,8 @@ func open(r *engine.Rules) (*engine.Engine, error) {
 	return e, opening(err)
 }
 
-// approver returns the person at the terminal, nil if there is none.
-func (a *app) approver(noInput bool, events *stream, s *ask.Screen, o ask.Options) permission.Approver {
+// approver returns the person at the terminal, who is asked under rules; nil if there is none.
+func (a *app) approver(noInput bool, events *stream, s *ask.Screen, r *engine.Rules, o ask.Options) permission.Approver {
 	in, isFile := a.in.(*os.File)
 	if noInput || !isFile || !isTerminal(in) {
 		return nil
@@ -87,12 +87,12 @@ func (a *app) approver(noInput bool, events *stream, s *ask.Screen, o ask.Option
 	if !isTerminal(out) {
 		return nil
 	}
-	return terminalApprover(in, out.(*os.File), s, o) // a terminal is a file
+	return terminalApprover(in, out.(*os.File), s, r, o) // a terminal is a file
 }
 
 // terminalApprover returns an approver that asks at a terminal.
-func terminalApprover(in, out *os.File, s *ask.Screen, o ask.Options) permission.Approver {
-	o.Colour, o.Editor, o.Interrupt = colours(), ask.NewEditor(in), interrupt
+func terminalApprover(in, out *os.File, s *ask.Screen, r *engine.Rules, o ask.Options) permission.Approver {
+	o.Colour, o.Editor, o.Interrupt = colours(), ask.NewEditor(in, r.OwnPath()), interrupt
 	return ask.New(ask.Terminal(in, out), s, o)
 }
 

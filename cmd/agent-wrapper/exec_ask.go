@@ -23,7 +23,7 @@ func (j *job) approver() (_ permission.Approver, end func() error, err error) {
 		return nobody("nobody is asked, as --no-input says"), end, nil
 	}
 	o := asking(j.engine.Rules) // a rule that is kept permanently would count for agents too
-	person := j.app.approver(false, &stream{}, ask.NewScreen(j.out, nil), o)
+	person := j.app.approver(false, &stream{}, ask.NewScreen(j.out, nil), j.engine.Rules, o)
 	if person == nil {
 		person = j.terminal(o)
 	}
@@ -45,7 +45,7 @@ func (j *job) terminal(o ask.Options) permission.Approver {
 	if err != nil || !isTerminal(file) {
 		return nobody("there is no terminal to ask at")
 	}
-	return terminalApprover(file, file, ask.NewScreen(file, nil), o)
+	return terminalApprover(file, file, ask.NewScreen(file, nil), j.engine.Rules, o)
 }
 
 // nobody is an approver whose error is the reason why nobody can be asked.

@@ -138,7 +138,7 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 	if err := p.recordLift(a, e, f.path); err != nil {
 		return err
 	}
-	person := a.approver(f.noInput, &stream{out: s, json: true}, s, keeping(p.Rules))
+	person := a.approver(f.noInput, &stream{out: s, json: true}, s, p.Rules, keeping(p.Rules))
 	e.SetApprover(e.Notifying(person, ringing(person)))
 	r := f.runner(p)
 	watch := &progress{out: s}

@@ -134,7 +134,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if f.talk.typed {
 		return a.talks(ctx, f, r, out)
 	}
-	here := a.approver(f.noInput, r.events, r.screen, keeping(r.engine.Rules))
+	here := a.approver(f.noInput, r.events, r.screen, r.engine.Rules, keeping(r.engine.Rules))
 	rings := ringing(here)
 	if f.approvals != "" {
 		p, failed := a.asksAt(f.approvals, os.Getpid())

@@ -203,7 +203,7 @@ func (f *runFlags) asksBeside(a *app, r *driven, talk *chat.Chat) (others io.Clo
 	if !f.noInput {
 		o := keeping(r.engine.Rules)
 		in, _ := a.in.(*os.File)
-		o.Colour, o.Editor, o.Interrupt = colours(), ask.NewEditor(in), func() { talk.Interrupt() }
+		o.Colour, o.Editor, o.Interrupt = colours(), ask.NewEditor(in, r.engine.OwnPath()), func() { talk.Interrupt() }
 		here = ask.New(talk.Board(), r.screen, o)
 	}
 	rings := ringing(here)

@@ -121,5 +121,6 @@ func (s *shells) pinned(programs []string) string {
 	if len(pins) == 0 {
 		return ""
 	}
-	return `\builtin hash ` + strings.Join(pins, ` && \builtin hash `)
+	const hashes = `\builtin set -h` // a person's files may have turned that off
+	return hashes + ` && \builtin hash ` + strings.Join(pins, ` && \builtin hash `)
 }

@@ -99,10 +99,16 @@ func TestShellsPinned(t *testing.T) {
 		return map[string]string{"tool": real}[name]
 	}, func() permission.Decision { return decided })
 	path := "PATH=" + dir + "/w:" + dir + "/usr:" + os.Getenv("PATH")
-	for _, command := range []string{"tool", "cd / && tool", "(tool)", "tool | cat"} {
-		g.allowsOutside(command, "")
-		if code, said := g.runs(dir, []string{path}, g.text(command)); code != 0 || said != "real\n" {
-			t.Errorf("%s: %d, %q", command, code, said)
+	unhashed := filepath.Join(dir, "bashrc")
+	if err := os.WriteFile(unhashed, []byte("set +h\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range [][]string{{path}, {path, "BASH_ENV=" + unhashed}} {
+		for _, command := range []string{"tool", "cd / && tool", "(tool)", "tool | cat"} {
+			g.allowsOutside(command, "")
+			if code, said := g.runs(dir, env, g.text(command)); code != 0 || said != "real\n" {
+				t.Errorf("%s with %q: %d, %q", command, env[1:], code, said)
+			}
 		}
 	}
 }
