@@ -71,7 +71,7 @@ func (e *Editor) edit(ctx context.Context, name, text string) (string, error) {
 	}
 	program, err := e.find(e.words[0])
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", e.words[0], err)
+		return "", fmt.Errorf("there is no %s on PATH where an agent's command cannot write (%w): give its path in EDITOR", e.words[0], err)
 	}
 	cmd := exec.CommandContext(ctx, program, append(e.words[1:len(e.words):len(e.words)], path)...)
 	cmd.Env = append(os.Environ(), "PATH="+e.path)

@@ -32,8 +32,9 @@ type Options struct {
 	// name it.
 	Plugin bool
 	// Walls returns why there are no walls on this machine for commands under the rules of a
-	// session, "" if there are; it is called once in it. The error says why there are none at the moment, and nothing runs. A
-	// nil Walls: no command runs inside any. Engine.Within is what starts one there.
+	// session, "" if there are; it is called once in it. The error says why there are none at
+	// the moment, and nothing runs. A nil Walls: no command runs inside any. Engine.Within is
+	// what starts one there.
 	Walls func(ctx context.Context, rules *engine.Rules) (missing string, err error)
 	// Limit replaces that of the host, for tests; 0: the host's.
 	Limit time.Duration
