@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/plain"
@@ -179,6 +180,7 @@ type child struct {
 	streams  *streams
 	terminal *terminal
 	ended    chan struct{} // closed when the program has ended and is reaped
+	ending   atomic.Bool   // its group was asked to end
 }
 
 // start starts the program.
@@ -259,6 +261,7 @@ func (p *child) end(grace time.Duration) error {
 		return nil
 	}
 	group := p.cmd.Process
+	p.ending.Store(true)
 	terminate(group)
 	late := time.NewTimer(grace)
 	defer late.Stop()

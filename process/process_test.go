@@ -85,6 +85,16 @@ var parts = map[string]func(args []string){
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		select {}
 	},
+	// halting stops itself when it gets SIGTERM, and ends as polite does.
+	"halting": func([]string) {
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGTERM)
+		register("halting")
+		<-told
+		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		fmt.Print("bye")
+		os.Exit(7)
+	},
 	// runner runs another program as package process does.
 	"runner": func(args []string) {
 		c := self(args...)
@@ -377,6 +387,7 @@ func TestCancelled(t *testing.T) {
 		{1, 7, "bye", []string{"polite"}},
 		{2, 128 + 15, "bye", []string{"parent", "polite"}},
 		{1, 128 + 15, "", []string{"stopped"}},
+		{1, 7, "bye", []string{"halting"}},
 	} {
 		c := newCensus(t)
 		cmd := c.command(tt.args...)

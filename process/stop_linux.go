@@ -30,9 +30,13 @@ func (p *child) attend() {
 	}
 }
 
-// stop stops us, if the program has the terminal.
+// stop stops us, if the program has the terminal. A program that stops when it was
+// asked to end is continued: stopped, it cannot end.
 func (p *child) stop() {
-	if p.terminal != nil {
+	switch {
+	case p.ending.Load():
+		signalGroup(p.cmd.Process.Pid, unix.SIGCONT)
+	case p.terminal != nil:
 		p.terminal.pause(p.cmd.Process.Pid)
 	}
 }
