@@ -25,7 +25,14 @@ func (e *Engine) around(scratch string) *wrapper.Walls {
 		}
 		return walls.Names(all), advice
 	}
-	return &wrapper.Walls{Plan: plan, Reaches: e.Reaches, Meets: meets, Planted: e.onPath.Planted, Found: e.onPath.Found, Made: e.Made}
+	written := e.Written()
+	if scratch != "" {
+		written = append(written, scratch)
+	}
+	return &wrapper.Walls{
+		Plan: plan, Reaches: e.Reaches, Meets: meets, Made: e.Made,
+		Planted: e.onPath.Planted, Found: e.onPath.Found, Replaceable: e.programs(written).Planted,
+	}
 }
 
 // advises reports whether agents are told how to do what they want otherwise.

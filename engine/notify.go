@@ -23,7 +23,12 @@ func (r *Rules) newNotifier() *notify.Notifier {
 // OwnPath is the value of PATH for the programs that we start ourselves: none that an agent's
 // command could have put there.
 func (r *Rules) OwnPath() string {
-	return workspace.Programs{Path: os.Getenv("PATH"), Written: r.Written()}.Others()
+	return r.programs(r.Written()).Others()
+}
+
+// programs are those on our PATH, where commands can write in some directories.
+func (r *Rules) programs(written []string) workspace.Programs {
+	return workspace.Programs{Path: os.Getenv("PATH"), Written: written}
 }
 
 // Notifying returns an approver that asks next, and tells a person of a question that

@@ -191,6 +191,30 @@ func TestPlantedRunsInside(t *testing.T) {
 	}
 }
 
+// TestReplaceable: a program that runs outside is replaceable where a command inside can write.
+// It cannot in our directory for temporary files: its own is another one.
+func TestReplaceable(t *testing.T) {
+	dir := tree(t, []string{"bin"}, nil)
+	temp, scratch := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	e := opened(t, Options{Dir: dir, Dirs: &Dirs{State: t.TempDir()}, Isolated: true, Unbound: true, NoRecord: true})
+	if err := e.Within(); err != nil {
+		t.Fatal(err)
+	}
+	around := e.around(scratch)
+	for path, want := range map[string]bool{
+		filepath.Join(dir, "bin/agent"): true, filepath.Join(scratch, "agent"): true, dir + "/../" + filepath.Base(dir) + "/agent": true,
+		filepath.Join(temp, "agent"): false, "/usr/bin/env": false,
+	} {
+		if got := around.Replaceable(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	if !around.Planted(filepath.Join(temp, "agent")) {
+		t.Error("a temporary file is none that a command inside has written")
+	}
+}
+
 // TestBeginsElsewhere: the directory in which a command begins does not become writable by
 // that.
 func TestBeginsElsewhere(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
-	"os"
 	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -84,7 +83,7 @@ func (r *Rules) decideBy(plan func() (*walls.Plan, error), only bool) error {
 	}
 	r.within = true
 	writable := walls.Paths(slices.Concat(first.Writable, first.Temp))
-	r.onPath = workspace.Programs{Path: os.Getenv("PATH"), Written: slices.Concat([]string{r.Place.Workspace}, r.Place.Roots, writable)}
+	r.onPath = r.programs(slices.Concat([]string{r.Place.Workspace}, r.Place.Roots, writable))
 	r.Session.Walls(&permission.Walls{
 		Writable: writable,
 		Planted:  r.onPath.Planted,

@@ -100,6 +100,9 @@ type Walls struct {
 	// Planted reports whether a program, by its name or path, may be a file that a command
 	// inside has written. It may be nil.
 	Planted func(program string) bool
+	// Replaceable reports whether a program that runs outside, by its path, may be such a
+	// file: the directories for temporary files are others inside. It may be nil.
+	Replaceable func(program string) bool
 	// Found returns the path at which a program was found on PATH, if commands inside can
 	// write in a directory of PATH; else "". It may be nil.
 	Found func(program string) string

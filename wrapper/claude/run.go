@@ -212,7 +212,7 @@ func (o *launch) starter(log *protocolLog) (start wrapper.Starter, guard *shells
 	if err == nil {
 		err = checkHome(env, o.Session)
 	}
-	if err == nil && o.Walls != nil && o.Walls.Planted != nil && o.Walls.Planted(own) {
+	if err == nil && o.Walls != nil && o.Walls.Replaceable != nil && o.Walls.Replaceable(own) {
 		err = fmt.Errorf("the agent CLI may be a file that a command inside walls has written: %s: install it, and its interpreter, elsewhere than in the workspace and in caches, or run it with --walls=off", own)
 	}
 	if err != nil {
