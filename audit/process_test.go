@@ -89,10 +89,10 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestKill: a writer that is killed leaves a record that verifies or has a torn
+// TestKilledWriter: a writer that is killed leaves a record that verifies or has a torn
 // line, contains everything that was reported as recorded, and can be
 // continued. It is killed at a random moment while a second process writes.
-func TestKill(t *testing.T) {
+func TestKilledWriter(t *testing.T) {
 	kills := 10
 	switch {
 	case *every:

@@ -107,7 +107,7 @@ func blocked(t *testing.T, url string, n int) {
 
 // Of connections that are lost at random moments, nobody notices more than the time.
 func TestCut(t *testing.T) {
-	const writers, each = 4, 60
+	const writers, each = 4, 30
 	url := server.Database(t)
 	p := newProxy(t, url)
 	s := opened(t, p.url)
