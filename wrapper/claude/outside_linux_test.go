@@ -190,6 +190,18 @@ func TestAskedExact(t *testing.T) {
 	}
 }
 
+// TestReplaceableAgent: an agent CLI that a command inside could replace is not started.
+func TestReplaceableAgent(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	o := options(nil, byWord, &recorder{})
+	o.Dir, o.Command = t.TempDir(), []string{"/bin/true"}
+	o.Walls = &wrapper.Walls{Replaceable: func(program string) bool { return program == "/bin/true" }}
+	if _, err := drive(t.Context(), o); err == nil || !strings.Contains(err.Error(), "a command inside walls has written: /bin/true: ") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestFindBash: bash is none that a command inside walls can replace.
 func TestFindBash(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()

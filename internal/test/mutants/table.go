@@ -5716,6 +5716,12 @@ func tellsWord`,
 		Test: "TestFindBash", Pkg: "./wrapper/claude",
 	},
 	{
+		Guard: "an agent CLI that a command inside could replace is not started", File: "wrapper/claude/run.go",
+		Old:  `o.Walls.Replaceable(own) {`,
+		New:  `!o.Walls.Replaceable(own) {`,
+		Test: "TestReplaceableAgent", Pkg: "./wrapper/claude",
+	},
+	{
 		Guard: "there are no walls where commands could replace who builds them", File: "walls/kernel/around_linux.go",
 		Old:  `err != nil || filepath.IsLocal(below) {`,
 		New:  `err != nil || below == "" {`,
