@@ -27,7 +27,7 @@ func (e *Engine) around(scratch string) *wrapper.Walls {
 	}
 	return &wrapper.Walls{
 		Plan: plan, Reaches: e.Reaches, Meets: meets, Made: e.Made,
-		Planted: e.onPath.Planted, Found: e.onPath.Found, Replaceable: e.Replaceable,
+		Planted: e.onPath.Planted, Found: e.onPath.Found, Replaceable: e.replaceable,
 	}
 }
 

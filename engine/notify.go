@@ -26,9 +26,9 @@ func (r *Rules) OwnPath() string {
 	return r.programs(r.Written()).Others()
 }
 
-// Replaceable reports whether a program that runs outside walls, by its path, may be a file that
+// replaceable reports whether a program that runs outside walls, by its path, may be a file that
 // a command inside has written. Temporary files of ours it cannot write: it has others.
-func (r *Rules) Replaceable(program string) bool {
+func (r *Rules) replaceable(program string) bool {
 	return r.programs(r.Written()).Planted(program)
 }
 
