@@ -25,9 +25,13 @@ func (e *Engine) around(scratch string) *wrapper.Walls {
 		}
 		return walls.Names(all), advice
 	}
+	written := e.Written()
+	if scratch != "" {
+		written = append(written, scratch)
+	}
 	return &wrapper.Walls{
 		Plan: plan, Reaches: e.Reaches, Meets: meets, Made: e.Made,
-		Planted: e.onPath.Planted, Found: e.onPath.Found, Replaceable: e.replaceable,
+		Planted: e.onPath.Planted, Found: e.onPath.Found, Replaceable: e.programs(written).Planted,
 	}
 }
 

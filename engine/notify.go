@@ -26,12 +26,6 @@ func (r *Rules) OwnPath() string {
 	return r.programs(r.Written()).Others()
 }
 
-// replaceable reports whether a program that runs outside walls, by its path, may be a file that
-// a command inside has written. Temporary files of ours it cannot write: it has others.
-func (r *Rules) replaceable(program string) bool {
-	return r.programs(r.Written()).Planted(program)
-}
-
 // programs are those on our PATH, where commands can write in some directories.
 func (r *Rules) programs(written []string) workspace.Programs {
 	return workspace.Programs{Path: os.Getenv("PATH"), Written: written}

@@ -192,22 +192,31 @@ func TestPlantedRunsInside(t *testing.T) {
 }
 
 // TestReplaceable: a program that runs outside is replaceable where a command inside can write,
-// which is not in our directory for temporary files.
+// wherever its plan says so, which is not in our directory for temporary files.
 func TestReplaceable(t *testing.T) {
-	dir := tree(t, []string{"bin"}, nil)
-	temp := t.TempDir()
+	dir := tree(t, []string{"bin", ".git/objects", ".git/refs"}, map[string]string{".git/HEAD": "ref: refs/heads/main\n"})
+	temp, scratch := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	e := opened(t, Options{Dir: dir, Dirs: &Dirs{State: t.TempDir()}, Isolated: true, Unbound: true, NoRecord: true})
 	if err := e.Within(); err != nil {
 		t.Fatal(err)
 	}
-	around := e.around("")
+	around := e.around(scratch)
 	for path, want := range map[string]bool{
 		filepath.Join(dir, "bin/agent"): true, dir + "/../" + filepath.Base(dir) + "/agent": true,
 		filepath.Join(temp, "agent"): false, "/usr/bin/env": false,
 	} {
 		if got := around.Replaceable(path); got != want {
 			t.Errorf("%s: %v", path, got)
+		}
+	}
+	plan, err := around.Plan()
+	if err != nil || len(plan.Writable) < 2 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	for _, w := range plan.Writable {
+		if !around.Replaceable(filepath.Join(w.Path, "agent")) {
+			t.Errorf("%s can be written (%s), and is not replaceable", w.Path, w.Why)
 		}
 	}
 	if !around.Planted(filepath.Join(temp, "agent")) {
