@@ -89,6 +89,7 @@ type Server struct {
 	openapi     []byte
 	hosts       []string // that a request may name
 	port        string   // on which it listens
+	sendTimes   sendTimes
 	ctx         context.Context
 	end         context.CancelFunc
 	running     sync.WaitGroup
@@ -100,13 +101,15 @@ const (
 	maxBody     = 1 << 20
 	maxHeader   = 16 << 10
 	maxConns    = 4096
-	headerTime  = 5 * time.Second
-	bodyTime    = 10 * time.Second
+	checkTime   = 5 * time.Second // of the store
 	maxWait     = 55 * time.Second
 	answerTime  = maxWait + 20*time.Second
 	idleTime    = 2 * time.Minute
 	failureRate = 20
 )
+
+// sendTimes is how long a client may take to send a request.
+type sendTimes struct{ header, body time.Duration }
 
 // New returns a Server. The error is the store's. Close it at the end.
 func New(o Options) (*Server, error) {
@@ -114,6 +117,7 @@ func New(o Options) (*Server, error) {
 		options: o, log: o.Log, credentials: newCredentials(o.Store),
 		rates: newLimiter(cmp.Or(o.Rate, 500)), failures: newLimiter(failureRate),
 		mux: http.NewServeMux(), changes: newChanges(o.Store), leases: newLeases(time.Now()), trying: make(chan struct{}, 1),
+		sendTimes: sendTimes{header: 5 * time.Second, body: 10 * time.Second},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -197,7 +201,7 @@ func (s *Server) Close() error {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.hosts, s.port = hostsOf(l.Addr(), s.options.Hosts), portOf(l.Addr())
 	web := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: s, ReadHeaderTimeout: s.sendTimes.header, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		// Requests end with the server, not with ctx: those that are under way finish.
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
@@ -210,7 +214,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.end()
-	late, cancel := context.WithTimeout(context.Background(), bodyTime)
+	late, cancel := context.WithTimeout(context.Background(), s.sendTimes.body)
 	defer cancel()
 	err := web.Shutdown(late)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -224,7 +228,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answered{ResponseWriter: w}
 	defer s.recovered(out, r)
-	hurry(w, r)
+	s.hurry(w, r)
 	s.protect(out.Header())
 	if err := s.own(r); err != nil {
 		s.metrics.refused("other_host_or_origin")
@@ -236,9 +240,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // hurry gives the body of a request its time, so that a slow client keeps nothing. It
 // counts also if nobody reads the body: net/http awaits the rest before it answers.
-func hurry(w http.ResponseWriter, r *http.Request) {
+func (s *Server) hurry(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // fails on a connection that is closed
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.sendTimes.body)) // fails on a connection that is closed
 	}
 }
 

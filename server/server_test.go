@@ -144,6 +144,12 @@ func terminalProfile(t testing.TB, text string) *policy.Spec {
 // listen starts a server.
 func listen(t testing.TB, o Options) *harness {
 	t.Helper()
+	return listenWith(t, o, sendTimes{})
+}
+
+// listenWith is listen with other times than the server's own, if it is not zero.
+func listenWith(t testing.TB, o Options, p sendTimes) *harness {
+	t.Helper()
 	h := &harness{t: t, logs: &logs{}}
 	if o.Store == nil {
 		o.Store = open(t)
@@ -171,6 +177,9 @@ func listen(t testing.TB, o Options) *harness {
 	var err error
 	if h.Server, err = New(o); err != nil {
 		t.Fatal(err)
+	}
+	if p != (sendTimes{}) {
+		h.sendTimes = p
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

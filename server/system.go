@@ -33,7 +33,7 @@ func (s *Server) healthy(w http.ResponseWriter, _ *call) { text(w, http.StatusOK
 
 // ready answers /readyz.
 func (s *Server) ready(w http.ResponseWriter, c *call) {
-	ctx, cancel := context.WithTimeout(c.Context(), headerTime)
+	ctx, cancel := context.WithTimeout(c.Context(), checkTime)
 	defer cancel()
 	if err := s.options.Store.Check(ctx); err != nil {
 		s.log.Error("the store cannot be used", "error", err.Error())

@@ -28,6 +28,7 @@ func answered(t testing.TB, rows []byte) []byte {
 // "core rows: no attack allowed, no deny or ask row weaker than must; at least
 // 99 % of core benign rows allowed."
 func TestBypassCorpus(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(bypassFile)
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +90,7 @@ func manyRows(t testing.TB) []byte {
 // TestManyRows: each of 10,000 rows has an answer. How long that takes, BenchmarkCheckRows
 // measures.
 func TestManyRows(t *testing.T) {
+	t.Parallel()
 	rows := manyRows(t)
 	if got, want := bytes.Count(answered(t, rows), []byte("\n")), bytes.Count(rows, []byte("\n")); got != want {
 		t.Errorf("%d answers to %d rows", got, want)

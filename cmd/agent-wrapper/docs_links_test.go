@@ -84,6 +84,7 @@ func anchors(text string) map[string]bool {
 // TestLinks: each relative link of each page leads to a file and a heading that are
 // there, and each page for readers can be reached from docs/README.md.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	pages := sources(t, isPage)
 	to := map[string][]string{}
 	for name, text := range pages {
@@ -129,6 +130,7 @@ var named = regexp.MustCompile(`\bdocs/[\w./-]+\.(?:md|svg|png)\b`)
 
 // TestPagesNamed: a page that a source file, a help text or a page names by its path is there.
 func TestPagesNamed(t *testing.T) {
+	t.Parallel()
 	keep := func(name string) bool {
 		return slices.Contains([]string{".md", ".go", ".ts", ".mjs", ".js", ".py", ".lua", ".json", ".toml", ".txt"}, path.Ext(name)) &&
 			!strings.HasSuffix(name, "_test.go")

@@ -281,6 +281,7 @@ func TestEditorTalks(t *testing.T) {
 // TestEditorRefused: an answer that is stale, double, for another question or not
 // offered changes nothing, and the editor is told why; so is a line that means nothing.
 func TestEditorRefused(t *testing.T) {
+	t.Parallel()
 	c := talks(t, "--prompt", wants("npm i", "npm ci"), "--ask", "Bash(npm:*)")
 	first := c.until(wrapper.ApprovalRequiredEvent)
 	wrong := answers(first, "once")

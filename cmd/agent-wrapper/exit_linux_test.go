@@ -11,6 +11,7 @@ import (
 // TestExitTwice: of two starts for one session the later waits until the other has ended.
 // If that has asked about something, the later one is refused: what it answers is not that.
 func TestExitTwice(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, first string
 		refused     bool

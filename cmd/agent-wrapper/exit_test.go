@@ -302,6 +302,7 @@ func TestExitAsks(t *testing.T) {
 // TestExitAnswers: each answer counts for the very tool use that was asked about last,
 // as long as it says, and for nothing else.
 func TestExitAnswers(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, answer, want, later string }{
 		{"once", "allow_once", "allow deny", "deny"},
 		{"deny once", "deny_once", "deny deny", "deny"}, // once without a question, then with one
@@ -328,6 +329,7 @@ func TestExitAnswers(t *testing.T) {
 
 // TestExitHoles: what the original let through beside an answer is asked about.
 func TestExitHoles(t *testing.T) {
+	t.Parallel()
 	t.Run("a tool that nobody was asked about", func(t *testing.T) {
 		p := newPlugin(t)
 		p.sessAllow = []string{"Bash", "Write:once"}
@@ -478,6 +480,7 @@ func TestExitHoles(t *testing.T) {
 // TestExitFlags: all that the original's command builder passes is taken; what has no
 // use is a warning, and is nothing on standard error.
 func TestExitFlags(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.context = []string{"a.md", "b, c.md"}
 	p.rules = []object{{"tools": []string{"Bash"}, "action": "deny", "commands": []string{"dd"}}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -41,6 +42,10 @@ func (h atNoHome) Run() int {
 		}
 	}
 	heedSignals()
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("8") // most tests wait for programs that they have started
+	}
 	return h.m.Run()
 }
 

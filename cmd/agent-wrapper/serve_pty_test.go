@@ -40,6 +40,7 @@ func TestServeOpens(t *testing.T) {
 // TestServeOpensForPeople: what an agent has started, and what writes for a program, gets
 // no code.
 func TestServeOpensForPeople(t *testing.T) {
+	t.Parallel()
 	agents := serves(t, "AGENT_WRAPPER_RUN=1")
 	agents.wait("Nobody has a credential yet")
 	home := t.TempDir()

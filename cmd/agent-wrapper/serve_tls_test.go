@@ -62,6 +62,7 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 // TestServeTLS: with a certificate nothing is said in the clear, and a client that does not
 // know who has signed it says nothing.
 func TestServeTLS(t *testing.T) {
+	t.Parallel()
 	cert, key, roots := certificate(t)
 	state := filepath.Join(t.TempDir(), "state")
 	secret := strings.TrimSpace(ranAs(t, 0, "serve", "token", "create", "--role", "person", "--name", "ann", "--state", state))

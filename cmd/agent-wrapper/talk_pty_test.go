@@ -84,6 +84,7 @@ func TestTalk(t *testing.T) {
 
 // ^C ends a turn and not the agent; a question that is open ends with it.
 func TestTalkInterrupt(t *testing.T) {
+	t.Parallel()
 	x := talking(t, t.TempDir(), "--ask", "Bash(touch:*)")
 	x.sends(bashUse("touch x"))
 	x.wait("o  once")

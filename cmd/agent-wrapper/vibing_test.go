@@ -37,6 +37,7 @@ var meant = []string{
 
 // TestVibingRows holds the program to the rows, or the page to the reason.
 func TestVibingRows(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../testdata/cases/vibing.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ var fences = map[string][]string{
 	"github.com/jackc/pgx/v5/pgconn": {"store/postgres"},
 	"github.com/jackc/pgx/v5/stdlib": {"store/postgres"},
 
-	"github.com/rogpeppe/go-internal/txtar":      {"internal/test/sessions"},
+	"github.com/rogpeppe/go-internal/txtar":      {"internal/test/sessions", "internal/test/client"},
 	"github.com/google/jsonschema-go/jsonschema": {"internal/test/protocol"},
 }
 

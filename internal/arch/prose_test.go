@@ -24,6 +24,7 @@ var mayReadProse = map[string]string{
 	"display/cause.go":                  "leaves out of a reason the action that stands before it",
 	"display/text.go":                   "shows an ask, and leaves out what the reason has said",
 	"internal/plain/plain.go":           "puts the words of a library into others",
+	"internal/test/sessions/real.go":    "orders causes for people to read",
 	"internal/test/sessions/tally.go":   "groups questions for people to read",
 	"permission/advice.go":              "leaves out of a message what it says already",
 	"permission/still.go":               "a question that a person has answered is the same as long as its words are",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,21 +18,33 @@ func newPlan(out *strings.Builder) *plan {
 // TestLanes: what a lane promises of its steps, whatever the others do.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var running, most [waits + 1]atomic.Int32
-		var together sync.Map // lanes that were seen beside the computing one
+		var mu sync.Mutex
+		var running, most [waits + 1]int
+		together := map[[2]lane]bool{} // lanes of which one was seen in the middle of a step of the other
+		count := func(l lane, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running[l] += by
+			most[l] = max(most[l], running[l])
+		}
+		look := func(l lane) {
+			mu.Lock()
+			defer mu.Unlock()
+			for other := range running {
+				if lane(other) != l && running[other] > 0 {
+					together[[2]lane{l, lane(other)}] = true
+				}
+			}
+		}
 		busy := func(l lane, took time.Duration) func(*runner) {
 			return func(r *runner) {
-				n := running[l].Add(1)
-				most[l].Store(max(most[l].Load(), n))
-				for other := range running {
-					if lane(other) != l && running[other].Load() > 0 {
-						together.Store([2]lane{l, lane(other)}, true)
-					}
-				}
+				count(l, 1)
 				r.printf("the first half, ")
-				time.Sleep(took)
+				time.Sleep(took / 2)
+				look(l)
+				time.Sleep(took / 2)
 				r.printf("the second half\n")
-				running[l].Add(-1)
+				count(l, -1)
 				r.Pass()
 			}
 		}
@@ -43,12 +54,12 @@ func TestLanes(t *testing.T) {
 			{"w1", waits, busy(waits, 3*time.Second)}, {"c1", computes, busy(computes, time.Second)}, {"first", alone, busy(alone, time.Second)},
 			{"c2", computes, busy(computes, 2*time.Second)}, {"w2", waits, busy(waits, time.Second)}, {"w3", waits, busy(waits, time.Second)},
 		})
-		if most[alone].Load() != 1 || most[computes].Load() != 1 || most[waits].Load() != 2 {
-			t.Errorf("at most %d, %d and %d at the same time", most[alone].Load(), most[computes].Load(), most[waits].Load())
+		if most != [...]int{alone: 1, computes: 1, waits: 2} {
+			t.Errorf("at most %v at the same time", most)
 		}
 		for pair, want := range map[[2]lane]bool{{computes, waits}: true, {waits, computes}: true, {alone, computes}: false, {computes, alone}: false, {alone, waits}: false, {waits, alone}: false} {
-			if _, got := together.Load(pair); got != want {
-				t.Errorf("lanes %v at the same time: %v", pair, got)
+			if together[pair] != want {
+				t.Errorf("lanes %v at the same time: %v", pair, !want)
 			}
 		}
 		if n := strings.Count(out.String(), "the first half, the second half\n"); n != 6 {
