@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/test/pg"
@@ -34,7 +36,7 @@ var steps = []step{
 	{"differential", computes, differential},
 	{"effects", computes, effects},
 	{"mutants", computes, mutants},
-	{"unit", computes, func(r *runner) { r.goTest("-timeout", "30m", "./...") }},
+	{"unit", computes, unit},
 	{"race", computes, race},
 	{"audit", computes, audit},
 	{"store", computes, store},
@@ -184,6 +186,40 @@ func release(r *runner) {
 	r.goTest(args...)
 }
 
+// unit runs the tests of go test ./.... In the short form it leaves those to race that
+// race runs.
+func unit(r *runner) {
+	if r.long {
+		r.goTest("-timeout", "30m", "./...")
+		return
+	}
+	packages, err := r.withoutRace()
+	if err != nil {
+		r.Fail("the packages: " + err.Error())
+		return
+	}
+	r.goTest(append([]string{"-timeout", "30m"}, packages...)...)
+	r.goTest(append([]string{"-timeout", "30m", "-run", only(sequential)}, concurrent...)...)
+}
+
+// withoutRace lists the packages that are not among the concurrent ones.
+func (r *runner) withoutRace() ([]string, error) {
+	raced, err := r.output("go", append([]string{"list"}, concurrent...)...)
+	if err != nil {
+		return nil, errors.New(raced)
+	}
+	all, err := r.output("go", "list", "./...")
+	if err != nil {
+		return nil, errors.New(all)
+	}
+	return slices.DeleteFunc(strings.Fields(all), func(p string) bool {
+		return slices.Contains(strings.Fields(raced), p)
+	}), nil
+}
+
+// only returns the pattern that matches just these tests.
+func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
+
 // concurrent lists the packages that start goroutines or are used concurrently. ./cmd, whose
 // tests mostly start the program again, takes longer than all of them together: it is in the
 // long form.
@@ -194,12 +230,12 @@ func race(r *runner) {
 		r.goRace("./...")
 		return
 	}
-	r.goRace(append([]string{"-skip", "^(" + strings.Join(sequential, "|") + ")$"}, concurrent...)...)
+	r.goRace(append([]string{"-skip", only(sequential)}, concurrent...)...)
 }
 
 // sequential lists the tests of those packages that start no goroutine and take long: in the
-// short form the race detector, which could find nothing, does not slow them down. They are
-// among the unit tests.
+// short form the race detector, which could find nothing, does not slow them down: unit
+// runs them.
 var sequential = []string{
 	"TestScanBack", "TestEveryLine", "TestEveryByte", "TestSampledBytes", "TestTorn", "TestKilledWriter", // audit
 	"TestKilled",                        // hook
