@@ -113,7 +113,7 @@ func TestTooManyBelow(t *testing.T) {
 		pl.under(p.Bounds(nil))
 		k := &maker{Planner: pl, machine: machine(), files: with, most: left, left: left}
 		k.plan.Workspace = []string{"/home/me/ws"}
-		k.writable()
+		k.writable("")
 		err := k.walk("/home/me/ws", false)
 		if left < 12 {
 			if err == nil {

@@ -87,7 +87,7 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	}
 	k := &maker{Planner: pl, machine: m, files: files, most: maxNames}
 	k.plan = Plan{Workspace: append([]string{p.Place.Workspace}, p.Place.Roots...), Hosts: hosts(p)}
-	if err := k.writable(); err != nil {
+	if err := k.writable(p.Place.Home); err != nil {
 		return nil, err
 	}
 	if err := k.workspace(); err != nil {
@@ -144,7 +144,7 @@ func hosts(p *permission.Policy) []string {
 }
 
 // writable sets the directories that may be written, and those for temporary files.
-func (k *maker) writable() error {
+func (k *maker) writable(home string) error {
 	for _, root := range k.plan.Workspace {
 		if k.kept = k.bounds.ReadOnly(); k.kept != "" {
 			k.add(&k.plan.Writable, root, "the workspace, but for what stays as it is")
@@ -164,6 +164,7 @@ func (k *maker) writable() error {
 	}
 	k.caches()
 	k.emptied(&k.plan.Temp, k.machine.Temp, "temporary files")
+	k.home(home)
 	k.emptied(&k.plan.Services, k.machine.Services, "sockets of services")
 	return nil
 }
@@ -214,6 +215,15 @@ func (k *maker) emptied(list *[]Path, dirs []string, why string) {
 		if ok && k.files.Kind(real) == Dir && !k.within(real) && real != "/" && !k.changes(dir, k.plan.Writable) {
 			k.add(list, real, why)
 		}
+	}
+}
+
+// home shows the home directory if it lies among temporary files: programs find their
+// configuration there as they do elsewhere. What is withheld below it stays withheld.
+func (k *maker) home(home string) {
+	real, ok := k.files.Resolve(home)
+	if ok && k.files.Kind(real) == Dir && belowAny(real, k.plan.Temp) && !k.inside(real) && !slices.Contains(Paths(k.plan.Temp), real) {
+		k.add(&k.plan.Shown, real, "the home directory, which lies among temporary files")
 	}
 }
 
@@ -765,12 +775,12 @@ func (k *maker) settle() {
 	}
 	gone := func(one Path) bool {
 		emptied := hidden(one.Path, p.Temp) || hidden(one.Path, p.Services)
-		return emptied && !k.inside(one.Path) || hidden(one.Path, withheld)
+		return emptied && !k.inside(one.Path) && !belowAny(one.Path, p.Shown) || hidden(one.Path, withheld)
 	}
 	p.Denied = slices.DeleteFunc(p.Denied, gone)
 	p.Empty = slices.DeleteFunc(p.Empty, func(one Path) bool { return gone(one) || slices.Contains(Paths(p.Denied), one.Path) })
 	p.ReadOnly = slices.DeleteFunc(p.ReadOnly, func(one Path) bool { return gone(one) || slices.Contains(Paths(withheld), one.Path) })
-	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.Absent} {
+	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Shown, &p.Services, &p.Absent} {
 		*list = slices.DeleteFunc(*list, func(one Path) bool { return belowAny(one.Path, withheld) })
 	}
 	p.Never = slices.DeleteFunc(p.Never, func(name string) bool { return belowAny(name, withheld) })
@@ -778,7 +788,7 @@ func (k *maker) settle() {
 
 func (k *maker) sort() {
 	p := &k.plan
-	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
+	for _, list := range []*[]Path{&p.Writable, &p.Temp, &p.Shown, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
 		slices.SortFunc(*list, func(a, b Path) int { return cmp.Compare(a.Path, b.Path) })
 	}
 	slices.Sort(p.Never)

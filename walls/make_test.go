@@ -545,6 +545,33 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestHomeAmongTemporary: a home in a directory that is empty inside is there, and what is
+// withheld in it is withheld; a home that is itself writable or empty is not shown so.
+func TestHomeAmongTemporary(t *testing.T) {
+	for temp, want := range map[string]string{"/home": "/home/me", "/tmp": "", "/home/me": "", "/home/me/ws/tmp": ""} {
+		m := machine()
+		m.Temp = []string{temp}
+		p, err := new(Planner).Make(policy(t, "Read(~/notes)", ""), nil, m, append(slices.Clone(files), "/home/me/notes", "/home/me/ws/tmp/x", "/home/other"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Paths(p.Shown), " "); got != want {
+			t.Errorf("below %s %q is shown", temp, got)
+		}
+		if temp == "/home/me" {
+			continue
+		}
+		for _, withheld := range []string{"/home/me/notes", "/home/me/.ssh"} {
+			if !belowAny(withheld, slices.Concat(p.Denied, p.Empty)) {
+				t.Errorf("below %s, %s can be read", temp, withheld)
+			}
+		}
+		if !slices.Contains(Paths(p.Writable), "/home/me/.cache/go-build") {
+			t.Errorf("below %s, caches are not written: %v", temp, p.Writable)
+		}
+	}
+}
+
 // TestHeldThroughLinks: what a rule is about by a link is not held, unless the rule is about
 // its target too.
 func TestHeldThroughLinks(t *testing.T) {

@@ -375,7 +375,7 @@ func (p *Plan) wallOf(name string) Met {
 	for _, part := range []struct {
 		wall  wall
 		paths []Path
-	}{{none, p.Writable}, {scratch, p.Temp}, {services, p.Services}, {kept, p.ReadOnly}, {emptied, p.Empty}, {withheld, p.Denied}} {
+	}{{none, p.Writable}, {scratch, p.Temp}, {outside, p.Shown}, {services, p.Services}, {kept, p.ReadOnly}, {emptied, p.Empty}, {withheld, p.Denied}} {
 		for _, one := range part.paths {
 			if below(name, one.Path) && len(one.Path) >= depth {
 				depth = len(one.Path)

@@ -25,6 +25,8 @@ type Plan struct {
 	// Temp are directories that are empty when the command begins, are written in
 	// memory, and are gone when it ends.
 	Temp []Path `json:"temp"`
+	// Shown lies in Temp and is there all the same, read-only: a home below /tmp.
+	Shown []Path `json:"shown"`
 	// Services are directories with sockets of services: they are empty, but for links
 	// that lead out of them.
 	Services []Path `json:"services"`

@@ -52,7 +52,7 @@ type wallsJSON struct {
 
 // wallsJSONOf has a list for each that is empty.
 func wallsJSONOf(p *walls.Plan, missing string) *wallsJSON {
-	for _, list := range []*[]walls.Path{&p.Writable, &p.Temp, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
+	for _, list := range []*[]walls.Path{&p.Writable, &p.Temp, &p.Shown, &p.Services, &p.ReadOnly, &p.Denied, &p.Empty, &p.Absent, &p.Gaps} {
 		*list = append([]walls.Path{}, *list...)
 	}
 	p.Hosts, p.Held = append([]string{}, p.Hosts...), append([]string{}, p.Held...)
@@ -88,6 +88,7 @@ func (a *app) showWalls(p *walls.Plan, missing string) {
 	}{
 		{"can be written", "", p.Writable},
 		{"is empty at first, and gone at the end", "", p.Temp},
+		{"can be read all the same, and not be written", "", p.Shown},
 		{"is empty", "", p.Services},
 		{"stays as it is, in the middle of that", "", p.ReadOnly},
 		{"cannot be read", "nothing is withheld", p.Denied},

@@ -259,7 +259,7 @@ func serve(proxy func(net.Listener), fds []int) {
 func (h *Held) walls() inside.Walls {
 	p := h.Plan
 	w := inside.Walls{
-		Build: build.Name(), Writable: walls.Paths(p.Writable), Temp: walls.Paths(p.Temp), Services: walls.Paths(p.Services), ReadOnly: walls.Paths(p.ReadOnly), Denied: walls.Paths(p.Denied), Empty: walls.Paths(p.Empty),
+		Build: build.Name(), Writable: walls.Paths(p.Writable), Temp: walls.Paths(p.Temp), Shown: walls.Paths(p.Shown), Services: walls.Paths(p.Services), ReadOnly: walls.Paths(p.ReadOnly), Denied: walls.Paths(p.Denied), Empty: walls.Paths(p.Empty),
 		Memory: p.Limits.Memory, Processes: p.Limits.Processes, Omit: h.omit,
 	}
 	if h.Proxy != nil {

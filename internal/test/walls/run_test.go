@@ -224,6 +224,28 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestHomeAmongTemporary: a home below /tmp is there, as any other is: read-only, without
+// logins, and with the caches of tools. What lies beside it is not.
+func TestHomeAmongTemporary(t *testing.T) {
+	w := newWorldIn(t, "/tmp", map[string]string{"../.profile": "greet() { echo hello; }\n", "../.ssh/id_rsa": "key\n", "../.npm/_logs/x": "", "../../beside": "x"})
+	for script, want := range map[string]string{
+		". ~/.profile && greet":                                          "hello\n",
+		"echo evil >>~/.profile || echo kept":                            "kept\n",
+		"cat ~/.ssh/id_rsa || echo none":                                 "none\n",
+		"echo x >~/.npm/_logs/y && cat ~/.npm/_logs/y":                               "x\n",
+		"ls ../../beside || echo none":                                   "none\n",
+		"echo made >here && echo t >/tmp/t && cat /tmp/t ~/project/here": "t\nmade\n",
+	} {
+		write(t, w, "run.sh", "exec 2>/dev/null; "+script)
+		if out, err := w.command("run.sh").Output(); err != nil || string(out) != want {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
+	}
+	if data, err := os.ReadFile(w.home + "/.profile"); err != nil || strings.Contains(string(data), "evil") {
+		t.Errorf("%v: %s", err, data)
+	}
+}
+
 // TestTempBelow: a directory for temporary files below another one is there.
 func TestTempBelow(t *testing.T) {
 	w := newWorld(t, nil)

@@ -62,6 +62,12 @@ func newWorld(t *testing.T, files map[string]string) *world {
 	if os.Getuid() == 0 {
 		base = "/home" // root's own home is a sensitive path
 	}
+	return newWorldIn(t, base, files)
+}
+
+// newWorldIn makes one below a directory.
+func newWorldIn(t *testing.T, base string, files map[string]string) *world {
+	t.Helper()
 	must(t, os.MkdirAll(base, 0o700))
 	dir, err := os.MkdirTemp(base, "aw-walls-test-")
 	must(t, err)

@@ -73,6 +73,7 @@ type Walls struct {
 	Build              string // whose order it is; see build.Name
 	Writable, ReadOnly Exact
 	Temp, Services     Exact  // empty; Temp is written, in memory
+	Shown              Exact  // in Temp, read-only
 	Denied, Empty      Exact  // masks: nothing may be read, or there is nothing to read
 	Proxy              int    // the port on which a proxy listens, 0 for none
 	Shared             bool   // in a room, which has the network, and with a session of its own

@@ -170,6 +170,13 @@ func (w *Walls) binds() ([]*bind, error) {
 		}
 		all = append(all, &bind{layer: mounts, path: path, copy: fd})
 	}
+	for _, path := range w.Shown {
+		fd, err := readOnlyCopyOf(path)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, &bind{layer: mounts, path: path, copy: fd})
+	}
 	for _, path := range w.ReadOnly {
 		if !w.has(protected) {
 			break
@@ -366,7 +373,7 @@ func (w *Walls) temporary() error {
 }
 
 // emptied mounts an empty directory over another one, with places in it for what is
-// writable below, and for further ones.
+// writable or shown below, and for further ones.
 func (w *Walls) emptied(dir string, options map[string]string) error {
 	at, err := plain(dir)
 	if err != nil {
@@ -378,7 +385,7 @@ func (w *Walls) emptied(dir string, options map[string]string) error {
 		return fmt.Errorf("mount %s: %w", dir, err)
 	}
 	defer unix.Close(fd)
-	for _, path := range slices.Concat(w.Writable, w.Temp) {
+	for _, path := range slices.Concat(w.Writable, w.Temp, w.Shown) {
 		if below(path, dir) && path != dir {
 			if err := makeDirs(fd, path[len(dir)+1:]); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
