@@ -318,6 +318,9 @@ var policies = []lists{
 
 // The label of every rung says exactly what its rules match.
 func TestLabels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	c := compared{rules: map[string]int{}}
 	rungs := 0
 	for _, use := range everyUse(t) {
@@ -346,6 +349,9 @@ func TestLabels(t *testing.T) {
 // Every rung, once kept, makes the evaluator allow what caused the ask, and no
 // rung holds a rule that must not be kept.
 func TestRungsAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	rungs := 0
 	for i, use := range everyUse(t) {
 		for _, l := range []lists{policies[i%4], policies[(i+1)%4]} {

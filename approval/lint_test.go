@@ -89,6 +89,9 @@ func eachRule(v *permission.Evaluator, uses []permission.ToolUse, f func(use per
 // for programs that have such commands nor of those for the corpora. Without
 // tiers a rung may match the command that was asked about, but no other.
 func TestRungsReachNoTier3(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	for _, profile := range []risk.Profile{risk.Default, risk.Terminal} {
 		all, uses := dangers(t, profile), everyUse(t)
 		for _, d := range all {
@@ -146,6 +149,9 @@ func TestRungsReachNoOverride(t *testing.T) {
 // TestRungsAreNoDanger: no rung holds a rule that lint would report as
 // dangerous: one that runs whatever it is given, or that matches tier 3.
 func TestRungsAreNoDanger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	tier3 := dangers(t, risk.Default)
 	forbidden := map[string]bool{"everything": true, "whole-program": true, "runs-program": true, "runs-script": true, "wrapper": true}
 	uses := append(everyUse(t), using("Bash: kill 1234"), using("Bash: wipefs x"))

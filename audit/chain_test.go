@@ -88,6 +88,9 @@ var every = flag.Bool("every", false, "every byte by all bits, every pair of lin
 // every byte) to another value (-every: by each bit, and all) is found, and its
 // line or the next is named.
 func TestEveryByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	_, data, end := thousand(t)
 	all := states(t, data)
 	lines := slices.Collect(bytes.Lines(data))
@@ -146,6 +149,9 @@ func TestEveryCut(t *testing.T) {
 // swapped with its neighbour or another one (-every: with each). The lines
 // before it are unchanged; a tenth of the cases is read in full by Verify.
 func TestEveryLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	path, data, end := thousand(t)
 	all := states(t, data)
 	lines := slices.Collect(bytes.Lines(data))
@@ -182,6 +188,9 @@ func TestEveryLine(t *testing.T) {
 // TestSampledBytes: a change in every tenth line (-every: in each) is found by
 // Verify, as a check of TestEveryByte, which reads only a part.
 func TestSampledBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	path, data, _ := thousand(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	at := 0
@@ -385,6 +394,9 @@ func TestOldForm(t *testing.T) {
 // TestTorn: what a crash leaves is kept, ended and recorded, and the chain
 // continues, wherever in the line the crash was.
 func TestTorn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	whole := filepath.Join(t.TempDir(), "log")
 	l := open(t, whole)
 	for range 3 {

@@ -67,6 +67,9 @@ func process(t *testing.T, n int, path, setting string) *exec.Cmd {
 
 // TestTwoProcesses: two processes write to one record at the same time.
 func TestTwoProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	n := 500
 	if *every {
 		n = 10_000
@@ -93,6 +96,9 @@ func TestTwoProcesses(t *testing.T) {
 // line, contains everything that was reported as recorded, and can be
 // continued. It is killed at a random moment while a second process writes.
 func TestKilledWriter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	kills := 10
 	switch {
 	case *every:

@@ -219,6 +219,9 @@ func TestOutcome(t *testing.T) {
 
 // TestSessionsAtOnce: several engines of a process write one record, whose chain holds.
 func TestSessionsAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	c := start(t, options{})
 	const sessions, uses = 20, 50
 	go func() {

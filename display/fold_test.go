@@ -82,6 +82,9 @@ func TestFoldedIsWithheld(t *testing.T) {
 // Where a rule may be kept, every part that asks is on the screen, however the lines are
 // mixed and however small the screen is.
 func TestNoPartThatAsksIsHidden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	r := rand.New(rand.NewPCG(7, 8))
 	offered := 0
 	for range 400 {

@@ -89,6 +89,9 @@ func TestEditsThatGrow(t *testing.T) {
 
 // The agent chooses how much there is to show, but not how much work that is.
 func TestManyEdits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	file := numbered(100_000)
 	var steps []any
 	for i := range 20_000 {

@@ -22,6 +22,9 @@ const maxProgram = 30
 // under the policy of the page: it prints what the page says and leaves a record
 // that is whole.
 func TestDocsProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	found := blocks(t)
 	program, want := found["go"][0], found["text"][0]
 	if formatted, err := format.Source([]byte(program)); err != nil || string(formatted) != program {

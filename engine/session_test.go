@@ -171,6 +171,9 @@ func TestResume(t *testing.T) {
 // TestResumeLaw: a session that ends and goes on at random decides as one that does
 // not, answer for answer.
 func TestResumeLaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	lines := []string{"npm i", "npm ci", "npm x", "npm y", "npm i && npm ci", opaque, "cat $X", "ls"}
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 15))

@@ -91,6 +91,9 @@ func member(change func(r *rand.Rand, o map[string]any, key string)) func(*rand.
 // Whatever a payload is changed to, what is denied does not run: an answer that the host
 // takes as an allow is one.
 func TestMutated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	m := newMachine(t, denyAll)
 	m.noSync = true
 	count := 60

@@ -189,6 +189,9 @@ func TestAtOnce(t *testing.T) {
 // Hooks that are killed at any moment leave a session and a record that can be read, and
 // no answer counts more often than it does.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	kills := 20
 	if os.Getenv("AW_LONG") != "" {
 		kills = 200

@@ -322,6 +322,9 @@ func TestWallsOfOthers(t *testing.T) {
 // TestLawWalls: with walls and without a proof, a session allows what it allows without
 // them, and nothing else.
 func TestLawWalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	with, without := newMachine(t, wallsPolicy), newMachine(t, strings.Replace(wallsPolicy, "on", "off", 1))
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -24,6 +24,9 @@ const (
 // the spellings that its program and the shell have, and decides it under rules that
 // deny what it does. None is allowed.
 func TestGeneratedDenied(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	seed, err := strconv.ParseUint(os.Getenv("AW_SEED"), 10, 64)
 	if err != nil {
 		seed = 13

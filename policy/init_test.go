@@ -73,6 +73,9 @@ func skeletons(t *testing.T) map[string]fstest.MapFS {
 // TestStarting checks that every starting policy loads without a warning or a
 // finding of lint.
 func TestStarting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	projects := map[string]fstest.MapFS{"nothing": {}, "all": allKits, "broken": {
 		"package.json": {Data: []byte("{")}, "Makefile": {Data: []byte("\x00")}, "mise.toml": {Data: []byte("[tasks.\n[tasks]\n=\n")}, "composer.json": {Data: []byte("[]")}, "deno.json": {},
 	}}
@@ -125,6 +128,9 @@ func TestStartingOfSkeletons(t *testing.T) {
 // TestStartingLetsWork checks that everyday command lines are allowed under a
 // starting policy, and that those that destroy, send or reveal secrets are not.
 func TestStartingLetsWork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	spec, err := Parse(Starting(allKits, true), FileName)
 	if err != nil {
 		t.Fatal(err)

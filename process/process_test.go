@@ -354,6 +354,9 @@ func TestNotStarted(t *testing.T) {
 
 // At the limit the whole group ends, including a process that ignores SIGTERM.
 func TestLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	for limit := 2 * time.Second; ; limit *= 2 { // until it is long enough for all three to start
 		c := newCensus(t)

@@ -194,6 +194,9 @@ func TestHeldOpen(t *testing.T) {
 // TestSlowReader: what a program wrote before its end is read, however long the pieces
 // take to be stored.
 func TestSlowReader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	var got int
 	c, err := open(bashLine("head -c 20000 /dev/zero"), t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}, size{}, func(p []byte) {
 		if got == 0 {
@@ -216,6 +219,9 @@ func TestSlowReader(t *testing.T) {
 
 // TestUnread: what a program does not read does not keep the person waiting.
 func TestUnread(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	c, s := opened(t, "stty raw -echo; echo ready; exec sleep 1000")
 	s.until(t, "ready")
 	var err error

@@ -72,6 +72,9 @@ func TestShut(t *testing.T) {
 // TestLongPaths: what lies deeper than a path can name is withheld with the nearest directory
 // that can be named, and there is a plan.
 func TestLongPaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	for _, name := range []string{"secret.pem", "x.go", "d/e/f/g.pem", ".git/HEAD", ".git/objects/x", ".env", "to -> /home/me/ws/.env"} {
 		for length := MaxPath - 20; length < MaxPath+20; length++ {
 			deep := "/home/me/ws/deep"

@@ -37,6 +37,9 @@ func (r *remembering) List(dir string) (*Listing, error) {
 // TestPlanner: a plan that is made after others is what it would be without them, whatever
 // has changed meanwhile: files, the rules of the session, its mode, the policy.
 func TestPlanner(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 0))
 	policies := []*permission.Policy{

@@ -172,6 +172,9 @@ func made(t testing.TB, commands []string, deny []string) *List {
 // made from its earlier ones refuses less than 1 % (S2-32). The harsher splits,
 // which test commands that never ran before, are only logged.
 func TestFalsePositives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	all := occurrences(t)
 	if len(all) < 400 {
 		t.Fatalf("%d commands", len(all))
@@ -211,6 +214,9 @@ var deniedFlags = []string{"--no-verify", "--ignore-scripts", "--experimental-lo
 // TestDetection: every wrong line that is made from an accepted one is refused
 // (S2-32).
 func TestDetection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	all := occurrences(t)
 	halves := splits(all)
 	for _, name := range []string{"run", "step"} {

@@ -59,6 +59,9 @@ func plan(t *testing.T, dir string) (*walls.Plan, error) {
 // TestHidden: of what an ordinary user has shut by its mode, the plan has what can be opened
 // again by him, by a path that can be named.
 func TestHidden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,9 @@ func succeeds(t *testing.T, home, want string, args ...string) {
 
 // TestApprovalsElsewhere: what one terminal asks, another answers; the first counts.
 func TestApprovalsElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	home := t.TempDir()
 	uses := []string{bash("npm install left-pad"), bash("git push"), bash("git push -f"), bash("npm install express")}

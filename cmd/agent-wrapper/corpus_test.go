@@ -90,6 +90,9 @@ func manyRows(t testing.TB) []byte {
 // TestManyRows: each of 10,000 rows has an answer. How long that takes, BenchmarkCheckRows
 // measures.
 func TestManyRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	rows := manyRows(t)
 	if got, want := bytes.Count(answered(t, rows), []byte("\n")), bytes.Count(rows, []byte("\n")); got != want {

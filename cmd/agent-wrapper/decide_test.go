@@ -91,6 +91,9 @@ func rounds() int {
 // are read, has everything denied that waits; the record is whole, says nothing was
 // allowed that was asked, and the next start works.
 func TestDecideClientKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	t.Parallel()
 	home := t.TempDir()
 	for round := range rounds() {
@@ -129,6 +132,9 @@ func TestDecideClientKilled(t *testing.T) {
 // TestDecideKilled: a decide that is killed at any moment leaves a record that the next
 // one goes on with.
 func TestDecideKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	t.Parallel()
 	home := t.TempDir()
 	for range rounds() {

@@ -78,6 +78,9 @@ risk = "safe"
 // TestOneDecision: the same tool use under the same policy gets the same decision
 // from every command that decides tool uses of agents.
 func TestOneDecision(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	for _, f := range matrixFixtures {
 		t.Run(f.name, func(t *testing.T) {
 			dir := layFixture(t, f.policy, f.list, f.usual)

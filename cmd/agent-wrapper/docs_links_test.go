@@ -84,6 +84,9 @@ func anchors(text string) map[string]bool {
 // TestLinks: each relative link of each page leads to a file and a heading that are
 // there, and each page for readers can be reached from docs/README.md.
 func TestLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	pages := sources(t, isPage)
 	to := map[string][]string{}

@@ -115,6 +115,9 @@ func (k *killed) notesStray() {
 // record, the record verifies, and the next run removes the private files that
 // were left.
 func TestKilledExec(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	t.Parallel()
 	k := &killed{t, withStub(t)}
 	if err := os.WriteFile(filepath.Join(k.home, "bin/kubectl"), []byte(noting), 0o700); err != nil {

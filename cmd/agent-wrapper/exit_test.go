@@ -302,6 +302,9 @@ func TestExitAsks(t *testing.T) {
 // TestExitAnswers: each answer counts for the very tool use that was asked about last,
 // as long as it says, and for nothing else.
 func TestExitAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	for _, tt := range []struct{ name, answer, want, later string }{
 		{"once", "allow_once", "allow deny", "deny"},
@@ -329,6 +332,9 @@ func TestExitAnswers(t *testing.T) {
 
 // TestExitHoles: what the original let through beside an answer is asked about.
 func TestExitHoles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	t.Run("a tool that nobody was asked about", func(t *testing.T) {
 		p := newPlugin(t)

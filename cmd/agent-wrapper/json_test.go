@@ -188,6 +188,9 @@ func TestJSONSchema(t *testing.T) {
 
 // TestJSON: each command prints one object by its schema, and one by that of errors.
 func TestJSON(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	schema := jsonSchema(t)
 	for name, row := range jsonCommands {
 		t.Run(name, func(t *testing.T) {

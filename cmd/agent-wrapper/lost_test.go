@@ -64,6 +64,9 @@ func verified(t *testing.T, cmd *exec.Cmd, audit string) {
 // TestLostOutput: a run whose standard output fails, from the start or when its
 // reader exits, ends with a message and runs nothing more.
 func TestLostOutput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	uses := []string{bash("git status"), bash("git log")}
 	lost := func(t *testing.T, cmd *exec.Cmd, complaints *bytes.Buffer, audit string, allowed int) {

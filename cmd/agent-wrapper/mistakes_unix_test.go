@@ -45,6 +45,9 @@ type mistakeFile struct {
 // Every message names what is wrong and says what to do, in words that are not those
 // of a library.
 func TestMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	doc, err := os.ReadFile(mistakes)
 	if err != nil {
 		t.Fatal(err)

@@ -385,6 +385,9 @@ func (r *reader) finishes(d deed) string {
 // and the pictures show. A command that deeds does not know is a failure, and so is one
 // that is in another place.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	home := newHome(t)
 	first := sitDown(t, home)

@@ -185,6 +185,9 @@ func TestPersonsTokenDoesNotAsk(t *testing.T) {
 
 // With the service gone, refusing or lying, and nobody here, what is asked is denied.
 func TestNoServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	s := newAtServer(t)
 	for name, tt := range map[string]struct {
 		url, token string

@@ -63,6 +63,9 @@ func heedSignals() {
 // One user story a file, with the real output of the program; go test -update
 // rewrites it.
 func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: golden.Updating(),

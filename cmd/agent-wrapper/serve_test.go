@@ -21,6 +21,9 @@ import (
 // TestServe: one line says that the server is ready; it decides, and ends on a signal
 // with its record closed. A second one on the same state is refused.
 func TestServe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	secret := strings.TrimSpace(ranAs(t, 0, "serve", "token", "create", "--role", "agent", "--name", "bot", "--state", state))

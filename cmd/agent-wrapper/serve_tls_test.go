@@ -62,6 +62,9 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 // TestServeTLS: with a certificate nothing is said in the clear, and a client that does not
 // know who has signed it says nothing.
 func TestServeTLS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	cert, key, roots := certificate(t)
 	state := filepath.Join(t.TempDir(), "state")

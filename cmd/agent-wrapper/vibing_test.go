@@ -37,6 +37,9 @@ var meant = []string{
 
 // TestVibingRows holds the program to the rows, or the page to the reason.
 func TestVibingRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	text, err := os.ReadFile("../../testdata/cases/vibing.jsonl")
 	if err != nil {

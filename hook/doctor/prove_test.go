@@ -118,6 +118,9 @@ func expect(t *testing.T, got map[string]string, want map[state]string, of ...st
 // TestProveOpen: a hook that allows everything, none at all, and one that others stop
 // the tools for, are found out.
 func TestProveOpen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Run("allows everything", func(t *testing.T) {
 		m := person(t, hookBlock, "#!/bin/sh\necho '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'\n")
 		expect(t, proved(t, m, byShell, bySubagent), map[state]string{allowing: "got through, ok", answering: "RAN, red", killed: "stopped, ok"}, byShell, bySubagent)
@@ -150,6 +153,9 @@ func TestProveOpen(t *testing.T) {
 }
 
 func TestProve(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	m := person(t, hookBlock, standIn(t))
 	before := listed(t, m.Home)
 	expect(t, proved(t, m), map[state]string{

@@ -68,6 +68,9 @@ func (w fakeHook) limit() time.Duration {
 // TestGuard: with a real bash, with GNU timeout and without, a hook that fails in
 // whatever way denies, and one that answers is not changed.
 func TestGuard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	shell := bash(t)
 	dir := filepath.Join(t.TempDir(), "it's a dir")
@@ -158,6 +161,9 @@ func (w fakeHook) check(t *testing.T, code int, out, errs string) {
 // TestGuardInBash: in the shell that crush has in it, which is mvdan.cc/sh, too; also
 // where there is no bash.
 func TestGuardInBash(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	bash(t)
 	dir := t.TempDir()

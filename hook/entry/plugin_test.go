@@ -102,6 +102,9 @@ func TestPluginAllows(t *testing.T) {
 // TestPluginThrows: everything else throws, and the words of the hook are those of the
 // error.
 func TestPluginThrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	for hook, want := range map[string]string{
 		"":                                        "cannot be started",

@@ -113,6 +113,9 @@ func (m *Machine) files(t *testing.T) map[string]string {
 // was or as it was to be; the same command then ends the work, and what was before comes
 // back byte for byte.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	t.Parallel()
 	done, _, _ := furnished(t)
 	finish(t, done, "install")

@@ -30,6 +30,9 @@ var kept = map[string][]string{
 // methods that an interface may call, and constants declared in a group with a
 // used one. Struct fields are not checked.
 func TestExportedIsUsed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	p := load(t)
 	unused := map[string]bool{}
 	for _, pkg := range p.declaring() {

@@ -119,6 +119,9 @@ func commands(ctx context.Context, s store.Store, session, id string) error {
 // TestKill: whatever a server said that it stored is there after it was killed at a
 // random moment while another one writes, and nothing is consumed again.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	kills := 10
 	if *every {
 		kills = 200

@@ -138,6 +138,9 @@ func TestShellsHidden(t *testing.T) {
 
 // TestShellsEnd: a run ends although what builds the walls does not answer any more.
 func TestShellsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	g := insideGuard(t, func() (*walls.Plan, error) { return &walls.Plan{}, nil }, func(*launch) {})
 	const command = "echo begun; sleep 1000"
 	g.allows("id", command, "", "")

@@ -529,6 +529,9 @@ func TestForeignLines(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		long := strings.Repeat("x", 1<<20)
 		var seen int

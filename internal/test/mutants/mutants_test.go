@@ -9,6 +9,9 @@ import (
 
 // TestKill checks the possible outcomes of a mutant in a small module.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills programs")
+	}
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOWORK", "off")
 	root := t.TempDir()

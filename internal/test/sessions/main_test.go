@@ -10,6 +10,9 @@ import (
 // TestSessions holds the figures of docs/proof/sessions.txt, and which uses did not
 // become what they ideally would.
 func TestSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	dir, err := tempDir()
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +37,9 @@ func TestSessions(t *testing.T) {
 // TestAttacks holds which attacks on other policies run under that of init. Each of
 // them is argued in docs/proof/init-attacks.md.
 func TestAttacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	dir, err := tempDir()
 	if err != nil {
 		t.Fatal(err)

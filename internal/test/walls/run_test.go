@@ -232,7 +232,7 @@ func TestHomeAmongTemporary(t *testing.T) {
 		". ~/.profile && greet":                                          "hello\n",
 		"echo evil >>~/.profile || echo kept":                            "kept\n",
 		"cat ~/.ssh/id_rsa || echo none":                                 "none\n",
-		"echo x >~/.npm/_logs/y && cat ~/.npm/_logs/y":                               "x\n",
+		"echo x >~/.npm/_logs/y && cat ~/.npm/_logs/y":                   "x\n",
 		"ls ../../beside || echo none":                                   "none\n",
 		"echo made >here && echo t >/tmp/t && cat /tmp/t ~/project/here": "t\nmade\n",
 	} {
