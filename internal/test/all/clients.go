@@ -31,7 +31,7 @@ func page(r *runner) {
 		r.Skip("server/page", why)
 		return
 	}
-	test := "cd server/page/test && ip link set lo up && exec node --test --test-timeout=300000 --test-reporter=tap *.test.mjs"
+	test := "cd server/page/test && ip link set lo up && exec node --test --test-concurrency=2 --test-timeout=300000 --test-reporter=tap *.test.mjs"
 	r.counted("server/page", tapCounts, append(namespace, "sh", "-c", test)...)
 }
 

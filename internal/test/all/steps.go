@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,7 +200,9 @@ func unit(r *runner) {
 		return
 	}
 	r.goTest(append([]string{"-timeout", "30m"}, packages...)...)
-	r.goTest(append([]string{"-timeout", "30m", "-run", only(sequential)}, concurrent...)...)
+	for _, pkg := range slices.Sorted(maps.Keys(sequential)) {
+		r.goTest("-run", only(sequential[pkg]), pkg)
+	}
 }
 
 // withoutRace lists the packages that are not among the concurrent ones.
@@ -230,18 +233,18 @@ func race(r *runner) {
 		r.goRace("./...")
 		return
 	}
-	r.goRace(append([]string{"-skip", only(sequential)}, concurrent...)...)
+	r.goRace(append([]string{"-skip", only(slices.Concat(slices.Collect(maps.Values(sequential))...))}, concurrent...)...)
 }
 
 // sequential lists the tests of those packages that start no goroutine and take long: in the
 // short form the race detector, which could find nothing, does not slow them down: unit
 // runs them.
-var sequential = []string{
-	"TestScanBack", "TestEveryLine", "TestEveryByte", "TestSampledBytes", "TestTorn", "TestKilledWriter", // audit
-	"TestKilled",                        // hook
-	"TestHidden", "TestMemoryIsBounded", // workspace
-	"TestSessionsReachNoTier3", "TestInnerPrograms", "TestSpots", // permission
-	"TestDetection", "TestFalsePositives", "TestCorpora", "TestMonotone", // whitelist
+var sequential = map[string][]string{
+	"./audit":      {"TestScanBack", "TestEveryLine", "TestEveryByte", "TestSampledBytes", "TestTorn", "TestKilledWriter"},
+	"./hook":       {"TestKilled"},
+	"./workspace":  {"TestHidden", "TestMemoryIsBounded"},
+	"./permission": {"TestSessionsReachNoTier3", "TestInnerPrograms", "TestSpots"},
+	"./whitelist":  {"TestDetection", "TestFalsePositives", "TestCorpora", "TestMonotone"},
 }
 
 // goRace is goTest with the race detector, which needs cgo. It does not look into SQLite,
@@ -500,7 +503,7 @@ func serve(r *runner) {
 // e2e tests with the real agent CLI.
 func e2e(r *runner) {
 	r.needProgram()
-	r.goTest("-count=1", "-tags", "e2e", "-timeout", "2h", "./e2e")
+	r.goTest("-count=1", "-tags", "e2e", "-timeout", "2h", "-parallel", "3", "./e2e")
 }
 
 type target struct{ pkg, name string }

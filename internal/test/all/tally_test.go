@@ -91,9 +91,10 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestSequential: what the race detector does not see starts no goroutine, and is one test.
+// TestSequential: what the race detector does not see starts no goroutine, is one test, and
+// is in the package where unit runs it.
 func TestSequential(t *testing.T) {
-	source := map[string][]string{}
+	source, where := map[string][]string{}, map[string]string{}
 	for _, pkg := range concurrent {
 		root, deep := strings.CutSuffix(pkg, "/...")
 		filepath.WalkDir(filepath.Join("../../..", root), func(path string, d os.DirEntry, err error) error {
@@ -104,16 +105,19 @@ func TestSequential(t *testing.T) {
 				data, _ := os.ReadFile(path)
 				for _, found := range regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`).FindAllStringSubmatch(string(data), -1) {
 					source[found[1]] = append(source[found[1]], found[0])
+					where[found[1]] = "./" + strings.TrimPrefix(filepath.Dir(path), "../../../")
 				}
 			}
 			return err
 		})
 	}
-	for _, name := range sequential {
-		if n := len(source[name]); n != 1 {
-			t.Errorf("there are %d tests %s", n, name)
-		} else if concurrency.MatchString(source[name][0]) {
-			t.Errorf("%s is not sequential", name)
+	for pkg, tests := range sequential {
+		for _, name := range tests {
+			if n := len(source[name]); n != 1 || where[name] != pkg {
+				t.Errorf("there are %d tests %s, one in %s, not %s", n, name, where[name], pkg)
+			} else if concurrency.MatchString(source[name][0]) {
+				t.Errorf("%s is not sequential", name)
+			}
 		}
 	}
 	if !concurrency.MatchString(source["TestConcurrent"][0]) {
