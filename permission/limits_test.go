@@ -272,7 +272,7 @@ func TestLimitsTogether(t *testing.T) {
 		}
 		all.Wait()
 		paused := l.Then == PauseAtLimit && allowed < 25 // one that waited for its answer
-		again := max(0, len(p.asked)-uses) // approvals of uses that met the limit after an approval
+		again := max(0, len(p.asked)-uses)               // approvals of uses that met the limit after an approval
 		if allowed > 25 || allowed+again < 25 && !paused || len(p.asked) > 25 && l.Then != AskAtLimit {
 			t.Errorf("%+v: %d allowed, asked %d times", l, allowed, len(p.asked))
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 )
 
 // Use is a tool use of an agent.
@@ -23,6 +24,7 @@ type Use struct {
 // Client is a decide that runs. It is used by one goroutine.
 type Client struct {
 	cmd      *exec.Cmd
+	said     *strings.Builder // standard error; to be read when it has ended
 	in       io.WriteCloser
 	out      *bufio.Reader
 	requests int
@@ -31,7 +33,8 @@ type Client struct {
 // Start starts decide in the project, with further flags.
 func (p *Project) Start(flags ...string) (*Client, error) {
 	args := append([]string{"decide", "--stdio", "--approvals", "stdio", "--cwd", p.Dir}, flags...)
-	c := &Client{cmd: p.command(p.program, args...)}
+	c := &Client{cmd: p.command(p.program, args...), said: &strings.Builder{}}
+	c.cmd.Stderr = c.said
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -48,6 +51,15 @@ func (p *Project) Start(flags ...string) (*Client, error) {
 func (c *Client) Close() error {
 	c.in.Close()
 	return c.cmd.Wait()
+}
+
+// ended returns the error of a decide that has ended too early, with the last that it said.
+func (c *Client) ended(err error) error {
+	if c.Close() == nil {
+		return fmt.Errorf("decide has ended: %w", err)
+	}
+	said := strings.TrimSpace(c.said.String())
+	return fmt.Errorf("decide has ended: %s: %s", c.cmd.ProcessState, said[strings.LastIndexByte(said, '\n')+1:])
 }
 
 // request is a line to decide.
@@ -82,12 +94,12 @@ func (c *Client) call(method string, params any, person Answerer) (r Reply, err 
 	c.requests++
 	id := fmt.Sprint("u", c.requests)
 	if err := c.send(request{ID: id, Method: method, Params: params}); err != nil {
-		return r, err
+		return r, c.ended(err)
 	}
 	for {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
-			return r, fmt.Errorf("decide has ended: %w", err)
+			return r, c.ended(err)
 		}
 		var m struct {
 			ID, Params, Result, Error json.RawMessage

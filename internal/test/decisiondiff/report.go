@@ -44,6 +44,7 @@ type report struct {
 	paths   map[string]map[string]int // of a direction: the fields that differ
 	rows    map[string][]string
 	decided int
+	both    int // of which two builds decided
 	broken  []string // what a build could not do
 }
 
@@ -90,6 +91,7 @@ func (r *report) add(name string, sides []outcome) error {
 	before := maps.Clone(r.count)
 	for i := range sides[0].records {
 		if len(sides) == 2 && i < len(sides[1].records) {
+			r.both++
 			r.compare(name, &sides[0].records[i], &sides[1].records[i])
 		}
 	}
@@ -265,7 +267,10 @@ func (r *report) write(out io.Writer, builds []string, show int) {
 		fmt.Fprintf(out, "%-8s %6d  by class: %s\n", d, r.count[d], most(r.classes[d], 8))
 		fmt.Fprintf(out, "%-8s %6s  by field: %s\n", "", "", most(r.paths[d], 8))
 	}
-	fmt.Fprintf(out, "same     %6d\n", r.decided-differ)
+	fmt.Fprintf(out, "same     %6d\n", r.both-differ)
+	if r.both < r.decided {
+		fmt.Fprintf(out, "%d decisions were not compared: %s cannot make them\n", r.decided-r.both, builds[0])
+	}
 }
 
 // most returns the n most frequent names with their counts.

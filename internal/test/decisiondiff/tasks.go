@@ -320,19 +320,19 @@ func (k *recordedKind) decide(p *client.Project, uses []*sessionUse, who person)
 	return got
 }
 
-// drawn matches what differs from run to run: digests, where the program lies, permits of
-// commands, and the ends of rules for a while.
-var drawn = regexp.MustCompile(`"digest":"[^"]*"|[^" ]*/bin/agent-wrapper within [0-9a-z-]+|until [0-9:]{8}`)
+// drawn matches what differs from run to run, or with the questions before: ids and digests
+// of questions, where the program lies, permits of commands, and the ends of rules for a while.
+var drawn = regexp.MustCompile(`"id":"q[0-9.]+"|"digest":"[^"]*"|[^" ]*/bin/agent-wrapper within [0-9a-z-]+|until [0-9:]{8}`)
 
 // within removes from an outcome in dir what another run would have otherwise.
 func (o outcome) within(dir string) outcome {
 	for i := range o.records {
 		got := bytes.ReplaceAll(o.records[i].Got, []byte(dir), nil)
 		o.records[i].Got = drawn.ReplaceAllFunc(got, func(b []byte) []byte {
-			name, _, _ := bytes.Cut(b, []byte(" "))
-			if bytes.HasPrefix(b, []byte(`"digest"`)) {
-				return []byte(`"digest":""`)
+			if key, _, ok := bytes.Cut(b, []byte(":")); ok && b[0] == '"' {
+				return append(bytes.Clone(key), `:""`...)
 			}
+			name, _, _ := bytes.Cut(b, []byte(" "))
 			return append(bytes.Clone(name[bytes.LastIndexByte(name, '/')+1:]), " …"...)
 		})
 	}
