@@ -44,7 +44,7 @@ type report struct {
 	paths   map[string]map[string]int // of a direction: the fields that differ
 	rows    map[string][]string
 	decided int
-	both    int // of which two builds decided
+	both    int      // of which two builds decided
 	broken  []string // what a build could not do
 }
 
