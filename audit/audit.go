@@ -75,7 +75,8 @@
 //
 // A note is not about a tool use, and has
 //
-//	note      what happened: "whitelist_bypass"
+//	note      what happened: "whitelist_bypass"; "no_head": the entries before it had
+//	          no head when the record was opened
 //	reason    in words
 //
 // Future versions only add keys and notes.
@@ -188,8 +189,20 @@ func (l *Log) start() error {
 			}
 			return l.write(first)
 		}
+		if known.Seq == 0 {
+			return l.headless()
+		}
 		return l.head.raise(l.path, l.walk.at, true)
 	})
+}
+
+// headless records that the entries before it had no head, so nobody can tell whether
+// more followed them. Verify reports it from then on.
+func (l *Log) headless() error {
+	if err := l.write(&Entry{Kind: kindNote, Note: noteHeadless, Reason: "the record had entries and no head: entries may have been cut off its end"}); err != nil {
+		return err
+	}
+	return l.commit(l.walk.at)
 }
 
 // syncDir flushes the names in a directory to disk, if the system can.

@@ -114,6 +114,7 @@ type link struct {
 	Seq  uint64
 	Prev sum
 	Kind string
+	Note string
 	Torn *fragment
 }
 

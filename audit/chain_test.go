@@ -279,12 +279,43 @@ func TestHeadElsewhere(t *testing.T) {
 	if _, err = Verify(path, path+".head", "sha256:12"); err == nil {
 		t.Error("a bad hash is taken")
 	}
-	if r, _ = Verify(path, path+".none", ""); len(r.Faults) > 0 || len(r.Notes) != 1 || r.Known != 0 {
+	if r, _ = Verify(path, path+".none", ""); len(r.Faults) != 1 || r.Known != 0 {
 		t.Errorf("without a head: %+v", r)
+	}
+	if r, _ = Verify(path, path+".none", middle); len(r.Faults) > 0 || len(r.Notes) != 1 || r.Since != 600 {
+		t.Errorf("a copy without a head, and a hash: %+v", r)
 	}
 	os.WriteFile(path+".head", []byte(`{"v":1}`), 0o600)
 	if r, _ = Verify(path, path+".head", ""); len(r.Faults) != 1 {
 		t.Errorf("with a broken head: %+v", r)
+	}
+}
+
+// TestHeadRemoved: whoever cuts a record and removes its head is found out for ever: the
+// next writer records that there was none.
+func TestHeadRemoved(t *testing.T) {
+	path, data, _ := thousand(t)
+	lines := slices.Collect(bytes.Lines(data))
+	for _, keep := range []int{1, 2, 700, 1000} {
+		os.WriteFile(path, bytes.Join(lines[:keep], nil), 0o600)
+		os.Remove(path + ".head")
+		for range 2 {
+			l, err := Open(path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Record(context.Background(), record(`{"command":"true"}`, "")); err != nil {
+				t.Fatal(err)
+			}
+			l.Close()
+			r, err := Verify(path, path+".head", "")
+			if err != nil || len(r.Faults) != 1 || r.Faults[0].Line != keep+1 || !strings.Contains(r.Faults[0].Text, "had no head") {
+				t.Errorf("%d lines were left: %+v %v", keep, r, err)
+			}
+		}
+		if now, _ := os.ReadFile(path); bytes.Count(now, []byte(`"no_head"`)) != 1 {
+			t.Errorf("%d lines were left: it is noted more than once", keep)
+		}
 	}
 }
 
@@ -404,7 +435,7 @@ func TestTorn(t *testing.T) {
 	}
 	l.Close()
 	data, _ := os.ReadFile(whole)
-	last := len(bytes.Join(slices.Collect(bytes.Lines(data))[:3], nil))
+	all := states(t, data)
 	old, err := (head{whole + ".head"}).position()
 	if err != nil {
 		t.Fatal(err)
@@ -412,9 +443,10 @@ func TestTorn(t *testing.T) {
 	for cut := 1; cut <= len(data); cut += 7 {
 		path := filepath.Join(t.TempDir(), "log")
 		os.WriteFile(path, data[:cut], 0o600)
-		if cut >= last { // the head is that of the line before: the last was not synced
-			prev := states(t, data)[3].at
-			(head{path + ".head"}).write(path, prev, false)
+		// The head is that of the line before the torn one, which was not synced. The
+		// first line has its head when the next is written.
+		if whole := bytes.Count(data[:cut], []byte("\n")); whole > 0 {
+			(head{path + ".head"}).write(path, all[whole].at, false)
 		}
 		for range 2 {
 			l := open(t, path)

@@ -25,6 +25,9 @@ const (
 	kindTorn     = "torn"
 )
 
+// noteHeadless is the note of a record that was opened with entries and without a head.
+const noteHeadless = "no_head"
+
 // Entry is one record. The package comment documents its fields.
 type Entry struct {
 	V    int    `json:"v"`

@@ -59,7 +59,7 @@ func Verify(path, headFile, hash string) (*Report, error) {
 // VerifyCopy reads a copy of a record from the start and checks its chain. A copy has no
 // head: it may end before the record does.
 func VerifyCopy(r io.Reader) (*Report, error) {
-	return (&verifier{walk: newWalker(), report: &Report{}}).read(r)
+	return (&verifier{walk: newWalker(), report: &Report{}, copied: true}).read(r)
 }
 
 // verifier reads a record that may have been changed anywhere.
@@ -68,6 +68,8 @@ type verifier struct {
 	head   position
 	want   *sum
 	report *Report
+	copied bool // it is a copy, which has no head
+	unread bool // the head cannot be read
 
 	met     bool // the record with the given hash was found
 	reached bool // the record of the head was found, unchanged
@@ -93,6 +95,7 @@ func (v *verifier) snapshot(f *os.File, headFile string) (int64, error) {
 		return 0, err
 	}
 	if v.head, err = (head{headFile}).position(); err != nil {
+		v.unread = true
 		v.fault(0, "%v", err)
 	}
 	v.report.Known = v.head.Seq
@@ -197,6 +200,8 @@ func (v *verifier) known(l link, line []byte) {
 		v.note(r.Lines, "closes off a line that was torn by a crash")
 	case l.Kind == kindBegin:
 		v.begun(line)
+	case l.Kind == kindNote && l.Note == noteHeadless:
+		v.fault(r.Lines, "says that the records before it had no head: records may have been cut off before it")
 	}
 	if l.Seq == v.head.Seq {
 		v.reached = at.Hash == v.head.Hash
@@ -260,8 +265,12 @@ func (v *verifier) end(rest []byte) {
 	case at.Seq == v.head.Seq && at.Seq > 0 && at.End != v.head.End:
 		v.fault(0, "the last record ends at byte %d, but its head says %d: bytes were inserted or removed", at.End, v.head.End)
 	}
-	if v.head.Seq == 0 {
+	switch {
+	case v.head.Seq > 0 || v.unread:
+	case at.Seq == 0 || v.copied || v.met:
 		v.note(0, "there is no head: cannot tell whether records were cut off the end")
+	default:
+		v.fault(0, "there is no head: records may have been cut off the end; with --head and a hash that you kept, a copy is verified up to it")
 	}
 	if v.want != nil && !v.met {
 		v.fault(0, "no record has the hash %s: it was changed, or cut off", *v.want)

@@ -74,6 +74,19 @@ type result struct {
 	HandedOn bool `json:"handedOn"` // an answer request will have the answer
 }
 
+// about has the result be about the question that it responds to. The error says that the
+// id or digest in it is that of another.
+func (r *result) about(id, digest string) error {
+	switch {
+	case r.ID != "" && r.ID != id:
+		return fmt.Errorf("the client's answer does not count: id is not %s, that of the question", id)
+	case r.Digest != "" && r.Digest != digest:
+		return errors.New("the client's answer does not count: digest is not that of the question")
+	}
+	r.ID, r.Digest = id, digest
+	return nil
+}
+
 // answered handles a response of the client. One that cannot be used denies, since
 // nothing could be said about it to whoever sent it.
 func (s *server) answered(m *message) {
@@ -101,7 +114,9 @@ func (s *server) answered(m *message) {
 		return // the session has ended meanwhile
 	}
 	s.running.Go(func() {
-		r.ID, r.Digest = id, digest
+		if why == nil {
+			why = r.about(id, digest)
+		}
 		if why == nil {
 			if _, why = on.Answer(r.Reply); why != nil {
 				why = fmt.Errorf("the client's answer does not count: %w", why)

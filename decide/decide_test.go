@@ -141,7 +141,8 @@ func TestResponses(t *testing.T) {
 		{`"result":[]`, "deny", "cannot be read"},
 		{`"result":null`, "deny", "does not count"},
 		{`"result":{}`, "deny", "does not count"},
-		{`"result":{"choice":"once","digest":"1:00"}`, "allow", ""}, // it is bound to what was shown
+		{`"result":{"choice":"once","digest":"1:00"}`, "deny", "digest is not that of the question"},
+		{`"result":{"choice":"once","id":"q9.9"}`, "deny", "id is not q"},
 		{`"error":{"code":1,"message":"no window"}`, "deny", "could not ask: {\"code\":1,\"message\":\"no window\"}"},
 		{`"error":"boom"`, "deny", "could not ask"},
 	} {

@@ -262,7 +262,10 @@ func ownReply(a *api.Answer, e *approval.Event) (*desk.Reply, error) {
 	if err := strictjson.Decode(a.Reply, r, strictjson.NullAbsent, strictjson.MaxSize(maxBody)); err != nil {
 		return nil, badReply(err)
 	}
-	if r.ID != e.ID || r.Digest != e.Digest {
+	switch {
+	case r.ID == "" || r.Digest == "":
+		return nil, badReply(errors.New("id and digest are required: those of the question that was shown"))
+	case r.ID != e.ID || r.Digest != e.Digest:
 		return nil, approval.ErrOther
 	}
 	if string(r.Input) == "null" { // absent: the asker takes it for an edit

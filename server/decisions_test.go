@@ -65,6 +65,12 @@ func TestReplies(t *testing.T) {
 			t.Errorf("%s, %s: %s", tt.beside, tt.reply, resp.body)
 		}
 	}
+	for _, reply := range []string{`{"choice":"once"}`, `{"choice":"once","id":` + quote(id) + `}`, `{"choice":"once","digest":` + digest + `}`} {
+		resp := p.do("POST", "/api/approvals/"+id+"/answer", p.ann, `{"digest":`+digest+`,"kind":"approve","reply":`+reply+`}`)
+		if p.want(resp, 400, "bad_request"); !strings.Contains(string(resp.body), "reply: id and digest are required") {
+			t.Errorf("%s: %s", reply, resp.body)
+		}
+	}
 	same(t, p.get("/api/approvals/"+id, p.ann), "status", "pending")
 	got := p.post("/api/approvals/"+id+"/answer", p.ann, answer(`"kind":"approve","message":"for the demo"`, `"choice":"session","rung":1`), 200)
 	vote := got["votes"].([]any)[0].(map[string]any)

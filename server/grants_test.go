@@ -126,7 +126,8 @@ func TestQuorum(t *testing.T) {
 	p := meet(t, Options{Workspace: dir, Open: opener(t, dir, "[approvals]\nquorum.moderate = 2\n")})
 	session := p.begin()
 	asked := p.execute(session, "chmod 600 file.txt")
-	same(t, p.post(session+"/approve", p.ann, `{"approved":true,"auto_approve_future":true}`, 200), "status", "approved", "executed", nil)
+	same(t, p.post(session+"/approve", p.ann, `{"approved":true,"auto_approve_future":true}`, 200),
+		"status", "approval_required", "executed", nil, "message", "1 of 2 people have approved it")
 	again, _ := p.token(RolePerson, "", "ann")
 	p.want(p.do("POST", session+"/approve", again, `{"approved":true}`), 409, "voted_already")
 	same(t, p.finishedOr(asked), "status", "pending_approval")

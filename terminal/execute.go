@@ -656,7 +656,8 @@ func (m *Manager) Approve(ctx context.Context, id string, e approval.Event, repl
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		r := c.told()
-		r.Status = statusApproved
+		r.Status = statusRequired
+		r.Message = fmt.Sprintf("%d of %d people have approved it", len(entry.Votes), entry.Quorum)
 		return r, nil
 	}
 	return s.answered(ctx, c, asks, &e)
