@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -363,6 +364,31 @@ func TestPermitMeets(t *testing.T) {
 		}
 		if met, _ := permits.Over("a"); len(met) != 0 {
 			t.Errorf("it met %q once more", met)
+		}
+	}
+}
+
+// TestReaches: from inside walls, an address of this machine or of a private network is
+// reached only by a rule that names it, and no port but that of https.
+func TestReaches(t *testing.T) {
+	const granular = "\n[[rules]]\naction = \"allow\"\ntools = [\"WebFetch\"]\ndomains = [\"10.0.0.6\"]\n"
+	for _, rules := range []string{
+		`allow = ["WebFetch(good.example)", "WebFetch(10.0.0.5)", "WebFetch(*.corp.example)"]` + granular,
+		`allow = ["WebFetch", "WebFetch(10.0.0.5)"]` + granular,
+	} {
+		e, _ := walled(t, rules)
+		for where, want := range map[string]bool{
+			"good.example:443": true, "a.corp.example:443": true, "10.0.0.5:443": true, "10.0.0.6:443": true,
+			"good.example:22": false, "10.0.0.5:2375": false, "10.0.0.7:443": false, "127.0.0.1:443": false, "192.168.0.1:443": false,
+			"[::1]:443": false, "[::ffff:10.0.0.7]:443": false, "[64:ff9b::a00:7]:443": false, "169.254.169.254:443": false,
+		} {
+			host, port, err := net.SplitHostPort(where)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Reaches(t.Context(), "claude:s", host, port); (err == nil) != want {
+				t.Errorf("%s: %s: %v", rules, where, err)
+			}
 		}
 	}
 }

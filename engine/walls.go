@@ -5,11 +5,16 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/nearby"
 	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
@@ -115,11 +120,29 @@ func (r *Rules) Planning() {
 	r.planning = true
 }
 
+// httpsPort is the port to which the proxy connects.
+const httpsPort = "443"
+
+// names reports whether an allow rule of the policy names a host, and not all of them.
+func (e *Engine) names(host string) bool {
+	u := patterns.NewURL(shell.Word{Text: "https://" + host + "/"})
+	return slices.ContainsFunc(e.Policy.Allow.Rules(), func(r *patterns.Rule) bool { return r.NamesHost(u) }) ||
+		slices.ContainsFunc(e.Policy.Rules, func(g *patterns.Granular) bool { return g.Action() == patterns.Allow && g.NamesHost(u) })
+}
+
 // Reaches decides whether a command inside walls reaches a host, as if the agent had
 // asked to fetch from it, and records that. Nobody is asked: the error says why not.
 func (e *Engine) Reaches(ctx context.Context, session, host, port string) error {
-	if port == walls.Plain {
+	switch {
+	case port == walls.Plain:
 		return errors.New("only https goes out of the walls")
+	case port != httpsPort:
+		return errors.New("only port " + httpsPort + " is reached from inside the walls")
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if plain, near := nearby.Is(ip); near && !e.names(plain.String()) {
+			return fmt.Errorf("%s is this machine or a private network: an allow rule has to name the address, WebFetch(%s)", ip, plain)
+		}
 	}
 	input, err := json.Marshal(map[string]string{"url": "https://" + net.JoinHostPort(host, port) + "/"})
 	if err != nil {

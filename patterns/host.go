@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -76,6 +77,16 @@ func (h *hostRule) match(u *URL, list List) Match {
 		return Maybe
 	}
 	return No
+}
+
+// NamesHost reports whether an allow rule names the host of a URL, and not only many.
+func (r *Rule) NamesHost(u *URL) bool {
+	return r.host != nil && !r.host.subs && r.host.match(u, Allow) == Yes
+}
+
+// NamesHost reports whether one of the rule's domains is the host of a URL.
+func (g *Granular) NamesHost(u *URL) bool {
+	return slices.ContainsFunc(g.domains, func(r *Rule) bool { return r.NamesHost(u) })
 }
 
 func (h *hostRule) allows(host string) bool {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/nearby"
 	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
@@ -21,11 +22,13 @@ import (
 type Proxy struct {
 	// Decide returns why a connection to a host is refused, or nil. It is called for
 	// each connection, by several goroutines. A connection to port [walls.Plain] is
-	// refused whatever it returns.
+	// refused whatever it returns. It is called again for an address to which a name leads
+	// if that is near ([nearby.Is]), and has to refuse one that no rule names.
 	Decide func(ctx context.Context, host, port string) error
-	// Dial connects; nil is the network's own way, which reaches neither this machine
-	// nor its neighbours on the link by a name of another host.
+	// Dial connects; nil is the network's own way.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error) // nil: the network's own way
 
 	server http.Server
 	open   sync.WaitGroup
@@ -113,32 +116,41 @@ func (p *Proxy) dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	found, err := p.lookUp(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	why := errors.New(host + " has no address")
 	for _, ip := range found {
-		if err := elsewhere(host, ip); err != nil {
-			why = err
+		if why = p.leads(ctx, host, port, ip); why != nil {
 			continue
 		}
 		var d net.Dialer
-		out, err := d.DialContext(ctx, "tcp", net.JoinHostPort(ip.String(), port))
-		if err == nil {
+		var out net.Conn
+		if out, why = d.DialContext(ctx, "tcp", net.JoinHostPort(ip.String(), port)); why == nil {
 			return out, nil
 		}
-		why = err
 	}
 	return nil, why
 }
 
-// elsewhere returns an error for an address of this machine or of its link, which a name
-// of somebody else's must not lead to.
-func elsewhere(host string, ip netip.Addr) error {
-	ip = ip.Unmap()
-	if ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.IsMulticast() {
-		return fmt.Errorf("%s is %s, which is this machine or its link", host, ip)
+// lookUp returns the addresses of a host.
+func (p *Proxy) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
+	if p.resolve != nil {
+		return p.resolve(ctx, host)
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// leads returns an error for a near address, if no rule names it. That of the host itself
+// was decided with it.
+func (p *Proxy) leads(ctx context.Context, host, port string, ip netip.Addr) error {
+	plain, near := nearby.Is(ip)
+	if !near || host == plain.String() {
+		return nil
+	}
+	if err := p.Decide(ctx, plain.String(), port); err != nil {
+		return fmt.Errorf("%s leads to %s: %w", host, ip, err)
 	}
 	return nil
 }

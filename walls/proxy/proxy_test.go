@@ -119,14 +119,29 @@ func TestConnected(t *testing.T) {
 	}
 }
 
-// TestElsewhere: a name does not lead to this machine or its link.
-func TestElsewhere(t *testing.T) {
-	for address, ok := range map[string]bool{
-		"93.184.216.34": true, "10.0.0.1": true, "2606:2800:220:1::1": true,
-		"127.0.0.1": false, "127.8.8.8": false, "0.0.0.0": false, "::1": false, "::": false, "169.254.169.254": false, "fe80::1": false, "::ffff:127.0.0.1": false, "224.0.0.1": false,
+// TestNear: an address of this machine or of a private network to which a name leads is
+// decided on its own, in whatever form and after each resolution.
+func TestNear(t *testing.T) {
+	for address, plain := range map[string]string{
+		"10.0.0.5": "10.0.0.5", "::ffff:10.0.0.5": "10.0.0.5", "64:ff9b::a00:5": "10.0.0.5", "fd00::1": "fd00::1", "127.0.0.1": "127.0.0.1",
 	} {
-		if err := elsewhere("x", netip.MustParseAddr(address)); (err == nil) != ok {
-			t.Errorf("%s: %v", address, err)
+		var asked []string
+		p := &Proxy{
+			Decide: func(_ context.Context, host, _ string) error {
+				asked = append(asked, host)
+				if host != "good.org" {
+					return errors.New("no rule names it")
+				}
+				return nil
+			},
+			resolve: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr(address)}, nil
+			},
+		}
+		res, _, _ := ask(t, p, "CONNECT good.org:443 HTTP/1.1\r\nHost: good.org:443\r\n\r\n")
+		body, _ := io.ReadAll(res.Body)
+		if res.StatusCode != http.StatusBadGateway || !strings.Contains(string(body), "no rule names it") || strings.Join(asked, " ") != "good.org "+plain {
+			t.Errorf("%s: %d, %s, asked %q", address, res.StatusCode, body, asked)
 		}
 	}
 }
