@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"strings"
 	"testing"
@@ -207,6 +209,58 @@ func TestPaths(t *testing.T) {
 	h.want(r, 405, "method_not_allowed")
 	if r.header.Get("Allow") != "GET" {
 		t.Errorf("Allow: %s", r.header.Get("Allow"))
+	}
+}
+
+// TestIdleConnections: thousands of connections on which nobody says who he is keep nobody
+// out, and end no request that is under way. Nor do those of a credential that rest.
+func TestIdleConnections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it opens thousands of connections")
+	}
+	const many = 4200
+	p := listenWith(t, Options{}, sendTimes{header: time.Hour, body: time.Hour})
+	ann, _ := p.token(RolePerson, "", "ann")
+	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute} // has one connection
+	defer client.CloseIdleConnections()
+	ask := func(path string) (status int, reused bool) {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+		r, err := http.NewRequestWithContext(ctx, "GET", p.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+ann)
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		io.Copy(io.Discard, res.Body)
+		return res.StatusCode, reused
+	}
+	if status, _ := ask("/api/approvals"); status != 200 {
+		t.Fatal(status)
+	}
+	for _, first := range []string{"", "G", "GET /api/approvals HTTP/1.1\r\nHost: " + strings.TrimPrefix(p.url, "http://") + "\r\n\r\n"} {
+		var open []net.Conn
+		for range many {
+			c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(c, first)
+			open = append(open, c)
+		}
+		if status, reused := ask("/api/approvals"); status != 200 || !reused {
+			t.Errorf("after %q, with a connection that was there: %d, reused %v", first, status, reused)
+		}
+		client.CloseIdleConnections()
+		if status, reused := ask("/api/approvals"); status != 200 || reused {
+			t.Errorf("after %q, with a new connection: %d", first, status)
+		}
+		for _, c := range open {
+			c.Close()
+		}
 	}
 }
 

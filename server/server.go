@@ -100,7 +100,6 @@ type Server struct {
 const (
 	maxBody     = 1 << 20
 	maxHeader   = 16 << 10
-	maxConns    = 4096
 	checkTime   = 5 * time.Second // of the store
 	maxWait     = 55 * time.Second
 	answerTime  = maxWait + 20*time.Second
@@ -205,9 +204,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		// Requests end with the server, not with ctx: those that are under way finish.
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
+		ConnContext: withConn,
 	}
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(&limited{l, make(chan struct{}, maxConns)}) }()
+	go func() { served <- web.Serve(&conns{Listener: l}) }()
 	select {
 	case err := <-served:
 		return err
@@ -228,6 +228,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answered{ResponseWriter: w}
 	defer s.recovered(out, r)
+	if c := connOf(r); c != nil {
+		c.working(1)
+		defer c.working(-1)
+	}
 	s.hurry(w, r)
 	s.protect(out.Header())
 	if err := s.own(r); err != nil {
@@ -355,6 +359,9 @@ func (s *Server) admit(rt *route, r *http.Request) (*call, error) {
 		return &call{r, nil}, nil
 	}
 	who, err := s.identify(r)
+	if c := connOf(r); c != nil {
+		c.admitted(err == nil)
+	}
 	if err != nil {
 		s.metrics.refused("no_credential")
 		if !s.failures.take(address(r), time.Now()) {
@@ -409,33 +416,3 @@ func (a *answered) WriteHeader(status int) {
 
 // Unwrap is for http.ResponseController.
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-// limited is a listener that has so many connections at once.
-type limited struct {
-	net.Listener
-	free chan struct{}
-}
-
-// Accept waits for a connection, and for room for it.
-func (l *limited) Accept() (net.Conn, error) {
-	l.free <- struct{}{}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.free
-		return nil, err
-	}
-	return &counted{Conn: conn, free: l.free}, nil
-}
-
-// counted is a connection that makes room when it is closed.
-type counted struct {
-	net.Conn
-	free chan struct{}
-	once sync.Once
-}
-
-// Close closes the connection.
-func (c *counted) Close() error {
-	c.once.Do(func() { <-c.free })
-	return c.Conn.Close()
-}
