@@ -44,7 +44,11 @@ func TestFilter(t *testing.T) {
 		{"ciphers", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_ALG}, family},
 		{"packets", arch, unix.SYS_SOCKET, [2]uint32{unix.AF_PACKET}, family},
 		{"another machine", unix.AUDIT_ARCH_I386, unix.SYS_READ, [2]uint32{}, enosys},
-		{"x32", arch, otherABI, [2]uint32{}, enosys},
+		{"open_tree_attr", arch, 467, [2]uint32{}, enosys},
+		{"file_setattr", arch, 469, [2]uint32{}, enosys},
+		{"what is not known yet", arch, 999, [2]uint32{}, enosys},
+		{"removexattrat", arch, 466, [2]uint32{}, allow},
+		{"x32", arch, 0x40000000, [2]uint32{}, enosys},
 	}
 	for _, nr := range refused {
 		tests = append(tests, test{"refused", arch, nr, [2]uint32{}, eperm})
