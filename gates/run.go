@@ -319,6 +319,7 @@ func (r *Runner) command(line string, g *Gate, dir string) (*process.Command, er
 	case err != nil:
 		return nil, err
 	}
+	process.DefaultSignals()
 	env := append(slices.Clip(r.Env), "PWD="+dir)
 	for _, name := range slices.Sorted(maps.Keys(g.Env)) {
 		env = append(env, name+"="+g.Env[name])

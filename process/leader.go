@@ -21,11 +21,12 @@ type Leader struct {
 
 // StartLeader starts a program with a terminal as its streams and as its
 // controlling terminal. It sets the streams of cmd, and adds to its SysProcAttr. The caller
-// closes tty, which is the side of the program.
+// closes tty, which is the side of the program. No signal is ignored there ([DefaultSignals]).
 func StartLeader(cmd *exec.Cmd, tty *os.File) (*Leader, error) {
 	l := &Leader{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	ownTerminal(cmd)
+	DefaultSignals()
 	if err := launch(cmd, l.attend); err != nil {
 		return nil, err
 	}

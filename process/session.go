@@ -30,8 +30,9 @@ type Session struct {
 const silence = time.Second
 
 // StartSession starts a program with pipes as its streams. It sets the streams
-// and the SysProcAttr of cmd.
+// and the SysProcAttr of cmd. No signal is ignored there ([DefaultSignals]).
 func StartSession(cmd *exec.Cmd) (*Session, error) {
+	DefaultSignals()
 	s := &Session{cmd: cmd, ended: make(chan struct{})}
 	var theirs [3]*os.File
 	var err error

@@ -3,9 +3,15 @@
 package process
 
 import (
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 // session starts a program of the test binary as a session.
@@ -82,5 +88,43 @@ func TestSessionSilent(t *testing.T) {
 func TestSessionNotStarted(t *testing.T) {
 	if s, err := StartSession(exec.Command(t.TempDir())); err == nil || s != nil {
 		t.Error(s, err)
+	}
+}
+
+// TestIgnoredSignals: what we were started to ignore, as by nohup or by &, ends what we
+// start for an agent.
+func TestIgnoredSignals(t *testing.T) {
+	ignored := []os.Signal{os.Interrupt, syscall.SIGHUP}
+	signal.Ignore(ignored...)
+	defer signal.Reset(ignored...)
+	status := func() *exec.Cmd { return exec.Command("/bin/grep", "SigIgn", "/proc/self/status") }
+	s, err := StartSession(status())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _ := io.ReadAll(s)
+	s.Wait()
+	signal.Ignore(ignored...)
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	l, err := StartLeader(status(), tty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Wait()
+	line := make([]byte, 100)
+	n, err := master.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty.Close()
+	for _, text := range []string{string(said), string(line[:n])} {
+		var mask uint64
+		if _, err := fmt.Sscanf(text, "SigIgn: %x", &mask); err != nil || mask&(1<<(syscall.SIGINT-1)|1<<(syscall.SIGHUP-1)) != 0 {
+			t.Errorf("%q, %v", text, err)
+		}
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -121,6 +123,20 @@ func TestTyped(t *testing.T) {
 	}
 	if err := c.write([]byte("x")); err == nil {
 		t.Error("typed to a program that has ended")
+	}
+}
+
+// TestInterrupted: ^C ends what runs, also of a server that was started with & or nohup.
+func TestInterrupted(t *testing.T) {
+	signal.Ignore(os.Interrupt, syscall.SIGHUP)
+	defer signal.Reset(os.Interrupt, syscall.SIGHUP)
+	c, s := opened(t, "echo on; sleep 1000")
+	s.until(t, "on")
+	if err := c.write([]byte("\x03")); err != nil {
+		t.Fatal(err)
+	}
+	if exit := c.wait(); exit != 130 {
+		t.Errorf("%d, %q", exit, s.text())
 	}
 }
 

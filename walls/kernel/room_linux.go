@@ -48,6 +48,7 @@ func OpenRoom(decide func(ctx context.Context, host, port string) error) (*Room,
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	separate(cmd.SysProcAttr, nil)
+	process.DefaultSignals()
 	if err := cmd.Start(); inside.Scarce(err) {
 		return nil, errors.Join(fmt.Errorf("the walls cannot be built: %w", err), ours.Close())
 	} else if err != nil {

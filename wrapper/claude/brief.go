@@ -188,6 +188,7 @@ func (o *launch) runLine(ctx context.Context, line string) (string, int, error) 
 // runWalled runs the command of a line, inside walls if there are some, unless it was
 // decided to run outside.
 func (o *launch) runWalled(ctx context.Context, c *process.Command, line string) (process.Result, error) {
+	process.DefaultSignals()
 	if o.Walls == nil || o.told.outside[line] {
 		return c.Run(ctx)
 	}
