@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,6 +160,31 @@ func TestHides(t *testing.T) {
 	} {
 		if d := e.Explain(bash(e, line), nil); d.Behavior != want {
 			t.Errorf("%s: %s", line, d.Behavior)
+		}
+	}
+}
+
+// TestGuardsInstalled: the program that decides, and what is installed with it, are guarded.
+func TestGuardsInstalled(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range programs[1:] {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := filepath.Join(dir, programs[0])
+	want := []string{own, filepath.Join(dir, programs[1]), filepath.Join(dir, programs[2])}
+	if got := installed(own, nil); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	e := opened(t, site(t, map[string]string{"config/agent-wrapper.toml": `allow = ["Bash", "Edit"]`}))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"cp x " + self, "mount --bind x " + self, "rm -r " + filepath.Dir(self)} {
+		if d := e.Explain(bash(e, line), nil); d.Behavior != permission.Ask || d.Layer != permission.LayerGuard {
+			t.Errorf("%s: %v by %v: %s", line, d.Behavior, d.Layer, d.Reason)
 		}
 	}
 }

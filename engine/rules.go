@@ -258,12 +258,31 @@ func (o *Options) PolicyFiles() ([]policy.File, error) {
 }
 
 // guarded returns the absolute paths of the files that decide what the agent may
-// do, and of the state directory, whether they exist or not.
+// do, whether they exist or not, of the state directory, and of the installed programs.
 func (o *Options) guarded(place patterns.Place) []string {
 	files := o.dirs().guarded(place.Workspace, policy.Upward(place.Workspace, place.Roots...))
 	for _, path := range append([]string{o.Policy, o.FrontMatter}, o.Guard...) {
 		if path != "" {
 			files = append(files, absolute(path))
+		}
+	}
+	return append(files, installed(os.Executable())...)
+}
+
+// programs are the names under which this program is installed. (docs/releases.md)
+var programs = []string{"agent-wrapper", "agent-wrapper-hook", "agent-wrapper-walls"}
+
+// installed returns the programs that decide: the one that runs, and those beside it.
+func installed(own string, err error) []string {
+	if err != nil {
+		return nil
+	}
+	files := []string{own}
+	for _, name := range programs {
+		if other := filepath.Join(filepath.Dir(own), name); other != own {
+			if _, err := os.Lstat(other); err == nil {
+				files = append(files, other)
+			}
 		}
 	}
 	return files

@@ -312,6 +312,28 @@ func TestBlanksAroundPath(t *testing.T) {
 	check(t, spec{allow: "WebFetch(*.example.com)"}, row{"WebFetch: https://.example.com", "ask allow-list"})
 }
 
+// What is mounted over a guarded file, or over a directory above it, takes its place: a
+// mount is a write to all of that, in every mode.
+func TestMountsOverGuardedFiles(t *testing.T) {
+	for _, mode := range []string{"default", "acceptEdits", "bypassPermissions"} {
+		s := spec{mode: mode, allow: "Bash; Edit", guarded: []string{"/opt/aw/bin/agent-wrapper"}}
+		for _, line := range []string{
+			"mount --bind x ~/.config/agent-wrapper", "mount -t tmpfs tmpfs ~/.claude", "mount -t tmpfs none /home/dev", "sudo mount --bind a ~/.claude/settings.json",
+			"mount -o bind a ./agent-wrapper.toml", "mount -t overlay overlay -o lowerdir=a,upperdir=b,workdir=c /home", "mount --rbind a --target ~/.claude",
+			"mount --target=$HOME/.claude a", "mount --bind ~/.claude x", "bindfs a ~/.claude", "sshfs h:/ ~/.claude", "unionfs-fuse a ~/.claude", "encfs a ~/.claude",
+			"fuse-overlayfs -o lowerdir=a ~/.claude", "squashfuse a.sq ~/.claude", "systemd-mount a ~/.claude", "rclone mount r: ~/.claude", "rclone cmount r: ~/.claude",
+			"mount.nfs h:/ ~/.claude", "unshare -rm mount --bind x ~/.claude", "nsenter -m -t 1 mount --bind x ~/.claude", "busybox mount --bind x ~/.claude",
+			"find . -exec mount --bind {} ~/.claude \\;", "mount --bind x /opt/aw/bin/agent-wrapper", "mount --bind x /opt/aw", "mount -t tmpfs t /opt",
+			"cp x /opt/aw/bin/agent-wrapper", "cat x > /opt/aw/bin/agent-wrapper", "rm -r /opt/aw", "ln -sf x /opt/aw/bin/agent-wrapper",
+		} {
+			check(t, s, row{"Bash: " + line, "ask guard held"})
+		}
+		for _, line := range []string{"mount", "mount -l", "mount --bind a b", "mount -t ext4 /dev/sdb1 /mnt/disk", "sshfs h:/ /mnt/h", "rclone ls r:"} {
+			check(t, s, row{"Bash: " + line, map[bool]string{true: "allow mode", false: "allow default Bash"}[mode == "bypassPermissions"]})
+		}
+	}
+}
+
 // A guarded file is guarded under its given name and under the name to which a
 // link leads.
 func TestGuardedThroughLinks(t *testing.T) {

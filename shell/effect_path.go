@@ -106,8 +106,25 @@ func (e *effector) skipsHidden() bool {
 	return true
 }
 
-// mount records the directory under which another appears (mount(8)).
+// mount records the directory under which another appears (mount(8)), and that everything
+// there changes: other files are seen at its paths, or what was there appears at others. An
+// option that is not listed may have the mount point, so each operand counts.
 func (e *effector) mount() {
+	defer func(before bool) { e.recursive = before }(e.recursive)
+	e.recursive = true
+	const what = "is mounted over, or seen elsewhere"
+	for _, i := range e.operands {
+		if w := e.words[i]; !strings.HasPrefix(w.Text, "/dev/") { // what is mounted, and not written
+			e.write(w, NeedNone, false, what)
+		}
+	}
+	for _, a := range e.scan.Args {
+		if w := e.words[a.Word]; a.Kind == ArgUnlisted {
+			if at := strings.IndexByte(w.Text, '='); at >= 0 {
+				e.write(cutWord(w, at+1), NeedNone, false, what)
+			}
+		}
+	}
 	if n := len(e.operands); n > 1 {
 		e.links(e.words[e.operands[n-1]])
 	}
