@@ -37,7 +37,10 @@ type Entry struct {
 }
 
 // Listing is what is in a directory.
-type Listing struct{ Entries []Entry }
+type Listing struct {
+	Entries []Entry
+	Of      Inode // the directory
+}
 
 // Files is what a Planner needs to know of the files.
 type Files interface {
@@ -49,6 +52,11 @@ type Files interface {
 	// fs.ErrNotExist if nothing is there, and fs.ErrPermission if it cannot be listed, or
 	// what is in it not be looked at by its path.
 	List(dir string) (*Listing, error)
+	// Again is List as it is now, whatever was seen of the directory before. It may return
+	// the same Listing if nothing has changed.
+	Again(dir string) (*Listing, error)
+	// Inode returns what is at a path, without following a link there.
+	Inode(path string) Inode
 	// Names returns how many names a file has, by hard links; 1 if that is not known.
 	Names(path string) int
 	// Resolve follows the links of an absolute path, as permission.Env.
@@ -66,7 +74,7 @@ type Machine struct {
 	Writable []Path   // further directories: caches of tools
 	Temp     []string // the directories for temporary files
 	Services []string // the directories for sockets of services
-	Sockets  []string // such sockets, by which programs outside do what is said
+	Sockets  []string // such sockets, by which programs outside do what is said; none of commands inside
 	Settings []string // what in a directory of git changes what git does
 	Never    []string // what of it git itself makes in no such directory
 	State    []string // what this program keeps: no command needs it
@@ -93,6 +101,9 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	if err := k.workspace(); err != nil {
 		return nil, err
 	}
+	if err := k.settled(); err != nil {
+		return nil, err
+	}
 	k.nested()
 	if err := k.elsewhere(); err != nil {
 		return nil, err
@@ -112,6 +123,7 @@ func (pl *Planner) Make(p *permission.Policy, s *permission.Session, m *Machine,
 	k.named()
 	k.held()
 	k.sort()
+	k.found()
 	return &k.plan, nil
 }
 
@@ -124,6 +136,9 @@ type maker struct {
 	left    int // how many of them still may
 	over    int // names that were too many
 	unheld  []string
+	again   bool // what is seen of a directory is to be as it is now
+	moved   bool // something has changed meanwhile
+	walked  map[string]*walked
 	kept    string // why nothing in the workspace is written, "" if there is no reason
 }
 
@@ -262,7 +277,11 @@ func (k *maker) walk(dir string, kept bool) error {
 	if k.over > k.most {
 		return k.tooMany(dir, 0)
 	}
-	listing, err := k.files.List(dir)
+	list := k.files.List
+	if k.again {
+		list = k.files.Again
+	}
+	listing, err := list(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -270,6 +289,9 @@ func (k *maker) walk(dir string, kept bool) error {
 		return k.seal(dir, err) // whoever owns it can change that
 	case err != nil:
 		return fmt.Errorf("what is to be withheld cannot be looked for: %w", err)
+	}
+	if !k.sees(dir, listing, kept) {
+		return nil
 	}
 	if k.left -= len(listing.Entries); k.left < 0 {
 		return k.tooMany(dir, len(listing.Entries))
@@ -719,9 +741,10 @@ func (k *maker) holds(root permission.Root) bool {
 	return belowAny(real, slices.Concat(k.plan.ReadOnly, k.plan.Denied, k.plan.Empty))
 }
 
-// socket withholds the socket of a service, unless it is in the workspace.
+// socket withholds the socket of a service, in the workspace too: what a command inside has
+// made is not among those of the machine, since commands have a network of their own.
 func (k *maker) socket(name string) {
-	if real, ok := k.files.Resolve(name); ok && k.files.Kind(real) == File && !k.within(real) {
+	if real, ok := k.files.Resolve(name); ok && k.files.Kind(real) == File {
 		k.withhold(&k.plan.Denied, name, real, "the socket of a service")
 	}
 }

@@ -51,7 +51,7 @@ func (f fake) List(dir string) (*Listing, error) {
 			entries = append(entries, Entry{name, f.Kind(path.Join(dir, name))})
 		}
 	}
-	return &Listing{entries}, nil
+	return &Listing{Entries: entries}, nil
 }
 
 func (f fake) Resolve(name string) (string, bool) {
@@ -75,6 +75,10 @@ func (f fake) Passes(name string) (all []string) {
 	}
 	return all
 }
+
+func (f fake) Again(dir string) (*Listing, error) { return f.List(dir) }
+
+func (f fake) Inode(string) Inode { return Inode{} }
 
 func (f fake) Repository(string) []string { return nil }
 
@@ -744,5 +748,23 @@ func TestBelowMasks(t *testing.T) {
 		if rule != "Edit(.claude/**)" && rule != "Read(**)" && !slices.Contains(p.Held, "deny "+rule) {
 			t.Errorf("%s is not held: %v", rule, p.Gaps)
 		}
+	}
+}
+
+// TestSockets: the sockets of this machine cannot be opened, in the workspace too, and the
+// directories with sockets of engines for containers in a home look empty.
+func TestSockets(t *testing.T) {
+	m := machine()
+	m.Services = append(m.Services, "/home/me/.docker/run", "/home/me/.colima", "/home/me/.none")
+	with := append(slices.Clone(files), "/home/me/ws/a.sock", "/home/me/.docker/run/docker.sock", "/home/me/.colima/default/docker.sock")
+	p, err := new(Planner).Make(policy(t, "", "Read(./**)"), nil, m, with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(p.Denied, Path{"/home/me/ws/a.sock", "the socket of a service"}) {
+		t.Errorf("the socket in the workspace is not withheld: %v", p.Denied)
+	}
+	if got := Paths(p.Services); !slices.Equal(got, []string{"/home/me/.colima", "/home/me/.docker/run", "/run"}) {
+		t.Errorf("emptied are %q", got)
 	}
 }

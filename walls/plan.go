@@ -36,6 +36,8 @@ type Plan struct {
 	// nobody had logged in.
 	Denied []Path `json:"denied"`
 	Empty  []Path `json:"empty"`
+	// Found says what was at the paths of Denied and Empty.
+	Found []Found `json:"found,omitempty"`
 	// Absent are protected paths that are not there, and that a command may therefore
 	// make: whoever runs it looks for them afterwards.
 	Absent []Path `json:"absent"`
@@ -51,6 +53,20 @@ type Plan struct {
 	// Held are the rules with paths of which nothing is in Gaps or Absent, and that no
 	// file that a command makes can be one for.
 	Held []string `json:"held"`
+}
+
+// Found is what was at a path when the plan was made: a command that runs meanwhile can
+// exchange directories, and whoever builds the walls compares.
+type Found struct {
+	Path []byte `json:"path"`
+	Is   Inode  `json:"is,omitzero"`
+	In   Inode  `json:"in,omitzero"` // the directory in which it was found
+}
+
+// Inode tells one file or directory from all others; the zero one tells nothing.
+type Inode struct {
+	Dev uint64 `json:"dev"`
+	Ino uint64 `json:"ino"`
 }
 
 // Path is a path of a plan, and why it is there.

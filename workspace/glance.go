@@ -144,6 +144,12 @@ func (g *Glance) List(dir string) (*walls.Listing, error) {
 	return d.of, d.err
 }
 
+// Again implements walls.Files.
+func (g *Glance) Again(dir string) (*walls.Listing, error) {
+	d := g.memory.list(dir)
+	return d.of, d.err
+}
+
 func (g *Glance) at(dir string) *glanced {
 	p := g.seen[dir]
 	if p == nil {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/walls"
 )
 
 // stamp tells whether a directory is as it was: whatever changes in it changes the time of
@@ -76,4 +78,22 @@ var timed = []int64{
 	0xf2f52010, // F2FS
 	0xca451a4e, // bcachefs
 	0x2fc12fc1, // ZFS
+}
+
+// inodeOf returns what an open directory is.
+func inodeOf(dir *os.File) (i walls.Inode) {
+	var at syscall.Stat_t
+	if syscall.Fstat(int(dir.Fd()), &at) == nil {
+		i = walls.Inode{Dev: at.Dev, Ino: at.Ino}
+	}
+	return i
+}
+
+// inodeAt returns what is at a path.
+func inodeAt(name string) (i walls.Inode) {
+	var at syscall.Stat_t
+	if syscall.Lstat(name, &at) == nil {
+		i = walls.Inode{Dev: at.Dev, Ino: at.Ino}
+	}
+	return i
 }

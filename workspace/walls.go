@@ -74,7 +74,7 @@ func listing(dir string) (*walls.Listing, stamp, error) {
 	defer f.Close()
 	was := stampOf(f) // what changes from here on changes the next one
 	found, err := f.ReadDir(-1)
-	l := &walls.Listing{Entries: make([]walls.Entry, 0, len(found))}
+	l := &walls.Listing{Entries: make([]walls.Entry, 0, len(found)), Of: inodeOf(f)}
 	for _, e := range found {
 		l.Entries = append(l.Entries, walls.Entry{Name: e.Name(), Kind: kindOf(e.Type())})
 	}
@@ -85,6 +85,12 @@ func listing(dir string) (*walls.Listing, stamp, error) {
 	}
 	return l, was, listed(err)
 }
+
+// Again implements walls.Files.
+func (t Tree) Again(dir string) (*walls.Listing, error) { return t.List(dir) }
+
+// Inode implements walls.Files.
+func (Tree) Inode(name string) walls.Inode { return inodeAt(name) }
 
 // listed returns an error of List for one of the system.
 func listed(err error) error {
@@ -233,7 +239,7 @@ var caching = sync.OnceValue(func() map[string]bool {
 // Machine returns what a plan of walls depends on here. If a command begins, the caches of
 // tools that are there are made if they are missing.
 func Machine(place patterns.Place, begins bool) *walls.Machine {
-	m := &walls.Machine{Temp: []string{os.TempDir(), "/tmp", "/var/tmp"}, Services: []string{"/run", "/var/run"}, Sockets: sockets(), Settings: slices.Clone(gitFiles), Never: slices.Clone(gitNever)}
+	m := &walls.Machine{Temp: []string{os.TempDir(), "/tmp", "/var/tmp"}, Services: services(place.Home), Sockets: sockets(place), Settings: slices.Clone(gitFiles), Never: slices.Clone(gitNever)}
 	for i := range caches {
 		c := &caches[i]
 		path := c.path(place.Home)
@@ -251,9 +257,32 @@ func Machine(place patterns.Place, begins bool) *walls.Machine {
 // agents are variables with the sockets of services that act for whoever reaches them.
 var agents = []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "GPG_AGENT_INFO", "TMUX", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE"}
 
+// homeServices are directories in a home with sockets of engines for containers and of
+// virtual machines, which run whatever they are told, and of agents.
+var homeServices = []string{
+	".docker/run", ".docker/desktop", ".colima", ".lima", ".orbstack/run", ".local/share/containers/podman/machine", ".1password",
+}
+
+// services returns the directories for sockets of services.
+func services(home string) []string {
+	dirs := []string{"/run", "/var/run"}
+	if own := filepath.Clean(os.Getenv("XDG_RUNTIME_DIR")); filepath.IsAbs(own) && !strings.HasPrefix(home+"/", own+"/") {
+		if info, err := os.Stat(own); err == nil && info.Mode().Perm() == 0o700 { // as it has to be, and no directory of the system is
+			dirs = append(dirs, own)
+		}
+	}
+	if home != "" {
+		for _, name := range homeServices {
+			dirs = append(dirs, filepath.Join(home, name))
+		}
+	}
+	return dirs
+}
+
 // sockets returns the paths of the sockets on which somebody listens, as far as the
-// system tells, and of those that the environment names.
-func sockets() []string {
+// system tells, and of those that the environment names. One that was bound by a relative
+// name is looked for in the workspace.
+func sockets(place patterns.Place) []string {
 	var found []string
 	for _, name := range agents {
 		for part := range strings.FieldsFuncSeq(os.Getenv(name), func(r rune) bool { return strings.ContainsRune(",;=", r) }) {
@@ -269,8 +298,16 @@ func sockets() []string {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if at := strings.IndexByte(lines.Text(), '/'); at > 0 { // the path is the last column
+		fields := strings.SplitN(strings.Join(strings.Fields(lines.Text()), " "), " ", 8)
+		if len(fields) < 8 || strings.HasPrefix(fields[7], "@") { // the path is the last column; @: it has no file
+			continue
+		}
+		if at := strings.IndexByte(lines.Text(), '/'); strings.HasPrefix(fields[7], "/") {
 			found = append(found, filepath.Clean(lines.Text()[at:]))
+			continue
+		}
+		for _, root := range append([]string{place.Workspace}, place.Roots...) {
+			found = append(found, filepath.Join(root, fields[7]))
 		}
 	}
 	slices.Sort(found)

@@ -262,6 +262,9 @@ func (h *Held) walls() inside.Walls {
 		Build: build.Name(), Writable: walls.Paths(p.Writable), Temp: walls.Paths(p.Temp), Shown: walls.Paths(p.Shown), Services: walls.Paths(p.Services), ReadOnly: walls.Paths(p.ReadOnly), Denied: walls.Paths(p.Denied), Empty: walls.Paths(p.Empty),
 		Memory: p.Limits.Memory, Processes: p.Limits.Processes, Omit: h.omit,
 	}
+	for _, f := range p.Found {
+		w.Found = append(w.Found, inside.Found{Path: f.Path, Is: inside.Inode(f.Is), In: inside.Inode(f.In)})
+	}
 	if h.Proxy != nil {
 		w.Proxy = proxyPort
 	}

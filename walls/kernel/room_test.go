@@ -389,3 +389,39 @@ func TestLinks(t *testing.T) {
 		})
 	}
 }
+
+// TestExchanged: where something else is at a path than was to be withheld there, the command
+// does not run, and that is no reason to think that there are no walls.
+func TestExchanged(t *testing.T) {
+	for name, exchange := range map[string]func(w *world) error{
+		"the file":      func(w *world) error { return os.Rename(w.Work+"/decoy", w.Work+"/.env") },
+		"the directory": func(w *world) error { return os.Rename(w.Work+"/nest", w.Work+"/nest2") },
+		"nothing of it": func(w *world) error { return os.WriteFile(w.Work+"/new", nil, 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, os.WriteFile(w.Work+"/decoy", nil, 0o600))
+			plan := w.plan()
+			inode := func(path string) walls.Inode {
+				var at syscall.Stat_t
+				must(t, syscall.Lstat(path, &at))
+				return walls.Inode{Dev: at.Dev, Ino: at.Ino}
+			}
+			for _, path := range []string{w.Work + "/.env", w.Work + "/nest/secret"} {
+				plan.Found = append(plan.Found, walls.Found{Path: []byte(path), Is: inode(path), In: inode(filepath.Dir(path))})
+			}
+			must(t, exchange(w))
+			if name == "the directory" { // another one, with a file that is the same by another name
+				must(t, os.Mkdir(w.Work+"/nest", 0o700))
+				must(t, os.Link(w.Work+"/nest2/secret", w.Work+"/nest/secret"))
+			}
+			c := &process.Command{Args: []string{"/bin/sh", "-c", "echo began"}, Dir: w.Out, Env: []string{"PATH=/usr/bin:/bin"}}
+			_, err := (&Held{Plan: plan}).Run(t.Context(), c)
+			if name == "nothing of it" {
+				must(t, err)
+			} else if err == nil || IsMissing(err) || !strings.Contains(err.Error(), "changed meanwhile") {
+				t.Errorf("the error %v", err)
+			}
+		})
+	}
+}

@@ -72,9 +72,10 @@ func (e *Exact) UnmarshalJSON(data []byte) error {
 type Walls struct {
 	Build              string // whose order it is; see build.Name
 	Writable, ReadOnly Exact
-	Temp, Services     Exact  // empty; Temp is written, in memory
-	Shown              Exact  // in Temp, read-only
-	Denied, Empty      Exact  // masks: nothing may be read, or there is nothing to read
+	Temp, Services     Exact // empty; Temp is written, in memory
+	Shown              Exact // in Temp, read-only
+	Denied, Empty      Exact // masks: nothing may be read, or there is nothing to read
+	Found              []Found
 	Proxy              int    // the port on which a proxy listens, 0 for none
 	Shared             bool   // in a room, which has the network, and with a session of its own
 	Memory             uint64 // bytes of data of one process, 0 for no limit
@@ -82,6 +83,16 @@ type Walls struct {
 
 	Omit []string `json:",omitempty"` // layers, for the tests, which show what each is for
 }
+
+// Found is what was at a path of Denied or Empty when the plan was made, and the directory in
+// which it was found. What is 0 is not known.
+type Found struct {
+	Path   []byte
+	Is, In Inode
+}
+
+// Inode is a file or a directory.
+type Inode struct{ Dev, Ino uint64 }
 
 func (w *Walls) has(layer string) bool { return !slices.Contains(w.Omit, layer) }
 
@@ -130,7 +141,7 @@ var errKilled = errors.New("the first process was killed")
 // which tells nothing of the machine: commands that run beside can use it up. That namespaces
 // are at their limit is such a reason, unless the limit is 0 (namespaces(7)).
 func Scarce(err error) bool {
-	for _, of := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.EINTR, unix.ETXTBSY, unix.ETOOMANYREFS, errKilled} {
+	for _, of := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.EINTR, unix.ETXTBSY, unix.ETOOMANYREFS, errKilled, errMoved} {
 		if errors.Is(err, of) {
 			return true
 		}

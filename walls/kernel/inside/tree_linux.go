@@ -96,7 +96,7 @@ func (w *Walls) readOnly() error {
 func plain(path string) (int, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if errors.Is(err, unix.ELOOP) {
-		return -1, fmt.Errorf("%s has changed meanwhile: there is a link in it: try again", path)
+		return -1, fmt.Errorf("%s: there is a link in it: %w", path, errMoved)
 	}
 	if err != nil {
 		return -1, fmt.Errorf("%s: %w", path, err)
@@ -157,6 +157,7 @@ type bind struct {
 	copy  int    // of the mounts there; -1 for a mask
 	file  string // the mask if a file is there
 	dir   string // and if a directory is
+	found *Found // what the mask is for, nil if that is not known
 }
 
 // binds returns what is to be mounted, what is above first. What is writable or
@@ -187,12 +188,14 @@ func (w *Walls) binds() ([]*bind, error) {
 		}
 		all = append(all, &bind{layer: protected, path: path, copy: fd})
 	}
+	from := len(all)
 	for _, path := range w.Denied {
-		all = append(all, &bind{masks, path, -1, deniedFile, deniedDir})
+		all = append(all, &bind{layer: masks, path: path, copy: -1, file: deniedFile, dir: deniedDir})
 	}
 	for _, path := range w.Empty {
-		all = append(all, &bind{masks, path, -1, emptyFile, emptyDir})
+		all = append(all, &bind{layer: masks, path: path, copy: -1, file: emptyFile, dir: emptyDir})
 	}
+	w.finds(all[from:])
 	all = slices.DeleteFunc(all, func(b *bind) bool { return !w.has(b.layer) })
 	slices.SortStableFunc(all, func(a, b *bind) int { return len(a.path) - len(b.path) })
 	return all, nil
@@ -201,7 +204,7 @@ func (w *Walls) binds() ([]*bind, error) {
 // put mounts it. What is to be masked and is not there cannot be made by the command either,
 // unless it can write there.
 func (c *command) put(b *bind) error {
-	at, err := plain(b.path)
+	at, err := b.open()
 	if err == nil {
 		defer unix.Close(at)
 		if b.copy < 0 {
@@ -212,14 +215,79 @@ func (c *command) put(b *bind) error {
 		c.mounted[b.path] = 0
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		defer b.close()
+		err = moveOnto(b.copy, at)
 	}
-	defer b.close()
-	if err := moveOnto(b.copy, at); err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w (%w)", b.path, errMoved, err)
+	case err != nil:
 		return fmt.Errorf("mount %s: %w", b.path, err)
 	}
 	return c.covers(b.path, b.copy, "")
+}
+
+// errMoved is that something else is at a path than was found there when the plan was made.
+var errMoved = errors.New("it has changed meanwhile: try again")
+
+// open opens what something is to be mounted on. What is to be masked has to be what was
+// found there, in the directory in which it was found: what is mounted on it then goes with
+// it, wherever a command beside moves it.
+func (b *bind) open() (int, error) {
+	if b.found == nil {
+		return plain(b.path)
+	}
+	dir, err := plain(filepath.Dir(b.path))
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(dir)
+	at, err := unix.Openat2(dir, filepath.Base(b.path), &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	switch {
+	case !is(dir, b.found.In), err == nil && !is(at, b.found.Is), errors.Is(err, unix.ELOOP):
+		if err == nil {
+			unix.Close(at)
+		}
+		return -1, fmt.Errorf("%s: %w", b.path, errMoved)
+	case err != nil:
+		return -1, fmt.Errorf("%s: %w", b.path, err)
+	}
+	return at, nil
+}
+
+// finds gives the masks what was found where they belong. What is above one may be masked or
+// emptied, so that something else is there.
+func (w *Walls) finds(masks []*bind) {
+	found, hidden := map[string]*Found{}, map[string]bool{}
+	for i := range w.Found {
+		found[string(w.Found[i].Path)] = &w.Found[i]
+	}
+	for _, dirs := range []Exact{w.Temp, w.Services, w.Denied, w.Empty} {
+		for _, dir := range dirs {
+			hidden[dir] = true
+		}
+	}
+	for _, dirs := range []Exact{w.Writable, w.Shown} { // which are there again
+		for _, dir := range dirs {
+			hidden[dir] = false
+		}
+	}
+	for _, b := range masks {
+		at := filepath.Dir(b.path)
+		for _, covered := hidden[at]; !covered && at != "/"; _, covered = hidden[at] {
+			at = filepath.Dir(at)
+		}
+		if !hidden[at] {
+			b.found = found[b.path]
+		}
+	}
+}
+
+// is reports whether a descriptor is of an inode, or that is not known.
+func is(fd int, what Inode) bool {
+	var at unix.Stat_t
+	return what == Inode{} || unix.Fstat(fd, &at) == nil && at.Dev == what.Dev && at.Ino == what.Ino
 }
 
 // close lets go of the copy.
