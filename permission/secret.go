@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -98,7 +97,7 @@ const dotenv = ".env"
 // naming restricts a query to rules that name what a secret action shows.
 func (a *act) naming(q patterns.Query) patterns.Query {
 	q.Specific = true
-	if q.Named = append(q.Named, a.secrets...); prints(a.does.Program) {
+	if q.Named = append(q.Named, a.secrets...); prints(a.does) {
 		q.Reach = exactOnly
 	}
 	return q
@@ -109,9 +108,9 @@ func (a *act) namedBy(g *patterns.Granular) bool {
 	if a.sub.Path != nil {
 		return g.Spells(&a.sub, a.secrets)
 	}
-	return g.Specific() && !prints(a.does.Program)
+	return g.Specific() && !prints(a.does)
 }
 
-// prints reports whether the purpose of a program is to print its words, so that
-// a rule for the program says nothing about the variables among them.
-func prints(p *program.Program) bool { return p != nil && p.Special == "echo" }
+// prints reports whether a command gets a secret as one of its words, about which a rule
+// for the program says nothing.
+func prints(does *shell.Action) bool { return holdsSecret(does.Words) }

@@ -168,6 +168,7 @@ var spots = []spot{
 	{"tar cf h:a b", "an archive on another host", "tar cf a b", shell.Bash},
 	{"[[ a ]]", "[[ means something else in sh", "[ a ]", shell.Sh},
 	{"coproc ls", "coproc", "ls &", shell.Bash},
+	{"cat < \"$NPM_TOKEN\"", "shows the value of a variable that may hold a secret", "", shell.Bash},
 	{"ls | time { cat; }", "time after a pipe is not the keyword", "time ls | cat", shell.Bash},
 	{"for i in a b; { echo $i; }", "a loop with braces", "for i in a b; do echo $i; done", shell.Bash},
 	{"ls() { :; }", "the function ls replaces a command", "mine() { :; }", shell.Bash},

@@ -25,4127 +25,4127 @@ func find(name string) *Program {
 		return &programs[7]
 	case ":":
 		return &programs[8]
-	case "times":
-		return &programs[9]
-	case "suspend":
-		return &programs[10]
 	case "Rscript":
-		return &programs[11]
+		return &programs[9]
 	case "R":
-		return &programs[12]
+		return &programs[10]
 	case "littler":
-		return &programs[13]
+		return &programs[11]
 	case "ab":
-		return &programs[14]
+		return &programs[12]
 	case "wrk":
-		return &programs[15]
+		return &programs[13]
 	case "hey":
-		return &programs[16]
+		return &programs[14]
 	case "siege":
-		return &programs[17]
+		return &programs[15]
 	case "bombardier":
-		return &programs[18]
+		return &programs[16]
 	case "vegeta":
-		return &programs[19]
+		return &programs[17]
 	case "oha":
-		return &programs[20]
+		return &programs[18]
 	case "autocannon":
-		return &programs[21]
+		return &programs[19]
 	case "ack":
-		return &programs[22]
+		return &programs[20]
 	case "acpi":
-		return &programs[23]
+		return &programs[21]
 	case "ag":
-		return &programs[24]
+		return &programs[22]
 	case "agent-wrapper":
-		return &programs[25]
+		return &programs[23]
 	case "alias":
-		return &programs[26]
+		return &programs[24]
 	case "ansible":
-		return &programs[27]
+		return &programs[25]
 	case "ansible-playbook":
-		return &programs[28]
+		return &programs[26]
 	case "ansible-lint":
-		return &programs[29]
+		return &programs[27]
 	case "ansible-vault":
-		return &programs[30]
+		return &programs[28]
 	case "apk":
-		return &programs[31]
+		return &programs[29]
 	case "apropos":
-		return &programs[32]
+		return &programs[30]
 	case "apt":
-		return &programs[33]
+		return &programs[31]
 	case "apt-get":
-		return &programs[34]
+		return &programs[32]
 	case "aptitude":
-		return &programs[35]
+		return &programs[33]
 	case "apt-cache":
-		return &programs[36]
+		return &programs[34]
 	case "apt-file":
-		return &programs[37]
+		return &programs[35]
 	case "nala":
-		return &programs[38]
+		return &programs[36]
 	case "apt-key":
-		return &programs[39]
+		return &programs[37]
 	case "apt-mark":
-		return &programs[40]
+		return &programs[38]
 	case "ar":
-		return &programs[41]
+		return &programs[39]
 	case "arch":
-		return &programs[42]
+		return &programs[40]
 	case "argocd":
-		return &programs[43]
+		return &programs[41]
 	case "aria2c":
-		return &programs[44]
+		return &programs[42]
 	case "arp":
-		return &programs[45]
+		return &programs[43]
 	case "asdf":
-		return &programs[46]
+		return &programs[44]
 	case "ash":
-		return &programs[47]
+		return &programs[45]
 	case "mksh":
-		return &programs[48]
+		return &programs[46]
 	case "ksh93":
-		return &programs[49]
+		return &programs[47]
 	case "rbash":
-		return &programs[50]
+		return &programs[48]
 	case "rzsh":
-		return &programs[51]
+		return &programs[49]
 	case "yash":
-		return &programs[52]
+		return &programs[50]
 	case "posh":
-		return &programs[53]
+		return &programs[51]
 	case "ast-grep":
-		return &programs[54]
+		return &programs[52]
 	case "at":
-		return &programs[55]
+		return &programs[53]
 	case "batch":
-		return &programs[56]
+		return &programs[54]
 	case "atop":
-		return &programs[57]
+		return &programs[55]
 	case "autoload":
-		return &programs[58]
+		return &programs[56]
 	case "autopep8":
-		return &programs[59]
+		return &programs[57]
 	case "yapf":
-		return &programs[60]
+		return &programs[58]
 	case "autoflake":
-		return &programs[61]
+		return &programs[59]
 	case "pyupgrade":
-		return &programs[62]
+		return &programs[60]
 	case "add-trailing-comma":
-		return &programs[63]
+		return &programs[61]
 	case "docformatter":
-		return &programs[64]
+		return &programs[62]
 	case "ssort":
-		return &programs[65]
+		return &programs[63]
 	case "usort":
-		return &programs[66]
+		return &programs[64]
 	case "blacken-docs":
-		return &programs[67]
+		return &programs[65]
 	case "djlint":
-		return &programs[68]
+		return &programs[66]
 	case "djhtml":
-		return &programs[69]
+		return &programs[67]
 	case "autossh":
-		return &programs[70]
+		return &programs[68]
 	case "ava":
-		return &programs[71]
+		return &programs[69]
 	case "tap":
-		return &programs[72]
+		return &programs[70]
 	case "jasmine":
-		return &programs[73]
+		return &programs[71]
 	case "karma":
-		return &programs[74]
+		return &programs[72]
 	case "uvu":
-		return &programs[75]
+		return &programs[73]
 	case "zora":
-		return &programs[76]
+		return &programs[74]
 	case "qunit":
-		return &programs[77]
+		return &programs[75]
 	case "wtr":
-		return &programs[78]
+		return &programs[76]
 	case "nyc":
-		return &programs[79]
+		return &programs[77]
 	case "c8":
-		return &programs[80]
+		return &programs[78]
 	case "istanbul":
-		return &programs[81]
+		return &programs[79]
 	case "codecov":
-		return &programs[82]
+		return &programs[80]
 	case "coveralls":
-		return &programs[83]
+		return &programs[81]
 	case "testcafe":
-		return &programs[84]
+		return &programs[82]
 	case "nightwatch":
-		return &programs[85]
+		return &programs[83]
 	case "webdriverio":
-		return &programs[86]
+		return &programs[84]
 	case "wdio":
-		return &programs[87]
+		return &programs[85]
 	case "cucumber-js":
-		return &programs[88]
+		return &programs[86]
 	case "storybook":
-		return &programs[89]
+		return &programs[87]
 	case "start-storybook":
-		return &programs[90]
+		return &programs[88]
 	case "chromatic":
-		return &programs[91]
+		return &programs[89]
 	case "percy":
-		return &programs[92]
+		return &programs[90]
 	case "lhci":
-		return &programs[93]
+		return &programs[91]
 	case "lighthouse":
-		return &programs[94]
+		return &programs[92]
 	case "pa11y":
-		return &programs[95]
+		return &programs[93]
 	case "web-test-runner":
-		return &programs[96]
+		return &programs[94]
 	case "detox":
-		return &programs[97]
+		return &programs[95]
 	case "appium":
-		return &programs[98]
+		return &programs[96]
 	case "newman":
-		return &programs[99]
+		return &programs[97]
 	case "k6":
-		return &programs[100]
+		return &programs[98]
 	case "artillery":
-		return &programs[101]
+		return &programs[99]
 	case "checkly":
-		return &programs[102]
+		return &programs[100]
 	case "awk":
-		return &programs[103]
+		return &programs[101]
 	case "gawk":
-		return &programs[104]
+		return &programs[102]
 	case "mawk":
-		return &programs[105]
+		return &programs[103]
 	case "aws":
-		return &programs[106]
+		return &programs[104]
 	case "awscli":
-		return &programs[107]
+		return &programs[105]
 	case "az":
-		return &programs[108]
+		return &programs[106]
 	case "azure.cli":
-		return &programs[109]
+		return &programs[107]
 	case "b2sum":
-		return &programs[110]
+		return &programs[108]
 	case "md5sum":
-		return &programs[111]
+		return &programs[109]
 	case "sha1sum":
-		return &programs[112]
+		return &programs[110]
 	case "sha224sum":
-		return &programs[113]
+		return &programs[111]
 	case "sha256sum":
-		return &programs[114]
+		return &programs[112]
 	case "sha384sum":
-		return &programs[115]
+		return &programs[113]
 	case "sha512sum":
-		return &programs[116]
+		return &programs[114]
 	case "badblocks":
-		return &programs[117]
+		return &programs[115]
 	case "bandit":
-		return &programs[118]
+		return &programs[116]
 	case "base64":
-		return &programs[119]
+		return &programs[117]
 	case "base32":
-		return &programs[120]
+		return &programs[118]
 	case "basename":
-		return &programs[121]
+		return &programs[119]
 	case "basenc":
-		return &programs[122]
+		return &programs[120]
 	case "bash":
-		return &programs[123]
+		return &programs[121]
 	case "sh":
-		return &programs[124]
+		return &programs[122]
 	case "dash":
-		return &programs[125]
+		return &programs[123]
 	case "zsh":
-		return &programs[126]
+		return &programs[124]
 	case "ksh":
-		return &programs[127]
+		return &programs[125]
 	case "bat":
-		return &programs[128]
+		return &programs[126]
 	case "batcat":
-		return &programs[129]
+		return &programs[127]
 	case "bats":
-		return &programs[130]
+		return &programs[128]
 	case "bazel":
-		return &programs[131]
+		return &programs[129]
 	case "bazelisk":
-		return &programs[132]
+		return &programs[130]
 	case "bc":
-		return &programs[133]
+		return &programs[131]
 	case "bcp":
-		return &programs[134]
+		return &programs[132]
 	case "mosquitto_pub":
-		return &programs[135]
+		return &programs[133]
 	case "mosquitto_sub":
-		return &programs[136]
+		return &programs[134]
 	case "bg":
-		return &programs[137]
+		return &programs[135]
 	case "fg":
-		return &programs[138]
+		return &programs[136]
 	case "bind":
-		return &programs[139]
+		return &programs[137]
 	case "bindfs":
-		return &programs[140]
+		return &programs[138]
 	case "sshfs":
-		return &programs[141]
+		return &programs[139]
 	case "encfs":
-		return &programs[142]
+		return &programs[140]
 	case "gocryptfs":
-		return &programs[143]
+		return &programs[141]
 	case "cryfs":
-		return &programs[144]
+		return &programs[142]
 	case "unionfs":
-		return &programs[145]
+		return &programs[143]
 	case "unionfs-fuse":
-		return &programs[146]
+		return &programs[144]
 	case "mergerfs":
-		return &programs[147]
+		return &programs[145]
 	case "squashfuse":
-		return &programs[148]
+		return &programs[146]
 	case "fuse-overlayfs":
-		return &programs[149]
+		return &programs[147]
 	case "archivemount":
-		return &programs[150]
+		return &programs[148]
 	case "fuseiso":
-		return &programs[151]
+		return &programs[149]
 	case "fuse2fs":
-		return &programs[152]
+		return &programs[150]
 	case "s3fs":
-		return &programs[153]
+		return &programs[151]
 	case "gcsfuse":
-		return &programs[154]
+		return &programs[152]
 	case "curlftpfs":
-		return &programs[155]
+		return &programs[153]
 	case "ntfs-3g":
-		return &programs[156]
+		return &programs[154]
 	case "systemd-mount":
-		return &programs[157]
+		return &programs[155]
 	case "systemd-umount":
-		return &programs[158]
+		return &programs[156]
 	case "pivot_root":
-		return &programs[159]
+		return &programs[157]
 	case "mount.nfs":
-		return &programs[160]
+		return &programs[158]
 	case "mount.cifs":
-		return &programs[161]
+		return &programs[159]
 	case "mount.fuse":
-		return &programs[162]
+		return &programs[160]
 	case "mount.fuse3":
-		return &programs[163]
+		return &programs[161]
 	case "mount_nfs":
-		return &programs[164]
+		return &programs[162]
 	case "mount_smbfs":
-		return &programs[165]
+		return &programs[163]
 	case "mount_9p":
-		return &programs[166]
+		return &programs[164]
 	case "biome":
-		return &programs[167]
+		return &programs[165]
 	case "rome":
-		return &programs[168]
+		return &programs[166]
 	case "oxlint":
-		return &programs[169]
+		return &programs[167]
 	case "oxfmt":
-		return &programs[170]
+		return &programs[168]
 	case "dprint":
-		return &programs[171]
+		return &programs[169]
 	case "standardjs":
-		return &programs[172]
+		return &programs[170]
 	case "tslint":
-		return &programs[173]
+		return &programs[171]
 	case "jscs":
-		return &programs[174]
+		return &programs[172]
 	case "csslint":
-		return &programs[175]
+		return &programs[173]
 	case "htmlhint":
-		return &programs[176]
+		return &programs[174]
 	case "markdownlint-cli2":
-		return &programs[177]
+		return &programs[175]
 	case "remark":
-		return &programs[178]
+		return &programs[176]
 	case "alex":
-		return &programs[179]
+		return &programs[177]
 	case "textlint":
-		return &programs[180]
+		return &programs[178]
 	case "cspell":
-		return &programs[181]
+		return &programs[179]
 	case "knip":
-		return &programs[182]
+		return &programs[180]
 	case "dependency-cruiser":
-		return &programs[183]
+		return &programs[181]
 	case "depcruise":
-		return &programs[184]
+		return &programs[182]
 	case "npm-check":
-		return &programs[185]
+		return &programs[183]
 	case "npm-check-updates":
-		return &programs[186]
+		return &programs[184]
 	case "ncu":
-		return &programs[187]
+		return &programs[185]
 	case "size-limit":
-		return &programs[188]
+		return &programs[186]
 	case "bundlesize":
-		return &programs[189]
+		return &programs[187]
 	case "publint":
-		return &programs[190]
+		return &programs[188]
 	case "attw":
-		return &programs[191]
+		return &programs[189]
 	case "syncpack":
-		return &programs[192]
+		return &programs[190]
 	case "sort-package-json":
-		return &programs[193]
+		return &programs[191]
 	case "commitlint":
-		return &programs[194]
+		return &programs[192]
 	case "ls-lint":
-		return &programs[195]
+		return &programs[193]
 	case "secretlint":
-		return &programs[196]
+		return &programs[194]
 	case "sherif":
-		return &programs[197]
+		return &programs[195]
 	case "typedoc":
-		return &programs[198]
+		return &programs[196]
 	case "api-extractor":
-		return &programs[199]
+		return &programs[197]
 	case "license-checker":
-		return &programs[200]
+		return &programs[198]
 	case "tsd":
-		return &programs[201]
+		return &programs[199]
 	case "type-coverage":
-		return &programs[202]
+		return &programs[200]
 	case "ts-prune":
-		return &programs[203]
+		return &programs[201]
 	case "unimported":
-		return &programs[204]
+		return &programs[202]
 	case "sql-formatter":
-		return &programs[205]
+		return &programs[203]
 	case "lint-staged":
-		return &programs[206]
+		return &programs[204]
 	case "taplo":
-		return &programs[207]
+		return &programs[205]
 	case "buf-lint":
-		return &programs[208]
+		return &programs[206]
 	case "black":
-		return &programs[209]
+		return &programs[207]
 	case "blkid":
-		return &programs[210]
+		return &programs[208]
 	case "bootctl":
-		return &programs[211]
+		return &programs[209]
 	case "borg":
-		return &programs[212]
+		return &programs[210]
 	case "borgbackup":
-		return &programs[213]
+		return &programs[211]
 	case "bq":
-		return &programs[214]
+		return &programs[212]
 	case "break":
-		return &programs[215]
+		return &programs[213]
 	case "continue":
-		return &programs[216]
+		return &programs[214]
 	case "shift":
-		return &programs[217]
+		return &programs[215]
 	case "brew":
-		return &programs[218]
+		return &programs[216]
 	case "btop":
-		return &programs[219]
+		return &programs[217]
 	case "btrfs":
-		return &programs[220]
+		return &programs[218]
 	case "lvcreate":
-		return &programs[221]
+		return &programs[219]
 	case "vgcreate":
-		return &programs[222]
+		return &programs[220]
 	case "pvcreate":
-		return &programs[223]
+		return &programs[221]
 	case "fsck":
-		return &programs[224]
+		return &programs[222]
 	case "e2fsck":
-		return &programs[225]
+		return &programs[223]
 	case "resize2fs":
-		return &programs[226]
+		return &programs[224]
 	case "hdparm":
-		return &programs[227]
+		return &programs[225]
 	case "fsck.ext4":
-		return &programs[228]
+		return &programs[226]
 	case "buf":
-		return &programs[229]
+		return &programs[227]
 	case "buildah":
-		return &programs[230]
+		return &programs[228]
 	case "builtin":
-		return &programs[231]
+		return &programs[229]
 	case "bumpversion":
-		return &programs[232]
+		return &programs[230]
 	case "bump2version":
-		return &programs[233]
+		return &programs[231]
 	case "bump-my-version":
-		return &programs[234]
+		return &programs[232]
 	case "cz":
-		return &programs[235]
+		return &programs[233]
 	case "commitizen":
-		return &programs[236]
+		return &programs[234]
 	case "towncrier":
-		return &programs[237]
+		return &programs[235]
 	case "mutmut":
-		return &programs[238]
+		return &programs[236]
 	case "fixit":
-		return &programs[239]
+		return &programs[237]
 	case "jupytext":
-		return &programs[240]
+		return &programs[238]
 	case "bun":
-		return &programs[241]
+		return &programs[239]
 	case "bundle":
-		return &programs[242]
+		return &programs[240]
 	case "bundler":
-		return &programs[243]
+		return &programs[241]
 	case "bunx":
-		return &programs[244]
+		return &programs[242]
 	case "busctl":
-		return &programs[245]
+		return &programs[243]
 	case "busybox":
-		return &programs[246]
+		return &programs[244]
 	case "toybox":
-		return &programs[247]
+		return &programs[245]
 	case "bw":
-		return &programs[248]
+		return &programs[246]
 	case "bwrap":
-		return &programs[249]
+		return &programs[247]
 	case "bye":
-		return &programs[250]
+		return &programs[248]
 	case "bzip2":
-		return &programs[251]
+		return &programs[249]
 	case "bunzip2":
-		return &programs[252]
+		return &programs[250]
 	case "bzmore":
-		return &programs[253]
+		return &programs[251]
 	case "c++filt":
-		return &programs[254]
+		return &programs[252]
 	case "addr2line":
-		return &programs[255]
+		return &programs[253]
 	case "llvm-nm":
-		return &programs[256]
+		return &programs[254]
 	case "llvm-objdump":
-		return &programs[257]
+		return &programs[255]
 	case "llvm-readelf":
-		return &programs[258]
+		return &programs[256]
 	case "dwarfdump":
-		return &programs[259]
+		return &programs[257]
 	case "cProfile":
-		return &programs[260]
+		return &programs[258]
 	case "profile":
-		return &programs[261]
+		return &programs[259]
 	case "pdb":
-		return &programs[262]
+		return &programs[260]
 	case "runpy":
-		return &programs[263]
+		return &programs[261]
 	case "doctest":
-		return &programs[264]
+		return &programs[262]
 	case "viztracer":
-		return &programs[265]
+		return &programs[263]
 	case "kernprof":
-		return &programs[266]
+		return &programs[264]
 	case "memray":
-		return &programs[267]
+		return &programs[265]
 	case "scalene":
-		return &programs[268]
+		return &programs[266]
 	case "pyinstrument":
-		return &programs[269]
+		return &programs[267]
 	case "py-spy":
-		return &programs[270]
+		return &programs[268]
 	case "debugpy":
-		return &programs[271]
+		return &programs[269]
 	case "ipdb":
-		return &programs[272]
+		return &programs[270]
 	case "caffeinate":
-		return &programs[273]
+		return &programs[271]
 	case "caller":
-		return &programs[274]
+		return &programs[272]
 	case "capsh":
-		return &programs[275]
+		return &programs[273]
 	case "cargo":
-		return &programs[276]
+		return &programs[274]
 	case "cat":
-		return &programs[277]
+		return &programs[275]
 	case "catchsegv":
-		return &programs[278]
+		return &programs[276]
 	case "eatmydata":
-		return &programs[279]
+		return &programs[277]
 	case "unbuffer":
-		return &programs[280]
+		return &programs[278]
 	case "noglob":
-		return &programs[281]
+		return &programs[279]
 	case "nocorrect":
-		return &programs[282]
+		return &programs[280]
 	case "chronic":
-		return &programs[283]
+		return &programs[281]
 	case "ifne":
-		return &programs[284]
+		return &programs[282]
 	case "tini":
-		return &programs[285]
+		return &programs[283]
 	case "dumb-init":
-		return &programs[286]
+		return &programs[284]
 	case "with-contenv":
-		return &programs[287]
+		return &programs[285]
 	case "cd":
-		return &programs[288]
+		return &programs[286]
 	case "cdk":
-		return &programs[289]
+		return &programs[287]
 	case "cdktf":
-		return &programs[290]
+		return &programs[288]
 	case "ceph":
-		return &programs[291]
+		return &programs[289]
 	case "cgexec":
-		return &programs[292]
+		return &programs[290]
 	case "chattr":
-		return &programs[293]
+		return &programs[291]
 	case "setfacl":
-		return &programs[294]
+		return &programs[292]
 	case "chcon":
-		return &programs[295]
+		return &programs[293]
 	case "chdir":
-		return &programs[296]
+		return &programs[294]
 	case "check-manifest":
-		return &programs[297]
+		return &programs[295]
 	case "chg":
-		return &programs[298]
+		return &programs[296]
 	case "chgrp":
-		return &programs[299]
+		return &programs[297]
 	case "chmod":
-		return &programs[300]
+		return &programs[298]
 	case "chown":
-		return &programs[301]
+		return &programs[299]
 	case "chpst":
-		return &programs[302]
+		return &programs[300]
 	case "chronyc":
-		return &programs[303]
+		return &programs[301]
 	case "chroot":
-		return &programs[304]
+		return &programs[302]
 	case "chrt":
-		return &programs[305]
+		return &programs[303]
 	case "cksum":
-		return &programs[306]
+		return &programs[304]
 	case "sum":
-		return &programs[307]
+		return &programs[305]
 	case "clang-format":
-		return &programs[308]
+		return &programs[306]
 	case "clang-format-14":
-		return &programs[309]
+		return &programs[307]
 	case "clang-format-15":
-		return &programs[310]
+		return &programs[308]
 	case "clang-format-16":
-		return &programs[311]
+		return &programs[309]
 	case "clang-format-17":
-		return &programs[312]
+		return &programs[310]
 	case "clang-format-18":
-		return &programs[313]
+		return &programs[311]
 	case "clear":
-		return &programs[314]
+		return &programs[312]
 	case "cloc":
-		return &programs[315]
+		return &programs[313]
 	case "cmake":
-		return &programs[316]
+		return &programs[314]
 	case "cmp":
-		return &programs[317]
+		return &programs[315]
 	case "cnpm":
-		return &programs[318]
+		return &programs[316]
 	case "tnpm":
-		return &programs[319]
+		return &programs[317]
 	case "code":
-		return &programs[320]
+		return &programs[318]
 	case "codesign":
-		return &programs[321]
+		return &programs[319]
 	case "codespell":
-		return &programs[322]
+		return &programs[320]
 	case "colordiff":
-		return &programs[323]
+		return &programs[321]
 	case "gdiff":
-		return &programs[324]
+		return &programs[322]
 	case "colrm":
-		return &programs[325]
+		return &programs[323]
 	case "column":
-		return &programs[326]
+		return &programs[324]
 	case "comm":
-		return &programs[327]
+		return &programs[325]
 	case "command":
-		return &programs[328]
+		return &programs[326]
 	case "command-not-found":
-		return &programs[329]
+		return &programs[327]
 	case "compgen":
-		return &programs[330]
+		return &programs[328]
 	case "complete":
-		return &programs[331]
+		return &programs[329]
 	case "compopt":
-		return &programs[332]
+		return &programs[330]
 	case "composer":
-		return &programs[333]
+		return &programs[331]
 	case "composer.phar":
-		return &programs[334]
+		return &programs[332]
 	case "concurrently":
-		return &programs[335]
+		return &programs[333]
 	case "conda":
-		return &programs[336]
+		return &programs[334]
 	case "mamba":
-		return &programs[337]
+		return &programs[335]
 	case "consul":
-		return &programs[338]
+		return &programs[336]
 	case "convert":
-		return &programs[339]
+		return &programs[337]
 	case "magick":
-		return &programs[340]
+		return &programs[338]
 	case "mogrify":
-		return &programs[341]
+		return &programs[339]
 	case "composite":
-		return &programs[342]
+		return &programs[340]
 	case "montage":
-		return &programs[343]
+		return &programs[341]
 	case "compare":
-		return &programs[344]
+		return &programs[342]
 	case "gm":
-		return &programs[345]
+		return &programs[343]
 	case "vips":
-		return &programs[346]
+		return &programs[344]
 	case "cwebp":
-		return &programs[347]
+		return &programs[345]
 	case "dwebp":
-		return &programs[348]
+		return &programs[346]
 	case "pngquant":
-		return &programs[349]
+		return &programs[347]
 	case "optipng":
-		return &programs[350]
+		return &programs[348]
 	case "jpegoptim":
-		return &programs[351]
+		return &programs[349]
 	case "rsvg-convert":
-		return &programs[352]
+		return &programs[350]
 	case "inkscape":
-		return &programs[353]
+		return &programs[351]
 	case "gs":
-		return &programs[354]
+		return &programs[352]
 	case "pdftk":
-		return &programs[355]
+		return &programs[353]
 	case "qpdf":
-		return &programs[356]
+		return &programs[354]
 	case "pdfunite":
-		return &programs[357]
+		return &programs[355]
 	case "wkhtmltopdf":
-		return &programs[358]
+		return &programs[356]
 	case "exiftool":
-		return &programs[359]
+		return &programs[357]
 	case "sox":
-		return &programs[360]
+		return &programs[358]
 	case "lame":
-		return &programs[361]
+		return &programs[359]
 	case "flac":
-		return &programs[362]
+		return &programs[360]
 	case "opusenc":
-		return &programs[363]
+		return &programs[361]
 	case "potrace":
-		return &programs[364]
+		return &programs[362]
 	case "plantuml":
-		return &programs[365]
+		return &programs[363]
 	case "mmdc":
-		return &programs[366]
+		return &programs[364]
 	case "d2":
-		return &programs[367]
+		return &programs[365]
 	case "pdflatex":
-		return &programs[368]
+		return &programs[366]
 	case "xelatex":
-		return &programs[369]
+		return &programs[367]
 	case "lualatex":
-		return &programs[370]
+		return &programs[368]
 	case "latex":
-		return &programs[371]
+		return &programs[369]
 	case "tex":
-		return &programs[372]
+		return &programs[370]
 	case "bibtex":
-		return &programs[373]
+		return &programs[371]
 	case "biber":
-		return &programs[374]
+		return &programs[372]
 	case "makeindex":
-		return &programs[375]
+		return &programs[373]
 	case "tectonic":
-		return &programs[376]
+		return &programs[374]
 	case "typst":
-		return &programs[377]
+		return &programs[375]
 	case "asciidoctor":
-		return &programs[378]
+		return &programs[376]
 	case "asciidoc":
-		return &programs[379]
+		return &programs[377]
 	case "groff":
-		return &programs[380]
+		return &programs[378]
 	case "troff":
-		return &programs[381]
+		return &programs[379]
 	case "nroff":
-		return &programs[382]
+		return &programs[380]
 	case "soffice":
-		return &programs[383]
+		return &programs[381]
 	case "libreoffice":
-		return &programs[384]
+		return &programs[382]
 	case "unoconv":
-		return &programs[385]
+		return &programs[383]
 	case "calibre":
-		return &programs[386]
+		return &programs[384]
 	case "ebook-convert":
-		return &programs[387]
+		return &programs[385]
 	case "antiword":
-		return &programs[388]
+		return &programs[386]
 	case "catdoc":
-		return &programs[389]
+		return &programs[387]
 	case "docx2txt":
-		return &programs[390]
+		return &programs[388]
 	case "xlsx2csv":
-		return &programs[391]
+		return &programs[389]
 	case "csvtool":
-		return &programs[392]
+		return &programs[390]
 	case "openscad":
-		return &programs[393]
+		return &programs[391]
 	case "blender":
-		return &programs[394]
+		return &programs[392]
 	case "stl2gcode":
-		return &programs[395]
+		return &programs[393]
 	case "coredumpctl":
-		return &programs[396]
+		return &programs[394]
 	case "corepack":
-		return &programs[397]
+		return &programs[395]
 	case "corosync-cfgtool":
-		return &programs[398]
+		return &programs[396]
 	case "coverage":
-		return &programs[399]
+		return &programs[397]
 	case "cowsay":
-		return &programs[400]
+		return &programs[398]
 	case "cowthink":
-		return &programs[401]
+		return &programs[399]
 	case "cp":
-		return &programs[402]
+		return &programs[400]
 	case "cpack":
-		return &programs[403]
+		return &programs[401]
 	case "cpio":
-		return &programs[404]
+		return &programs[402]
 	case "cpp":
-		return &programs[405]
+		return &programs[403]
 	case "cppcheck":
-		return &programs[406]
+		return &programs[404]
 	case "cqlsh":
-		return &programs[407]
+		return &programs[405]
 	case "clickhouse-client":
-		return &programs[408]
+		return &programs[406]
 	case "crane":
-		return &programs[409]
+		return &programs[407]
 	case "crictl":
-		return &programs[410]
+		return &programs[408]
 	case "crontab":
-		return &programs[411]
+		return &programs[409]
 	case "cross-env":
-		return &programs[412]
+		return &programs[410]
 	case "cross-env-shell":
-		return &programs[413]
+		return &programs[411]
 	case "cryptsetup":
-		return &programs[414]
+		return &programs[412]
 	case "csh":
-		return &programs[415]
+		return &programs[413]
 	case "tcsh":
-		return &programs[416]
+		return &programs[414]
 	case "csplit":
-		return &programs[417]
+		return &programs[415]
 	case "ctags":
-		return &programs[418]
+		return &programs[416]
 	case "universal-ctags":
-		return &programs[419]
+		return &programs[417]
 	case "ctags-universal":
-		return &programs[420]
+		return &programs[418]
 	case "exuberant-ctags":
-		return &programs[421]
+		return &programs[419]
 	case "ctags-exuberant":
-		return &programs[422]
+		return &programs[420]
 	case "ctest":
-		return &programs[423]
+		return &programs[421]
 	case "curl":
-		return &programs[424]
+		return &programs[422]
 	case "cut":
-		return &programs[425]
+		return &programs[423]
 	case "cypress":
-		return &programs[426]
+		return &programs[424]
 	case "date":
-		return &programs[427]
+		return &programs[425]
 	case "dbus-launch":
-		return &programs[428]
+		return &programs[426]
 	case "dbus-run-session":
-		return &programs[429]
+		return &programs[427]
 	case "dc":
-		return &programs[430]
+		return &programs[428]
 	case "dc3dd":
-		return &programs[431]
+		return &programs[429]
 	case "dcfldd":
-		return &programs[432]
+		return &programs[430]
 	case "mkdosfs":
-		return &programs[433]
+		return &programs[431]
 	case "mkfs.bfs":
-		return &programs[434]
+		return &programs[432]
 	case "mkfs.cramfs":
-		return &programs[435]
+		return &programs[433]
 	case "mkfs.exfat":
-		return &programs[436]
+		return &programs[434]
 	case "mkfs.f2fs":
-		return &programs[437]
+		return &programs[435]
 	case "mkfs.jfs":
-		return &programs[438]
+		return &programs[436]
 	case "mkfs.minix":
-		return &programs[439]
+		return &programs[437]
 	case "mkfs.msdos":
-		return &programs[440]
+		return &programs[438]
 	case "mkfs.reiserfs":
-		return &programs[441]
+		return &programs[439]
 	case "mkntfs":
-		return &programs[442]
+		return &programs[440]
 	case "newfs":
-		return &programs[443]
+		return &programs[441]
 	case "dd":
-		return &programs[444]
+		return &programs[442]
 	case "declare":
-		return &programs[445]
+		return &programs[443]
 	case "typeset":
-		return &programs[446]
+		return &programs[444]
 	case "local":
-		return &programs[447]
+		return &programs[445]
 	case "readonly":
-		return &programs[448]
+		return &programs[446]
 	case "defaults":
-		return &programs[449]
+		return &programs[447]
 	case "delta":
-		return &programs[450]
+		return &programs[448]
 	case "delv":
-		return &programs[451]
+		return &programs[449]
 	case "deno":
-		return &programs[452]
+		return &programs[450]
 	case "depcheck":
-		return &programs[453]
+		return &programs[451]
 	case "df":
-		return &programs[454]
+		return &programs[452]
 	case "diff":
-		return &programs[455]
+		return &programs[453]
 	case "diff3":
-		return &programs[456]
+		return &programs[454]
 	case "diffstat":
-		return &programs[457]
+		return &programs[455]
 	case "difft":
-		return &programs[458]
+		return &programs[456]
 	case "difftastic":
-		return &programs[459]
+		return &programs[457]
 	case "diff-so-fancy":
-		return &programs[460]
+		return &programs[458]
 	case "icdiff":
-		return &programs[461]
+		return &programs[459]
 	case "sd":
-		return &programs[462]
+		return &programs[460]
 	case "choose":
-		return &programs[463]
+		return &programs[461]
 	case "gron":
-		return &programs[464]
+		return &programs[462]
 	case "fx":
-		return &programs[465]
+		return &programs[463]
 	case "jo":
-		return &programs[466]
+		return &programs[464]
 	case "jc":
-		return &programs[467]
+		return &programs[465]
 	case "dasel":
-		return &programs[468]
+		return &programs[466]
 	case "xsv":
-		return &programs[469]
+		return &programs[467]
 	case "qsv":
-		return &programs[470]
+		return &programs[468]
 	case "csvcut":
-		return &programs[471]
+		return &programs[469]
 	case "csvgrep":
-		return &programs[472]
+		return &programs[470]
 	case "csvlook":
-		return &programs[473]
+		return &programs[471]
 	case "in2csv":
-		return &programs[474]
+		return &programs[472]
 	case "mlr":
-		return &programs[475]
+		return &programs[473]
 	case "htmlq":
-		return &programs[476]
+		return &programs[474]
 	case "pup":
-		return &programs[477]
+		return &programs[475]
 	case "tomlq":
-		return &programs[478]
+		return &programs[476]
 	case "gum":
-		return &programs[479]
+		return &programs[477]
 	case "glow":
-		return &programs[480]
+		return &programs[478]
 	case "grex":
-		return &programs[481]
+		return &programs[479]
 	case "tldr":
-		return &programs[482]
+		return &programs[480]
 	case "shellspec":
-		return &programs[483]
+		return &programs[481]
 	case "actionlint":
-		return &programs[484]
+		return &programs[482]
 	case "act":
-		return &programs[485]
+		return &programs[483]
 	case "gitleaks":
-		return &programs[486]
+		return &programs[484]
 	case "trufflehog":
-		return &programs[487]
+		return &programs[485]
 	case "detect-secrets":
-		return &programs[488]
+		return &programs[486]
 	case "cscope":
-		return &programs[489]
+		return &programs[487]
 	case "comby":
-		return &programs[490]
+		return &programs[488]
 	case "jscodeshift":
-		return &programs[491]
+		return &programs[489]
 	case "claude":
-		return &programs[492]
+		return &programs[490]
 	case "codex":
-		return &programs[493]
+		return &programs[491]
 	case "gemini":
-		return &programs[494]
+		return &programs[492]
 	case "aider":
-		return &programs[495]
+		return &programs[493]
 	case "llm":
-		return &programs[496]
+		return &programs[494]
 	case "ollama":
-		return &programs[497]
+		return &programs[495]
 	case "goose":
-		return &programs[498]
+		return &programs[496]
 	case "opencode":
-		return &programs[499]
+		return &programs[497]
 	case "copilot":
-		return &programs[500]
+		return &programs[498]
 	case "lazygit":
-		return &programs[501]
+		return &programs[499]
 	case "gitui":
-		return &programs[502]
+		return &programs[500]
 	case "tig":
-		return &programs[503]
+		return &programs[501]
 	case "watchman":
-		return &programs[504]
+		return &programs[502]
 	case "dig":
-		return &programs[505]
+		return &programs[503]
 	case "dir":
-		return &programs[506]
+		return &programs[504]
 	case "dircolors":
-		return &programs[507]
+		return &programs[505]
 	case "direnv":
-		return &programs[508]
+		return &programs[506]
 	case "dirname":
-		return &programs[509]
+		return &programs[507]
 	case "dirs":
-		return &programs[510]
+		return &programs[508]
 	case "diskutil":
-		return &programs[511]
+		return &programs[509]
 	case "disown":
-		return &programs[512]
+		return &programs[510]
 	case "dlv":
-		return &programs[513]
+		return &programs[511]
 	case "dmesg":
-		return &programs[514]
+		return &programs[512]
 	case "dmidecode":
-		return &programs[515]
+		return &programs[513]
 	case "dmsetup":
-		return &programs[516]
+		return &programs[514]
 	case "dmypy":
-		return &programs[517]
+		return &programs[515]
 	case "dnf":
-		return &programs[518]
+		return &programs[516]
 	case "yum":
-		return &programs[519]
+		return &programs[517]
 	case "microdnf":
-		return &programs[520]
+		return &programs[518]
 	case "doas":
-		return &programs[521]
+		return &programs[519]
 	case "doc8":
-		return &programs[522]
+		return &programs[520]
 	case "docker":
-		return &programs[523]
+		return &programs[521]
 	case "podman":
-		return &programs[524]
+		return &programs[522]
 	case "nerdctl":
-		return &programs[525]
+		return &programs[523]
 	case "docker-compose":
-		return &programs[526]
+		return &programs[524]
 	case "doctl":
-		return &programs[527]
+		return &programs[525]
 	case "dos2unix":
-		return &programs[528]
+		return &programs[526]
 	case "unix2dos":
-		return &programs[529]
+		return &programs[527]
 	case "mac2unix":
-		return &programs[530]
+		return &programs[528]
 	case "dot":
-		return &programs[531]
+		return &programs[529]
 	case "neato":
-		return &programs[532]
+		return &programs[530]
 	case "twopi":
-		return &programs[533]
+		return &programs[531]
 	case "circo":
-		return &programs[534]
+		return &programs[532]
 	case "fdp":
-		return &programs[535]
+		return &programs[533]
 	case "sfdp":
-		return &programs[536]
+		return &programs[534]
 	case "patchwork":
-		return &programs[537]
+		return &programs[535]
 	case "osage":
-		return &programs[538]
+		return &programs[536]
 	case "dotenv":
-		return &programs[539]
+		return &programs[537]
 	case "dotnet":
-		return &programs[540]
+		return &programs[538]
 	case "dpkg":
-		return &programs[541]
+		return &programs[539]
 	case "dpkg-deb":
-		return &programs[542]
+		return &programs[540]
 	case "dpkg-query":
-		return &programs[543]
+		return &programs[541]
 	case "drill":
-		return &programs[544]
+		return &programs[542]
 	case "dropdb":
-		return &programs[545]
+		return &programs[543]
 	case "dropuser":
-		return &programs[546]
+		return &programs[544]
 	case "dscl":
-		return &programs[547]
+		return &programs[545]
 	case "dstat":
-		return &programs[548]
+		return &programs[546]
 	case "lsscsi":
-		return &programs[549]
+		return &programs[547]
 	case "lvdisplay":
-		return &programs[550]
+		return &programs[548]
 	case "mdls":
-		return &programs[551]
+		return &programs[549]
 	case "modinfo":
-		return &programs[552]
+		return &programs[550]
 	case "pvdisplay":
-		return &programs[553]
+		return &programs[551]
 	case "repoquery":
-		return &programs[554]
+		return &programs[552]
 	case "sar":
-		return &programs[555]
+		return &programs[553]
 	case "tload":
-		return &programs[556]
+		return &programs[554]
 	case "vgdisplay":
-		return &programs[557]
+		return &programs[555]
 	case "du":
-		return &programs[558]
+		return &programs[556]
 	case "dust":
-		return &programs[559]
+		return &programs[557]
 	case "duf":
-		return &programs[560]
+		return &programs[558]
 	case "procs":
-		return &programs[561]
+		return &programs[559]
 	case "dzdo":
-		return &programs[562]
+		return &programs[560]
 	case "echo":
-		return &programs[563]
+		return &programs[561]
 	case "ed":
-		return &programs[564]
+		return &programs[562]
 	case "red":
-		return &programs[565]
+		return &programs[563]
 	case "eksctl":
-		return &programs[566]
+		return &programs[564]
 	case "elfedit":
-		return &programs[567]
+		return &programs[565]
 	case "emulate":
-		return &programs[568]
+		return &programs[566]
 	case "enable":
-		return &programs[569]
+		return &programs[567]
 	case "entr":
-		return &programs[570]
+		return &programs[568]
 	case "env":
-		return &programs[571]
+		return &programs[569]
 	case "envsubst":
-		return &programs[572]
+		return &programs[570]
 	case "esbuild":
-		return &programs[573]
+		return &programs[571]
 	case "eslint":
-		return &programs[574]
+		return &programs[572]
 	case "eslint_d":
-		return &programs[575]
+		return &programs[573]
 	case "xo":
-		return &programs[576]
+		return &programs[574]
 	case "standard":
-		return &programs[577]
+		return &programs[575]
 	case "semistandard":
-		return &programs[578]
+		return &programs[576]
 	case "ts-standard":
-		return &programs[579]
+		return &programs[577]
 	case "etcdctl":
-		return &programs[580]
+		return &programs[578]
 	case "ethtool":
-		return &programs[581]
+		return &programs[579]
 	case "eval":
-		return &programs[582]
+		return &programs[580]
 	case "exec":
-		return &programs[583]
+		return &programs[581]
 	case "exit":
-		return &programs[584]
+		return &programs[582]
 	case "return":
-		return &programs[585]
+		return &programs[583]
 	case "expand":
-		return &programs[586]
+		return &programs[584]
 	case "unexpand":
-		return &programs[587]
+		return &programs[585]
 	case "expect":
-		return &programs[588]
+		return &programs[586]
 	case "export":
-		return &programs[589]
+		return &programs[587]
 	case "expr":
-		return &programs[590]
+		return &programs[588]
 	case "eza":
-		return &programs[591]
+		return &programs[589]
 	case "exa":
-		return &programs[592]
+		return &programs[590]
 	case "fail2ban-client":
-		return &programs[593]
+		return &programs[591]
 	case "fakeroot":
-		return &programs[594]
+		return &programs[592]
 	case "faketime":
-		return &programs[595]
+		return &programs[593]
 	case "fc":
-		return &programs[596]
+		return &programs[594]
 	case "fc-list":
-		return &programs[597]
+		return &programs[595]
 	case "fc-match":
-		return &programs[598]
+		return &programs[596]
 	case "fd":
-		return &programs[599]
+		return &programs[597]
 	case "fdfind":
-		return &programs[600]
+		return &programs[598]
 	case "fdisk":
-		return &programs[601]
+		return &programs[599]
 	case "gdisk":
-		return &programs[602]
+		return &programs[600]
 	case "fetch":
-		return &programs[603]
+		return &programs[601]
 	case "ffmpeg":
-		return &programs[604]
+		return &programs[602]
 	case "ffplay":
-		return &programs[605]
+		return &programs[603]
 	case "ffprobe":
-		return &programs[606]
+		return &programs[604]
 	case "file":
-		return &programs[607]
+		return &programs[605]
 	case "finch":
-		return &programs[608]
+		return &programs[606]
 	case "find":
-		return &programs[609]
+		return &programs[607]
 	case "finger":
-		return &programs[610]
+		return &programs[608]
 	case "firejail":
-		return &programs[611]
+		return &programs[609]
 	case "firewall-cmd":
-		return &programs[612]
+		return &programs[610]
 	case "fish":
-		return &programs[613]
+		return &programs[611]
 	case "flake8":
-		return &programs[614]
+		return &programs[612]
 	case "flatpak":
-		return &programs[615]
+		return &programs[613]
 	case "flock":
-		return &programs[616]
+		return &programs[614]
 	case "flux":
-		return &programs[617]
+		return &programs[615]
 	case "fly":
-		return &programs[618]
+		return &programs[616]
 	case "flyctl":
-		return &programs[619]
+		return &programs[617]
 	case "fmt":
-		return &programs[620]
+		return &programs[618]
 	case "fnm":
-		return &programs[621]
+		return &programs[619]
 	case "n":
-		return &programs[622]
+		return &programs[620]
 	case "nodenv":
-		return &programs[623]
+		return &programs[621]
 	case "volta":
-		return &programs[624]
+		return &programs[622]
 	case "nvm":
-		return &programs[625]
+		return &programs[623]
 	case "nvs":
-		return &programs[626]
+		return &programs[624]
 	case "fold":
-		return &programs[627]
+		return &programs[625]
 	case "free":
-		return &programs[628]
+		return &programs[626]
 	case "vmstat":
-		return &programs[629]
+		return &programs[627]
 	case "iostat":
-		return &programs[630]
+		return &programs[628]
 	case "mpstat":
-		return &programs[631]
+		return &programs[629]
 	case "lscpu":
-		return &programs[632]
+		return &programs[630]
 	case "lsmem":
-		return &programs[633]
+		return &programs[631]
 	case "lsmod":
-		return &programs[634]
+		return &programs[632]
 	case "lsns":
-		return &programs[635]
+		return &programs[633]
 	case "lsipc":
-		return &programs[636]
+		return &programs[634]
 	case "lslocks":
-		return &programs[637]
+		return &programs[635]
 	case "numastat":
-		return &programs[638]
+		return &programs[636]
 	case "getfacl":
-		return &programs[639]
+		return &programs[637]
 	case "lsattr":
-		return &programs[640]
+		return &programs[638]
 	case "locale":
-		return &programs[641]
+		return &programs[639]
 	case "getcap":
-		return &programs[642]
+		return &programs[640]
 	case "cal":
-		return &programs[643]
+		return &programs[641]
 	case "pstree":
-		return &programs[644]
+		return &programs[642]
 	case "pidof":
-		return &programs[645]
+		return &programs[643]
 	case "pwdx":
-		return &programs[646]
+		return &programs[644]
 	case "lsfd":
-		return &programs[647]
+		return &programs[645]
 	case "findmnt":
-		return &programs[648]
+		return &programs[646]
 	case "mountpoint":
-		return &programs[649]
+		return &programs[647]
 	case "fswatch":
-		return &programs[650]
+		return &programs[648]
 	case "ftp":
-		return &programs[651]
+		return &programs[649]
 	case "fuser":
-		return &programs[652]
+		return &programs[650]
 	case "fusermount":
-		return &programs[653]
+		return &programs[651]
 	case "fusermount3":
-		return &programs[654]
+		return &programs[652]
 	case "xfs_growfs":
-		return &programs[655]
+		return &programs[653]
 	case "xfs_repair":
-		return &programs[656]
+		return &programs[654]
 	case "fstrim":
-		return &programs[657]
+		return &programs[655]
 	case "partprobe":
-		return &programs[658]
+		return &programs[656]
 	case "partx":
-		return &programs[659]
+		return &programs[657]
 	case "kpartx":
-		return &programs[660]
+		return &programs[658]
 	case "dumpe2fs":
-		return &programs[661]
+		return &programs[659]
 	case "debugfs":
-		return &programs[662]
+		return &programs[660]
 	case "e2label":
-		return &programs[663]
+		return &programs[661]
 	case "quota":
-		return &programs[664]
+		return &programs[662]
 	case "setquota":
-		return &programs[665]
+		return &programs[663]
 	case "setfattr":
-		return &programs[666]
+		return &programs[664]
 	case "chvt":
-		return &programs[667]
+		return &programs[665]
 	case "depmod":
-		return &programs[668]
+		return &programs[666]
 	case "efibootmgr":
-		return &programs[669]
+		return &programs[667]
 	case "grub-install":
-		return &programs[670]
+		return &programs[668]
 	case "update-grub":
-		return &programs[671]
+		return &programs[669]
 	case "update-initramfs":
-		return &programs[672]
+		return &programs[670]
 	case "dracut":
-		return &programs[673]
+		return &programs[671]
 	case "hwclock":
-		return &programs[674]
+		return &programs[672]
 	case "ip6tables":
-		return &programs[675]
+		return &programs[673]
 	case "iptables-restore":
-		return &programs[676]
+		return &programs[674]
 	case "tc":
-		return &programs[677]
+		return &programs[675]
 	case "brctl":
-		return &programs[678]
+		return &programs[676]
 	case "ifup":
-		return &programs[679]
+		return &programs[677]
 	case "ifdown":
-		return &programs[680]
+		return &programs[678]
 	case "wpa_cli":
-		return &programs[681]
+		return &programs[679]
 	case "rfkill":
-		return &programs[682]
+		return &programs[680]
 	case "dhclient":
-		return &programs[683]
+		return &programs[681]
 	case "bluetoothctl":
-		return &programs[684]
+		return &programs[682]
 	case "chage":
-		return &programs[685]
+		return &programs[683]
 	case "chfn":
-		return &programs[686]
+		return &programs[684]
 	case "vipw":
-		return &programs[687]
+		return &programs[685]
 	case "pwck":
-		return &programs[688]
+		return &programs[686]
 	case "setenforce":
-		return &programs[689]
+		return &programs[687]
 	case "semanage":
-		return &programs[690]
+		return &programs[688]
 	case "restorecon":
-		return &programs[691]
+		return &programs[689]
 	case "aa-enforce":
-		return &programs[692]
+		return &programs[690]
 	case "auditctl":
-		return &programs[693]
+		return &programs[691]
 	case "wall":
-		return &programs[694]
+		return &programs[692]
 	case "write":
-		return &programs[695]
+		return &programs[693]
 	case "mesg":
-		return &programs[696]
+		return &programs[694]
 	case "atrm":
-		return &programs[697]
+		return &programs[695]
 	case "atq":
-		return &programs[698]
+		return &programs[696]
 	case "locale-gen":
-		return &programs[699]
+		return &programs[697]
 	case "dpkg-reconfigure":
-		return &programs[700]
+		return &programs[698]
 	case "alternatives":
-		return &programs[701]
+		return &programs[699]
 	case "systemsetup":
-		return &programs[702]
+		return &programs[700]
 	case "pmset":
-		return &programs[703]
+		return &programs[701]
 	case "csrutil":
-		return &programs[704]
+		return &programs[702]
 	case "softwareupdate":
-		return &programs[705]
+		return &programs[703]
 	case "chkconfig":
-		return &programs[706]
+		return &programs[704]
 	case "rc-update":
-		return &programs[707]
+		return &programs[705]
 	case "update-rc.d":
-		return &programs[708]
+		return &programs[706]
 	case "sv":
-		return &programs[709]
+		return &programs[707]
 	case "runit":
-		return &programs[710]
+		return &programs[708]
 	case "s6-svc":
-		return &programs[711]
+		return &programs[709]
 	case "monit":
-		return &programs[712]
+		return &programs[710]
 	case "certbot":
-		return &programs[713]
+		return &programs[711]
 	case "acme.sh":
-		return &programs[714]
+		return &programs[712]
 	case "wg":
-		return &programs[715]
+		return &programs[713]
 	case "wg-quick":
-		return &programs[716]
+		return &programs[714]
 	case "openvpn":
-		return &programs[717]
+		return &programs[715]
 	case "ipsec":
-		return &programs[718]
+		return &programs[716]
 	case "tailscale":
-		return &programs[719]
+		return &programs[717]
 	case "zerotier-cli":
-		return &programs[720]
+		return &programs[718]
 	case "cloudflared":
-		return &programs[721]
+		return &programs[719]
 	case "dd_rescue":
-		return &programs[722]
+		return &programs[720]
 	case "testdisk":
-		return &programs[723]
+		return &programs[721]
 	case "wodim":
-		return &programs[724]
+		return &programs[722]
 	case "growisofs":
-		return &programs[725]
+		return &programs[723]
 	case "mkisofs":
-		return &programs[726]
+		return &programs[724]
 	case "xorriso":
-		return &programs[727]
+		return &programs[725]
 	case "genisoimage":
-		return &programs[728]
+		return &programs[726]
 	case "sgpio":
-		return &programs[729]
+		return &programs[727]
 	case "racadm":
-		return &programs[730]
+		return &programs[728]
 	case "virt-install":
-		return &programs[731]
+		return &programs[729]
 	case "qemu-img":
-		return &programs[732]
+		return &programs[730]
 	case "qemu-system-x86_64":
-		return &programs[733]
+		return &programs[731]
 	case "VBoxManage":
-		return &programs[734]
+		return &programs[732]
 	case "vmrun":
-		return &programs[735]
+		return &programs[733]
 	case "xl":
-		return &programs[736]
+		return &programs[734]
 	case "osqueryi":
-		return &programs[737]
+		return &programs[735]
 	case "fstab-decode":
-		return &programs[738]
+		return &programs[736]
 	case "ntpdate":
-		return &programs[739]
+		return &programs[737]
 	case "rdate":
-		return &programs[740]
+		return &programs[738]
 	case "rtcwake":
-		return &programs[741]
+		return &programs[739]
 	case "nologin":
-		return &programs[742]
+		return &programs[740]
 	case "sulogin":
-		return &programs[743]
+		return &programs[741]
 	case "agetty":
-		return &programs[744]
+		return &programs[742]
 	case "login":
-		return &programs[745]
+		return &programs[743]
 	case "fzf":
-		return &programs[746]
+		return &programs[744]
 	case "gcc":
-		return &programs[747]
+		return &programs[745]
 	case "cc":
-		return &programs[748]
+		return &programs[746]
 	case "g++":
-		return &programs[749]
+		return &programs[747]
 	case "c++":
-		return &programs[750]
+		return &programs[748]
 	case "clang":
-		return &programs[751]
+		return &programs[749]
 	case "clang++":
-		return &programs[752]
+		return &programs[750]
 	case "gcc-10":
-		return &programs[753]
+		return &programs[751]
 	case "gcc-11":
-		return &programs[754]
+		return &programs[752]
 	case "gcc-12":
-		return &programs[755]
+		return &programs[753]
 	case "gcc-13":
-		return &programs[756]
+		return &programs[754]
 	case "gcc-14":
-		return &programs[757]
+		return &programs[755]
 	case "g++-10":
-		return &programs[758]
+		return &programs[756]
 	case "g++-11":
-		return &programs[759]
+		return &programs[757]
 	case "g++-12":
-		return &programs[760]
+		return &programs[758]
 	case "g++-13":
-		return &programs[761]
+		return &programs[759]
 	case "g++-14":
-		return &programs[762]
+		return &programs[760]
 	case "clang-14":
-		return &programs[763]
+		return &programs[761]
 	case "clang-15":
-		return &programs[764]
+		return &programs[762]
 	case "clang-16":
-		return &programs[765]
+		return &programs[763]
 	case "clang-17":
-		return &programs[766]
+		return &programs[764]
 	case "clang-18":
-		return &programs[767]
+		return &programs[765]
 	case "clang-19":
-		return &programs[768]
+		return &programs[766]
 	case "clang++-14":
-		return &programs[769]
+		return &programs[767]
 	case "clang++-15":
-		return &programs[770]
+		return &programs[768]
 	case "clang++-16":
-		return &programs[771]
+		return &programs[769]
 	case "clang++-17":
-		return &programs[772]
+		return &programs[770]
 	case "clang++-18":
-		return &programs[773]
+		return &programs[771]
 	case "x86_64-linux-gnu-gcc":
-		return &programs[774]
+		return &programs[772]
 	case "aarch64-linux-gnu-gcc":
-		return &programs[775]
+		return &programs[773]
 	case "gcloud":
-		return &programs[776]
+		return &programs[774]
 	case "gdb":
-		return &programs[777]
+		return &programs[775]
 	case "gem":
-		return &programs[778]
+		return &programs[776]
 	case "getconf":
-		return &programs[779]
+		return &programs[777]
 	case "getenforce":
-		return &programs[780]
+		return &programs[778]
 	case "sestatus":
-		return &programs[781]
+		return &programs[779]
 	case "runlevel":
-		return &programs[782]
+		return &programs[780]
 	case "getopts":
-		return &programs[783]
+		return &programs[781]
 	case "gfind":
-		return &programs[784]
+		return &programs[782]
 	case "gfortran":
-		return &programs[785]
+		return &programs[783]
 	case "tcc":
-		return &programs[786]
+		return &programs[784]
 	case "icx":
-		return &programs[787]
+		return &programs[785]
 	case "icpx":
-		return &programs[788]
+		return &programs[786]
 	case "nvcc":
-		return &programs[789]
+		return &programs[787]
 	case "emcc":
-		return &programs[790]
+		return &programs[788]
 	case "em++":
-		return &programs[791]
+		return &programs[789]
 	case "musl-gcc":
-		return &programs[792]
+		return &programs[790]
 	case "gh":
-		return &programs[793]
+		return &programs[791]
 	case "ghc":
-		return &programs[794]
+		return &programs[792]
 	case "ghci":
-		return &programs[795]
+		return &programs[793]
 	case "runghc":
-		return &programs[796]
+		return &programs[794]
 	case "runhaskell":
-		return &programs[797]
+		return &programs[795]
 	case "ginstall":
-		return &programs[798]
+		return &programs[796]
 	case "git":
-		return &programs[799]
+		return &programs[797]
 	case "glab":
-		return &programs[800]
+		return &programs[798]
 	case "glances":
-		return &programs[801]
+		return &programs[799]
 	case "gls":
-		return &programs[802]
+		return &programs[800]
 	case "gnuplot":
-		return &programs[803]
+		return &programs[801]
 	case "go":
-		return &programs[804]
+		return &programs[802]
 	case "go1.21":
-		return &programs[805]
+		return &programs[803]
 	case "go1.22":
-		return &programs[806]
+		return &programs[804]
 	case "go1.23":
-		return &programs[807]
+		return &programs[805]
 	case "go1.24":
-		return &programs[808]
+		return &programs[806]
 	case "go1.25":
-		return &programs[809]
+		return &programs[807]
 	case "go1.26":
-		return &programs[810]
+		return &programs[808]
 	case "gotip":
-		return &programs[811]
+		return &programs[809]
 	case "god":
-		return &programs[812]
+		return &programs[810]
 	case "gofmt":
-		return &programs[813]
+		return &programs[811]
 	case "goimports":
-		return &programs[814]
+		return &programs[812]
 	case "gofumpt":
-		return &programs[815]
+		return &programs[813]
 	case "gci":
-		return &programs[816]
+		return &programs[814]
 	case "golines":
-		return &programs[817]
+		return &programs[815]
 	case "gojq":
-		return &programs[818]
+		return &programs[816]
 	case "jaq":
-		return &programs[819]
+		return &programs[817]
 	case "golangci-lint":
-		return &programs[820]
+		return &programs[818]
 	case "gosu":
-		return &programs[821]
+		return &programs[819]
 	case "su-exec":
-		return &programs[822]
+		return &programs[820]
 	case "setuidgid":
-		return &programs[823]
+		return &programs[821]
 	case "gpg":
-		return &programs[824]
+		return &programs[822]
 	case "gpg-agent":
-		return &programs[825]
+		return &programs[823]
 	case "gpg2":
-		return &programs[826]
+		return &programs[824]
 	case "gpgv":
-		return &programs[827]
+		return &programs[825]
 	case "age":
-		return &programs[828]
+		return &programs[826]
 	case "age-keygen":
-		return &programs[829]
+		return &programs[827]
 	case "sops":
-		return &programs[830]
+		return &programs[828]
 	case "pass":
-		return &programs[831]
+		return &programs[829]
 	case "gopass":
-		return &programs[832]
+		return &programs[830]
 	case "minisign":
-		return &programs[833]
+		return &programs[831]
 	case "signify":
-		return &programs[834]
+		return &programs[832]
 	case "keybase":
-		return &programs[835]
+		return &programs[833]
 	case "lpass":
-		return &programs[836]
+		return &programs[834]
 	case "infisical":
-		return &programs[837]
+		return &programs[835]
 	case "chamber":
-		return &programs[838]
+		return &programs[836]
 	case "aws-vault":
-		return &programs[839]
+		return &programs[837]
 	case "teller":
-		return &programs[840]
+		return &programs[838]
 	case "gradle":
-		return &programs[841]
+		return &programs[839]
 	case "gradlew":
-		return &programs[842]
+		return &programs[840]
 	case "grealpath":
-		return &programs[843]
+		return &programs[841]
 	case "grep":
-		return &programs[844]
+		return &programs[842]
 	case "egrep":
-		return &programs[845]
+		return &programs[843]
 	case "fgrep":
-		return &programs[846]
+		return &programs[844]
 	case "zgrep":
-		return &programs[847]
+		return &programs[845]
 	case "zegrep":
-		return &programs[848]
+		return &programs[846]
 	case "zfgrep":
-		return &programs[849]
+		return &programs[847]
 	case "bzgrep":
-		return &programs[850]
+		return &programs[848]
 	case "xzgrep":
-		return &programs[851]
+		return &programs[849]
 	case "groovy":
-		return &programs[852]
+		return &programs[850]
 	case "scala":
-		return &programs[853]
+		return &programs[851]
 	case "kotlin":
-		return &programs[854]
+		return &programs[852]
 	case "kscript":
-		return &programs[855]
+		return &programs[853]
 	case "jshell":
-		return &programs[856]
+		return &programs[854]
 	case "julia":
-		return &programs[857]
+		return &programs[855]
 	case "elixir":
-		return &programs[858]
+		return &programs[856]
 	case "iex":
-		return &programs[859]
+		return &programs[857]
 	case "erl":
-		return &programs[860]
+		return &programs[858]
 	case "escript":
-		return &programs[861]
+		return &programs[859]
 	case "clojure":
-		return &programs[862]
+		return &programs[860]
 	case "clj":
-		return &programs[863]
+		return &programs[861]
 	case "bb":
-		return &programs[864]
+		return &programs[862]
 	case "racket":
-		return &programs[865]
+		return &programs[863]
 	case "guile":
-		return &programs[866]
+		return &programs[864]
 	case "sbcl":
-		return &programs[867]
+		return &programs[865]
 	case "emacs":
-		return &programs[868]
+		return &programs[866]
 	case "emacsclient":
-		return &programs[869]
+		return &programs[867]
 	case "swipl":
-		return &programs[870]
+		return &programs[868]
 	case "octave":
-		return &programs[871]
+		return &programs[869]
 	case "matlab":
-		return &programs[872]
+		return &programs[870]
 	case "janet":
-		return &programs[873]
+		return &programs[871]
 	case "gjs":
-		return &programs[874]
+		return &programs[872]
 	case "qjs":
-		return &programs[875]
+		return &programs[873]
 	case "d8":
-		return &programs[876]
+		return &programs[874]
 	case "bun.exe":
-		return &programs[877]
+		return &programs[875]
 	case "babel-node":
-		return &programs[878]
+		return &programs[876]
 	case "coffee":
-		return &programs[879]
+		return &programs[877]
 	case "grype":
-		return &programs[880]
+		return &programs[878]
 	case "syft":
-		return &programs[881]
+		return &programs[879]
 	case "gsed":
-		return &programs[882]
+		return &programs[880]
 	case "gsettings":
-		return &programs[883]
+		return &programs[881]
 	case "dconf":
-		return &programs[884]
+		return &programs[882]
 	case "gsort":
-		return &programs[885]
+		return &programs[883]
 	case "gsplit":
-		return &programs[886]
+		return &programs[884]
 	case "gsutil":
-		return &programs[887]
+		return &programs[885]
 	case "gtar":
-		return &programs[888]
+		return &programs[886]
 	case "bsdtar":
-		return &programs[889]
+		return &programs[887]
 	case "gtime":
-		return &programs[890]
+		return &programs[888]
 	case "gtimeout":
-		return &programs[891]
+		return &programs[889]
 	case "gunicorn":
-		return &programs[892]
+		return &programs[890]
 	case "uvicorn":
-		return &programs[893]
+		return &programs[891]
 	case "hypercorn":
-		return &programs[894]
+		return &programs[892]
 	case "daphne":
-		return &programs[895]
+		return &programs[893]
 	case "waitress-serve":
-		return &programs[896]
+		return &programs[894]
 	case "uwsgi":
-		return &programs[897]
+		return &programs[895]
 	case "flask":
-		return &programs[898]
+		return &programs[896]
 	case "fastapi":
-		return &programs[899]
+		return &programs[897]
 	case "granian":
-		return &programs[900]
+		return &programs[898]
 	case "celery":
-		return &programs[901]
+		return &programs[899]
 	case "django-admin":
-		return &programs[902]
+		return &programs[900]
 	case "alembic":
-		return &programs[903]
+		return &programs[901]
 	case "airflow":
-		return &programs[904]
+		return &programs[902]
 	case "dagster":
-		return &programs[905]
+		return &programs[903]
 	case "prefect":
-		return &programs[906]
+		return &programs[904]
 	case "dbt":
-		return &programs[907]
+		return &programs[905]
 	case "scrapy":
-		return &programs[908]
+		return &programs[906]
 	case "locust":
-		return &programs[909]
+		return &programs[907]
 	case "rq":
-		return &programs[910]
+		return &programs[908]
 	case "dramatiq":
-		return &programs[911]
+		return &programs[909]
 	case "huey":
-		return &programs[912]
+		return &programs[910]
 	case "supervisord":
-		return &programs[913]
+		return &programs[911]
 	case "supervisorctl":
-		return &programs[914]
+		return &programs[912]
 	case "ansible-galaxy":
-		return &programs[915]
+		return &programs[913]
 	case "ansible-inventory":
-		return &programs[916]
+		return &programs[914]
 	case "ansible-doc":
-		return &programs[917]
+		return &programs[915]
 	case "salt":
-		return &programs[918]
+		return &programs[916]
 	case "salt-call":
-		return &programs[919]
+		return &programs[917]
 	case "puppet":
-		return &programs[920]
+		return &programs[918]
 	case "chef-client":
-		return &programs[921]
+		return &programs[919]
 	case "knife":
-		return &programs[922]
+		return &programs[920]
 	case "guniq":
-		return &programs[923]
+		return &programs[921]
 	case "gvim":
-		return &programs[924]
+		return &programs[922]
 	case "cursor":
-		return &programs[925]
+		return &programs[923]
 	case "subl":
-		return &programs[926]
+		return &programs[924]
 	case "atom":
-		return &programs[927]
+		return &programs[925]
 	case "gedit":
-		return &programs[928]
+		return &programs[926]
 	case "kate":
-		return &programs[929]
+		return &programs[927]
 	case "zed":
-		return &programs[930]
+		return &programs[928]
 	case "idea":
-		return &programs[931]
+		return &programs[929]
 	case "gwc":
-		return &programs[932]
+		return &programs[930]
 	case "gzip":
-		return &programs[933]
+		return &programs[931]
 	case "gunzip":
-		return &programs[934]
+		return &programs[932]
 	case "hadolint":
-		return &programs[935]
+		return &programs[933]
 	case "hash":
-		return &programs[936]
+		return &programs[934]
 	case "hcloud":
-		return &programs[937]
+		return &programs[935]
 	case "hd":
-		return &programs[938]
+		return &programs[936]
 	case "hdiutil":
-		return &programs[939]
+		return &programs[937]
 	case "head":
-		return &programs[940]
+		return &programs[938]
 	case "helm":
-		return &programs[941]
+		return &programs[939]
 	case "help":
-		return &programs[942]
+		return &programs[940]
 	case "heroku":
-		return &programs[943]
+		return &programs[941]
 	case "hexdump":
-		return &programs[944]
+		return &programs[942]
 	case "hexyl":
-		return &programs[945]
+		return &programs[943]
 	case "hg":
-		return &programs[946]
+		return &programs[944]
 	case "history":
-		return &programs[947]
+		return &programs[945]
 	case "host":
-		return &programs[948]
+		return &programs[946]
 	case "nslookup":
-		return &programs[949]
+		return &programs[947]
 	case "getent":
-		return &programs[950]
+		return &programs[948]
 	case "hostid":
-		return &programs[951]
+		return &programs[949]
 	case "hostname":
-		return &programs[952]
+		return &programs[950]
 	case "htop":
-		return &programs[953]
+		return &programs[951]
 	case "htpasswd":
-		return &programs[954]
+		return &programs[952]
 	case "http":
-		return &programs[955]
+		return &programs[953]
 	case "https":
-		return &programs[956]
+		return &programs[954]
 	case "xh":
-		return &programs[957]
+		return &programs[955]
 	case "xhs":
-		return &programs[958]
+		return &programs[956]
 	case "httpie":
-		return &programs[959]
+		return &programs[957]
 	case "http-server":
-		return &programs[960]
+		return &programs[958]
 	case "serve":
-		return &programs[961]
+		return &programs[959]
 	case "http.server":
-		return &programs[962]
+		return &programs[960]
 	case "hwinfo":
-		return &programs[963]
+		return &programs[961]
 	case "hyperfine":
-		return &programs[964]
+		return &programs[962]
 	case "iconv":
-		return &programs[965]
+		return &programs[963]
 	case "id":
-		return &programs[966]
+		return &programs[964]
 	case "identify":
-		return &programs[967]
+		return &programs[965]
 	case "xlsinfo":
-		return &programs[968]
+		return &programs[966]
 	case "ifconfig":
-		return &programs[969]
+		return &programs[967]
 	case "iftop":
-		return &programs[970]
+		return &programs[968]
 	case "influx":
-		return &programs[971]
+		return &programs[969]
 	case "info":
-		return &programs[972]
+		return &programs[970]
 	case "init":
-		return &programs[973]
+		return &programs[971]
 	case "telinit":
-		return &programs[974]
+		return &programs[972]
 	case "inotifywait":
-		return &programs[975]
+		return &programs[973]
 	case "fsnotifywait":
-		return &programs[976]
+		return &programs[974]
 	case "inotifywatch":
-		return &programs[977]
+		return &programs[975]
 	case "fsnotifywatch":
-		return &programs[978]
+		return &programs[976]
 	case "install":
-		return &programs[979]
+		return &programs[977]
 	case "integer":
-		return &programs[980]
+		return &programs[978]
 	case "float":
-		return &programs[981]
+		return &programs[979]
 	case "inv":
-		return &programs[982]
+		return &programs[980]
 	case "invoke":
-		return &programs[983]
+		return &programs[981]
 	case "doit":
-		return &programs[984]
+		return &programs[982]
 	case "nox":
-		return &programs[985]
+		return &programs[983]
 	case "ant":
-		return &programs[986]
+		return &programs[984]
 	case "sbt":
-		return &programs[987]
+		return &programs[985]
 	case "grunt":
-		return &programs[988]
+		return &programs[986]
 	case "gulp":
-		return &programs[989]
+		return &programs[987]
 	case "mage":
-		return &programs[990]
+		return &programs[988]
 	case "inxi":
-		return &programs[991]
+		return &programs[989]
 	case "sensors":
-		return &programs[992]
+		return &programs[990]
 	case "rocm-smi":
-		return &programs[993]
+		return &programs[991]
 	case "ncal":
-		return &programs[994]
+		return &programs[992]
 	case "neofetch":
-		return &programs[995]
+		return &programs[993]
 	case "fastfetch":
-		return &programs[996]
+		return &programs[994]
 	case "screenfetch":
-		return &programs[997]
+		return &programs[995]
 	case "figlet":
-		return &programs[998]
+		return &programs[996]
 	case "fortune":
-		return &programs[999]
+		return &programs[997]
 	case "toilet":
-		return &programs[1000]
+		return &programs[998]
 	case "tput":
-		return &programs[1001]
+		return &programs[999]
 	case "reset":
-		return &programs[1002]
+		return &programs[1000]
 	case "tabs":
-		return &programs[1003]
+		return &programs[1001]
 	case "infocmp":
-		return &programs[1004]
+		return &programs[1002]
 	case "toe":
-		return &programs[1005]
+		return &programs[1003]
 	case "units":
-		return &programs[1006]
+		return &programs[1004]
 	case "prtstat":
-		return &programs[1007]
+		return &programs[1005]
 	case "peekfd":
-		return &programs[1008]
+		return &programs[1006]
 	case "tzselect":
-		return &programs[1009]
+		return &programs[1007]
 	case "ac":
-		return &programs[1010]
+		return &programs[1008]
 	case "vnstat":
-		return &programs[1011]
+		return &programs[1009]
 	case "ipcalc":
-		return &programs[1012]
+		return &programs[1010]
 	case "sipcalc":
-		return &programs[1013]
+		return &programs[1011]
 	case "procinfo":
-		return &programs[1014]
+		return &programs[1012]
 	case "ionice":
-		return &programs[1015]
+		return &programs[1013]
 	case "iotop":
-		return &programs[1016]
+		return &programs[1014]
 	case "ip":
-		return &programs[1017]
+		return &programs[1015]
 	case "ipcs":
-		return &programs[1018]
+		return &programs[1016]
 	case "ipmitool":
-		return &programs[1019]
+		return &programs[1017]
 	case "iptables":
-		return &programs[1020]
+		return &programs[1018]
 	case "ipython":
-		return &programs[1021]
+		return &programs[1019]
 	case "ipython3":
-		return &programs[1022]
+		return &programs[1020]
 	case "isort":
-		return &programs[1023]
+		return &programs[1021]
 	case "istioctl":
-		return &programs[1024]
+		return &programs[1022]
 	case "iwconfig":
-		return &programs[1025]
+		return &programs[1023]
 	case "java":
-		return &programs[1026]
+		return &programs[1024]
 	case "javac":
-		return &programs[1027]
+		return &programs[1025]
 	case "jest":
-		return &programs[1028]
+		return &programs[1026]
 	case "jj":
-		return &programs[1029]
+		return &programs[1027]
 	case "jobs":
-		return &programs[1030]
+		return &programs[1028]
 	case "join":
-		return &programs[1031]
+		return &programs[1029]
 	case "journalctl":
-		return &programs[1032]
+		return &programs[1030]
 	case "jpeginfo":
-		return &programs[1033]
+		return &programs[1031]
 	case "jq":
-		return &programs[1034]
+		return &programs[1032]
 	case "jruby":
-		return &programs[1035]
+		return &programs[1033]
 	case "irb":
-		return &programs[1036]
+		return &programs[1034]
 	case "jshint":
-		return &programs[1037]
+		return &programs[1035]
 	case "json.tool":
-		return &programs[1038]
+		return &programs[1036]
 	case "jupyter":
-		return &programs[1039]
+		return &programs[1037]
 	case "jupyter-lab":
-		return &programs[1040]
+		return &programs[1038]
 	case "jupyter-notebook":
-		return &programs[1041]
+		return &programs[1039]
 	case "jupyter-nbconvert":
-		return &programs[1042]
+		return &programs[1040]
 	case "papermill":
-		return &programs[1043]
+		return &programs[1041]
 	case "streamlit":
-		return &programs[1044]
+		return &programs[1042]
 	case "gradio":
-		return &programs[1045]
+		return &programs[1043]
 	case "chainlit":
-		return &programs[1046]
+		return &programs[1044]
 	case "mlflow":
-		return &programs[1047]
+		return &programs[1045]
 	case "tensorboard":
-		return &programs[1048]
+		return &programs[1046]
 	case "just":
-		return &programs[1049]
+		return &programs[1047]
 	case "k":
-		return &programs[1050]
+		return &programs[1048]
 	case "kubecolor":
-		return &programs[1051]
+		return &programs[1049]
 	case "k3d":
-		return &programs[1052]
+		return &programs[1050]
 	case "colima":
-		return &programs[1053]
+		return &programs[1051]
 	case "rancher-desktop":
-		return &programs[1054]
+		return &programs[1052]
 	case "lima":
-		return &programs[1055]
+		return &programs[1053]
 	case "limactl":
-		return &programs[1056]
+		return &programs[1054]
 	case "k3s":
-		return &programs[1057]
+		return &programs[1055]
 	case "microk8s":
-		return &programs[1058]
+		return &programs[1056]
 	case "k9s":
-		return &programs[1059]
+		return &programs[1057]
 	case "kubetail":
-		return &programs[1060]
+		return &programs[1058]
 	case "linkerd":
-		return &programs[1061]
+		return &programs[1059]
 	case "cilium":
-		return &programs[1062]
+		return &programs[1060]
 	case "kops":
-		return &programs[1063]
+		return &programs[1061]
 	case "tkn":
-		return &programs[1064]
+		return &programs[1062]
 	case "kn":
-		return &programs[1065]
+		return &programs[1063]
 	case "crossplane":
-		return &programs[1066]
+		return &programs[1064]
 	case "werf":
-		return &programs[1067]
+		return &programs[1065]
 	case "devspace":
-		return &programs[1068]
+		return &programs[1066]
 	case "okteto":
-		return &programs[1069]
+		return &programs[1067]
 	case "kubeseal":
-		return &programs[1070]
+		return &programs[1068]
 	case "kubeconform":
-		return &programs[1071]
+		return &programs[1069]
 	case "kubeval":
-		return &programs[1072]
+		return &programs[1070]
 	case "conftest":
-		return &programs[1073]
+		return &programs[1071]
 	case "opa":
-		return &programs[1074]
+		return &programs[1072]
 	case "cosign":
-		return &programs[1075]
+		return &programs[1073]
 	case "dive":
-		return &programs[1076]
+		return &programs[1074]
 	case "ctr":
-		return &programs[1077]
+		return &programs[1075]
 	case "buildctl":
-		return &programs[1078]
+		return &programs[1076]
 	case "umoci":
-		return &programs[1079]
+		return &programs[1077]
 	case "dockle":
-		return &programs[1080]
+		return &programs[1078]
 	case "docker-machine":
-		return &programs[1081]
+		return &programs[1079]
 	case "kexec":
-		return &programs[1082]
+		return &programs[1080]
 	case "reboot":
-		return &programs[1083]
+		return &programs[1081]
 	case "halt":
-		return &programs[1084]
+		return &programs[1082]
 	case "poweroff":
-		return &programs[1085]
+		return &programs[1083]
 	case "kill":
-		return &programs[1086]
+		return &programs[1084]
 	case "killall":
-		return &programs[1087]
+		return &programs[1085]
 	case "killall5":
-		return &programs[1088]
+		return &programs[1086]
 	case "kind":
-		return &programs[1089]
+		return &programs[1087]
 	case "kubeadm":
-		return &programs[1090]
+		return &programs[1088]
 	case "kubectl":
-		return &programs[1091]
+		return &programs[1089]
 	case "oc":
-		return &programs[1092]
+		return &programs[1090]
 	case "kubectx":
-		return &programs[1093]
+		return &programs[1091]
 	case "kubens":
-		return &programs[1094]
+		return &programs[1092]
 	case "kustomize":
-		return &programs[1095]
+		return &programs[1093]
 	case "last":
-		return &programs[1096]
+		return &programs[1094]
 	case "lastb":
-		return &programs[1097]
+		return &programs[1095]
 	case "lastlog":
-		return &programs[1098]
+		return &programs[1096]
 	case "latexmk":
-		return &programs[1099]
+		return &programs[1097]
 	case "launchctl":
-		return &programs[1100]
+		return &programs[1098]
 	case "ld":
-		return &programs[1101]
+		return &programs[1099]
 	case "ld.lld":
-		return &programs[1102]
+		return &programs[1100]
 	case "lld":
-		return &programs[1103]
+		return &programs[1101]
 	case "ld.gold":
-		return &programs[1104]
+		return &programs[1102]
 	case "mold":
-		return &programs[1105]
+		return &programs[1103]
 	case "as":
-		return &programs[1106]
+		return &programs[1104]
 	case "objcopy":
-		return &programs[1107]
+		return &programs[1105]
 	case "strip":
-		return &programs[1108]
+		return &programs[1106]
 	case "ranlib":
-		return &programs[1109]
+		return &programs[1107]
 	case "dlltool":
-		return &programs[1110]
+		return &programs[1108]
 	case "windres":
-		return &programs[1111]
+		return &programs[1109]
 	case "llvm-objcopy":
-		return &programs[1112]
+		return &programs[1110]
 	case "llvm-strip":
-		return &programs[1113]
+		return &programs[1111]
 	case "ld-linux-x86-64.so.2":
-		return &programs[1114]
+		return &programs[1112]
 	case "ld-linux.so.2":
-		return &programs[1115]
+		return &programs[1113]
 	case "ld-linux-aarch64.so.1":
-		return &programs[1116]
+		return &programs[1114]
 	case "ld-linux-armhf.so.3":
-		return &programs[1117]
+		return &programs[1115]
 	case "ld-musl-x86_64.so.1":
-		return &programs[1118]
+		return &programs[1116]
 	case "ld.so":
-		return &programs[1119]
+		return &programs[1117]
 	case "ldapadd":
-		return &programs[1120]
+		return &programs[1118]
 	case "ldapmodify":
-		return &programs[1121]
+		return &programs[1119]
 	case "ldapdelete":
-		return &programs[1122]
+		return &programs[1120]
 	case "ldapsearch":
-		return &programs[1123]
+		return &programs[1121]
 	case "ldapwhoami":
-		return &programs[1124]
+		return &programs[1122]
 	case "ldconfig":
-		return &programs[1125]
+		return &programs[1123]
 	case "ldd":
-		return &programs[1126]
+		return &programs[1124]
 	case "lerna":
-		return &programs[1127]
+		return &programs[1125]
 	case "nx":
-		return &programs[1128]
+		return &programs[1126]
 	case "less":
-		return &programs[1129]
+		return &programs[1127]
 	case "lessecho":
-		return &programs[1130]
+		return &programs[1128]
 	case "let":
-		return &programs[1131]
+		return &programs[1129]
 	case "lftp":
-		return &programs[1132]
+		return &programs[1130]
 	case "link":
-		return &programs[1133]
+		return &programs[1131]
 	case "linode-cli":
-		return &programs[1134]
+		return &programs[1132]
 	case "oci":
-		return &programs[1135]
+		return &programs[1133]
 	case "ibmcloud":
-		return &programs[1136]
+		return &programs[1134]
 	case "scw":
-		return &programs[1137]
+		return &programs[1135]
 	case "vultr-cli":
-		return &programs[1138]
+		return &programs[1136]
 	case "render":
-		return &programs[1139]
+		return &programs[1137]
 	case "dokku":
-		return &programs[1140]
+		return &programs[1138]
 	case "cf":
-		return &programs[1141]
+		return &programs[1139]
 	case "eb":
-		return &programs[1142]
+		return &programs[1140]
 	case "sam":
-		return &programs[1143]
+		return &programs[1141]
 	case "copilot-aws":
-		return &programs[1144]
+		return &programs[1142]
 	case "cfn":
-		return &programs[1145]
+		return &programs[1143]
 	case "aliyun":
-		return &programs[1146]
+		return &programs[1144]
 	case "tccli":
-		return &programs[1147]
+		return &programs[1145]
 	case "yc":
-		return &programs[1148]
+		return &programs[1146]
 	case "stripe":
-		return &programs[1149]
+		return &programs[1147]
 	case "twilio":
-		return &programs[1150]
+		return &programs[1148]
 	case "sentry-cli":
-		return &programs[1151]
+		return &programs[1149]
 	case "datadog-ci":
-		return &programs[1152]
+		return &programs[1150]
 	case "newrelic":
-		return &programs[1153]
+		return &programs[1151]
 	case "sonar-scanner":
-		return &programs[1154]
+		return &programs[1152]
 	case "circleci":
-		return &programs[1155]
+		return &programs[1153]
 	case "travis":
-		return &programs[1156]
+		return &programs[1154]
 	case "hub":
-		return &programs[1157]
+		return &programs[1155]
 	case "tea":
-		return &programs[1158]
+		return &programs[1156]
 	case "bb-cli":
-		return &programs[1159]
+		return &programs[1157]
 	case "jira":
-		return &programs[1160]
+		return &programs[1158]
 	case "linear":
-		return &programs[1161]
+		return &programs[1159]
 	case "slack":
-		return &programs[1162]
+		return &programs[1160]
 	case "sfdx":
-		return &programs[1163]
+		return &programs[1161]
 	case "sf":
-		return &programs[1164]
+		return &programs[1162]
 	case "shopify":
-		return &programs[1165]
+		return &programs[1163]
 	case "contentful":
-		return &programs[1166]
+		return &programs[1164]
 	case "sanity":
-		return &programs[1167]
+		return &programs[1165]
 	case "auth0":
-		return &programs[1168]
+		return &programs[1166]
 	case "okta":
-		return &programs[1169]
+		return &programs[1167]
 	case "launchdarkly":
-		return &programs[1170]
+		return &programs[1168]
 	case "ngrok-cli":
-		return &programs[1171]
+		return &programs[1169]
 	case "gitlab-runner":
-		return &programs[1172]
+		return &programs[1170]
 	case "jenkins-cli":
-		return &programs[1173]
+		return &programs[1171]
 	case "drone":
-		return &programs[1174]
+		return &programs[1172]
 	case "buildkite-agent":
-		return &programs[1175]
+		return &programs[1173]
 	case "argo":
-		return &programs[1176]
+		return &programs[1174]
 	case "entire":
-		return &programs[1177]
+		return &programs[1175]
 	case "linux32":
-		return &programs[1178]
+		return &programs[1176]
 	case "linux64":
-		return &programs[1179]
+		return &programs[1177]
 	case "i386":
-		return &programs[1180]
+		return &programs[1178]
 	case "x86_64":
-		return &programs[1181]
+		return &programs[1179]
 	case "uname26":
-		return &programs[1182]
+		return &programs[1180]
 	case "lipo":
-		return &programs[1183]
+		return &programs[1181]
 	case "lldb":
-		return &programs[1184]
+		return &programs[1182]
 	case "rr":
-		return &programs[1185]
+		return &programs[1183]
 	case "cgdb":
-		return &programs[1186]
+		return &programs[1184]
 	case "pwndbg":
-		return &programs[1187]
+		return &programs[1185]
 	case "gdb-multiarch":
-		return &programs[1188]
+		return &programs[1186]
 	case "lldb-15":
-		return &programs[1189]
+		return &programs[1187]
 	case "ln":
-		return &programs[1190]
+		return &programs[1188]
 	case "locate":
-		return &programs[1191]
+		return &programs[1189]
 	case "loginctl":
-		return &programs[1192]
+		return &programs[1190]
 	case "logout":
-		return &programs[1193]
+		return &programs[1191]
 	case "logrotate":
-		return &programs[1194]
+		return &programs[1192]
 	case "lolcat":
-		return &programs[1195]
+		return &programs[1193]
 	case "look":
-		return &programs[1196]
+		return &programs[1194]
 	case "losetup":
-		return &programs[1197]
+		return &programs[1195]
 	case "ls":
-		return &programs[1198]
+		return &programs[1196]
 	case "lsb_release":
-		return &programs[1199]
+		return &programs[1197]
 	case "lsblk":
-		return &programs[1200]
+		return &programs[1198]
 	case "lsd":
-		return &programs[1201]
+		return &programs[1199]
 	case "lshw":
-		return &programs[1202]
+		return &programs[1200]
 	case "lsof":
-		return &programs[1203]
+		return &programs[1201]
 	case "lspci":
-		return &programs[1204]
+		return &programs[1202]
 	case "lsusb":
-		return &programs[1205]
+		return &programs[1203]
 	case "ltrace":
-		return &programs[1206]
+		return &programs[1204]
 	case "lua":
-		return &programs[1207]
+		return &programs[1205]
 	case "lua5.1":
-		return &programs[1208]
+		return &programs[1206]
 	case "lua5.2":
-		return &programs[1209]
+		return &programs[1207]
 	case "lua5.3":
-		return &programs[1210]
+		return &programs[1208]
 	case "lua5.4":
-		return &programs[1211]
+		return &programs[1209]
 	case "luajit":
-		return &programs[1212]
+		return &programs[1210]
 	case "texlua":
-		return &programs[1213]
+		return &programs[1211]
 	case "lvs":
-		return &programs[1214]
+		return &programs[1212]
 	case "vgs":
-		return &programs[1215]
+		return &programs[1213]
 	case "pvs":
-		return &programs[1216]
+		return &programs[1214]
 	case "lxc":
-		return &programs[1217]
+		return &programs[1215]
 	case "incus":
-		return &programs[1218]
+		return &programs[1216]
 	case "lz4":
-		return &programs[1219]
+		return &programs[1217]
 	case "unlz4":
-		return &programs[1220]
+		return &programs[1218]
 	case "machinectl":
-		return &programs[1221]
+		return &programs[1219]
 	case "madge":
-		return &programs[1222]
+		return &programs[1220]
 	case "make":
-		return &programs[1223]
+		return &programs[1221]
 	case "gmake":
-		return &programs[1224]
+		return &programs[1222]
 	case "man":
-		return &programs[1225]
+		return &programs[1223]
 	case "mapfile":
-		return &programs[1226]
+		return &programs[1224]
 	case "readarray":
-		return &programs[1227]
+		return &programs[1225]
 	case "mariadb-dump":
-		return &programs[1228]
+		return &programs[1226]
 	case "mariadb-admin":
-		return &programs[1229]
+		return &programs[1227]
 	case "mysqlcheck":
-		return &programs[1230]
+		return &programs[1228]
 	case "mariadb-check":
-		return &programs[1231]
+		return &programs[1229]
 	case "mariadb-show":
-		return &programs[1232]
+		return &programs[1230]
 	case "mysqlpump":
-		return &programs[1233]
+		return &programs[1231]
 	case "mysqlslap":
-		return &programs[1234]
+		return &programs[1232]
 	case "mysqlbinlog":
-		return &programs[1235]
+		return &programs[1233]
 	case "mysqld":
-		return &programs[1236]
+		return &programs[1234]
 	case "mariadbd":
-		return &programs[1237]
+		return &programs[1235]
 	case "markdownlint":
-		return &programs[1238]
+		return &programs[1236]
 	case "mc":
-		return &programs[1239]
+		return &programs[1237]
 	case "mcookie":
-		return &programs[1240]
+		return &programs[1238]
 	case "md5":
-		return &programs[1241]
+		return &programs[1239]
 	case "mdadm":
-		return &programs[1242]
+		return &programs[1240]
 	case "mdfind":
-		return &programs[1243]
+		return &programs[1241]
 	case "mediainfo":
-		return &programs[1244]
+		return &programs[1242]
 	case "meson":
-		return &programs[1245]
+		return &programs[1243]
 	case "microk8s.kubectl":
-		return &programs[1246]
+		return &programs[1244]
 	case "micromamba":
-		return &programs[1247]
+		return &programs[1245]
 	case "minikube":
-		return &programs[1248]
+		return &programs[1246]
 	case "mise":
-		return &programs[1249]
+		return &programs[1247]
 	case "rtx":
-		return &programs[1250]
+		return &programs[1248]
 	case "mix":
-		return &programs[1251]
+		return &programs[1249]
 	case "mkdir":
-		return &programs[1252]
+		return &programs[1250]
 	case "mkfifo":
-		return &programs[1253]
+		return &programs[1251]
 	case "mknod":
-		return &programs[1254]
+		return &programs[1252]
 	case "mkswap":
-		return &programs[1255]
+		return &programs[1253]
 	case "lvremove":
-		return &programs[1256]
+		return &programs[1254]
 	case "vgremove":
-		return &programs[1257]
+		return &programs[1255]
 	case "pvremove":
-		return &programs[1258]
+		return &programs[1256]
 	case "cfdisk":
-		return &programs[1259]
+		return &programs[1257]
 	case "mkfs":
-		return &programs[1260]
+		return &programs[1258]
 	case "mkfs.ext2":
-		return &programs[1261]
+		return &programs[1259]
 	case "mkfs.ext3":
-		return &programs[1262]
+		return &programs[1260]
 	case "mkfs.ext4":
-		return &programs[1263]
+		return &programs[1261]
 	case "mkfs.xfs":
-		return &programs[1264]
+		return &programs[1262]
 	case "mkfs.btrfs":
-		return &programs[1265]
+		return &programs[1263]
 	case "mkfs.vfat":
-		return &programs[1266]
+		return &programs[1264]
 	case "mkfs.fat":
-		return &programs[1267]
+		return &programs[1265]
 	case "mkfs.ntfs":
-		return &programs[1268]
+		return &programs[1266]
 	case "mke2fs":
-		return &programs[1269]
+		return &programs[1267]
 	case "blkdiscard":
-		return &programs[1270]
+		return &programs[1268]
 	case "ddrescue":
-		return &programs[1271]
+		return &programs[1269]
 	case "mktemp":
-		return &programs[1272]
+		return &programs[1270]
 	case "mocha":
-		return &programs[1273]
+		return &programs[1271]
 	case "mongo":
-		return &programs[1274]
+		return &programs[1272]
 	case "mongodump":
-		return &programs[1275]
+		return &programs[1273]
 	case "mongoexport":
-		return &programs[1276]
+		return &programs[1274]
 	case "mongoimport":
-		return &programs[1277]
+		return &programs[1275]
 	case "clickhouse":
-		return &programs[1278]
+		return &programs[1276]
 	case "boundary":
-		return &programs[1279]
+		return &programs[1277]
 	case "waypoint":
-		return &programs[1280]
+		return &programs[1278]
 	case "memcached":
-		return &programs[1281]
+		return &programs[1279]
 	case "redis-server":
-		return &programs[1282]
+		return &programs[1280]
 	case "cockroach":
-		return &programs[1283]
+		return &programs[1281]
 	case "surreal":
-		return &programs[1284]
+		return &programs[1282]
 	case "neo4j":
-		return &programs[1285]
+		return &programs[1283]
 	case "cypher-shell":
-		return &programs[1286]
+		return &programs[1284]
 	case "sqlplus":
-		return &programs[1287]
+		return &programs[1285]
 	case "snowsql":
-		return &programs[1288]
+		return &programs[1286]
 	case "trino":
-		return &programs[1289]
+		return &programs[1287]
 	case "presto":
-		return &programs[1290]
+		return &programs[1288]
 	case "beeline":
-		return &programs[1291]
+		return &programs[1289]
 	case "hive":
-		return &programs[1292]
+		return &programs[1290]
 	case "spark-submit":
-		return &programs[1293]
+		return &programs[1291]
 	case "spark-shell":
-		return &programs[1294]
+		return &programs[1292]
 	case "pyspark":
-		return &programs[1295]
+		return &programs[1293]
 	case "hadoop":
-		return &programs[1296]
+		return &programs[1294]
 	case "hdfs":
-		return &programs[1297]
+		return &programs[1295]
 	case "kafka-topics":
-		return &programs[1298]
+		return &programs[1296]
 	case "kafka-console-consumer":
-		return &programs[1299]
+		return &programs[1297]
 	case "kafka-console-producer":
-		return &programs[1300]
+		return &programs[1298]
 	case "kcat":
-		return &programs[1301]
+		return &programs[1299]
 	case "nats":
-		return &programs[1302]
+		return &programs[1300]
 	case "flyway":
-		return &programs[1303]
+		return &programs[1301]
 	case "liquibase":
-		return &programs[1304]
+		return &programs[1302]
 	case "dbmate":
-		return &programs[1305]
+		return &programs[1303]
 	case "migrate":
-		return &programs[1306]
+		return &programs[1304]
 	case "goose-db":
-		return &programs[1307]
+		return &programs[1305]
 	case "atlas":
-		return &programs[1308]
+		return &programs[1306]
 	case "sqitch":
-		return &programs[1309]
+		return &programs[1307]
 	case "hasura":
-		return &programs[1310]
+		return &programs[1308]
 	case "neonctl":
-		return &programs[1311]
+		return &programs[1309]
 	case "turso":
-		return &programs[1312]
+		return &programs[1310]
 	case "pscale":
-		return &programs[1313]
+		return &programs[1311]
 	case "usql":
-		return &programs[1314]
+		return &programs[1312]
 	case "pgcli":
-		return &programs[1315]
+		return &programs[1313]
 	case "mycli":
-		return &programs[1316]
+		return &programs[1314]
 	case "mongorestore":
-		return &programs[1317]
+		return &programs[1315]
 	case "mongosh":
-		return &programs[1318]
+		return &programs[1316]
 	case "moon":
-		return &programs[1319]
+		return &programs[1317]
 	case "more":
-		return &programs[1320]
+		return &programs[1318]
 	case "mosh":
-		return &programs[1321]
+		return &programs[1319]
 	case "mount":
-		return &programs[1322]
+		return &programs[1320]
 	case "mtr":
-		return &programs[1323]
+		return &programs[1321]
 	case "traceroute6":
-		return &programs[1324]
+		return &programs[1322]
 	case "multipass":
-		return &programs[1325]
+		return &programs[1323]
 	case "multipath":
-		return &programs[1326]
+		return &programs[1324]
 	case "multitail":
-		return &programs[1327]
+		return &programs[1325]
 	case "mutool":
-		return &programs[1328]
+		return &programs[1326]
 	case "mutt":
-		return &programs[1329]
+		return &programs[1327]
 	case "neomutt":
-		return &programs[1330]
+		return &programs[1328]
 	case "mv":
-		return &programs[1331]
+		return &programs[1329]
 	case "mvn":
-		return &programs[1332]
+		return &programs[1330]
 	case "mvnw":
-		return &programs[1333]
+		return &programs[1331]
 	case "mvnd":
-		return &programs[1334]
+		return &programs[1332]
 	case "mypy":
-		return &programs[1335]
+		return &programs[1333]
 	case "mysql":
-		return &programs[1336]
+		return &programs[1334]
 	case "mariadb":
-		return &programs[1337]
+		return &programs[1335]
 	case "mysqladmin":
-		return &programs[1338]
+		return &programs[1336]
 	case "mysqldump":
-		return &programs[1339]
+		return &programs[1337]
 	case "mysqlimport":
-		return &programs[1340]
+		return &programs[1338]
 	case "mariadb-import":
-		return &programs[1341]
+		return &programs[1339]
 	case "mysqlshow":
-		return &programs[1342]
+		return &programs[1340]
 	case "named-checkconf":
-		return &programs[1343]
+		return &programs[1341]
 	case "nload":
-		return &programs[1344]
+		return &programs[1342]
 	case "namei":
-		return &programs[1345]
+		return &programs[1343]
 	case "nasm":
-		return &programs[1346]
+		return &programs[1344]
 	case "yasm":
-		return &programs[1347]
+		return &programs[1345]
 	case "nawk":
-		return &programs[1348]
+		return &programs[1346]
 	case "original-awk":
-		return &programs[1349]
+		return &programs[1347]
 	case "goawk":
-		return &programs[1350]
+		return &programs[1348]
 	case "nc":
-		return &programs[1351]
+		return &programs[1349]
 	case "netcat":
-		return &programs[1352]
+		return &programs[1350]
 	case "ncat":
-		return &programs[1353]
+		return &programs[1351]
 	case "nc.openbsd":
-		return &programs[1354]
+		return &programs[1352]
 	case "nc.traditional":
-		return &programs[1355]
+		return &programs[1353]
 	case "ncdu":
-		return &programs[1356]
+		return &programs[1354]
 	case "gdu":
-		return &programs[1357]
+		return &programs[1355]
 	case "dua":
-		return &programs[1358]
+		return &programs[1356]
 	case "nethogs":
-		return &programs[1359]
+		return &programs[1357]
 	case "netplan":
-		return &programs[1360]
+		return &programs[1358]
 	case "netstat":
-		return &programs[1361]
+		return &programs[1359]
 	case "networksetup":
-		return &programs[1362]
+		return &programs[1360]
 	case "newgrp":
-		return &programs[1363]
+		return &programs[1361]
 	case "next":
-		return &programs[1364]
+		return &programs[1362]
 	case "parcel":
-		return &programs[1365]
+		return &programs[1363]
 	case "snowpack":
-		return &programs[1366]
+		return &programs[1364]
 	case "wmr":
-		return &programs[1367]
+		return &programs[1365]
 	case "metro":
-		return &programs[1368]
+		return &programs[1366]
 	case "turbopack":
-		return &programs[1369]
+		return &programs[1367]
 	case "postcss":
-		return &programs[1370]
+		return &programs[1368]
 	case "tailwindcss":
-		return &programs[1371]
+		return &programs[1369]
 	case "sass":
-		return &programs[1372]
+		return &programs[1370]
 	case "lessc":
-		return &programs[1373]
+		return &programs[1371]
 	case "stylus":
-		return &programs[1374]
+		return &programs[1372]
 	case "pug":
-		return &programs[1375]
+		return &programs[1373]
 	case "uglifyjs":
-		return &programs[1376]
+		return &programs[1374]
 	case "terser":
-		return &programs[1377]
+		return &programs[1375]
 	case "cleancss":
-		return &programs[1378]
+		return &programs[1376]
 	case "html-minifier":
-		return &programs[1379]
+		return &programs[1377]
 	case "svelte-kit":
-		return &programs[1380]
+		return &programs[1378]
 	case "svelte-check":
-		return &programs[1381]
+		return &programs[1379]
 	case "nuxt":
-		return &programs[1382]
+		return &programs[1380]
 	case "nuxi":
-		return &programs[1383]
+		return &programs[1381]
 	case "astro":
-		return &programs[1384]
+		return &programs[1382]
 	case "remix":
-		return &programs[1385]
+		return &programs[1383]
 	case "gatsby":
-		return &programs[1386]
+		return &programs[1384]
 	case "vue-cli-service":
-		return &programs[1387]
+		return &programs[1385]
 	case "react-scripts":
-		return &programs[1388]
+		return &programs[1386]
 	case "craco":
-		return &programs[1389]
+		return &programs[1387]
 	case "ng":
-		return &programs[1390]
+		return &programs[1388]
 	case "nest":
-		return &programs[1391]
+		return &programs[1389]
 	case "expo":
-		return &programs[1392]
+		return &programs[1390]
 	case "eas":
-		return &programs[1393]
+		return &programs[1391]
 	case "react-native":
-		return &programs[1394]
+		return &programs[1392]
 	case "ionic":
-		return &programs[1395]
+		return &programs[1393]
 	case "capacitor":
-		return &programs[1396]
+		return &programs[1394]
 	case "cap":
-		return &programs[1397]
+		return &programs[1395]
 	case "quasar":
-		return &programs[1398]
+		return &programs[1396]
 	case "ember":
-		return &programs[1399]
+		return &programs[1397]
 	case "docusaurus":
-		return &programs[1400]
+		return &programs[1398]
 	case "vuepress":
-		return &programs[1401]
+		return &programs[1399]
 	case "vitepress":
-		return &programs[1402]
+		return &programs[1400]
 	case "eleventy":
-		return &programs[1403]
+		return &programs[1401]
 	case "strapi":
-		return &programs[1404]
+		return &programs[1402]
 	case "medusa":
-		return &programs[1405]
+		return &programs[1403]
 	case "payload":
-		return &programs[1406]
+		return &programs[1404]
 	case "wrangler":
-		return &programs[1407]
+		return &programs[1405]
 	case "vercel":
-		return &programs[1408]
+		return &programs[1406]
 	case "netlify":
-		return &programs[1409]
+		return &programs[1407]
 	case "firebase":
-		return &programs[1410]
+		return &programs[1408]
 	case "amplify":
-		return &programs[1411]
+		return &programs[1409]
 	case "serverless":
-		return &programs[1412]
+		return &programs[1410]
 	case "sls":
-		return &programs[1413]
+		return &programs[1411]
 	case "sst":
-		return &programs[1414]
+		return &programs[1412]
 	case "supabase":
-		return &programs[1415]
+		return &programs[1413]
 	case "prisma":
-		return &programs[1416]
+		return &programs[1414]
 	case "drizzle-kit":
-		return &programs[1417]
+		return &programs[1415]
 	case "typeorm":
-		return &programs[1418]
+		return &programs[1416]
 	case "sequelize":
-		return &programs[1419]
+		return &programs[1417]
 	case "sequelize-cli":
-		return &programs[1420]
+		return &programs[1418]
 	case "knex":
-		return &programs[1421]
+		return &programs[1419]
 	case "mikro-orm":
-		return &programs[1422]
+		return &programs[1420]
 	case "graphql-codegen":
-		return &programs[1423]
+		return &programs[1421]
 	case "openapi-generator":
-		return &programs[1424]
+		return &programs[1422]
 	case "openapi-generator-cli":
-		return &programs[1425]
+		return &programs[1423]
 	case "openapi-typescript":
-		return &programs[1426]
+		return &programs[1424]
 	case "orval":
-		return &programs[1427]
+		return &programs[1425]
 	case "swagger-cli":
-		return &programs[1428]
+		return &programs[1426]
 	case "redocly":
-		return &programs[1429]
+		return &programs[1427]
 	case "spectral":
-		return &programs[1430]
+		return &programs[1428]
 	case "changeset":
-		return &programs[1431]
+		return &programs[1429]
 	case "semantic-release":
-		return &programs[1432]
+		return &programs[1430]
 	case "release-it":
-		return &programs[1433]
+		return &programs[1431]
 	case "np":
-		return &programs[1434]
+		return &programs[1432]
 	case "rush":
-		return &programs[1435]
+		return &programs[1433]
 	case "wireit":
-		return &programs[1436]
+		return &programs[1434]
 	case "husky":
-		return &programs[1437]
+		return &programs[1435]
 	case "patch-package":
-		return &programs[1438]
+		return &programs[1436]
 	case "live-server":
-		return &programs[1439]
+		return &programs[1437]
 	case "json-server":
-		return &programs[1440]
+		return &programs[1438]
 	case "browser-sync":
-		return &programs[1441]
+		return &programs[1439]
 	case "localtunnel":
-		return &programs[1442]
+		return &programs[1440]
 	case "lt":
-		return &programs[1443]
+		return &programs[1441]
 	case "pm2":
-		return &programs[1444]
+		return &programs[1442]
 	case "forever":
-		return &programs[1445]
+		return &programs[1443]
 	case "plop":
-		return &programs[1446]
+		return &programs[1444]
 	case "hygen":
-		return &programs[1447]
+		return &programs[1445]
 	case "yo":
-		return &programs[1448]
+		return &programs[1446]
 	case "degit":
-		return &programs[1449]
+		return &programs[1447]
 	case "tiged":
-		return &programs[1450]
+		return &programs[1448]
 	case "create-react-app":
-		return &programs[1451]
+		return &programs[1449]
 	case "create-next-app":
-		return &programs[1452]
+		return &programs[1450]
 	case "create-vite":
-		return &programs[1453]
+		return &programs[1451]
 	case "shadcn":
-		return &programs[1454]
+		return &programs[1452]
 	case "vsce":
-		return &programs[1455]
+		return &programs[1453]
 	case "ovsx":
-		return &programs[1456]
+		return &programs[1454]
 	case "electron":
-		return &programs[1457]
+		return &programs[1455]
 	case "electron-builder":
-		return &programs[1458]
+		return &programs[1456]
 	case "electron-forge":
-		return &programs[1459]
+		return &programs[1457]
 	case "tauri":
-		return &programs[1460]
+		return &programs[1458]
 	case "esm":
-		return &programs[1461]
+		return &programs[1459]
 	case "zx":
-		return &programs[1462]
+		return &programs[1460]
 	case "wasp":
-		return &programs[1463]
+		return &programs[1461]
 	case "convex":
-		return &programs[1464]
+		return &programs[1462]
 	case "inngest":
-		return &programs[1465]
+		return &programs[1463]
 	case "trigger":
-		return &programs[1466]
+		return &programs[1464]
 	case "solid":
-		return &programs[1467]
+		return &programs[1465]
 	case "qwik":
-		return &programs[1468]
+		return &programs[1466]
 	case "hardhat":
-		return &programs[1469]
+		return &programs[1467]
 	case "forge":
-		return &programs[1470]
+		return &programs[1468]
 	case "cast":
-		return &programs[1471]
+		return &programs[1469]
 	case "anvil":
-		return &programs[1472]
+		return &programs[1470]
 	case "truffle":
-		return &programs[1473]
+		return &programs[1471]
 	case "anchor":
-		return &programs[1474]
+		return &programs[1472]
 	case "solana":
-		return &programs[1475]
+		return &programs[1473]
 	case "nft":
-		return &programs[1476]
+		return &programs[1474]
 	case "nginx":
-		return &programs[1477]
+		return &programs[1475]
 	case "ngrok":
-		return &programs[1478]
+		return &programs[1476]
 	case "nice":
-		return &programs[1479]
+		return &programs[1477]
 	case "ninja":
-		return &programs[1480]
+		return &programs[1478]
 	case "ninja-build":
-		return &programs[1481]
+		return &programs[1479]
 	case "nix":
-		return &programs[1482]
+		return &programs[1480]
 	case "nix-shell":
-		return &programs[1483]
+		return &programs[1481]
 	case "nl":
-		return &programs[1484]
+		return &programs[1482]
 	case "nm":
-		return &programs[1485]
+		return &programs[1483]
 	case "objdump":
-		return &programs[1486]
+		return &programs[1484]
 	case "readelf":
-		return &programs[1487]
+		return &programs[1485]
 	case "size":
-		return &programs[1488]
+		return &programs[1486]
 	case "otool":
-		return &programs[1489]
+		return &programs[1487]
 	case "nmap":
-		return &programs[1490]
+		return &programs[1488]
 	case "nmcli":
-		return &programs[1491]
+		return &programs[1489]
 	case "node":
-		return &programs[1492]
+		return &programs[1490]
 	case "nodejs":
-		return &programs[1493]
+		return &programs[1491]
 	case "node.exe":
-		return &programs[1494]
+		return &programs[1492]
 	case "nodemon":
-		return &programs[1495]
+		return &programs[1493]
 	case "nohup":
-		return &programs[1496]
+		return &programs[1494]
 	case "nomad":
-		return &programs[1497]
+		return &programs[1495]
 	case "nosetests":
-		return &programs[1498]
+		return &programs[1496]
 	case "nosetests3":
-		return &programs[1499]
+		return &programs[1497]
 	case "npm":
-		return &programs[1500]
+		return &programs[1498]
 	case "npm-run-all":
-		return &programs[1501]
+		return &programs[1499]
 	case "run-s":
-		return &programs[1502]
+		return &programs[1500]
 	case "run-p":
-		return &programs[1503]
+		return &programs[1501]
 	case "npm-run-all2":
-		return &programs[1504]
+		return &programs[1502]
 	case "nproc":
-		return &programs[1505]
+		return &programs[1503]
 	case "npx":
-		return &programs[1506]
+		return &programs[1504]
 	case "nr":
-		return &programs[1507]
+		return &programs[1505]
 	case "wsrun":
-		return &programs[1508]
+		return &programs[1506]
 	case "nsenter":
-		return &programs[1509]
+		return &programs[1507]
 	case "ntpq":
-		return &programs[1510]
+		return &programs[1508]
 	case "nu":
-		return &programs[1511]
+		return &programs[1509]
 	case "elvish":
-		return &programs[1512]
+		return &programs[1510]
 	case "xonsh":
-		return &programs[1513]
+		return &programs[1511]
 	case "pwsh":
-		return &programs[1514]
+		return &programs[1512]
 	case "powershell":
-		return &programs[1515]
+		return &programs[1513]
 	case "cmd":
-		return &programs[1516]
+		return &programs[1514]
 	case "cmd.exe":
-		return &programs[1517]
+		return &programs[1515]
 	case "powershell.exe":
-		return &programs[1518]
+		return &programs[1516]
 	case "nuget":
-		return &programs[1519]
+		return &programs[1517]
 	case "numactl":
-		return &programs[1520]
+		return &programs[1518]
 	case "numfmt":
-		return &programs[1521]
+		return &programs[1519]
 	case "nvidia-smi":
-		return &programs[1522]
+		return &programs[1520]
 	case "nvme":
-		return &programs[1523]
+		return &programs[1521]
 	case "nvtop":
-		return &programs[1524]
+		return &programs[1522]
 	case "ocaml":
-		return &programs[1525]
+		return &programs[1523]
 	case "od":
-		return &programs[1526]
+		return &programs[1524]
 	case "op":
-		return &programs[1527]
+		return &programs[1525]
 	case "doppler":
-		return &programs[1528]
+		return &programs[1526]
 	case "openrsync":
-		return &programs[1529]
+		return &programs[1527]
 	case "openssl":
-		return &programs[1530]
+		return &programs[1528]
 	case "opentofu":
-		return &programs[1531]
+		return &programs[1529]
 	case "oras":
-		return &programs[1532]
+		return &programs[1530]
 	case "osascript":
-		return &programs[1533]
+		return &programs[1531]
 	case "packer":
-		return &programs[1534]
+		return &programs[1532]
 	case "pacman":
-		return &programs[1535]
+		return &programs[1533]
 	case "pandoc":
-		return &programs[1536]
+		return &programs[1534]
 	case "parallel":
-		return &programs[1537]
+		return &programs[1535]
 	case "parted":
-		return &programs[1538]
+		return &programs[1536]
 	case "paste":
-		return &programs[1539]
+		return &programs[1537]
 	case "patch":
-		return &programs[1540]
+		return &programs[1538]
 	case "pathchk":
-		return &programs[1541]
+		return &programs[1539]
 	case "pax":
-		return &programs[1542]
+		return &programs[1540]
 	case "pbzip2":
-		return &programs[1543]
+		return &programs[1541]
 	case "lbzip2":
-		return &programs[1544]
+		return &programs[1542]
 	case "lzop":
-		return &programs[1545]
+		return &programs[1543]
 	case "lrzip":
-		return &programs[1546]
+		return &programs[1544]
 	case "pcre2grep":
-		return &programs[1547]
+		return &programs[1545]
 	case "pcregrep":
-		return &programs[1548]
+		return &programs[1546]
 	case "pct":
-		return &programs[1549]
+		return &programs[1547]
 	case "pctrestore":
-		return &programs[1550]
+		return &programs[1548]
 	case "pdffonts":
-		return &programs[1551]
+		return &programs[1549]
 	case "pdfinfo":
-		return &programs[1552]
+		return &programs[1550]
 	case "pdftotext":
-		return &programs[1553]
+		return &programs[1551]
 	case "pdftoppm":
-		return &programs[1554]
+		return &programs[1552]
 	case "pdfimages":
-		return &programs[1555]
+		return &programs[1553]
 	case "tesseract":
-		return &programs[1556]
+		return &programs[1554]
 	case "ps2pdf":
-		return &programs[1557]
+		return &programs[1555]
 	case "pdfseparate":
-		return &programs[1558]
+		return &programs[1556]
 	case "pdftohtml":
-		return &programs[1559]
+		return &programs[1557]
 	case "pdftops":
-		return &programs[1560]
+		return &programs[1558]
 	case "pdftocairo":
-		return &programs[1561]
+		return &programs[1559]
 	case "pdm":
-		return &programs[1562]
+		return &programs[1560]
 	case "hatch":
-		return &programs[1563]
+		return &programs[1561]
 	case "rye":
-		return &programs[1564]
+		return &programs[1562]
 	case "pipenv":
-		return &programs[1565]
+		return &programs[1563]
 	case "pixi":
-		return &programs[1566]
+		return &programs[1564]
 	case "flit":
-		return &programs[1567]
+		return &programs[1565]
 	case "perf":
-		return &programs[1568]
+		return &programs[1566]
 	case "perl":
-		return &programs[1569]
+		return &programs[1567]
 	case "perl5":
-		return &programs[1570]
+		return &programs[1568]
 	case "perl5.36":
-		return &programs[1571]
+		return &programs[1569]
 	case "perl5.38":
-		return &programs[1572]
+		return &programs[1570]
 	case "perl5.40":
-		return &programs[1573]
+		return &programs[1571]
 	case "pg_dump":
-		return &programs[1574]
+		return &programs[1572]
 	case "pg_dumpall":
-		return &programs[1575]
+		return &programs[1573]
 	case "pg_basebackup":
-		return &programs[1576]
+		return &programs[1574]
 	case "vacuumdb":
-		return &programs[1577]
+		return &programs[1575]
 	case "reindexdb":
-		return &programs[1578]
+		return &programs[1576]
 	case "createdb":
-		return &programs[1579]
+		return &programs[1577]
 	case "createuser":
-		return &programs[1580]
+		return &programs[1578]
 	case "initdb":
-		return &programs[1581]
+		return &programs[1579]
 	case "pg_isready":
-		return &programs[1582]
+		return &programs[1580]
 	case "pg_lsclusters":
-		return &programs[1583]
+		return &programs[1581]
 	case "pg_resetwal":
-		return &programs[1584]
+		return &programs[1582]
 	case "pg_restore":
-		return &programs[1585]
+		return &programs[1583]
 	case "pgbench":
-		return &programs[1586]
+		return &programs[1584]
 	case "clusterdb":
-		return &programs[1587]
+		return &programs[1585]
 	case "pg_ctl":
-		return &programs[1588]
+		return &programs[1586]
 	case "pg_ctlcluster":
-		return &programs[1589]
+		return &programs[1587]
 	case "pgrep":
-		return &programs[1590]
+		return &programs[1588]
 	case "php":
-		return &programs[1591]
+		return &programs[1589]
 	case "php7.4":
-		return &programs[1592]
+		return &programs[1590]
 	case "php8.0":
-		return &programs[1593]
+		return &programs[1591]
 	case "php8.1":
-		return &programs[1594]
+		return &programs[1592]
 	case "php8.2":
-		return &programs[1595]
+		return &programs[1593]
 	case "php8.3":
-		return &programs[1596]
+		return &programs[1594]
 	case "php8.4":
-		return &programs[1597]
+		return &programs[1595]
 	case "php-cgi":
-		return &programs[1598]
+		return &programs[1596]
 	case "phpunit":
-		return &programs[1599]
+		return &programs[1597]
 	case "pest":
-		return &programs[1600]
+		return &programs[1598]
 	case "phpstan":
-		return &programs[1601]
+		return &programs[1599]
 	case "psalm":
-		return &programs[1602]
+		return &programs[1600]
 	case "phpcs":
-		return &programs[1603]
+		return &programs[1601]
 	case "phpcbf":
-		return &programs[1604]
+		return &programs[1602]
 	case "php-cs-fixer":
-		return &programs[1605]
+		return &programs[1603]
 	case "pint":
-		return &programs[1606]
+		return &programs[1604]
 	case "rector":
-		return &programs[1607]
+		return &programs[1605]
 	case "phpmd":
-		return &programs[1608]
+		return &programs[1606]
 	case "infection":
-		return &programs[1609]
+		return &programs[1607]
 	case "phan":
-		return &programs[1610]
+		return &programs[1608]
 	case "deptrac":
-		return &programs[1611]
+		return &programs[1609]
 	case "larastan":
-		return &programs[1612]
+		return &programs[1610]
 	case "behat":
-		return &programs[1613]
+		return &programs[1611]
 	case "codecept":
-		return &programs[1614]
+		return &programs[1612]
 	case "paratest":
-		return &programs[1615]
+		return &programs[1613]
 	case "artisan":
-		return &programs[1616]
+		return &programs[1614]
 	case "symfony":
-		return &programs[1617]
+		return &programs[1615]
 	case "drush":
-		return &programs[1618]
+		return &programs[1616]
 	case "wp":
-		return &programs[1619]
+		return &programs[1617]
 	case "pickletools":
-		return &programs[1620]
+		return &programs[1618]
 	case "pidwait":
-		return &programs[1621]
+		return &programs[1619]
 	case "pigz":
-		return &programs[1622]
+		return &programs[1620]
 	case "unpigz":
-		return &programs[1623]
+		return &programs[1621]
 	case "compress":
-		return &programs[1624]
+		return &programs[1622]
 	case "uncompress":
-		return &programs[1625]
+		return &programs[1623]
 	case "zopfli":
-		return &programs[1626]
+		return &programs[1624]
 	case "brotli":
-		return &programs[1627]
+		return &programs[1625]
 	case "ping":
-		return &programs[1628]
+		return &programs[1626]
 	case "ping6":
-		return &programs[1629]
+		return &programs[1627]
 	case "arping":
-		return &programs[1630]
+		return &programs[1628]
 	case "fping":
-		return &programs[1631]
+		return &programs[1629]
 	case "pinky":
-		return &programs[1632]
+		return &programs[1630]
 	case "pip":
-		return &programs[1633]
+		return &programs[1631]
 	case "pip2":
-		return &programs[1634]
+		return &programs[1632]
 	case "pip3.8":
-		return &programs[1635]
+		return &programs[1633]
 	case "pip3.9":
-		return &programs[1636]
+		return &programs[1634]
 	case "pip3.10":
-		return &programs[1637]
+		return &programs[1635]
 	case "pip3.11":
-		return &programs[1638]
+		return &programs[1636]
 	case "pip3.12":
-		return &programs[1639]
+		return &programs[1637]
 	case "pip3.13":
-		return &programs[1640]
+		return &programs[1638]
 	case "pip3.14":
-		return &programs[1641]
+		return &programs[1639]
 	case "pip.exe":
-		return &programs[1642]
+		return &programs[1640]
 	case "pip3":
-		return &programs[1643]
+		return &programs[1641]
 	case "pipx":
-		return &programs[1644]
+		return &programs[1642]
 	case "pkexec":
-		return &programs[1645]
+		return &programs[1643]
 	case "pkgutil":
-		return &programs[1646]
+		return &programs[1644]
 	case "pkill":
-		return &programs[1647]
+		return &programs[1645]
 	case "playwright":
-		return &programs[1648]
+		return &programs[1646]
 	case "plink":
-		return &programs[1649]
+		return &programs[1647]
 	case "plocate":
-		return &programs[1650]
+		return &programs[1648]
 	case "mlocate":
-		return &programs[1651]
+		return &programs[1649]
 	case "plutil":
-		return &programs[1652]
+		return &programs[1650]
 	case "pmap":
-		return &programs[1653]
+		return &programs[1651]
 	case "pnginfo":
-		return &programs[1654]
+		return &programs[1652]
 	case "pnpm":
-		return &programs[1655]
+		return &programs[1653]
 	case "pnpx":
-		return &programs[1656]
+		return &programs[1654]
 	case "podman-compose":
-		return &programs[1657]
+		return &programs[1655]
 	case "poetry":
-		return &programs[1658]
+		return &programs[1656]
 	case "popd":
-		return &programs[1659]
+		return &programs[1657]
 	case "pr":
-		return &programs[1660]
+		return &programs[1658]
 	case "pre-commit":
-		return &programs[1661]
+		return &programs[1659]
 	case "prek":
-		return &programs[1662]
+		return &programs[1660]
 	case "lefthook":
-		return &programs[1663]
+		return &programs[1661]
 	case "overcommit":
-		return &programs[1664]
+		return &programs[1662]
 	case "prettier":
-		return &programs[1665]
+		return &programs[1663]
 	case "print":
-		return &programs[1666]
+		return &programs[1664]
 	case "printenv":
-		return &programs[1667]
+		return &programs[1665]
 	case "printf":
-		return &programs[1668]
+		return &programs[1666]
 	case "prlimit":
-		return &programs[1669]
+		return &programs[1667]
 	case "profiles":
-		return &programs[1670]
+		return &programs[1668]
 	case "proot":
-		return &programs[1671]
+		return &programs[1669]
 	case "protoc":
-		return &programs[1672]
+		return &programs[1670]
 	case "proxychains4":
-		return &programs[1673]
+		return &programs[1671]
 	case "proxychains":
-		return &programs[1674]
+		return &programs[1672]
 	case "ps":
-		return &programs[1675]
+		return &programs[1673]
 	case "pscp":
-		return &programs[1676]
+		return &programs[1674]
 	case "psql":
-		return &programs[1677]
+		return &programs[1675]
 	case "ptx":
-		return &programs[1678]
+		return &programs[1676]
 	case "pulumi":
-		return &programs[1679]
+		return &programs[1677]
 	case "pushd":
-		return &programs[1680]
+		return &programs[1678]
 	case "pv":
-		return &programs[1681]
+		return &programs[1679]
 	case "pve-firewall":
-		return &programs[1682]
+		return &programs[1680]
 	case "pveam":
-		return &programs[1683]
+		return &programs[1681]
 	case "pveceph":
-		return &programs[1684]
+		return &programs[1682]
 	case "pvecm":
-		return &programs[1685]
+		return &programs[1683]
 	case "pvenode":
-		return &programs[1686]
+		return &programs[1684]
 	case "ha-manager":
-		return &programs[1687]
+		return &programs[1685]
 	case "pvereport":
-		return &programs[1688]
+		return &programs[1686]
 	case "corosync-quorumtool":
-		return &programs[1689]
+		return &programs[1687]
 	case "pvesh":
-		return &programs[1690]
+		return &programs[1688]
 	case "pvesm":
-		return &programs[1691]
+		return &programs[1689]
 	case "pvesr":
-		return &programs[1692]
+		return &programs[1690]
 	case "pmxcfs":
-		return &programs[1693]
+		return &programs[1691]
 	case "pvedaemon":
-		return &programs[1694]
+		return &programs[1692]
 	case "pveproxy":
-		return &programs[1695]
+		return &programs[1693]
 	case "pvestatd":
-		return &programs[1696]
+		return &programs[1694]
 	case "proxmox-backup-client":
-		return &programs[1697]
+		return &programs[1695]
 	case "proxmox-backup-manager":
-		return &programs[1698]
+		return &programs[1696]
 	case "rados":
-		return &programs[1699]
+		return &programs[1697]
 	case "crm":
-		return &programs[1700]
+		return &programs[1698]
 	case "pcs":
-		return &programs[1701]
+		return &programs[1699]
 	case "pvesubscription":
-		return &programs[1702]
+		return &programs[1700]
 	case "pveum":
-		return &programs[1703]
+		return &programs[1701]
 	case "pveversion":
-		return &programs[1704]
+		return &programs[1702]
 	case "pwd":
-		return &programs[1705]
+		return &programs[1703]
 	case "py_compile":
-		return &programs[1706]
+		return &programs[1704]
 	case "compileall":
-		return &programs[1707]
+		return &programs[1705]
 	case "pycodestyle":
-		return &programs[1708]
+		return &programs[1706]
 	case "pyflakes":
-		return &programs[1709]
+		return &programs[1707]
 	case "pyflakes3":
-		return &programs[1710]
+		return &programs[1708]
 	case "pydoc":
-		return &programs[1711]
+		return &programs[1709]
 	case "pydocstyle":
-		return &programs[1712]
+		return &programs[1710]
 	case "pylint":
-		return &programs[1713]
+		return &programs[1711]
 	case "pyproject-build":
-		return &programs[1714]
+		return &programs[1712]
 	case "build":
-		return &programs[1715]
+		return &programs[1713]
 	case "pypy":
-		return &programs[1716]
+		return &programs[1714]
 	case "pypy3":
-		return &programs[1717]
+		return &programs[1715]
 	case "python.exe":
-		return &programs[1718]
+		return &programs[1716]
 	case "py":
-		return &programs[1719]
+		return &programs[1717]
 	case "pyre":
-		return &programs[1720]
+		return &programs[1718]
 	case "pytype":
-		return &programs[1721]
+		return &programs[1719]
 	case "xenon":
-		return &programs[1722]
+		return &programs[1720]
 	case "pyroma":
-		return &programs[1723]
+		return &programs[1721]
 	case "interrogate":
-		return &programs[1724]
+		return &programs[1722]
 	case "safety":
-		return &programs[1725]
+		return &programs[1723]
 	case "pip-audit":
-		return &programs[1726]
+		return &programs[1724]
 	case "ty":
-		return &programs[1727]
+		return &programs[1725]
 	case "zuban":
-		return &programs[1728]
+		return &programs[1726]
 	case "cfn-lint":
-		return &programs[1729]
+		return &programs[1727]
 	case "curlylint":
-		return &programs[1730]
+		return &programs[1728]
 	case "refurb":
-		return &programs[1731]
+		return &programs[1729]
 	case "slotscheck":
-		return &programs[1732]
+		return &programs[1730]
 	case "import-linter":
-		return &programs[1733]
+		return &programs[1731]
 	case "lint-imports":
-		return &programs[1734]
+		return &programs[1732]
 	case "deptry":
-		return &programs[1735]
+		return &programs[1733]
 	case "proselint":
-		return &programs[1736]
+		return &programs[1734]
 	case "vale":
-		return &programs[1737]
+		return &programs[1735]
 	case "stubtest":
-		return &programs[1738]
+		return &programs[1736]
 	case "pyright":
-		return &programs[1739]
+		return &programs[1737]
 	case "basedpyright":
-		return &programs[1740]
+		return &programs[1738]
 	case "pytest":
-		return &programs[1741]
+		return &programs[1739]
 	case "py.test":
-		return &programs[1742]
+		return &programs[1740]
 	case "python":
-		return &programs[1743]
+		return &programs[1741]
 	case "python2":
-		return &programs[1744]
+		return &programs[1742]
 	case "python3":
-		return &programs[1745]
+		return &programs[1743]
 	case "python2.7":
-		return &programs[1746]
+		return &programs[1744]
 	case "python3.7":
-		return &programs[1747]
+		return &programs[1745]
 	case "python3.8":
-		return &programs[1748]
+		return &programs[1746]
 	case "python3.9":
-		return &programs[1749]
+		return &programs[1747]
 	case "python3.10":
-		return &programs[1750]
+		return &programs[1748]
 	case "python3.11":
-		return &programs[1751]
+		return &programs[1749]
 	case "python3.12":
-		return &programs[1752]
+		return &programs[1750]
 	case "python3.13":
-		return &programs[1753]
+		return &programs[1751]
 	case "python3.14":
-		return &programs[1754]
+		return &programs[1752]
 	case "qm":
-		return &programs[1755]
+		return &programs[1753]
 	case "qmrestore":
-		return &programs[1756]
+		return &programs[1754]
 	case "r":
-		return &programs[1757]
+		return &programs[1755]
 	case "rabbitmqadmin":
-		return &programs[1758]
+		return &programs[1756]
 	case "rabbitmqctl":
-		return &programs[1759]
+		return &programs[1757]
 	case "radon":
-		return &programs[1760]
+		return &programs[1758]
 	case "rails":
-		return &programs[1761]
+		return &programs[1759]
 	case "railway":
-		return &programs[1762]
+		return &programs[1760]
 	case "rake":
-		return &programs[1763]
+		return &programs[1761]
 	case "raku":
-		return &programs[1764]
+		return &programs[1762]
 	case "perl6":
-		return &programs[1765]
+		return &programs[1763]
 	case "rbd":
-		return &programs[1766]
+		return &programs[1764]
 	case "rc-service":
-		return &programs[1767]
+		return &programs[1765]
 	case "invoke-rc.d":
-		return &programs[1768]
+		return &programs[1766]
 	case "rclone":
-		return &programs[1769]
+		return &programs[1767]
 	case "rdesktop":
-		return &programs[1770]
+		return &programs[1768]
 	case "read":
-		return &programs[1771]
+		return &programs[1769]
 	case "readlink":
-		return &programs[1772]
+		return &programs[1770]
 	case "realpath":
-		return &programs[1773]
+		return &programs[1771]
 	case "redis-cli":
-		return &programs[1774]
+		return &programs[1772]
 	case "remake":
-		return &programs[1775]
+		return &programs[1773]
 	case "bmake":
-		return &programs[1776]
+		return &programs[1774]
 	case "pmake":
-		return &programs[1777]
+		return &programs[1775]
 	case "rename":
-		return &programs[1778]
+		return &programs[1776]
 	case "resolvectl":
-		return &programs[1779]
+		return &programs[1777]
 	case "restic":
-		return &programs[1780]
+		return &programs[1778]
 	case "rev":
-		return &programs[1781]
+		return &programs[1779]
 	case "revive":
-		return &programs[1782]
+		return &programs[1780]
 	case "errcheck":
-		return &programs[1783]
+		return &programs[1781]
 	case "ineffassign":
-		return &programs[1784]
+		return &programs[1782]
 	case "govulncheck":
-		return &programs[1785]
+		return &programs[1783]
 	case "gosec":
-		return &programs[1786]
+		return &programs[1784]
 	case "misspell":
-		return &programs[1787]
+		return &programs[1785]
 	case "shadow":
-		return &programs[1788]
+		return &programs[1786]
 	case "deadcode":
-		return &programs[1789]
+		return &programs[1787]
 	case "nilaway":
-		return &programs[1790]
+		return &programs[1788]
 	case "gopls":
-		return &programs[1791]
+		return &programs[1789]
 	case "benchstat":
-		return &programs[1792]
+		return &programs[1790]
 	case "stringer":
-		return &programs[1793]
+		return &programs[1791]
 	case "mockgen":
-		return &programs[1794]
+		return &programs[1792]
 	case "wire":
-		return &programs[1795]
+		return &programs[1793]
 	case "sqlc":
-		return &programs[1796]
+		return &programs[1794]
 	case "templ":
-		return &programs[1797]
+		return &programs[1795]
 	case "swag":
-		return &programs[1798]
+		return &programs[1796]
 	case "air":
-		return &programs[1799]
+		return &programs[1797]
 	case "gotestsum":
-		return &programs[1800]
+		return &programs[1798]
 	case "ginkgo":
-		return &programs[1801]
+		return &programs[1799]
 	case "ko":
-		return &programs[1802]
+		return &programs[1800]
 	case "goreleaser":
-		return &programs[1803]
+		return &programs[1801]
 	case "protoc-gen-go":
-		return &programs[1804]
+		return &programs[1802]
 	case "gocyclo":
-		return &programs[1805]
+		return &programs[1803]
 	case "rg":
-		return &programs[1806]
+		return &programs[1804]
 	case "rgrep":
-		return &programs[1807]
+		return &programs[1805]
 	case "ggrep":
-		return &programs[1808]
+		return &programs[1806]
 	case "rimraf":
-		return &programs[1809]
+		return &programs[1807]
 	case "del":
-		return &programs[1810]
+		return &programs[1808]
 	case "trash":
-		return &programs[1811]
+		return &programs[1809]
 	case "trash-put":
-		return &programs[1812]
+		return &programs[1810]
 	case "del-cli":
-		return &programs[1813]
+		return &programs[1811]
 	case "shx":
-		return &programs[1814]
+		return &programs[1812]
 	case "cpx":
-		return &programs[1815]
+		return &programs[1813]
 	case "cpy":
-		return &programs[1816]
+		return &programs[1814]
 	case "ncp":
-		return &programs[1817]
+		return &programs[1815]
 	case "mkdirp":
-		return &programs[1818]
+		return &programs[1816]
 	case "copyfiles":
-		return &programs[1819]
+		return &programs[1817]
 	case "replace-in-file":
-		return &programs[1820]
+		return &programs[1818]
 	case "ripgrep":
-		return &programs[1821]
+		return &programs[1819]
 	case "rlwrap":
-		return &programs[1822]
+		return &programs[1820]
 	case "rm":
-		return &programs[1823]
+		return &programs[1821]
 	case "grm":
-		return &programs[1824]
+		return &programs[1822]
 	case "rmdir":
-		return &programs[1825]
+		return &programs[1823]
 	case "rollup":
-		return &programs[1826]
+		return &programs[1824]
 	case "route":
-		return &programs[1827]
+		return &programs[1825]
 	case "rpcclient":
-		return &programs[1828]
+		return &programs[1826]
 	case "rpm":
-		return &programs[1829]
+		return &programs[1827]
 	case "rscript":
-		return &programs[1830]
+		return &programs[1828]
 	case "rspec":
-		return &programs[1831]
+		return &programs[1829]
 	case "rstcheck":
-		return &programs[1832]
+		return &programs[1830]
 	case "rsync":
-		return &programs[1833]
+		return &programs[1831]
 	case "rubocop":
-		return &programs[1834]
+		return &programs[1832]
 	case "standardrb":
-		return &programs[1835]
+		return &programs[1833]
 	case "reek":
-		return &programs[1836]
+		return &programs[1834]
 	case "brakeman":
-		return &programs[1837]
+		return &programs[1835]
 	case "erblint":
-		return &programs[1838]
+		return &programs[1836]
 	case "haml-lint":
-		return &programs[1839]
+		return &programs[1837]
 	case "slim-lint":
-		return &programs[1840]
+		return &programs[1838]
 	case "srb":
-		return &programs[1841]
+		return &programs[1839]
 	case "steep":
-		return &programs[1842]
+		return &programs[1840]
 	case "sorbet":
-		return &programs[1843]
+		return &programs[1841]
 	case "solargraph":
-		return &programs[1844]
+		return &programs[1842]
 	case "yard":
-		return &programs[1845]
+		return &programs[1843]
 	case "rails_best_practices":
-		return &programs[1846]
+		return &programs[1844]
 	case "fasterer":
-		return &programs[1847]
+		return &programs[1845]
 	case "flog":
-		return &programs[1848]
+		return &programs[1846]
 	case "flay":
-		return &programs[1849]
+		return &programs[1847]
 	case "ruby":
-		return &programs[1850]
+		return &programs[1848]
 	case "ruby2.7":
-		return &programs[1851]
+		return &programs[1849]
 	case "ruby3.0":
-		return &programs[1852]
+		return &programs[1850]
 	case "ruby3.1":
-		return &programs[1853]
+		return &programs[1851]
 	case "ruby3.2":
-		return &programs[1854]
+		return &programs[1852]
 	case "ruby3.3":
-		return &programs[1855]
+		return &programs[1853]
 	case "ruff":
-		return &programs[1856]
+		return &programs[1854]
 	case "run0":
-		return &programs[1857]
+		return &programs[1855]
 	case "runcon":
-		return &programs[1858]
+		return &programs[1856]
 	case "runuser":
-		return &programs[1859]
+		return &programs[1857]
 	case "rushx":
-		return &programs[1860]
+		return &programs[1858]
 	case "rustc":
-		return &programs[1861]
+		return &programs[1859]
 	case "rustfmt":
-		return &programs[1862]
+		return &programs[1860]
 	case "rustup":
-		return &programs[1863]
+		return &programs[1861]
 	case "s3cmd":
-		return &programs[1864]
+		return &programs[1862]
 	case "samu":
-		return &programs[1865]
+		return &programs[1863]
 	case "say":
-		return &programs[1866]
+		return &programs[1864]
 	case "open":
-		return &programs[1867]
+		return &programs[1865]
 	case "xdg-open":
-		return &programs[1868]
+		return &programs[1866]
 	case "start":
-		return &programs[1869]
+		return &programs[1867]
 	case "explorer.exe":
-		return &programs[1870]
+		return &programs[1868]
 	case "afplay":
-		return &programs[1871]
+		return &programs[1869]
 	case "aplay":
-		return &programs[1872]
+		return &programs[1870]
 	case "paplay":
-		return &programs[1873]
+		return &programs[1871]
 	case "notify-send":
-		return &programs[1874]
+		return &programs[1872]
 	case "pbcopy":
-		return &programs[1875]
+		return &programs[1873]
 	case "pbpaste":
-		return &programs[1876]
+		return &programs[1874]
 	case "xclip":
-		return &programs[1877]
+		return &programs[1875]
 	case "xsel":
-		return &programs[1878]
+		return &programs[1876]
 	case "wl-copy":
-		return &programs[1879]
+		return &programs[1877]
 	case "wl-paste":
-		return &programs[1880]
+		return &programs[1878]
 	case "clip.exe":
-		return &programs[1881]
+		return &programs[1879]
 	case "screencapture":
-		return &programs[1882]
+		return &programs[1880]
 	case "scrot":
-		return &programs[1883]
+		return &programs[1881]
 	case "import":
-		return &programs[1884]
+		return &programs[1882]
 	case "xdotool":
-		return &programs[1885]
+		return &programs[1883]
 	case "wmctrl":
-		return &programs[1886]
+		return &programs[1884]
 	case "xprop":
-		return &programs[1887]
+		return &programs[1885]
 	case "xrandr":
-		return &programs[1888]
+		return &programs[1886]
 	case "zenity":
-		return &programs[1889]
+		return &programs[1887]
 	case "dialog":
-		return &programs[1890]
+		return &programs[1888]
 	case "whiptail":
-		return &programs[1891]
+		return &programs[1889]
 	case "mail":
-		return &programs[1892]
+		return &programs[1890]
 	case "mailx":
-		return &programs[1893]
+		return &programs[1891]
 	case "msmtp":
-		return &programs[1894]
+		return &programs[1892]
 	case "swaks":
-		return &programs[1895]
+		return &programs[1893]
 	case "logger":
-		return &programs[1896]
+		return &programs[1894]
 	case "systemd-cat":
-		return &programs[1897]
+		return &programs[1895]
 	case "scc":
-		return &programs[1898]
+		return &programs[1896]
 	case "scons":
-		return &programs[1899]
+		return &programs[1897]
 	case "waf":
-		return &programs[1900]
+		return &programs[1898]
 	case "tup":
-		return &programs[1901]
+		return &programs[1899]
 	case "redo":
-		return &programs[1902]
+		return &programs[1900]
 	case "buck":
-		return &programs[1903]
+		return &programs[1901]
 	case "buck2":
-		return &programs[1904]
+		return &programs[1902]
 	case "pants":
-		return &programs[1905]
+		return &programs[1903]
 	case "please":
-		return &programs[1906]
+		return &programs[1904]
 	case "drake":
-		return &programs[1907]
+		return &programs[1905]
 	case "thor":
-		return &programs[1908]
+		return &programs[1906]
 	case "fab":
-		return &programs[1909]
+		return &programs[1907]
 	case "lein":
-		return &programs[1910]
+		return &programs[1908]
 	case "boot":
-		return &programs[1911]
+		return &programs[1909]
 	case "mill":
-		return &programs[1912]
+		return &programs[1910]
 	case "bleep":
-		return &programs[1913]
+		return &programs[1911]
 	case "jake":
-		return &programs[1914]
+		return &programs[1912]
 	case "cake":
-		return &programs[1915]
+		return &programs[1913]
 	case "xmake":
-		return &programs[1916]
+		return &programs[1914]
 	case "premake5":
-		return &programs[1917]
+		return &programs[1915]
 	case "earthly":
-		return &programs[1918]
+		return &programs[1916]
 	case "dagger":
-		return &programs[1919]
+		return &programs[1917]
 	case "tilt":
-		return &programs[1920]
+		return &programs[1918]
 	case "skaffold":
-		return &programs[1921]
+		return &programs[1919]
 	case "garden":
-		return &programs[1922]
+		return &programs[1920]
 	case "bit":
-		return &programs[1923]
+		return &programs[1921]
 	case "scp":
-		return &programs[1924]
+		return &programs[1922]
 	case "screen":
-		return &programs[1925]
+		return &programs[1923]
 	case "byobu":
-		return &programs[1926]
+		return &programs[1924]
 	case "zellij":
-		return &programs[1927]
+		return &programs[1925]
 	case "dtach":
-		return &programs[1928]
+		return &programs[1926]
 	case "abduco":
-		return &programs[1929]
+		return &programs[1927]
 	case "script":
-		return &programs[1930]
+		return &programs[1928]
 	case "scriptreplay":
-		return &programs[1931]
+		return &programs[1929]
 	case "scutil":
-		return &programs[1932]
+		return &programs[1930]
 	case "sdiff":
-		return &programs[1933]
+		return &programs[1931]
 	case "security":
-		return &programs[1934]
+		return &programs[1932]
 	case "sed":
-		return &programs[1935]
+		return &programs[1933]
 	case "semgrep":
-		return &programs[1936]
+		return &programs[1934]
 	case "sendmail":
-		return &programs[1937]
+		return &programs[1935]
 	case "seq":
-		return &programs[1938]
+		return &programs[1936]
 	case "service":
-		return &programs[1939]
+		return &programs[1937]
 	case "set":
-		return &programs[1940]
+		return &programs[1938]
 	case "setarch":
-		return &programs[1941]
+		return &programs[1939]
 	case "setcap":
-		return &programs[1942]
+		return &programs[1940]
 	case "userdel":
-		return &programs[1943]
+		return &programs[1941]
 	case "groupadd":
-		return &programs[1944]
+		return &programs[1942]
 	case "groupdel":
-		return &programs[1945]
+		return &programs[1943]
 	case "groupmod":
-		return &programs[1946]
+		return &programs[1944]
 	case "adduser":
-		return &programs[1947]
+		return &programs[1945]
 	case "deluser":
-		return &programs[1948]
+		return &programs[1946]
 	case "passwd":
-		return &programs[1949]
+		return &programs[1947]
 	case "chpasswd":
-		return &programs[1950]
+		return &programs[1948]
 	case "chsh":
-		return &programs[1951]
+		return &programs[1949]
 	case "gpasswd":
-		return &programs[1952]
+		return &programs[1950]
 	case "addgroup":
-		return &programs[1953]
+		return &programs[1951]
 	case "delgroup":
-		return &programs[1954]
+		return &programs[1952]
 	case "setopt":
-		return &programs[1955]
+		return &programs[1953]
 	case "unsetopt":
-		return &programs[1956]
+		return &programs[1954]
 	case "setpriv":
-		return &programs[1957]
+		return &programs[1955]
 	case "setsid":
-		return &programs[1958]
+		return &programs[1956]
 	case "sfdisk":
-		return &programs[1959]
+		return &programs[1957]
 	case "sftp":
-		return &programs[1960]
+		return &programs[1958]
 	case "sg":
-		return &programs[1961]
+		return &programs[1959]
 	case "sgdisk":
-		return &programs[1962]
+		return &programs[1960]
 	case "shasum":
-		return &programs[1963]
+		return &programs[1961]
 	case "shellcheck":
-		return &programs[1964]
+		return &programs[1962]
 	case "shfmt":
-		return &programs[1965]
+		return &programs[1963]
 	case "shopt":
-		return &programs[1966]
+		return &programs[1964]
 	case "shred":
-		return &programs[1967]
+		return &programs[1965]
 	case "shuf":
-		return &programs[1968]
+		return &programs[1966]
 	case "shutdown":
-		return &programs[1969]
+		return &programs[1967]
 	case "sips":
-		return &programs[1970]
+		return &programs[1968]
 	case "skopeo":
-		return &programs[1971]
+		return &programs[1969]
 	case "slabtop":
-		return &programs[1972]
+		return &programs[1970]
 	case "sleep":
-		return &programs[1973]
+		return &programs[1971]
 	case "smartctl":
-		return &programs[1974]
+		return &programs[1972]
 	case "smbclient":
-		return &programs[1975]
+		return &programs[1973]
 	case "snap":
-		return &programs[1976]
+		return &programs[1974]
 	case "snmpget":
-		return &programs[1977]
+		return &programs[1975]
 	case "snmpwalk":
-		return &programs[1978]
+		return &programs[1976]
 	case "snyk":
-		return &programs[1979]
+		return &programs[1977]
 	case "socat":
-		return &programs[1980]
+		return &programs[1978]
 	case "softlimit":
-		return &programs[1981]
+		return &programs[1979]
 	case "sort":
-		return &programs[1982]
+		return &programs[1980]
 	case "source":
-		return &programs[1983]
+		return &programs[1981]
 	case ".":
-		return &programs[1984]
+		return &programs[1982]
 	case "spctl":
-		return &programs[1985]
+		return &programs[1983]
 	case "sphinx-build":
-		return &programs[1986]
+		return &programs[1984]
 	case "split":
-		return &programs[1987]
+		return &programs[1985]
 	case "sponge":
-		return &programs[1988]
+		return &programs[1986]
 	case "sqlcmd":
-		return &programs[1989]
+		return &programs[1987]
 	case "sqlfluff":
-		return &programs[1990]
+		return &programs[1988]
 	case "sqlite":
-		return &programs[1991]
+		return &programs[1989]
 	case "sqlcipher":
-		return &programs[1992]
+		return &programs[1990]
 	case "litecli":
-		return &programs[1993]
+		return &programs[1991]
 	case "sqlite3":
-		return &programs[1994]
+		return &programs[1992]
 	case "duckdb":
-		return &programs[1995]
+		return &programs[1993]
 	case "srm":
-		return &programs[1996]
+		return &programs[1994]
 	case "ss":
-		return &programs[1997]
+		return &programs[1995]
 	case "ssh":
-		return &programs[1998]
+		return &programs[1996]
 	case "ssh-add":
-		return &programs[1999]
+		return &programs[1997]
 	case "ssh-agent":
-		return &programs[2000]
+		return &programs[1998]
 	case "ssh-copy-id":
-		return &programs[2001]
+		return &programs[1999]
 	case "ssh-keygen":
-		return &programs[2002]
+		return &programs[2000]
 	case "ssh-keyscan":
-		return &programs[2003]
+		return &programs[2001]
 	case "sshpass":
-		return &programs[2004]
+		return &programs[2002]
 	case "start-stop-daemon":
-		return &programs[2005]
+		return &programs[2003]
 	case "stat":
-		return &programs[2006]
+		return &programs[2004]
 	case "staticcheck":
-		return &programs[2007]
+		return &programs[2005]
 	case "stdbuf":
-		return &programs[2008]
+		return &programs[2006]
 	case "stern":
-		return &programs[2009]
+		return &programs[2007]
 	case "strace":
-		return &programs[2010]
+		return &programs[2008]
 	case "strings":
-		return &programs[2011]
+		return &programs[2009]
 	case "stty":
-		return &programs[2012]
+		return &programs[2010]
 	case "stubgen":
-		return &programs[2013]
+		return &programs[2011]
 	case "stylelint":
-		return &programs[2014]
+		return &programs[2012]
 	case "su":
-		return &programs[2015]
+		return &programs[2013]
 	case "sudo":
-		return &programs[2016]
+		return &programs[2014]
 	case "sudoedit":
-		return &programs[2017]
+		return &programs[2015]
 	case "svgo":
-		return &programs[2018]
+		return &programs[2016]
 	case "svn":
-		return &programs[2019]
+		return &programs[2017]
 	case "sw_vers":
-		return &programs[2020]
+		return &programs[2018]
 	case "system_profiler":
-		return &programs[2021]
+		return &programs[2019]
 	case "vm_stat":
-		return &programs[2022]
+		return &programs[2020]
 	case "swapon":
-		return &programs[2023]
+		return &programs[2021]
 	case "swift":
-		return &programs[2024]
+		return &programs[2022]
 	case "sync":
-		return &programs[2025]
+		return &programs[2023]
 	case "sysctl":
-		return &programs[2026]
+		return &programs[2024]
 	case "systemctl":
-		return &programs[2027]
+		return &programs[2025]
 	case "systemd-analyze":
-		return &programs[2028]
+		return &programs[2026]
 	case "systemd-cgls":
-		return &programs[2029]
+		return &programs[2027]
 	case "systemd-cgtop":
-		return &programs[2030]
+		return &programs[2028]
 	case "systemd-detect-virt":
-		return &programs[2031]
+		return &programs[2029]
 	case "systemd-path":
-		return &programs[2032]
+		return &programs[2030]
 	case "systemd-inhibit":
-		return &programs[2033]
+		return &programs[2031]
 	case "systemd-nspawn":
-		return &programs[2034]
+		return &programs[2032]
 	case "systemd-resolve":
-		return &programs[2035]
+		return &programs[2033]
 	case "portablectl":
-		return &programs[2036]
+		return &programs[2034]
 	case "homectl":
-		return &programs[2037]
+		return &programs[2035]
 	case "userdbctl":
-		return &programs[2038]
+		return &programs[2036]
 	case "oomctl":
-		return &programs[2039]
+		return &programs[2037]
 	case "systemd-run":
-		return &programs[2040]
+		return &programs[2038]
 	case "systemd-tmpfiles":
-		return &programs[2041]
+		return &programs[2039]
 	case "tac":
-		return &programs[2042]
+		return &programs[2040]
 	case "tail":
-		return &programs[2043]
+		return &programs[2041]
 	case "tar":
-		return &programs[2044]
+		return &programs[2042]
 	case "task":
-		return &programs[2045]
+		return &programs[2043]
 	case "go-task":
-		return &programs[2046]
+		return &programs[2044]
 	case "taskset":
-		return &programs[2047]
+		return &programs[2045]
 	case "tclsh":
-		return &programs[2048]
+		return &programs[2046]
 	case "wish":
-		return &programs[2049]
+		return &programs[2047]
 	case "tclsh8.6":
-		return &programs[2050]
+		return &programs[2048]
 	case "expectk":
-		return &programs[2051]
+		return &programs[2049]
 	case "tcpdump":
-		return &programs[2052]
+		return &programs[2050]
 	case "tee":
-		return &programs[2053]
+		return &programs[2051]
 	case "telnet":
-		return &programs[2054]
+		return &programs[2052]
 	case "terraform":
-		return &programs[2055]
+		return &programs[2053]
 	case "tofu":
-		return &programs[2056]
+		return &programs[2054]
 	case "terragrunt":
-		return &programs[2057]
+		return &programs[2055]
 	case "test":
-		return &programs[2058]
+		return &programs[2056]
 	case "[":
-		return &programs[2059]
+		return &programs[2057]
 	case "tflint":
-		return &programs[2060]
+		return &programs[2058]
 	case "tftp":
-		return &programs[2061]
+		return &programs[2059]
 	case "tiffinfo":
-		return &programs[2062]
+		return &programs[2060]
 	case "time":
-		return &programs[2063]
+		return &programs[2061]
 	case "timedatectl":
-		return &programs[2064]
+		return &programs[2062]
 	case "hostnamectl":
-		return &programs[2065]
+		return &programs[2063]
 	case "localectl":
-		return &programs[2066]
+		return &programs[2064]
 	case "networkctl":
-		return &programs[2067]
+		return &programs[2065]
 	case "timeit":
-		return &programs[2068]
+		return &programs[2066]
 	case "timeout":
+		return &programs[2067]
+	case "times":
+		return &programs[2068]
+	case "suspend":
 		return &programs[2069]
 	case "tmutil":
 		return &programs[2070]
@@ -6159,9 +6159,7 @@ var programs = [...]Program{
 	{Name: "7zz", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
 	{Name: "rar", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
 	{Name: "unar", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
-	{Name: ":", Style: NoOpts, Risk: 2, Safe: true},
-	{Name: "times", Style: NoOpts, Risk: 2, Safe: true},
-	{Name: "suspend", Style: NoOpts, Risk: 2, Safe: true},
+	{Name: ":", Style: NoOpts, Risk: 2, Safe: true, Special: "silent"},
 	{Name: "Rscript", Style: POSIX, Operands: Script, Options: options2, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
 	{Name: "R", Style: POSIX, Operands: Script, Options: options2, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
 	{Name: "littler", Style: POSIX, Operands: Script, Options: options2, Facts: Interpreter, Ends: true, Stdin: true, Inline: "inline.R"},
@@ -8221,6 +8219,8 @@ var programs = [...]Program{
 	{Name: "networkctl", Operands: Unread, Risk: 158, Facts: Outside},
 	{Name: "timeit", Operands: Code, Options: options1505},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options919, Shared: [][]Option{}, Risk: 27, Equal: equal378, Ends: true, Plain: true},
+	{Name: "times", Style: NoOpts, Risk: 2, Safe: true},
+	{Name: "suspend", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "tmutil", Operands: Unread, Risk: 202, Facts: Outside},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1506, Subs: subs1509, Also: also1510, Facts: Outside | Interactive, Abbreviates: true, Special: "tmux"},
 	{Name: "tnftp", Style: POSIX, Options: options550, Facts: Outside, Stdin: true},
@@ -8238,8 +8238,8 @@ var programs = [...]Program{
 	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1519, Risk: 1, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1520, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options59, Risk: 203},
-	{Name: "true", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "false", Style: NoOpts, Risk: 3, Safe: true},
+	{Name: "true", Style: NoOpts, Risk: 3, Safe: true, Special: "silent"},
+	{Name: "false", Style: NoOpts, Risk: 3, Safe: true, Special: "silent"},
 	{Name: "truncate", Operands: Outputs, Options: options1521, Shared: [][]Option{options5}, Risk: 1, Facts: Editor},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},

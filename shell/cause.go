@@ -151,6 +151,7 @@ const (
 	causeOtherParameter
 	causeOtherBackground
 	causeOtherCommand
+	causeSecretShown
 	causeOtherLoop
 	causeOtherFunction
 
@@ -394,6 +395,7 @@ var causes = [noCause]causeRow{
 	causeOtherParameter:    {"a parameter expansion in the syntax of another shell", "use a plain expansion"},
 	causeOtherBackground:   {"a background command in the syntax of another shell", "use &"},
 	causeOtherCommand:      {"an unsupported kind of command", "write it in a simpler form"},
+	causeSecretShown:       {"%s shows the value of a variable that may hold a secret", "test it with [ -n \"$NAME\" ]"},
 	causeOtherLoop:         {"an unsupported kind of loop", "use for NAME in WORDS"},
 	causeOtherFunction:     {"a function in the syntax of another shell", "use NAME() { ..; }"},
 

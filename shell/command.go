@@ -23,6 +23,7 @@ func (e *effector) run() outcome {
 		e.settings()
 		e.mayRead(e.words[1:], "argument of "+show(&e.words[0]))
 		e.urls()
+		e.secretWords()
 		return same(s)
 	}
 	if a.Program.Plain && standardPath(a.Words[0].Text) {
@@ -43,6 +44,7 @@ func (e *effector) run() outcome {
 	e.operandEffects()
 	e.configBeside()
 	e.urls()
+	e.secretWords()
 	return out
 }
 

@@ -35,7 +35,7 @@ func readers() map[string]func(*effector) outcome {
 		"test": here((*effector).testCommand), "shell": here((*effector).shell),
 		"declare": here((*effector).declare), "read": here((*effector).names), "mapfile": here((*effector).mapfile),
 		"getopts": here((*effector).names), "wait": here((*effector).wait), "unset": here((*effector).unset),
-		"echo": here((*effector).echo), "printf": here((*effector).printf), "let": here((*effector).letCommand), "hash": here((*effector).hash),
+		"echo": here(func(*effector) {}), "silent": here((*effector).quiet), "printf": here((*effector).printf), "let": here((*effector).letCommand), "hash": here((*effector).hash),
 		"trap": (*effector).trap, "alias": here((*effector).alias), "enable": here((*effector).enable),
 		"set": here((*effector).set), "shopt": here((*effector).shopt), "complete": here((*effector).complete),
 		"compgen": here((*effector).complete), "fc": here((*effector).fc), "history": here((*effector).history),

@@ -137,7 +137,8 @@ func product(lists, next [][]Word) [][]Word {
 		return next
 	}
 	if len(lists)*len(next) > maxAlts {
-		return [][]Word{{{Holes: []Hole{{Kind: AnyText}}, Split: true}}}
+		secret := slices.ContainsFunc(lists, holdsSecret) || slices.ContainsFunc(next, holdsSecret)
+		return [][]Word{{{Holes: []Hole{{Kind: AnyText, Secret: secret}}, Split: true}}}
 	}
 	out := make([][]Word, 0, len(lists)*len(next))
 	for _, a := range lists {

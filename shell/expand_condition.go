@@ -38,6 +38,12 @@ func (w *walker) unaryTest(x *syntax.UnaryTest, s *scope) {
 
 func (w *walker) binaryTest(x *syntax.BinaryTest, s *scope) {
 	w.test(x.X, s)
+	if one, ok := x.X.(*syntax.Word); ok {
+		if other, ok := x.Y.(*syntax.Word); ok {
+			w.comparesSecret(one, other)
+			w.comparesSecret(other, one)
+		}
+	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
 		if word, ok := x.Y.(*syntax.Word); ok {

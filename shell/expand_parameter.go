@@ -5,14 +5,12 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 )
 
 // param expands a parameter expansion.
 func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	many := !at.quoted && !at.assign
-	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many, secret: showsSecret(p), job: showsJob(p)}}}
+	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many, secret: w.mentionsSecret(p), job: showsJob(p)}}}
 	if p.Param == nil || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
 		w.odd(causeOtherParameter)
 		return hole
@@ -20,6 +18,7 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	name := p.Param.Value
 	if w.muted == 0 {
 		w.paramParts(p, s, at)
+		w.traceShows(p)
 	}
 	switch {
 	case p.Excl && p.Names == 0:
@@ -40,15 +39,6 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 		return w.expansion(p, s, at, hole)
 	}
 	return w.variable(name, s, at, hole)
-}
-
-// showsSecret reports whether an expansion may result in the value of a variable
-// whose name is that of a secret. ${x:+set} only tells whether there is one.
-func showsSecret(p *syntax.ParamExp) bool {
-	if p.Param == nil || p.Exp != nil && (p.Exp.Op == syntax.AlternateUnset || p.Exp.Op == syntax.AlternateUnsetOrNull) {
-		return false
-	}
-	return mask.IsSecretVariable(p.Param.Value)
 }
 
 // showsJob reports whether an expansion is that of $!, the last process that the shell
@@ -97,6 +87,10 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 	}
 	w.inner(p.Exp.Word, s, at)
 	switch p.Exp.Op {
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		if w.mentionsSecret(p.Exp.Word) {
+			w.secretShown("the message of " + w.unit.text(p))
+		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		value := plainWordText(p.Exp.Word)
 		w.sets(p.Param.Value, &value, w.parent)

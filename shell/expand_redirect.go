@@ -160,6 +160,9 @@ func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
 
 // redirectTo records the file of a redirection under each name that it may have.
 func (w *walker) redirectTo(r *syntax.Redirect, s *scope, kind Kind) {
+	if w.mentionsSecret(r.Word) {
+		w.secretShown("the error of a redirection")
+	}
 	for _, target := range w.target(r.Word, s) {
 		w.file(target, r, s, kind)
 	}

@@ -166,7 +166,7 @@ func (e *effector) trap() outcome {
 
 // testCommand handles test and [, whose -v evaluates an index in the name.
 func (e *effector) testCommand() {
-	e.done = true
+	e.done, e.silent = true, !e.testsSecret()
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
 		if t.Split && slices.ContainsFunc(t.Holes, func(h Hole) bool { return h.Kind == AnyText && !h.Count }) {

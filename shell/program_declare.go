@@ -10,7 +10,7 @@ import (
 // declare handles the names that a declaration sets: for the command export, and
 // behind command or builtin.
 func (e *effector) declare() {
-	e.done = true
+	e.done, e.silent = true, true
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
 		switch {
@@ -136,17 +136,8 @@ func (e *effector) unset() {
 	}
 }
 
-// echo marks a command that prints the value of a variable whose name is that of a
-// secret.
-func (e *effector) echo() {
-	if slices.ContainsFunc(e.words[1:], func(w Word) bool { return w.secret() }) {
-		e.shows()
-	}
-}
-
 // printf handles -v, which sets a variable; the last one counts.
 func (e *effector) printf() {
-	e.echo()
 	for i := 1; i < len(e.words); i++ {
 		t, last := &e.words[i], i == len(e.words)-1 && !e.words[i].Split
 		switch {

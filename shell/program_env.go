@@ -67,6 +67,9 @@ func (e *effector) envAssign(t *Word) {
 	}
 	a := Assign{Name: name, Value: value, Class: e.w.unit.dialect.classOf(name, &value)}
 	e.w.sets(name, &value, e.index)
+	if value.secret() {
+		e.w.unit.keepsSecret(name, true)
+	}
 	if !e.ownAssigns {
 		e.frame.Assigns, e.ownAssigns = slices.Clone(e.frame.Assigns), true
 	}

@@ -119,6 +119,7 @@ func (e *effector) shell() {
 options:
 	for ; i < len(e.words); i++ {
 		t := &e.words[i]
+		e.w.traced = e.w.traced || tracesOption(t.Text)
 		switch {
 		case t.MayBeOption():
 			e.odd(causeArgumentUnknown, e.prog.Name)
@@ -132,7 +133,9 @@ options:
 				e.runFile(e.words[i], "option "+t.Text)
 			}
 		case t.Text == "-O" || t.Text == "+O" || t.Text == "-o" || t.Text == "+o":
-			i++
+			if i++; i < len(e.words) {
+				e.w.traced = e.w.traced || tracesOption(e.words[i].Text)
+			}
 		case strings.HasPrefix(t.Text, "--"):
 			script = script && t.Text != "--version" && t.Text != "--help"
 		case len(t.Text) > 1 && (t.Text[0] == '-' || t.Text[0] == '+'):

@@ -39,6 +39,8 @@ type walker struct {
 	inFunction bool
 	// substituted reports that the words expanded last held a substitution.
 	substituted bool
+	// traced reports that the shell may print each command before it runs: set -x.
+	traced bool
 	// room is space for the words of the commands of a plain line.
 	room  []Word
 	quick bool // plain text is read without the parser

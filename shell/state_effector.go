@@ -25,6 +25,7 @@ type effector struct {
 	moved     bool  // an option changed dirs
 	noFollow  bool  // an operand that is a link is not followed
 	done      bool  // a reader of the program has handled the operands
+	silent    bool  // nothing of the words is printed
 	// ownAssigns reports that frame.Assigns is a copy that may be appended to.
 	ownAssigns bool
 }

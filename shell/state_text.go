@@ -9,11 +9,13 @@ type unit struct {
 	src      string
 	dialect  Dialect
 	assigned map[string][]assigned
-	seen     map[*syntax.Word][]Word // words of the assignments walked so far
-	busy     map[string]bool         // names being evaluated; a cycle is unknown
-	poisoned bool                    // any variable may hold anything
-	moves    bool                    // a command in the text changes the directory
-	outer    *unit                   // unit that runs this text (eval, bash -c)
+	seen     map[*syntax.Word][]Word  // words of the assignments walked so far
+	busy     map[string]bool          // names being evaluated; a cycle is unknown
+	poisoned bool                     // any variable may hold anything
+	given    map[string][]syntax.Node // what the text puts into a variable, known or not
+	secrets  map[string]bool          // whether a variable may hold a secret: see walker.holdsSecret
+	moves    bool                     // a command in the text changes the directory
+	outer    *unit                    // unit that runs this text (eval, bash -c)
 }
 
 // text returns the source text of a node.

@@ -87,6 +87,7 @@ func (v *surveyor) node(n syntax.Node) bool {
 	case *syntax.WordIter:
 		for _, item := range n.Items {
 			v.add(n.Name.Value, assigned{word: item, items: true})
+			v.gives(n.Name.Value, item)
 		}
 		if n.Items == nil {
 			v.add(n.Name.Value, assigned{})
@@ -219,7 +220,42 @@ func (v *surveyor) add(name string, a assigned) {
 	v.u.assigned[name] = append(v.u.assigned[name], a)
 }
 
+// gives records what is put into a variable, whatever else may be.
+func (v *surveyor) gives(name string, what syntax.Node) {
+	if v.u.given == nil {
+		v.u.given = map[string][]syntax.Node{}
+	}
+	v.u.given[name] = append(v.u.given[name], what)
+}
+
+// assignedName returns the name before the first = of a word of a builtin, "" if there
+// is none: x of x=$y and "x=$y".
+func assignedName(word *syntax.Word) string {
+	parts := word.Parts
+	if q, ok := parts[0].(*syntax.DblQuoted); ok {
+		parts = q.Parts
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	lit, _ := parts[0].(*syntax.Lit)
+	if lit == nil {
+		return ""
+	}
+	name, _, found := strings.Cut(lit.Value, "=")
+	if name = strings.TrimSuffix(withoutIndex(name), "+"); found && syntax.ValidName(name) {
+		return name
+	}
+	return ""
+}
+
 func (v *surveyor) assign(a *syntax.Assign) {
+	switch {
+	case a.Name != nil && a.Array != nil:
+		v.gives(a.Name.Value, a.Array)
+	case a.Name != nil && a.Value != nil:
+		v.gives(a.Name.Value, a.Value)
+	}
 	switch {
 	case a.Name == nil: // a naked word of declare, known only at run time
 		return
@@ -243,6 +279,7 @@ func (v *surveyor) param(p *syntax.ParamExp) {
 	switch p.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		v.add(p.Param.Value, assigned{word: p.Exp.Word})
+		v.gives(p.Param.Value, p.Exp.Word)
 	}
 }
 
@@ -336,6 +373,7 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 		if !ok {
 			continue
 		}
+		v.w.traced = v.w.traced || text == "set" && traces(c.Args)
 		if any, is := assigners[text]; is {
 			found, all = true, all || any
 			for _, name := range setsUnasked[text] {
@@ -420,6 +458,9 @@ func (v *surveyor) names(args []*syntax.Word) {
 	for _, arg := range args {
 		text, ok := literal(arg)
 		if !ok {
+			if name := assignedName(arg); name != "" {
+				v.gives(name, arg)
+			}
 			if _, isAssign := leadingName(arg); !isAssign {
 				v.u.poisoned = true
 			}
@@ -457,6 +498,9 @@ func (v *surveyor) decl(d *syntax.DeclClause) {
 			text, ok := literal(a.Value)
 			if !ok || !strings.HasPrefix(text, "-") || strings.ContainsAny(text, "niuclA") {
 				v.u.poisoned = true
+			}
+			if name := assignedName(a.Value); name != "" {
+				v.gives(name, a.Value)
 			}
 		case a.Naked && a.Name != nil && d.Variant.Value != "export":
 			v.add(a.Name.Value, assigned{})

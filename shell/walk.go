@@ -206,6 +206,9 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 	}
 	if c.Select {
 		w.bashOnly("select")
+		if w.mentionsSecret(c.Loop) {
+			w.secretShown("select")
+		}
 	}
 	w.stmts(c.Do, in)
 	return same(s.in(in.dirs...))
@@ -233,6 +236,8 @@ func (w *walker) caseClause(c *syntax.CaseClause, s *scope) outcome {
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			w.pattern(p, s, true)
+			w.comparesSecret(c.Word, p)
+			w.comparesSecret(p, c.Word)
 		}
 		o := w.block(item.Stmts, s.in(out.any().dirs...))
 		out = outcome{ok: join(out.ok, o.ok), fail: join(out.fail, o.fail)}

@@ -59,6 +59,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 		a.Need = NeedNone
 		a.Reason = "a function of this line"
 		a.function = true
+		a.Environment = a.Environment || holdsSecret(words) // its positional parameters
 		w.add(a)
 		if w.unit.moves {
 			return same(s.in(unknown()))

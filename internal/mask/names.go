@@ -9,7 +9,7 @@ import (
 var secretEnds = []string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "privatekey",
 	"signingkey", "encryptionkey", "credential", "credentials", "passwords", "secrets", "tokens", "passcode",
-	"sshpass", "storepass", "keypass", "authkey",
+	"sshpass", "pgpass", "storepass", "keypass", "authkey",
 }
 
 // secretWords are words that name a secret as the last word of a name.
@@ -72,12 +72,32 @@ var openKeys = []string{
 	"index", "group", "order", "idempotency", "map", "dict", "registry", "i18n", "translation", "hot", "meta", "ctrl", "host", "known",
 }
 
+// variableEnds are the words at the end of the name of a variable that tell nothing of what
+// it holds. BASE64 and B64 lose their digits; SECRET_KEY_BASE is that of Rails.
+var variableEnds = []string{
+	"json", "base", "b", "data", "prod", "production", "dev", "development", "staging", "stage", "test", "testing", "live", "local", "default", "old", "new",
+	"backup", "value", "raw", "encoded",
+}
+
 // variableWords are what else the name of a variable of the environment ends in whose
 // value is a secret: Data Source Names (Sentry, PDO), personal access tokens, cookies.
 var variableWords = []string{"dsn", "pat", "cookie", "cookies", "mnemonic", "pem"}
 
 // variablePairs are like secretPairs, for variables of the environment.
 var variablePairs = []string{"key id", "service account", "auth config", "seed phrase", "connection url", "conn string", "conn str"}
+
+// variableParts are words that tell a secret wherever they stand in the name of a variable
+// of the environment: SECRET_VALUE, PGPASS_LINE, COOKIE_JAR_TEXT.
+var variableParts = []string{"secret", "secrets", "password", "passwd", "passphrase", "pgpass", "pgpassword", "cookie", "cookies", "credential", "credentials", "token", "apikey"}
+
+// aboutSecrets are the last words of names of variables that only tell about a secret: where
+// it lies, what it is called, how long it lasts.
+var aboutSecrets = []string{
+	"file", "files", "path", "paths", "dir", "name", "names", "arn", "arns", "type", "ttl", "length", "len", "size", "count", "limit", "limits", "max", "min",
+	"version", "url", "uri", "urls", "endpoint", "host", "port", "issuer", "audience", "scope", "scopes", "expiry", "expires", "expiration", "age", "lifetime",
+	"enabled", "disabled", "required", "backend", "provider", "store", "manager", "service", "region", "project", "namespace", "mount", "header", "format",
+	"algorithm", "domain", "parallelism", "budget", "usage", "policy", "rotation", "prefix", "status", "ref", "id", "exists", "set", "secure", "samesite", "interval", "timeout", "seconds", "minutes", "hours", "days", "source", "script", "helper", "cmd", "command",
+}
 
 // IsSecretVariable reports whether the value of an environment variable with this name
 // is a secret: one by its name, or by convention though the name does not say so, as
@@ -87,14 +107,20 @@ func IsSecretVariable(name string) bool {
 		return true
 	}
 	parts := splitName(name)
-	// BASE64 and B64 lose their digits; SECRET_KEY_BASE is that of Rails.
-	if len(parts) > 1 && slices.Contains([]string{"json", "base", "b", "data"}, parts[len(parts)-1]) {
+	if len(parts) > 1 && slices.Contains(variableEnds, parts[len(parts)-1]) {
 		return isUpper(name[0]) && IsSecretVariable(name[:strings.LastIndexByte(name, '_')+1])
 	}
-	if len(parts) < 2 || strings.ToUpper(name) != name {
+	if len(parts) == 0 || strings.ToUpper(name) != name {
 		return false
 	}
-	last, before := parts[len(parts)-1], parts[len(parts)-2]
+	last := parts[len(parts)-1]
+	if !slices.Contains(aboutSecrets, last) && slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(variableParts, part) }) {
+		return true
+	}
+	if len(parts) == 1 {
+		return false
+	}
+	before := parts[len(parts)-2]
 	switch last {
 	case "url", "uri", "urls", "uris":
 		return slices.Contains(servers, before)
